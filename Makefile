@@ -1,0 +1,40 @@
+# make run    set everything up, run the seed problems
+# make test   set everything up, run all tests
+# make check  format, lint, types, import contracts, fast tests (under a minute)
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+
+.PHONY: run test check test-nojit bench docs-figures clean
+
+run: $(VENV)/installed
+	$(BIN)/sarrus run --out runs
+
+test: $(VENV)/installed
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+
+check: $(VENV)/installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow"
+
+test-nojit: $(VENV)/installed
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(JOBS) tests/kernels tests/model tests/mechanism
+
+bench: $(VENV)/installed
+	$(BIN)/python benchmarks/figures.py
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --editable ".[dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) runs build dist

@@ -1,0 +1,8 @@
+"""Sarrus: closed-loop mechanisms, simulated exactly and fast, with the truth about their rank."""
+
+from .mechanism import Mechanism, MechanismError
+from .result import Result
+from .simulate import simulate
+
+__all__ = ["Mechanism", "MechanismError", "Result", "problems", "simulate"]
+__version__ = "0.1.0"

@@ -1,0 +1,97 @@
+"""Consistent start: velocities that the joints allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import splu
+
+from .mechanism import Mechanism, MechanismError
+from .model import Model
+
+Floats = NDArray[np.float64]
+
+# a given velocity may differ by this much of itself from what the joints allow: typed decimals
+ALLOWED = 1e-8
+
+
+def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, list[str]]:
+    """Velocity of least kinetic energy with J v = 0 and the given point velocities.
+
+    Returns it in model units, and a note if the given velocities leave something open.
+    """
+    if not mechanism.velocities and not mechanism.angular_velocities:
+        return np.zeros(model.coordinates), []
+    wanted = list(_wanted(model, mechanism))
+    J = model.jacobian()
+    A = sparse.csr_array(sparse.vstack([J, *(w.rows for w in wanted)]))
+    b = np.concatenate([np.zeros(J.shape[0]), *(w.side for w in wanted)])
+    v = _least(model.mass_matrix(), A, b)
+    for w in wanted:
+        miss = w.scale * float(np.linalg.norm(w.rows @ v - w.side))
+        if miss > ALLOWED * float(np.linalg.norm(w.values)):
+            raise MechanismError(
+                f"{w.what}: the joints forbid ({', '.join(f'{x:g}' for x in w.values)}) {w.unit}; "
+                f"the nearest motion they allow misses it by {miss:.6g} {w.unit}. Give a velocity "
+                "along a possible motion, or fewer of them"
+            )
+    # another metric gives the same velocity only if nothing was left open
+    other = _least(sparse.diags_array(1.0 + np.arange(len(v)) % 7), A, b)
+    notes = []
+    if np.abs(other - v).max() > 1e-6 * np.abs(v).max():
+        notes.append(
+            "the velocities given leave the start open; the motion of least kinetic energy was taken"
+        )
+    return v, notes
+
+
+@dataclass
+class _Wanted:
+    """One given velocity as linear equations rows v = side; scale turns a miss into `unit`."""
+
+    what: str
+    values: Floats
+    unit: str
+    scale: float
+    rows: sparse.csr_array
+    side: Floats
+
+
+def _wanted(model: Model, mechanism: Mechanism) -> Iterator[_Wanted]:
+    length = model.units.length
+    for name, velocity in mechanism.velocities:
+        rows = model.point_rows(name) / length
+        what = f"velocity of point '{name}'"
+        yield _Wanted(what, velocity, "m/s", length, rows, velocity / length)
+    for name, rate in mechanism.angular_velocities:
+        spin = np.array([0.0, 0.0, float(rate)]) if mechanism.dimension == 2 else rate
+        rows, starts = model.body_vectors[name]
+        what = f"angular velocity of body '{name}'"
+        side = np.cross(spin, starts).ravel()
+        yield _Wanted(what, np.atleast_1d(rate), "rad/s", 1.0, rows, side)
+
+
+def _least(M: sparse.sparray, A: sparse.csr_array, b: Floats) -> Floats:
+    """Minimise v^T M v subject to A v = b, in the least-squares sense where A v = b cannot be met.
+
+    Proximal iterations on a quasi-definite system: they tolerate dependent rows.
+    """
+    scale = float(M.diagonal().max())
+    H = M / scale + A.T @ A
+    eps = 1e-9
+    K = sparse.block_array([[H, A.T], [A, -eps * sparse.eye_array(A.shape[0])]])
+    factor = splu(sparse.csc_array(K))
+    v, y = np.zeros(A.shape[1]), np.zeros(A.shape[0])
+    before = np.inf
+    for _ in range(60):
+        solution = factor.solve(np.concatenate([A.T @ b, b - eps * y]))
+        step = float(np.abs(solution[: len(v)] - v).max())
+        v, y = solution[: len(v)], solution[len(v) :]
+        if step <= 1e-15 * np.abs(v).max() or step >= before:
+            break
+        before = step
+    return v

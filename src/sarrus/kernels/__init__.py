@@ -1,0 +1,1 @@
+"""Compiled functions over flat arrays: quadratic terms, L D L^T, projection, series."""

@@ -1,0 +1,105 @@
+"""The arrays that a kernel sees, as two tuples: the model's quadratic form and the scratch memory.
+
+Letters as in docs/notation.md. Forms e = D q + e0; with c the coefficients of the products,
+
+    Phi_k = sum_sq 1/2 c e_a^2 + sum_bl c e_a e_b - phi0_k,      J = dPhi/dq,      M q'' + J^T lam = Q.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Form(NamedTuple):
+    """The quadratic form of a mechanism, in the model's units; constant during a run."""
+
+    # linear forms, rows of D compressed
+    D_start: Ints
+    D_col: Ints
+    D_val: Floats
+    e0: Floats
+    # products of forms: squares and pairs, with the equation they belong to
+    sq_form: Ints
+    sq_eq: Ints
+    sq_c: Floats
+    bl_a: Ints
+    bl_b: Ints
+    bl_eq: Ints
+    bl_c: Floats
+    phi0: Floats
+    # entries of J: equation and coordinate; each is a sum of C_val * e[C_form]
+    J_eq: Ints
+    J_col: Ints
+    C_start: Ints
+    C_form: Ints
+    C_val: Floats
+    # mass matrix, rows compressed; constant force
+    M_start: Ints
+    M_col: Ints
+    M_val: Floats
+    Q: Floats
+    # K = [M + rho Js^T Js, J^T; J, -eps]: where its entries go in the factor's values
+    pos_q: Ints
+    pos_c: Ints
+    K_M: Ints
+    K_M_val: Floats
+    K_J: Ints
+    K_A: Ints
+    K_A_1: Ints
+    K_A_2: Ints
+    # rho of each equation (0 where no massless coordinate needs it) and eps of each equation
+    rho: Floats
+    eps: Floats
+    # factor: columns of L and targets of its updates
+    L_start: Ints
+    L_row: Ints
+    L_target: Ints
+
+
+class Workspace(NamedTuple):
+    """Scratch memory of a run, allocated once."""
+
+    e: Floats
+    de: Floats
+    phi: Floats
+    J: Floats
+    L: Floats
+    b: Floats
+    r: Floats
+    x: Floats
+    w: Floats
+    # series coefficients: multipliers, forms at squares and pairs, multipliers at products
+    lam: Floats
+    sq_e: Floats
+    bl_ea: Floats
+    bl_eb: Floats
+    sq_l: Floats
+    bl_l: Floats
+    acc_sq: Floats
+    acc_bl: Floats
+    q: Floats
+    v: Floats
+    dq: Floats
+    log_size: Floats
+
+
+def make_workspace(form: Form, order: int) -> Workspace:
+    """Allocate the scratch memory for series up to the given order."""
+    nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
+    ns, nb = len(form.sq_c), len(form.bl_c)
+    n, rows = nq + nc, order + 1
+    z = np.zeros
+    return Workspace(
+        e=z(nf), de=z(nf), phi=z(nc), J=z(len(form.J_eq)), L=z(n + len(form.L_row)),
+        b=z(n), r=z(n), x=z(n), w=z(nf),
+        lam=z((rows, nc)), sq_e=z((rows, ns)), bl_ea=z((rows, nb)), bl_eb=z((rows, nb)),
+        sq_l=z((rows, ns)), bl_l=z((rows, nb)),
+        acc_sq=z(ns), acc_bl=z(nb),
+        q=z(nq), v=z(nq), dq=z(nq), log_size=z(rows),
+    )  # fmt: skip

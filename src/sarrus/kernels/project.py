@@ -1,0 +1,56 @@
+"""Back onto the constraints: position by Newton, velocity mass-orthogonally, both with one factor."""
+
+from .compiler import kernel
+from .forms import eval_constraint_rates, eval_constraints, eval_form_rates, eval_forms
+from .solve import solve_refined
+
+# constraints are met when what is left is the rounding of their own terms (all of order one)
+ROUND_OFF = 4e-16
+
+
+@kernel
+def project_position(form, ws, iterations, q):
+    """Newton on Phi(q) = 0 with the factor at hand; returns how far q moved (largest entry).
+
+    ws.e, ws.phi: forms and constraints at q on entry and on return.
+    """
+    moved = 0.0
+    left = eval_constraints(form, ws.e, ws.phi)
+    for _ in range(iterations):
+        if left <= ROUND_OFF:
+            break
+        for i in range(len(ws.b)):
+            ws.b[i] = 0.0
+        for k in range(len(ws.phi)):
+            ws.b[form.pos_c[k]] = -ws.phi[k]
+        solve_refined(form, ws.J, ws.L, ws.b, 0, ws.r, ws.x)
+        largest = 0.0
+        for i in range(len(q)):
+            ws.dq[i] = ws.x[form.pos_q[i]]
+            q[i] += ws.dq[i]
+            largest = max(largest, abs(ws.dq[i]))
+        eval_forms(form, q, ws.e)
+        now = eval_constraints(form, ws.e, ws.phi)
+        moved += largest
+        if not now < left:
+            break
+        left = now
+    return moved
+
+
+@kernel
+def project_velocity(form, ws, refinements, v):
+    """Remove from v what violates J v = 0, orthogonal in the mass metric; returns how far v moved."""
+    eval_form_rates(form, v, ws.de)
+    eval_constraint_rates(form, ws.e, ws.de, ws.phi)
+    for i in range(len(ws.b)):
+        ws.b[i] = 0.0
+    for k in range(len(ws.phi)):
+        ws.b[form.pos_c[k]] = -ws.phi[k]
+    solve_refined(form, ws.J, ws.L, ws.b, refinements, ws.r, ws.x)
+    moved = 0.0
+    for i in range(len(v)):
+        dv = ws.x[form.pos_q[i]]
+        v[i] += dv
+        moved = max(moved, abs(dv))
+    return moved

@@ -1,0 +1,346 @@
+"""Taylor series of the motion, step by step [Pryce2001, NedialkovPryce2008, JorbaZou2005].
+
+With q(t0 + s) = sum q_k s^k and lam = sum lam_k s^k the quadratic equations give one linear system a
+coefficient, all with the same matrix:
+
+    [ M   J0^T ] [ q_{k+2}              ]   [ (Q_k - sum_{j<k} J_{k-j}^T lam_j) / ((k+2)(k+1)) ]
+    [ J0  0    ] [ lam_k / ((k+2)(k+1)) ] = [ - 1/2 sum_{j=1..k+1} B(q_j, q_{k+2-j})            ]
+"""
+
+import numpy as np
+
+from .compiler import block, entry, kernel
+from .forms import (
+    add_constraint_rates,
+    eval_constraint_rates,
+    eval_constraints,
+    eval_curvature,
+    eval_energy,
+    eval_form_rates,
+    eval_forms,
+    eval_jacobian,
+    norm,
+)
+from .project import project_position, project_velocity
+from .solve import factorise, refinements_for, solve_refined
+
+# why the loop returned
+DONE = 0
+FULL = 1
+STUCK = 2
+NOT_FINITE = 3
+
+# A landing that the projections move by more than SLACK tolerances is refused: truncation moves it by
+# about one, another branch of the motion by far more. NOISE is what rounding may do to a long chain.
+SLACK = 4.0
+NOISE = 1e-9
+# energy may change in a step by this many tolerances (of the largest kinetic energy)
+ENERGY_SLACK = 1e3
+# steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one
+TRIES = 4
+LOOSEST = 1e-5
+
+# places in the counters
+STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
+
+
+@kernel
+def gather(form, ws, row, de):
+    """Copy the forms of coefficient `row` to where the Cauchy products read them."""
+    for t in range(len(form.sq_c)):
+        ws.sq_e[row, t] = de[form.sq_form[t]]
+    for t in range(len(form.bl_c)):
+        ws.bl_ea[row, t] = de[form.bl_a[t]]
+        ws.bl_eb[row, t] = de[form.bl_b[t]]
+
+
+@kernel
+def convolve(x, y, first, last, total, acc):
+    """Acc = sum over j = first .. last - 1 of x_j * y_{total - j}, entry by entry.
+
+    Four terms at a time: the sums then stay in registers.
+    """
+    n = len(acc)
+    for t in range(n):
+        acc[t] = 0.0
+    j = first
+    while j + 4 <= last:
+        x0, x1, x2, x3 = x[j], x[j + 1], x[j + 2], x[j + 3]
+        y0, y1, y2, y3 = y[total - j], y[total - j - 1], y[total - j - 2], y[total - j - 3]
+        for t in range(n):
+            acc[t] += (x0[t] * y0[t] + x1[t] * y1[t]) + (x2[t] * y2[t] + x3[t] * y3[t])
+        j += 4
+    while j < last:
+        x0, y0 = x[j], y[total - j]
+        for t in range(n):
+            acc[t] += x0[t] * y0[t]
+        j += 1
+
+
+@kernel
+def cauchy_products(form, ws, m, b):
+    """Right side 2: minus the part of the m-th coefficient of Phi without q_m, scattered into b."""
+    # squares: the sum is symmetric, half of it is enough
+    convolve(ws.sq_e, ws.sq_e, 1, (m + 1) // 2, m, ws.acc_sq)
+    if m % 2 == 0:
+        x = ws.sq_e[m // 2]
+        for t in range(len(form.sq_c)):
+            ws.acc_sq[t] += 0.5 * x[t] * x[t]
+    for t in range(len(form.sq_c)):
+        b[form.pos_c[form.sq_eq[t]]] -= form.sq_c[t] * ws.acc_sq[t]
+    if len(form.bl_c):
+        convolve(ws.bl_ea, ws.bl_eb, 1, m, m, ws.acc_bl)
+        for t in range(len(form.bl_c)):
+            b[form.pos_c[form.bl_eq[t]]] -= form.bl_c[t] * ws.acc_bl[t]
+
+
+@kernel
+def multiplier_products(form, ws, k, w):
+    """W with D^T w = sum_{j<k} J_{k-j}^T lam_j."""
+    for f in range(len(w)):
+        w[f] = 0.0
+    convolve(ws.sq_l, ws.sq_e, 0, k, k, ws.acc_sq)
+    for t in range(len(form.sq_c)):
+        w[form.sq_form[t]] += ws.acc_sq[t]
+    if len(form.bl_c):
+        convolve(ws.bl_l, ws.bl_eb, 0, k, k, ws.acc_bl)
+        for t in range(len(form.bl_c)):
+            w[form.bl_a[t]] += ws.acc_bl[t]
+        convolve(ws.bl_l, ws.bl_ea, 0, k, k, ws.acc_bl)
+        for t in range(len(form.bl_c)):
+            w[form.bl_b[t]] += ws.acc_bl[t]
+
+
+@kernel
+def next_coefficient(form, ws, k, refinements, qc):
+    """Compute q_{k+2} and lam_k; returns the largest entry of q_{k+2}."""
+    nq = len(form.Q)
+    nc = len(form.phi0)
+    m = k + 2
+    scale = 1.0 / (m * (m - 1.0))
+    b = ws.b
+    for i in range(nq + nc):
+        b[i] = 0.0
+    if k == 0:
+        for i in range(nq):
+            b[form.pos_q[i]] = form.Q[i]
+    else:
+        multiplier_products(form, ws, k, ws.w)
+        for f in range(len(ws.w)):
+            x = ws.w[f]
+            for n in range(form.D_start[f], form.D_start[f + 1]):
+                b[form.pos_q[form.D_col[n]]] -= form.D_val[n] * x
+    for i in range(nq):
+        b[form.pos_q[i]] *= scale
+    cauchy_products(form, ws, m, b)
+    solve_refined(form, ws.J, ws.L, b, refinements, ws.r, ws.x)
+    largest = 0.0
+    row = qc[m]
+    for i in range(nq):
+        x = ws.x[form.pos_q[i]]
+        row[i] = x
+        largest = max(largest, abs(x))
+    lam = ws.lam[k]
+    for c in range(nc):
+        lam[c] = ws.x[form.pos_c[c]] / scale
+    for t in range(len(form.sq_c)):
+        ws.sq_l[k, t] = form.sq_c[t] * lam[form.sq_eq[t]]
+    for t in range(len(form.bl_c)):
+        ws.bl_l[k, t] = form.bl_c[t] * lam[form.bl_eq[t]]
+    eval_form_rates(form, row, ws.de)
+    gather(form, ws, m, ws.de)
+    return largest
+
+
+@block
+def make_series(form, ws, log_tolerance, log_cost, refinements, qc):
+    """Coefficients from q_0, q_1 on, as many as pay; returns the highest one.
+
+    ws.log_size: log of the largest entry of each coefficient.
+    """
+    eval_form_rates(form, qc[1], ws.de)
+    gather(form, ws, 0, ws.e)
+    gather(form, ws, 1, ws.de)
+    best = -np.inf
+    order = 3
+    before = np.inf
+    for m in range(2, qc.shape[0]):
+        largest = next_coefficient(form, ws, m - 2, refinements, qc)
+        if not np.isfinite(largest):
+            return m - 1
+        ws.log_size[m] = np.log(largest + 1e-300)
+        log_h = (log_tolerance - ws.log_size[m]) / m
+        score = min(log_h, before) - log_cost[m]
+        before = log_h
+        if score > best:
+            best = score
+            order = max(m, 3)
+        elif m > order + 1:
+            return m
+    return qc.shape[0] - 1
+
+
+@kernel
+def choose_step(log_size, known, log_tolerance, log_cost):
+    """The order and the log of the step, given the sizes of the coefficients.
+
+    A series of order p allows the step h_p at which its last two terms are as small as the
+    tolerance. The order that gives the largest h_p / cost(p) sets the step. Close to a singular
+    position rounding makes high coefficients look large; a low order then wins and still jumps far.
+    """
+    best = -np.inf
+    order = min(3, known)
+    log_step = -np.inf
+    before = (log_tolerance - log_size[2]) / 2
+    for m in range(3, known + 1):
+        log_h = (log_tolerance - log_size[m]) / m
+        usable = min(log_h, before)
+        before = log_h
+        if usable - log_cost[m] > best:
+            best = usable - log_cost[m]
+            order = m
+            log_step = usable
+    # further coefficients are used as far as their terms stay below the tolerance: they are there
+    while order < known and log_size[order + 1] + (order + 1) * log_step <= log_tolerance:
+        order += 1
+    return order, log_step
+
+
+@kernel
+def eval_polynomial(qc, order, s, q, v):
+    """Position and velocity at s after the start of a step, by Horner's rule."""
+    nq = qc.shape[1]
+    for i in range(nq):
+        q[i] = qc[order, i]
+        v[i] = order * qc[order, i]
+    for k in range(order - 1, 0, -1):
+        row = qc[k]
+        for i in range(nq):
+            q[i] = q[i] * s + row[i]
+            v[i] = v[i] * s + k * row[i]
+    row = qc[0]
+    for i in range(nq):
+        q[i] = q[i] * s + row[i]
+
+
+@block
+def land(form, ws, qc, order, h, tolerance):
+    """End of a step, projected: ws.q, ws.v with the factor of K there.
+
+    Returns how far the projections moved position and velocity, and the smallest pivot.
+    """
+    eval_polynomial(qc, order, h, ws.q, ws.v)
+    eval_forms(form, ws.q, ws.e)
+    eval_jacobian(form, ws.e, ws.J)
+    factorise(form, ws.J, ws.L)
+    moved = project_position(form, ws, 3, ws.q)
+    eval_jacobian(form, ws.e, ws.J)
+    smallest = factorise(form, ws.J, ws.L)
+    turned = project_velocity(form, ws, refinements_for(smallest, tolerance), ws.v)
+    return moved, turned, smallest
+
+
+@entry
+def advance(
+    form, ws, t, t_end, tolerance, log_cost, state, starts, orders, coefficients, watch, counters
+):
+    """Step from t to t_end or until the buffers are full; returns the reason and how many steps.
+
+    state: position and velocity, consistent, updated. Outputs: start, order and coefficients of each
+    step; watch: smallest pivot after it and how far its landing was moved; counters, added to.
+    """
+    q = state[0]
+    v = state[1]
+    nq = len(q)
+    eval_forms(form, q, ws.e)
+    eval_jacobian(form, ws.e, ws.J)
+    smallest = factorise(form, ws.J, ws.L)
+    energy, kinetic = eval_energy(form, q, v)
+    # what an error of the energy is measured by: the largest kinetic energy so far
+    scale = kinetic
+    starts[0] = t
+    for n in range(coefficients.shape[0]):
+        qc = coefficients[n]
+        for i in range(nq):
+            qc[0, i] = q[i]
+            qc[1, i] = v[i]
+        refinements = refinements_for(smallest, tolerance)
+        known = make_series(form, ws, np.log(tolerance), log_cost, refinements, qc)
+        counters[COEFFICIENTS] += known - 1
+        if known < 3:
+            return NOT_FINITE, n
+        local = tolerance
+        attempts = 0
+        while True:
+            if attempts % TRIES == 0:
+                order, log_step = choose_step(ws.log_size, known, np.log(local), log_cost)
+                # exp of a huge step would overflow; the end of the run is nearer
+                h = min(np.exp(min(log_step, 600.0)), t_end - t)
+            last = h >= t_end - t
+            moved, turned, smallest = land(form, ws, qc, order, h, tolerance)
+            counters[FACTORISATIONS] += 2
+            now, kinetic = eval_energy(form, ws.q, ws.v)
+            off = max(moved, turned * h / order)
+            fits = abs(now - energy) <= ENERGY_SLACK * (local + NOISE) * max(scale, kinetic)
+            # written so that nan is refused too
+            if off <= SLACK * local + NOISE and fits:
+                break
+            counters[REJECTED] += 1
+            attempts += 1
+            h *= 0.5
+            if attempts % TRIES == 0:
+                # rounding, not truncation: no step is small enough; go on a little looser, counted
+                local *= 10.0
+                if local > LOOSEST:
+                    return STUCK, n
+        if local > tolerance:
+            counters[LOOSENED] += 1
+        for i in range(nq):
+            q[i] = ws.q[i]
+            v[i] = ws.v[i]
+        energy = now
+        scale = max(scale, kinetic)
+        t = t_end if last else t + h
+        orders[n] = order
+        starts[n + 1] = t
+        watch[n, 0] = smallest
+        watch[n, 1] = off
+        counters[STEPS] += 1
+        if last:
+            return DONE, n + 1
+    return FULL, coefficients.shape[0]
+
+
+@entry
+def record(form, ws, starts, orders, coefficients, steps, times, q, v, a, norms, energy):
+    """States at the given times, on the constraints to rounding, with their accelerations.
+
+    Outputs: q, v, a: one row a time; norms: of Phi, Phi', Phi''; energy.
+    """
+    n = 0
+    for k in range(len(times)):
+        while n < steps - 1 and times[k] > starts[n + 1]:
+            n += 1
+        _, _, smallest = land(form, ws, coefficients[n], orders[n], times[k] - starts[n], 0.0)
+        for i in range(len(form.Q)):
+            q[k, i] = ws.q[i]
+            v[k, i] = ws.v[i]
+        # accelerations: M a + J^T lam = Q, J a = -J' v
+        eval_form_rates(form, ws.v, ws.de)
+        eval_curvature(form, ws.de, ws.phi)
+        for i in range(len(form.Q)):
+            ws.b[form.pos_q[i]] = form.Q[i]
+        for c in range(len(form.phi0)):
+            ws.b[form.pos_c[c]] = -ws.phi[c]
+        solve_refined(form, ws.J, ws.L, ws.b, refinements_for(smallest, 0.0), ws.r, ws.x)
+        for i in range(len(form.Q)):
+            a[k, i] = ws.x[form.pos_q[i]]
+        eval_constraints(form, ws.e, ws.phi)
+        norms[k, 0] = norm(ws.phi)
+        eval_constraint_rates(form, ws.e, ws.de, ws.phi)
+        norms[k, 1] = norm(ws.phi)
+        eval_curvature(form, ws.de, ws.phi)
+        eval_form_rates(form, a[k], ws.de)
+        add_constraint_rates(form, ws.e, ws.de, ws.phi)
+        norms[k, 2] = norm(ws.phi)
+        energy[k], _ = eval_energy(form, ws.q, ws.v)

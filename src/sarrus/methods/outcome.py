@@ -1,0 +1,34 @@
+"""What every method returns: states at the wanted times, and how it went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Outcome:
+    """Trajectory of a run in model units, up to where it is good.
+
+    status: one word, message: one sentence; norms: of the constraints at position, velocity and
+    acceleration level; step_*: the steps taken and the smallest pivot after each.
+    """
+
+    status: str
+    message: str
+    times: Floats
+    q: Floats
+    v: Floats
+    a: Floats
+    norms: Floats
+    energy: Floats
+    counters: dict[str, int]
+    timings: dict[str, float]
+    notes: list[str] = field(default_factory=list)
+    step_times: Floats = field(default_factory=lambda: np.zeros(0))
+    step_orders: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    step_pivots: Floats = field(default_factory=lambda: np.zeros(0))

@@ -1,0 +1,151 @@
+"""The series method: Taylor series of the motion with one factorisation a step.
+
+Equations and sources in kernels/series.py and docs/methods/series.md. The order is chosen each step; the
+motion is analytic across a singular position, so a step may jump over it without seeing it.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from ..kernels import series as kernels
+from ..kernels.layout import Form, make_workspace
+from ..model import Model
+from .outcome import Floats, Outcome
+
+HIGHEST_ORDER = 30
+# a step holds this share of the tolerance, so that a whole run comes near to it
+SHARE = 0.02
+# what double precision gives in a step
+FLOOR = 1e-13
+# memory for the coefficients between two recordings
+BUFFER_BYTES = 32_000_000
+
+
+def run(
+    model: Model, velocity: Floats, times: Floats, duration: float, tolerance: float, max_steps: int
+) -> Outcome:
+    """Simulate from q = 0 and the given velocity; record at the given times."""
+    form = model.form
+    nq = model.coordinates
+    ws = make_workspace(form, HIGHEST_ORDER)
+    rows = HIGHEST_ORDER + 1
+    capacity = int(np.clip(BUFFER_BYTES // (8 * rows * max(nq, 1)), 16, 1024))
+    coefficients = np.zeros((capacity, rows, nq))
+    # memory is handed out when it is first touched: do that now, not in the solve
+    coefficients.fill(0.0)
+    starts, orders, watch = np.zeros(capacity + 1), np.zeros(capacity, np.int64), np.zeros((capacity, 2))
+    counters = np.zeros(5, np.int64)
+    state = np.array([np.zeros(nq), velocity])
+    n = len(times)
+    q, v, a = np.zeros((n, nq)), np.zeros((n, nq)), np.zeros((n, nq))
+    norms, energy = np.zeros((n, 3)), np.zeros(n)
+    history: list[tuple[Floats, np.ndarray, Floats]] = []
+
+    local = max(SHARE * tolerance, FLOOR)
+    log_cost = _log_cost()
+    t, done = 0.0, 0
+    solve_cpu = solve_wall = record_cpu = 0.0
+    reason = kernels.FULL
+    while reason == kernels.FULL and counters[kernels.STEPS] < max_steps:
+        wall, cpu = time.perf_counter(), time.process_time()
+        reason, steps = kernels.advance(
+            form, ws, t, duration, local, log_cost, state, starts, orders, coefficients, watch, counters
+        )  # fmt: skip
+        solve_cpu += time.process_time() - cpu
+        solve_wall += time.perf_counter() - wall
+        cpu = time.process_time()
+        if steps:
+            t = float(starts[steps])
+            upto = n if reason == kernels.DONE else int(np.searchsorted(times, t, side="right"))
+            part = slice(done, upto)
+            kernels.record(
+                form, ws, starts, orders, coefficients, steps,
+                times[part], q[part], v[part], a[part], norms[part], energy[part],
+            )  # fmt: skip
+            done = upto
+            history.append((starts[1 : steps + 1].copy(), orders[:steps].copy(), watch[:steps].copy()))
+        record_cpu += time.process_time() - cpu
+
+    status, message = _status(reason, t, duration, tolerance, max_steps)
+    moved = np.concatenate([w[:, 1] for _, _, w in history]) if history else np.zeros(0)
+    keep = slice(0, done)
+    return Outcome(
+        status=status,
+        message=message,
+        times=times[keep],
+        q=q[keep],
+        v=v[keep],
+        a=a[keep],
+        norms=norms[keep],
+        energy=energy[keep],
+        counters={
+            "steps": int(counters[kernels.STEPS]),
+            "rejected": int(counters[kernels.REJECTED]),
+            "factorisations": int(counters[kernels.FACTORISATIONS]),
+            "coefficients": int(counters[kernels.COEFFICIENTS]),
+            "loosened": int(counters[kernels.LOOSENED]),
+        },
+        timings={"solve_cpu": solve_cpu, "solve_wall": solve_wall, "record_cpu": record_cpu},
+        notes=_notes(tolerance, local, counters, moved),
+        step_times=np.concatenate([s for s, _, _ in history]) if history else np.zeros(0),
+        step_orders=np.concatenate([o for _, o, _ in history]) if history else np.zeros(0, np.int64),
+        step_pivots=np.concatenate([w[:, 0] for _, _, w in history]) if history else np.zeros(0),
+    )
+
+
+def warm_up(model: Model) -> None:
+    """Compile (or load) what a run of this model needs."""
+    run(model, np.zeros(model.coordinates), np.zeros(1), 1e-9, 1e-3, 1)
+
+
+def _log_cost() -> Floats:
+    """Log of the cost of a step of each order, in units of one coefficient.
+
+    A step costs about four coefficients besides its own (two factorisations, projections); the
+    Cauchy products grow with the order. Measured; the optimum is flat, so one law serves all models.
+    """
+    p = np.arange(HIGHEST_ORDER + 1.0)
+    return np.log(4.0 + p + 0.015 * p**2)
+
+
+def _status(
+    reason: int, t: float, duration: float, tolerance: float, max_steps: int
+) -> tuple[str, str]:
+    if reason == kernels.DONE:
+        return "done", f"simulated {duration:g} s"
+    if reason == kernels.STUCK:
+        return "not-converged", (
+            f"stopped at t = {t:.9g} s: no step keeps constraints, branch and energy near the "
+            f"tolerance {tolerance:g}; the results up to there are good. Try another tolerance, and "
+            "check whether the motion can go on beyond this position"
+        )
+    if reason == kernels.NOT_FINITE:
+        return "diverged", (
+            f"stopped at t = {t:.9g} s: the accelerations are not finite there; the results up to "
+            "there are good. Check for bodies or freedoms without mass"
+        )
+    return "too-slow", (
+        f"stopped at t = {t:.9g} s after {max_steps} steps; allow more with max_steps, or loosen "
+        "the tolerance"
+    )
+
+
+def _notes(tolerance: float, local: float, counters: np.ndarray, moved: Floats) -> list[str]:
+    notes = []
+    if local > SHARE * tolerance:
+        notes.append(
+            f"tolerance {tolerance:g} is below what double precision holds; {local / SHARE:g} was used"
+        )
+    if counters[kernels.LOOSENED]:
+        notes.append(
+            f"{counters[kernels.LOOSENED]} steps close to a singular position could not hold the "
+            f"tolerance in double precision; the largest correction there was {moved.max():.1e} "
+            "of the mechanism's length"
+        )
+    return notes
+
+
+__all__ = ["Form", "run", "warm_up"]

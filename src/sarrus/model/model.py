@@ -1,0 +1,72 @@
+"""The model: a mechanism in natural coordinates, as frozen arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..kernels.layout import Form
+
+
+@dataclass(frozen=True)
+class Units:
+    """What one unit of the model is: lengths in `length` metres, masses in `mass` kilograms."""
+
+    length: float
+    mass: float
+
+    @property
+    def energy(self) -> float:
+        """One model unit of energy in joules (time is in seconds)."""
+        return self.mass * self.length**2
+
+
+@dataclass(frozen=True)
+class Model:
+    """The quadratic form of a mechanism and what is needed to read its coordinates.
+
+    Coordinates q are displacements from the start position, in model units, so q = 0 at the start.
+    points: name of each readable point; rows dimension * i ... of `places` give its world
+    displacement [m] per unit of q; origins: its world place at the start [m]. body_vectors: for bodies
+    with a given angular velocity, vectors fixed in them: rows (3 each) and unit starts, world.
+    """
+
+    name: str
+    dimension: int
+    units: Units
+    form: Form
+    points: dict[str, int]
+    places: sparse.csr_array
+    origins: NDArray[np.float64]
+    body_vectors: dict[str, tuple[sparse.csr_array, NDArray[np.float64]]]
+
+    @property
+    def coordinates(self) -> int:
+        """How many coordinates there are."""
+        return len(self.form.Q)
+
+    @property
+    def equations(self) -> int:
+        """How many constraint equations there are."""
+        return len(self.form.phi0)
+
+    def point_rows(self, name: str) -> sparse.csr_array:
+        """World displacement of a point [m] per unit of q, shape (dimension, nq)."""
+        i = self.points[name] * self.dimension
+        return self.places[i : i + self.dimension]
+
+    def jacobian(self) -> sparse.csr_array:
+        """J at the start position."""
+        f = self.form
+        parts = sparse.csr_array((f.C_val, f.C_form, f.C_start), shape=(len(f.J_eq), len(f.e0)))
+        shape = (self.equations, self.coordinates)
+        return sparse.csr_array((parts @ f.e0, (f.J_eq, f.J_col)), shape=shape)
+
+    def mass_matrix(self) -> sparse.csr_array:
+        """M, constant."""
+        f = self.form
+        shape = (self.coordinates, self.coordinates)
+        return sparse.csr_array((f.M_val, f.M_col, f.M_start), shape=shape)

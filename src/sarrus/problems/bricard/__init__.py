@@ -1,0 +1,1 @@
+"""The rectangular Bricard linkage: one redundant equation at every position."""

@@ -1,0 +1,100 @@
+"""The result of a simulation: times, columns, status, counters, timings, provenance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Floats = NDArray[np.float64]
+
+LEVELS = ("position", "velocity", "acceleration")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How coordinates are read: world displacement of each point [m] per unit of q."""
+
+    dimension: int
+    points: dict[str, int]
+    places: sparse.csr_array
+    origins: Floats
+
+    def rows(self, name: str) -> sparse.csr_array:
+        """The rows of one point, or a message with the names there are."""
+        if name not in self.points:
+            known = ", ".join(f"'{n}'" for n in list(self.points)[:12])
+            more = ", ..." if len(self.points) > 12 else ""
+            raise KeyError(f"no joint, point or body is called '{name}'; known: {known}{more}")
+        i = self.points[name] * self.dimension
+        return self.places[i : i + self.dimension]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a simulation found, up to where it is good.
+
+    times [s]; energy: drift of the total energy from its start [J]; status: one word ("done" if all
+    went well), message: one sentence; notes: decisions taken that a user should know; counters;
+    timings [s]; step_times, step_orders, step_pivots: the steps taken and the smallest relative
+    pivot after each (small near a singular position).
+    """
+
+    mechanism: str
+    method: str
+    tolerance: float
+    duration: float
+    status: str
+    message: str
+    times: Floats
+    energy: Floats
+    counters: dict[str, int]
+    timings: dict[str, float]
+    notes: list[str]
+    coordinates: Floats = field(repr=False)
+    rates: Floats = field(repr=False)
+    accelerations: Floats = field(repr=False)
+    norms: Floats = field(repr=False)
+    reading: Reading = field(repr=False)
+    step_times: Floats = field(repr=False)
+    step_orders: NDArray[np.int64] = field(repr=False)
+    step_pivots: Floats = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"<Result '{self.mechanism}': {self.status}, {self.message}>"
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time of the solve alone: no compilation, set-up or recording."""
+        return self.timings["solve_cpu"]
+
+    @property
+    def points(self) -> list[str]:
+        """Names that can be read: joints, named points, and bodies (their centres of mass)."""
+        return list(self.reading.points)
+
+    def position(self, name: str) -> Floats:
+        """World place of a joint, named point or centre of a body [m], shape (n, dimension)."""
+        rows = self.reading.rows(name)
+        return self.reading.origins[self.reading.points[name]] + (rows @ self.coordinates.T).T
+
+    def velocity(self, name: str) -> Floats:
+        """Its velocity [m/s], shape (n, dimension)."""
+        return (self.reading.rows(name) @ self.rates.T).T
+
+    def acceleration(self, name: str) -> Floats:
+        """Its acceleration [m/s^2], shape (n, dimension)."""
+        return (self.reading.rows(name) @ self.accelerations.T).T
+
+    def violation(self, level: str = "position") -> Floats:
+        """Norm of the constraints at a level: "position" [m], "velocity", "acceleration"."""
+        if level not in LEVELS:
+            raise ValueError(f"level '{level}' is not one of {', '.join(LEVELS)}")
+        return self.norms[:, LEVELS.index(level)]
+
+    @property
+    def energy_drift(self) -> float:
+        """Largest drift of the total energy [J]."""
+        return float(np.abs(self.energy).max(initial=0.0))

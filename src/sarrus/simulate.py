@@ -1,0 +1,122 @@
+"""The front door: a mechanism and a duration in, a result out."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .mechanism import Mechanism, check_mechanism
+from .result import Reading, Result
+
+if TYPE_CHECKING:
+    from .model import Model
+
+DEFAULT_TOLERANCE = 1e-10
+DEFAULT_METHOD = "series"
+
+
+def simulate(
+    mechanism: Mechanism,
+    duration: float,
+    output_step: float | None = None,
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    method: str = DEFAULT_METHOD,
+    max_steps: int = 10_000_000,
+) -> Result:
+    """Simulate a mechanism for `duration` seconds.
+
+    output_step: time between outputs [s], a thousandth of the duration if left out; tolerance: error
+    aimed at, relative to the size of the mechanism. Raises MechanismError if the mechanism cannot be
+    simulated, ValueError for other arguments. A run that loses its tolerance, energy balance or branch
+    ends early: `result.status` says so, and the result holds only what is good.
+    """
+    step = duration / 1000 if output_step is None else output_step
+    _check_arguments(duration, step, tolerance, max_steps)
+    check_mechanism(mechanism)
+
+    # numba and SciPy load slowly: only a simulation pays for them
+    from .assembly import solve_start_velocity
+    from .methods import METHODS
+    from .model import make_model
+
+    if method not in METHODS:
+        raise ValueError(f"no method is called '{method}'; known: {', '.join(METHODS)}")
+    compile_seconds = _warm_up()
+    begin = time.process_time()
+    model = make_model(mechanism)
+    velocity, notes = solve_start_velocity(model, mechanism)
+    times = output_times(duration, step)
+    set_up = time.process_time() - begin
+    outcome = METHODS[method](model, velocity, times, duration, tolerance, max_steps)
+    units = model.units
+    return Result(
+        mechanism=mechanism.name,
+        method=method,
+        tolerance=tolerance,
+        duration=duration,
+        status=outcome.status,
+        message=outcome.message,
+        times=outcome.times,
+        energy=(outcome.energy - outcome.energy[:1]) * units.energy,
+        counters=outcome.counters,
+        timings={"compile": compile_seconds, "set_up": set_up, **outcome.timings},
+        notes=notes + outcome.notes,
+        coordinates=outcome.q,
+        rates=outcome.v,
+        accelerations=outcome.a,
+        norms=outcome.norms * units.length,
+        reading=_reading(model),
+        step_times=outcome.step_times,
+        step_orders=outcome.step_orders,
+        step_pivots=outcome.step_pivots,
+    )
+
+
+def output_times(duration: float, step: float) -> np.ndarray:
+    """0, step, 2 step, ... up to the duration, which is hit exactly if it is a multiple."""
+    count = int(np.floor(duration / step * (1 + 1e-12) + 1e-9))
+    times = np.arange(count + 1) * step
+    if abs(times[-1] - duration) <= 1e-9 * step:
+        # k * (duration / count) has less rounding than k * step for steps like 0.01
+        times = np.arange(count + 1) * duration / count
+    return times
+
+
+def _check_arguments(duration: float, step: float, tolerance: float, max_steps: int) -> None:
+    for name, value, unit in (("duration", duration, " s"), ("output_step", step, " s")):
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} = {value}{unit}; give a positive number of seconds")
+    if step > duration:
+        raise ValueError(f"output_step = {step} s is longer than the duration, {duration} s")
+    if not 1e-15 <= tolerance <= 0.1:
+        raise ValueError(f"tolerance = {tolerance}; give a number from 1e-15 to 0.1")
+    if max_steps < 1:
+        raise ValueError(f"max_steps = {max_steps}; give at least 1")
+
+
+def _reading(model: Model) -> Reading:
+    return Reading(model.dimension, model.points, model.places, model.origins)
+
+
+def _warm_up() -> float:
+    """Compile the kernels if this is the first run after installation; returns the seconds."""
+    from .kernels.compiler import announce_compilation
+    from .methods.series import warm_up
+    from .model import make_model
+
+    begin = time.perf_counter()
+    if not _WARM:
+        announce_compilation()
+        tiny = Mechanism("warm-up")
+        tiny.rod("rod", (0, 0), (1, 0), mass=1)
+        tiny.revolute("pin", tiny.ground, "rod", at=(0, 0))
+        warm_up(make_model(tiny))
+        _WARM.append(True)
+    return time.perf_counter() - begin
+
+
+# whether this process has loaded the kernels
+_WARM: list[bool] = []
