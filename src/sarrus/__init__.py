@@ -1,5 +1,6 @@
 """Sarrus: closed-loop mechanisms, simulated exactly and fast, with the truth about their rank."""
 
+from . import problems
 from .mechanism import Mechanism, MechanismError
 from .result import Result
 from .simulate import simulate

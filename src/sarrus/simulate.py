@@ -38,10 +38,12 @@ def simulate(
     check_mechanism(mechanism)
 
     # numba and SciPy load slowly: only a simulation pays for them
+    begin = time.perf_counter()
     from .assembly import solve_start_velocity
     from .methods import METHODS
     from .model import make_model
 
+    import_seconds = time.perf_counter() - begin
     if method not in METHODS:
         raise ValueError(f"no method is called '{method}'; known: {', '.join(METHODS)}")
     compile_seconds = _warm_up()
@@ -62,7 +64,12 @@ def simulate(
         times=outcome.times,
         energy=(outcome.energy - outcome.energy[:1]) * units.energy,
         counters=outcome.counters,
-        timings={"compile": compile_seconds, "set_up": set_up, **outcome.timings},
+        timings={
+            "import": import_seconds,
+            "compile": compile_seconds,
+            "set_up": set_up,
+            **outcome.timings,
+        },
         notes=notes + outcome.notes,
         coordinates=outcome.q,
         rates=outcome.v,

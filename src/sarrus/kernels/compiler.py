@@ -69,7 +69,8 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def block(function: Callable[..., Any]) -> Any:
     """Compile a larger function that others call, on its own: inlining it again and again would
-    cost compile time and gain nothing."""
+    cost compile time and gain nothing.
+    """
     return _compile(function, **INNER)
 
 

@@ -118,7 +118,7 @@ def solve_refined(form, J, L, b, refinements, r, x):
 @kernel
 def refinements_for(smallest, tolerance):
     """How many refinements a solve needs: eps counts as eps / pivot along a weak direction."""
-    if EPS <= tolerance * smallest:
+    if tolerance * smallest >= EPS:
         return 0
     if smallest > 1e-6:
         return 1

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .errors import MechanismError
 from .mechanism import Body, Joint, JointKind, Mechanism, Vector
@@ -24,9 +25,7 @@ def check_mechanism(mechanism: Mechanism) -> None:
         raise MechanismError(problems[0])
     if problems:
         lines = "\n".join(f"  - {line}" for line in problems)
-        raise MechanismError(
-            f"{len(problems)} problems in mechanism '{mechanism.name}':\n{lines}"
-        )
+        raise MechanismError(f"{len(problems)} problems in mechanism '{mechanism.name}':\n{lines}")
 
 
 def find_problems(mechanism: Mechanism) -> list[str]:
@@ -215,5 +214,5 @@ def _choices(names: object) -> str:
     return f"known: {shown}" if listed else "none is known"
 
 
-def _show(values: Vector) -> str:
+def _show(values: ArrayLike) -> str:
     return "(" + ", ".join(f"{v:.6g}" for v in np.atleast_1d(values)) + ")"

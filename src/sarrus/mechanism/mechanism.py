@@ -88,9 +88,7 @@ class Mechanism:
 
     def __repr__(self) -> str:
         kind = {2: "planar", 3: "spatial"}.get(self.dimension, "ill-defined")
-        return (
-            f"<Mechanism '{self.name}': {kind}, {len(self.bodies)} bodies, {len(self.joints)} joints>"
-        )
+        return f"<Mechanism '{self.name}': {kind}, {len(self.bodies)} bodies, {len(self.joints)} joints>"
 
     # bodies and points
 

@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from ..kernels import series as kernels
-from ..kernels.layout import Form, make_workspace
+from ..kernels.layout import make_workspace
 from ..model import Model
 from .outcome import Floats, Outcome
 
@@ -36,7 +36,11 @@ def run(
     coefficients = np.zeros((capacity, rows, nq))
     # memory is handed out when it is first touched: do that now, not in the solve
     coefficients.fill(0.0)
-    starts, orders, watch = np.zeros(capacity + 1), np.zeros(capacity, np.int64), np.zeros((capacity, 2))
+    starts, orders, watch = (
+        np.zeros(capacity + 1),
+        np.zeros(capacity, np.int64),
+        np.zeros((capacity, 2)),
+    )
     counters = np.zeros(5, np.int64)
     state = np.array([np.zeros(nq), velocity])
     n = len(times)
@@ -66,7 +70,9 @@ def run(
                 times[part], q[part], v[part], a[part], norms[part], energy[part],
             )  # fmt: skip
             done = upto
-            history.append((starts[1 : steps + 1].copy(), orders[:steps].copy(), watch[:steps].copy()))
+            history.append(
+                (starts[1 : steps + 1].copy(), orders[:steps].copy(), watch[:steps].copy())
+            )
         record_cpu += time.process_time() - cpu
 
     status, message = _status(reason, t, duration, tolerance, max_steps)
@@ -91,7 +97,9 @@ def run(
         timings={"solve_cpu": solve_cpu, "solve_wall": solve_wall, "record_cpu": record_cpu},
         notes=_notes(tolerance, local, counters, moved),
         step_times=np.concatenate([s for s, _, _ in history]) if history else np.zeros(0),
-        step_orders=np.concatenate([o for _, o, _ in history]) if history else np.zeros(0, np.int64),
+        step_orders=np.concatenate([o for _, o, _ in history])
+        if history
+        else np.zeros(0, np.int64),
         step_pivots=np.concatenate([w[:, 0] for _, _, w in history]) if history else np.zeros(0),
     )
 
@@ -146,6 +154,3 @@ def _notes(tolerance: float, local: float, counters: np.ndarray, moved: Floats) 
             "of the mechanism's length"
         )
     return notes
-
-
-__all__ = ["Form", "run", "warm_up"]

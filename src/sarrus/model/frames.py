@@ -11,6 +11,7 @@ linear in them. Three cases, by how many directions the group can never leave:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -56,7 +57,7 @@ class Frame:
         columns = [*self.directions, *(v.start for v in self.vectors)]
         if not columns:
             return np.zeros(0)
-        return np.linalg.lstsq(np.array(columns).T, offset, rcond=None)[0]
+        return np.asarray(np.linalg.lstsq(np.array(columns).T, offset, rcond=None)[0], float)
 
     def point(self, place: Vector) -> Linear:
         """The linear form of a point of the group, given its place at the start."""
@@ -151,7 +152,7 @@ def _frame_free(
     ]
     for vector in candidates:
         rest = _outside(basis, vector.start)
-        if np.linalg.norm(rest) > INDEPENDENT * max(1.0, np.linalg.norm(vector.start)):
+        if np.linalg.norm(rest) > INDEPENDENT * max(1.0, float(np.linalg.norm(vector.start))):
             frame.vectors.append(vector)
             basis.append(rest / np.linalg.norm(rest))
     needs = _needs(sharing, group, mass, points)
@@ -226,7 +227,7 @@ def _gram(frame: Frame, mass: Mass) -> Vector:
     return gram[np.ix_(keep, keep)]
 
 
-def _combine(out: Linear, parts) -> Linear:
+def _combine(out: Linear, parts: Iterable[tuple[float, FrameVector]]) -> Linear:
     for factor, vector in parts:
         # components that are pure rounding would only fill the matrices
         if abs(factor) > 1e-14:

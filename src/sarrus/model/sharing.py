@@ -82,7 +82,7 @@ def share_features(
     hinges = [j for j in mechanism.joints if j.kind is not JointKind.WELD]
     members = [sorted({group_of[b] for b in j.bodies}) for j in hinges]
     features: list[Feature] = []
-    places = [place(j.at) for j in hinges]
+    places = [place(j.at) for j in hinges if j.at is not None]
     _merge(groups, members, places, features, "points", _near)
     if mechanism.dimension == 2:
         # every body of a planar mechanism keeps the normal of the plane
@@ -90,16 +90,25 @@ def share_features(
         for group in groups:
             group.axes.append(len(features) - 1)
     else:
-        turning = [i for i, j in enumerate(hinges) if j.kind is JointKind.REVOLUTE]
-        axes = [turn(hinges[i].axis / np.linalg.norm(hinges[i].axis)) for i in turning]
-        _merge(groups, [members[i] for i in turning], axes, features, "axes", _parallel)
+        turning = [
+            (of, j.axis) for of, j in zip(members, hinges, strict=True) if j.axis is not None
+        ]
+        axes = [turn(axis / np.linalg.norm(axis)) for _, axis in turning]
+        _merge(groups, [of for of, _ in turning], axes, features, "axes", _parallel)
 
     sharing = Sharing(groups, group_of, features)
     _fix_axes(sharing)
     return sharing
 
 
-def _merge(groups, members, values, features, kind, same_pairs) -> None:
+def _merge(
+    groups: list[Group],
+    members: list[list[int]],
+    values: list[Vector],
+    features: list[Feature],
+    kind: str,
+    same_pairs: Callable[[Vector], set[tuple[int, int]]],
+) -> None:
     """Add one feature for each class of joints that share it through some common group."""
     sets = DisjointSet(range(len(values)))
     of_group: dict[int, list[int]] = {}
@@ -124,11 +133,11 @@ def _merge(groups, members, values, features, kind, same_pairs) -> None:
             features[number[root]].fixed |= g == GROUND
 
 
-def _near(places: Vector):
+def _near(places: Vector) -> set[tuple[int, int]]:
     return cKDTree(places).query_pairs(SAME * (1.0 + np.abs(places).max()))
 
 
-def _parallel(axes: Vector):
+def _parallel(axes: Vector) -> set[tuple[int, int]]:
     # an axis and its opposite are one axis: look for neighbours among both signs
     n = len(axes)
     pairs = cKDTree(np.vstack([axes, -axes])).query_pairs(SAME)

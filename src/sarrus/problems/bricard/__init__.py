@@ -1,1 +1,1 @@
-"""The rectangular Bricard linkage: one redundant equation at every position."""
+"""Bricard's mechanism: no freedom by the joint count, one in truth, redundant at every position."""

@@ -1,1 +1,1 @@
-"""The N four-bar: a row of windows that goes flat twice per turn."""
+"""The N four-bar: one freedom that becomes N + 1 whenever the mechanism is flat."""

@@ -1,0 +1,89 @@
+"""The folder of a run: results.txt in the columns of the problem's source, and run.json."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problems import Problem
+from ..result import LEVELS, Result
+from .judge import Judgement
+from .machine import describe_machine, describe_threads, describe_versions
+
+Floats = NDArray[np.float64]
+
+UNITS = {"t": "s", "energy": "J", "position": "m", "velocity": "m/s", "acceleration": "m/s2"}
+
+
+def columns_of(problem: Problem, result: Result) -> dict[str, Floats]:
+    """The columns that a problem may ask for, by name."""
+    columns = {"t": result.times, "energy": result.energy}
+    columns |= {level: result.violation(level) for level in LEVELS}
+    position, velocity = result.position(problem.observed), result.velocity(problem.observed)
+    for i, letter in enumerate("xyz"[: position.shape[1]]):
+        columns[letter] = position[:, i]
+        columns["v" + letter] = velocity[:, i]
+    return columns
+
+
+def save_run(
+    folder: Path,
+    problem: Problem,
+    result: Result,
+    judgement: Judgement,
+    timings: dict[str, Any],
+    command: str,
+) -> dict[str, Any]:
+    """Write results.txt and run.json; returns what run.json holds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    columns = columns_of(problem, result)
+    header = " ".join(f"{name}[{unit_of(name)}]" for name in problem.columns)
+    table = np.column_stack([columns[name] for name in problem.columns])
+    np.savetxt(folder / "results.txt", table, fmt="%.14e", header=header, comments="# ")
+    record = describe_run(problem, result, judgement, timings, command)
+    (folder / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    return record
+
+
+def unit_of(column: str) -> str:
+    """Unit of a column of the result file."""
+    return UNITS.get(column, "m/s" if column.startswith("v") else "m")
+
+
+def describe_run(
+    problem: Problem, result: Result, judgement: Judgement, timings: dict[str, Any], command: str
+) -> dict[str, Any]:
+    """Everything about a run but its columns, for run.json."""
+    return {
+        "schema": 1,
+        "problem": {
+            "id": problem.id,
+            "version": problem.version,
+            "title": problem.title,
+            "source": problem.source,
+            "options": problem.options,
+            "observed": problem.observed,
+            "limits": {k: v for k, v in vars(problem.limits).items() if v is not None},
+            "columns": [f"{c} [{unit_of(c)}]" for c in problem.columns],
+        },
+        "method": result.method,
+        "tolerance": result.tolerance,
+        "duration": result.duration,
+        "outputs": len(result.times),
+        "status": result.status,
+        "message": result.message,
+        "notes": result.notes,
+        "judgement": judgement.as_dict(),
+        "counters": result.counters,
+        "timings": timings,
+        "machine": describe_machine(),
+        "versions": describe_versions(),
+        "threads": describe_threads(),
+        "command": command,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

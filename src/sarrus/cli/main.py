@@ -1,0 +1,38 @@
+"""The command `sarrus`: its sub-commands, and how errors are shown."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from .listing import list_problems
+from .run import run
+
+app = typer.Typer(
+    help="Closed-loop mechanisms, simulated exactly and fast.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command("list")(list_problems)
+app.command("run")(run)
+
+
+@app.callback()
+def about() -> None:
+    """Closed-loop mechanisms, simulated exactly and fast."""
+
+
+def main() -> None:
+    """Entry point: errors of the user are one clear message, not a traceback."""
+    try:
+        app()
+    except (ValueError, OSError) as error:
+        Console(stderr=True, soft_wrap=True).print(
+            f"[red]error:[/] {escape(str(error))}", highlight=False
+        )
+        sys.exit(2)

@@ -1,0 +1,82 @@
+"""`sarrus run`: problems simulated, judged, and kept in a folder."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from .. import problems
+from ..bench import judge, save_run
+from ..bench.runner import run_problem
+from ..report import run_table, save_figures
+from ..simulate import DEFAULT_METHOD, DEFAULT_TOLERANCE
+
+
+def run(
+    problem: Annotated[
+        str | None, typer.Argument(help="Id of a problem (see `sarrus list`); all if left out.")
+    ] = None,
+    windows: Annotated[int | None, typer.Option(help="Windows N of a four-bar.")] = None,
+    speed: Annotated[float | None, typer.Option(help="Start speed of a four-bar [m/s].")] = None,
+    section: Annotated[
+        float | None, typer.Option(help="Section of Bricard's rods [m]; 0 is thin.")
+    ] = None,
+    duration: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
+    tolerance: Annotated[
+        float, typer.Option(help="Error aimed at, relative to the mechanism's size.")
+    ] = DEFAULT_TOLERANCE,
+    method: Annotated[str, typer.Option(help="Method.")] = DEFAULT_METHOD,
+    out: Annotated[Path, typer.Option(help="Folder for files and figures.")] = Path("runs"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
+) -> None:
+    """Simulate a problem (or all), judge it, write results.txt, run.json and the figures."""
+    chosen = {"windows": windows, "speed": speed, "section": section}
+    options = {name: value for name, value in chosen.items() if value is not None}
+    if problem is None and options:
+        raise ValueError(f"name the problem that --{next(iter(options))} is meant for")
+    todo = [problems.get(name, **options) for name in ([problem] if problem else problems.names())]
+    screen = Console(stderr=True)
+    records: list[dict[str, Any]] = []
+    for item in todo:
+        with screen.status(f"{item.id}: simulating {duration or item.duration:g} s"):
+            result, timings = run_problem(
+                item, tolerance=tolerance, method=method, duration=duration
+            )
+            folder = out / item.id
+            command = shlex.join(["sarrus", *sys.argv[1:]])
+            record = save_run(folder, item, result, judge(item, result), timings, command)
+            save_figures(folder, item, result)
+        records.append(record)
+    if as_json:
+        print(json.dumps(records[0] if problem else records, indent=2))
+    else:
+        _show(records, out)
+    if not all(record["judgement"]["passed"] for record in records):
+        raise typer.Exit(1)
+
+
+def _show(records: list[dict[str, Any]], out: Path) -> None:
+    screen = Console(soft_wrap=False)
+    screen.print(run_table(records))
+    for record in records:
+        name = record["problem"]["id"]
+        if record["status"] != "done":
+            screen.print(
+                f"[red]{name}: {record['status']}[/]: {record['message']}", highlight=False
+            )
+        for note in record["notes"]:
+            screen.print(f"{name}: {note}", highlight=False)
+        for check in record["judgement"]["checks"]:
+            if not check["passed"]:
+                screen.print(
+                    f"{name}: {check['what']} is {check['value']:.3g} {check['unit']}, "
+                    f"allowed {check['limit']:g}",
+                    highlight=False,
+                )
+    screen.print(f"files and figures: {out}/", soft_wrap=True, highlight=False)

@@ -1,0 +1,101 @@
+"""Rectangular Bricard (IFToMM) and Bricard A04 (MBS Benchmark): one mechanism, two sets of numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...mechanism import Mechanism
+from ..problem import Figure, Limits, Panel, Problem
+from .reference import bricard_reference
+
+# joints of the start position and their axes (seed table 1)
+PLACES = ((0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1))
+AXES = ((0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0))
+
+
+def make_mechanism(section: float, name: str, first: int) -> Mechanism:
+    """Five rods of 1 m and 1 kg between six hinges; joints are counted from `first`."""
+    m = Mechanism(name, gravity=(0.0, -9.81, 0.0))
+    rods = [
+        m.rod(f"rod {i + 1}", PLACES[i], PLACES[i + 1], mass=1, section=section) for i in range(5)
+    ]
+    chain = [m.ground, *rods, m.ground]
+    for i, (place, axis) in enumerate(zip(PLACES, AXES, strict=True)):
+        m.revolute(f"P{i + first}", chain[i], chain[i + 1], at=place, axis=axis)
+    return m
+
+
+def make_rectangular_bricard(section: float = 0.1) -> Problem:
+    """The rectangular Bricard mechanism of the IFToMM library."""
+    _check(section)
+    return Problem(
+        id="rectangular-bricard",
+        title="Rectangular Bricard mechanism",
+        library="IFToMM",
+        source="IFToMM benchmark library",
+        note="6 hinges, 0 degrees of freedom by count, 1 in truth; redundant at every position",
+        version=1,
+        duration=10.0,
+        output_step=0.01,
+        limits=Limits(energy_drift=1e-3, path=0.05),
+        observed="P2",
+        columns=("t", "x", "y", "z", "energy", "position", "velocity"),
+        figures=(
+            Figure("figure-2-p2", "Coordinates of P2", (Panel("P2 [m]", ("x", "y", "z")),)),
+            Figure(
+                "figure-3-energy-and-violations",
+                "Mechanical energy and constraint violation",
+                (
+                    Panel("energy [J]", ("energy",)),
+                    Panel("position [m]", ("position",), log=True),
+                    Panel("velocity [m/s]", ("velocity",), log=True),
+                ),
+            ),
+        ),
+        options={"section": section},
+        build=lambda: make_mechanism(section, "rectangular Bricard", 0),
+        exact=lambda times: bricard_reference(times, section),
+    )
+
+
+def make_a04_bricard(section: float = 0.0) -> Problem:
+    """Problem A04 of the MBS Benchmark library: thin rods, 600 s; it counts the joints from 1."""
+    _check(section)
+    return Problem(
+        id="a04-bricard",
+        title="Bricard's mechanism, A04",
+        library="MBS Benchmark A04",
+        source="MBS Benchmark library, problem A04; Gonzalez, Dopico, Lugris, Cuadrado 2006",
+        note="thin rods: no inertia about their axes; 120 periods",
+        version=1,
+        duration=600.0,
+        output_step=0.2,
+        limits=Limits(end_error=1e-5, path=0.05),
+        observed="P3",
+        columns=("t", "x", "y", "z", "energy", "position", "velocity"),
+        figures=(
+            Figure(
+                "figure-2-p3-displacement",
+                "Displacement of P3 (first 10 s)",
+                (Panel("x [m]", ("x",)), Panel("y [m]", ("y",)), Panel("z [m]", ("z",))),
+                until=10.0,
+            ),
+            Figure(
+                "figure-3-energy-and-violations",
+                "Mechanical energy and constraint violation",
+                (
+                    Panel("energy [J]", ("energy",)),
+                    Panel("position [m]", ("position",), log=True),
+                    Panel("velocity [m/s]", ("velocity",), log=True),
+                ),
+            ),
+        ),
+        options={"section": section},
+        build=lambda: make_mechanism(section, "A04 Bricard", 1),
+        exact=lambda times: bricard_reference(times, section),
+    )
+
+
+def _check(section: float) -> None:
+    if not (np.isfinite(section) and section >= 0):
+        raise ValueError(f"section = {section:g} m; give the side of a square, 0 for thin rods")

@@ -1,0 +1,76 @@
+"""The figures of a problem's source, drawn from a result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bench import columns_of
+from ..problems import Figure, Problem
+from ..result import Result
+
+Floats = NDArray[np.float64]
+
+# a violation of exactly zero has no place on a log axis
+SMALLEST = 1e-18
+
+
+def save_figures(folder: Path, problem: Problem, result: Result) -> list[Path]:
+    """Draw the figures as PNG; returns their paths."""
+    # matplotlib loads slowly, and without a screen it needs a canvas of its own
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Page
+
+    columns = columns_of(problem, result)
+    exact = problem.reference(result.times)
+    dimension = exact.shape[1] // 2
+    letters = "xyz"[:dimension]
+    references = dict(zip([*letters, *("v" + c for c in letters)], exact.T, strict=True))
+    paths = []
+    for figure in problem.figures:
+        page = Page(figsize=(7.0, max(3.5, 0.9 + 1.75 * len(figure.panels))), layout="constrained")
+        FigureCanvasAgg(page)
+        _draw(page, figure, columns, references, result.method)
+        page.suptitle(f"{problem.title}: {figure.title}", fontsize=11)
+        path = folder / f"{figure.name}.png"
+        page.savefig(path, dpi=150)
+        paths.append(path)
+    return paths
+
+
+def _draw(
+    page: Any,
+    figure: Figure,
+    columns: dict[str, Floats],
+    references: dict[str, Floats],
+    method: str,
+) -> None:
+    times = columns["t"]
+    shown = times <= figure.until if figure.until is not None else np.ones(len(times), bool)
+    all_axes = page.subplots(len(figure.panels), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, panel in zip(all_axes, figure.panels, strict=True):
+        for name in panel.columns:
+            if name in references:
+                # the exact solution lies underneath, wide and grey, as in the sources
+                label = "exact" if name == panel.columns[0] else None
+                axes.plot(times[shown], references[name][shown], color="0.78", lw=4, label=label)
+        for name in panel.columns:
+            values = columns[name][shown]
+            if panel.log:
+                values = np.maximum(values, SMALLEST)
+            label = name if len(panel.columns) > 1 else method if name in references else None
+            axes.plot(times[shown], values, lw=1.1, label=label)
+        if panel.log:
+            axes.set_yscale("log")
+        axes.set_ylabel(panel.label)
+        axes.grid(alpha=0.3, lw=0.5)
+        axes.margins(x=0.01)
+        if axes is all_axes[0] and axes.get_legend_handles_labels()[0]:
+            # above the axes: nowhere inside is free of curves
+            axes.legend(
+                loc="lower right", bbox_to_anchor=(1.0, 0.99), fontsize=8, ncols=4, frameon=False
+            )
+    all_axes[-1].set_xlabel("time [s]")

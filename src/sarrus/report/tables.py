@@ -1,0 +1,60 @@
+"""Tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from ..problems import Problem
+
+
+def problem_table(problems: Iterable[Problem]) -> Table:
+    """One line a problem: what it is, its limits, where it comes from."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    for name in ("id", "what", "limits", "source"):
+        table.add_column(name, no_wrap=True)
+    for p in problems:
+        table.add_row(p.id, f"{p.title}, {p.duration:g} s", str(p.limits), p.library)
+    return table
+
+
+def run_table(records: Iterable[dict[str, Any]]) -> Table:
+    """One line a run: steps, time, drift, error, violation, verdict."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("problem", no_wrap=True)
+    # a bracket would open markup: escaped
+    heads = (
+        "steps",
+        "solve\nCPU",
+        "drift\n\\[J]",
+        "limit\n\\[J]",
+        "error\n\\[m]",
+        "violation\n\\[m]",
+    )
+    for name in heads:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True, min_width=4)
+    for record in records:
+        judged = record["judgement"]
+        limit = record["problem"]["limits"].get("energy_drift")
+        table.add_row(
+            record["problem"]["id"],
+            str(record["counters"]["steps"]),
+            show_seconds(record["timings"]["solve"]),
+            f"{judged['energy_drift']:.1e}",
+            "-" if limit is None else f"{limit:g}",
+            f"{judged['position_error']:.1e}",
+            f"{judged['violation']:.1e}",
+            "[green]PASS[/]" if judged["passed"] else "[red]FAIL[/]",
+        )
+    return table
+
+
+def show_seconds(seconds: float) -> str:
+    """Seconds in the unit that reads best."""
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.0f} us"
+    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
