@@ -36,7 +36,7 @@ class Reading:
 class Result:
     """What a simulation found, up to where it is good.
 
-    times [s]; energy: drift of the total energy from its start [J]; status: one word ("done" if all
+    setting: what `tolerance` means to the method: "tolerance", or "step" [s]. times [s]; energy: drift of the total energy from its start [J]; status: one word ("done" if all
     went well), message: one sentence; notes: decisions taken that a user should know; counters;
     timings [s]; step_times, step_orders, step_pivots: the steps taken and the smallest relative
     pivot after each (small near a singular position).
@@ -44,6 +44,7 @@ class Result:
 
     mechanism: str
     method: str
+    setting: str
     tolerance: float
     duration: float
     status: str

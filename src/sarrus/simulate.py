@@ -24,17 +24,22 @@ def simulate(
     *,
     tolerance: float = DEFAULT_TOLERANCE,
     method: str = DEFAULT_METHOD,
+    step: float | None = None,
     max_steps: int = 10_000_000,
+    **options: float,
 ) -> Result:
     """Simulate a mechanism for `duration` seconds.
 
     output_step: time between outputs [s], a thousandth of the duration if left out; tolerance: error
-    aimed at, relative to the size of the mechanism. Raises MechanismError if the mechanism cannot be
+    aimed at, relative to the size of the mechanism. Methods with a fixed step take `step` [s] instead
+    (the output step if left out); options: further parameters of the method. Raises MechanismError if the mechanism cannot be
     simulated, ValueError for other arguments. A run that loses its tolerance, energy balance or branch
     ends early: `result.status` says so, and the result holds only what is good.
     """
-    step = duration / 1000 if output_step is None else output_step
-    _check_arguments(duration, step, tolerance, max_steps)
+    every = duration / 1000 if output_step is None else output_step
+    _check_arguments(duration, every, every if step is None else step, tolerance, max_steps)
+    # a whole number of another type would compile the kernels again
+    duration, every, tolerance = float(duration), float(every), float(tolerance)
     check_mechanism(mechanism)
 
     # numba and SciPy load slowly: only a simulation pays for them
@@ -46,18 +51,29 @@ def simulate(
     import_seconds = time.perf_counter() - begin
     if method not in METHODS:
         raise ValueError(f"no method is called '{method}'; known: {', '.join(METHODS)}")
+    chosen = METHODS[method]
+    for name in options:
+        if name not in chosen.options:
+            has = f"it has: {', '.join(chosen.options)}" if chosen.options else "it has none"
+            raise ValueError(f"method '{method}' has no option '{name}'; {has}")
+    if chosen.setting == "tolerance" and step is not None:
+        raise ValueError(f"method '{method}' chooses its own steps; give tolerance, not step")
+    setting = tolerance if chosen.setting == "tolerance" else float(every if step is None else step)
     compile_seconds = _warm_up()
     begin = time.process_time()
     model = make_model(mechanism)
     velocity, notes = solve_start_velocity(model, mechanism)
-    times = output_times(duration, step)
+    times = output_times(duration, every)
     set_up = time.process_time() - begin
-    outcome = METHODS[method](model, velocity, times, duration, tolerance, max_steps)
+    outcome = chosen.run(
+        model, velocity, times, duration, setting, max_steps, **(chosen.options | options)
+    )
     units = model.units
     return Result(
         mechanism=mechanism.name,
         method=method,
-        tolerance=tolerance,
+        setting=chosen.setting,
+        tolerance=setting,
         duration=duration,
         status=outcome.status,
         message=outcome.message,
@@ -92,12 +108,15 @@ def output_times(duration: float, step: float) -> np.ndarray:
     return times
 
 
-def _check_arguments(duration: float, step: float, tolerance: float, max_steps: int) -> None:
-    for name, value, unit in (("duration", duration, " s"), ("output_step", step, " s")):
+def _check_arguments(
+    duration: float, every: float, step: float, tolerance: float, max_steps: int
+) -> None:
+    for name, value in (("duration", duration), ("output_step", every), ("step", step)):
         if not (np.isfinite(value) and value > 0):
-            raise ValueError(f"{name} = {value}{unit}; give a positive number of seconds")
-    if step > duration:
-        raise ValueError(f"output_step = {step} s is longer than the duration, {duration} s")
+            raise ValueError(f"{name} = {value} s; give a positive number of seconds")
+    for name, value in (("output_step", every), ("step", step)):
+        if value > duration:
+            raise ValueError(f"{name} = {value} s is longer than the duration, {duration} s")
     if not 1e-15 <= tolerance <= 0.1:
         raise ValueError(f"tolerance = {tolerance}; give a number from 1e-15 to 0.1")
     if max_steps < 1:

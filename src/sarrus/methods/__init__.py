@@ -1,8 +1,14 @@
-"""How time advances, one file a method; each is a function `run(model, start, ...)`."""
-
-from collections.abc import Callable
-from typing import Any
+"""How time advances: one file a method, registered here."""
 
 from . import series
+from .method import Method
+from .outcome import Outcome
 
-METHODS: dict[str, Callable[..., Any]] = {"series": series.run}
+METHODS: dict[str, Method] = {
+    method.id: method
+    for method in (
+        Method("series", "Taylor series, order chosen at each step", "tolerance", series.run),
+    )
+}
+
+__all__ = ["METHODS", "Method", "Outcome"]

@@ -54,9 +54,10 @@ def run(
     solve_cpu = solve_wall = record_cpu = 0.0
     reason = kernels.FULL
     while reason == kernels.FULL and counters[kernels.STEPS] < max_steps:
+        room = coefficients[: max_steps - int(counters[kernels.STEPS])]
         wall, cpu = time.perf_counter(), time.process_time()
         reason, steps = kernels.advance(
-            form, ws, t, duration, local, log_cost, state, starts, orders, coefficients, watch, counters
+            form, ws, t, duration, local, log_cost, state, starts, orders, room, watch, counters
         )  # fmt: skip
         solve_cpu += time.process_time() - cpu
         solve_wall += time.perf_counter() - wall

@@ -186,6 +186,7 @@ def _ints(values: ArrayLike) -> Ints:
 
 
 def sparse_from_rows(rows: list[Row], columns: int) -> sparse.csr_array:
+    """A sparse matrix from its rows."""
     start = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int64)
     col = np.array([i for r in rows for i in r], dtype=np.int64)
     val = np.array([c for r in rows for c in r.values()], dtype=float)
@@ -195,6 +196,7 @@ def sparse_from_rows(rows: list[Row], columns: int) -> sparse.csr_array:
 def sparse_from_entries(
     entries: dict[tuple[int, int], float], shape: tuple[int, int]
 ) -> sparse.csr_array:
+    """A sparse matrix from its entries."""
     rows, cols = _ints([a for a, _ in entries]), _ints([b for _, b in entries])
     val = np.array(list(entries.values()), dtype=float)
     return sparse.csr_array((val, (rows, cols)), shape=shape)

@@ -1,0 +1,124 @@
+"""The commands, called as functions in a temporary folder."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from sarrus.cli.main import app, main
+
+runner = CliRunner()
+
+
+def call(*words):
+    return runner.invoke(app, list(words))
+
+
+def test_list_shows_a_line_for_each_problem():
+    """Every id stands in a line of its own, with its source."""
+    lines = call("list").output.splitlines()
+    for name, source in (
+        ("double-four-bar", "IFToMM"),
+        ("n-four-bar", "A02"),
+        ("rectangular-bricard", "IFToMM"),
+        ("a04-bricard", "A04"),
+    ):
+        assert sum(name in line and source in line for line in lines) == 1
+
+
+def test_run_writes_files_figures_and_record(tmp_path):
+    """A run leaves results.txt, run.json and PNG figures, and exits with 0."""
+    answer = call("run", "double-four-bar", "--out", str(tmp_path))
+    assert answer.exit_code == 0, answer.output
+    assert "PASS" in answer.output
+    assert str(tmp_path.name) in answer.output.replace("\n", "")
+    folder = tmp_path / "double-four-bar"
+    names = {path.name for path in folder.iterdir()}
+    assert {"results.txt", "run.json"} <= names
+    assert sum(name.endswith(".png") for name in names) == 2
+    assert all((folder / n).read_bytes()[:4] == b"\x89PNG" for n in names if n.endswith(".png"))
+    record = json.loads((folder / "run.json").read_text())
+    assert record["status"] == "done"
+    assert {"import", "compile", "set_up", "solve"} <= set(record["timings"])
+    assert {"problem", "method", "tolerance", "versions", "machine", "threads", "counters"} <= set(
+        record
+    )
+
+
+def test_result_file_has_the_columns_of_its_source(tmp_path):
+    """Seven columns, 0 to 10 s by 0.01 s, 15 significant digits, one header line."""
+    call("run", "double-four-bar", "--out", str(tmp_path))
+    path = tmp_path / "double-four-bar" / "results.txt"
+    lines = path.read_text().splitlines()
+    assert lines[0].startswith("#")
+    assert not lines[1].startswith("#")
+    # 15 significant digits: one before the point, 14 behind it
+    assert len(lines[2].split()[1].lstrip("-").split("e")[0].replace(".", "")) == 15
+    table = np.loadtxt(path)
+    assert table.shape == (1001, 7)
+    # decimal text of k / 100 is read back to the last bit or the one beside it
+    np.testing.assert_allclose(table[:, 0], np.arange(1001) / 100, rtol=3e-16)
+    assert table[0, 1:3] == pytest.approx([0.0, 1.0], abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("problem", "columns"), [("n-four-bar", 6), ("rectangular-bricard", 7), ("a04-bricard", 7)]
+)
+def test_other_result_files(tmp_path, problem, columns):
+    """Each problem writes as many columns as its source asks for."""
+    answer = call("run", problem, "--duration", "2", "--out", str(tmp_path))
+    assert answer.exit_code == 0, answer.output
+    assert np.loadtxt(tmp_path / problem / "results.txt").shape[1] == columns
+
+
+def test_json_is_the_record_alone(tmp_path):
+    """With --json the standard output is one JSON document, the same as run.json."""
+    answer = call("run", "rectangular-bricard", "--section", "0.2", "--json", "--out", str(tmp_path))
+    record = json.loads(answer.stdout)
+    assert record == json.loads((tmp_path / "rectangular-bricard" / "run.json").read_text())
+    assert record["problem"]["options"] == {"section": 0.2}
+
+
+def test_a_failed_limit_is_named_and_sets_the_exit_status(tmp_path):
+    """A loose tolerance misses the high precision class of A02: FAIL, exit 1, the number shown."""
+    answer = call("run", "n-four-bar", "--tolerance", "1e-2", "--out", str(tmp_path))
+    assert answer.exit_code == 1
+    assert "FAIL" in answer.output
+    assert "high precision" in answer.output
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("run", "no-such"), "double-four-bar"),
+        (("run", "a04-bricard", "--windows", "3"), "section"),
+        (("run", "n-four-bar", "--windows", "0"), "windows = 0"),
+        (("run", "--windows", "3"), "--windows"),
+        (("run", "double-four-bar", "--duration", "-1"), "duration = -1"),
+        (("run", "double-four-bar", "--tolerance", "5"), "tolerance = 5"),
+        (("run", "double-four-bar", "--method", "magic"), "series"),
+        (("run", "rectangular-bricard", "--section", "-1"), "section = -1"),
+    ],
+)
+def test_wrong_words_give_one_message(words, expected, capsys, monkeypatch):
+    """Errors of the user end with status 2 and one line, without a traceback."""
+    monkeypatch.setattr(sys, "argv", ["sarrus", *words])
+    with pytest.raises(SystemExit) as exit_info:
+        main()
+    assert exit_info.value.code == 2
+    shown = capsys.readouterr().err
+    assert expected in shown
+    assert "Traceback" not in shown
+
+
+def test_a_folder_that_cannot_be_written_gives_one_message(tmp_path, capsys, monkeypatch):
+    """--out below a file is an error of the user."""
+    (tmp_path / "file").write_text("")
+    out = str(tmp_path / "file" / "runs")
+    monkeypatch.setattr(sys, "argv", ["sarrus", "run", "double-four-bar", "--out", out])
+    with pytest.raises(SystemExit) as exit_info:
+        main()
+    assert exit_info.value.code == 2
+    assert "error:" in capsys.readouterr().err

@@ -1,0 +1,1 @@
+"""Its place lets every test import the helpers beside it."""

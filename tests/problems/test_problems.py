@@ -1,0 +1,84 @@
+"""The problems as users get them."""
+
+import numpy as np
+import pytest
+
+from sarrus import problems, simulate
+
+ALL = problems.names()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_reference_starts_where_the_mechanism_starts(name):
+    """At t = 0 the reference is the observed point of the mechanism and its start velocity."""
+    problem = problems.get(name)
+    result = simulate(problem.mechanism(), duration=1e-6, output_step=1e-6)
+    start = np.hstack([result.position(problem.observed), result.velocity(problem.observed)])[0]
+    # the references are good to 1e-13
+    np.testing.assert_allclose(start, problem.reference(np.zeros(1))[0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "bound"),
+    # required: 1e-6 for position and velocity of the double four-bar, 1e-8 for P2 of the Bricard; A02
+    # and A04 as far as their limits ask, with a margin
+    [
+        ("double-four-bar", 1e-6),
+        ("n-four-bar", 1e-5),
+        ("rectangular-bricard", 1e-8),
+        ("a04-bricard", 1e-5),
+    ],
+)
+def test_default_tolerance_follows_the_exact_motion(name, bound):
+    """At the default tolerance every seed problem stays within its bound over the whole duration."""
+    problem = problems.get(name)
+    result = simulate(problem.mechanism(), problem.duration, problem.output_step)
+    assert result.status == "done"
+    found = np.hstack([result.position(problem.observed), result.velocity(problem.observed)])
+    assert np.abs(found - problem.reference(result.times)).max() < bound
+    # recorded states are projected: what is left is rounding of sums of some dozen terms of order
+    # ten (squared speeds of 7 m/s)
+    assert result.violation("position").max() < 1e-14
+    assert result.violation("velocity").max() < 1e-13
+    assert result.violation("acceleration").max() < 1e-11
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_output_grid_is_that_of_the_source(name):
+    """The duration is a whole number of output steps: 1000, 400, 1000 and 3000."""
+    problem = problems.get(name)
+    steps = problem.duration / problem.output_step
+    expected = {"n-four-bar": 400, "a04-bricard": 3000}.get(name, 1000)
+    assert steps == pytest.approx(expected, rel=1e-12)
+
+
+def test_options_reach_the_mechanism():
+    """Windows, speed and section change what is built."""
+    five = problems.get("n-four-bar", windows=5, speed=2.0)
+    assert len(five.mechanism().bodies) == 11
+    assert five.mechanism().velocities[0][1][0] == 2.0
+    thick = problems.get("a04-bricard", section=0.3).mechanism()
+    assert thick.bodies[0].section == 0.3
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "fragment"),
+    [
+        ("nothing", {}, "double-four-bar"),
+        ("n-four-bar", {"section": 1}, "windows"),
+        ("n-four-bar", {"windows": 2.5}, "2.5"),
+        ("a04-bricard", {"section": float("nan")}, "nan"),
+    ],
+)
+def test_wrong_options_are_named(name, options, fragment):
+    """An unknown problem or option lists what there is."""
+    with pytest.raises(ValueError, match=fragment):
+        problems.get(name, **options)
+
+
+@pytest.mark.parametrize("section", [0.0, 0.03, 0.25])
+def test_bricard_of_any_section_follows_its_reference(section):
+    """The closed form and the simulator agree for sections that no library uses."""
+    problem = problems.get("rectangular-bricard", section=section)
+    result = simulate(problem.mechanism(), duration=6, output_step=0.05)
+    assert np.abs(result.position("P2") - problem.reference(result.times)[:, :3]).max() < 1e-8
