@@ -36,7 +36,7 @@ class Reading:
 class Result:
     """What a simulation found, up to where it is good.
 
-    setting: what `tolerance` means to the method: "tolerance", or "step" [s]. times [s]; energy: drift of the total energy from its start [J]; status: one word ("done" if all
+    tolerance or step [s]: what steered the method, and its options. times [s]; energy: drift of the total energy from its start [J]; status: one word ("done" if all
     went well), message: one sentence; notes: decisions taken that a user should know; counters;
     timings [s]; step_times, step_orders, step_pivots: the steps taken and the smallest relative
     pivot after each (small near a singular position).
@@ -44,8 +44,9 @@ class Result:
 
     mechanism: str
     method: str
-    setting: str
-    tolerance: float
+    tolerance: float | None
+    step: float | None
+    options: dict[str, float]
     duration: float
     status: str
     message: str

@@ -11,6 +11,7 @@ from .mechanism import Mechanism, check_mechanism
 from .result import Reading, Result
 
 if TYPE_CHECKING:
+    from .methods import Method
     from .model import Model
 
 DEFAULT_TOLERANCE = 1e-10
@@ -32,9 +33,11 @@ def simulate(
 
     output_step: time between outputs [s], a thousandth of the duration if left out; tolerance: error
     aimed at, relative to the size of the mechanism. Methods with a fixed step take `step` [s] instead
-    (the output step if left out); options: further parameters of the method. Raises MechanismError if the mechanism cannot be
-    simulated, ValueError for other arguments. A run that loses its tolerance, energy balance or branch
-    ends early: `result.status` says so, and the result holds only what is good.
+    (the output step if left out); options: further parameters of the method.
+
+    Raises MechanismError if the mechanism cannot be simulated, ValueError for other arguments. A run
+    that loses its tolerance, energy balance or branch ends early: `result.status` says so, and the
+    result holds only what is good.
     """
     every = duration / 1000 if output_step is None else output_step
     _check_arguments(duration, every, every if step is None else step, tolerance, max_steps)
@@ -59,7 +62,7 @@ def simulate(
     if chosen.setting == "tolerance" and step is not None:
         raise ValueError(f"method '{method}' chooses its own steps; give tolerance, not step")
     setting = tolerance if chosen.setting == "tolerance" else float(every if step is None else step)
-    compile_seconds = _warm_up()
+    compile_seconds = _warm_up(chosen)
     begin = time.process_time()
     model = make_model(mechanism)
     velocity, notes = solve_start_velocity(model, mechanism)
@@ -72,8 +75,9 @@ def simulate(
     return Result(
         mechanism=mechanism.name,
         method=method,
-        setting=chosen.setting,
-        tolerance=setting,
+        tolerance=setting if chosen.setting == "tolerance" else None,
+        step=setting if chosen.setting == "step" else None,
+        options=chosen.options | options,
         duration=duration,
         status=outcome.status,
         message=outcome.message,
@@ -127,22 +131,24 @@ def _reading(model: Model) -> Reading:
     return Reading(model.dimension, model.points, model.places, model.origins)
 
 
-def _warm_up() -> float:
-    """Compile the kernels if this is the first run after installation; returns the seconds."""
-    from .kernels.compiler import announce_compilation
-    from .methods.series import warm_up
+def _warm_up(method: Method) -> float:
+    """Compile (or load) the kernels of a method before its clock starts; returns the seconds."""
+    from .kernels.compiler import announce_compilation, remember_compilation
     from .model import make_model
 
     begin = time.perf_counter()
-    if not _WARM:
-        announce_compilation()
+    if method.id not in _WARM:
+        announce_compilation(method.id)
         tiny = Mechanism("warm-up")
         tiny.rod("rod", (0, 0), (1, 0), mass=1)
         tiny.revolute("pin", tiny.ground, "rod", at=(0, 0))
-        warm_up(make_model(tiny))
-        _WARM.append(True)
+        model = make_model(tiny)
+        start = np.zeros(model.coordinates)
+        method.run(model, start, np.zeros(1), 1e-3, 1e-3, 10, **method.options)
+        remember_compilation(method.id)
+        _WARM.add(method.id)
     return time.perf_counter() - begin
 
 
-# whether this process has loaded the kernels
-_WARM: list[bool] = []
+# methods whose kernels this process has loaded
+_WARM: set[str] = set()

@@ -73,6 +73,8 @@ def describe_run(
         },
         "method": result.method,
         "tolerance": result.tolerance,
+        "step": result.step,
+        "method_options": result.options,
         "duration": result.duration,
         "outputs": len(result.times),
         "status": result.status,

@@ -89,9 +89,17 @@ def _compile(function: Callable[..., Any], **more: Any) -> Any:
         numba.config.CACHE_DIR = before
 
 
-def announce_compilation() -> bool:
-    """Say once that kernels have to be compiled; False if they are cached or compiling is off."""
-    if numba.config.DISABLE_JIT or any(CACHE.glob("**/*.nbi")):
-        return False
-    log.warning("compiling once (about 20 s); later runs start at once")
-    return True
+def announce_compilation(method: str) -> None:
+    """Say that the kernels of a method have to be compiled, unless they are cached."""
+    if not numba.config.DISABLE_JIT and not _ready(method).exists():
+        log.warning(f"compiling once for '{method}' (about 20 s); later runs start at once")
+
+
+def remember_compilation(method: str) -> None:
+    """Note that the kernels of a method are in the cache."""
+    if not numba.config.DISABLE_JIT:
+        _ready(method).touch()
+
+
+def _ready(method: str) -> Path:
+    return CACHE / f"{method}.ready"

@@ -105,11 +105,6 @@ def run(
     )
 
 
-def warm_up(model: Model) -> None:
-    """Compile (or load) what a run of this model needs."""
-    run(model, np.zeros(model.coordinates), np.zeros(1), 1e-9, 1e-3, 1)
-
-
 def _log_cost() -> Floats:
     """Log of the cost of a step of each order, in units of one coefficient.
 
