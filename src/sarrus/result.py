@@ -36,10 +36,11 @@ class Reading:
 class Result:
     """What a simulation found, up to where it is good.
 
-    tolerance or step [s]: what steered the method, and its options. times [s]; energy: drift of the total energy from its start [J]; status: one word ("done" if all
-    went well), message: one sentence; notes: decisions taken that a user should know; counters;
-    timings [s]; step_times, step_orders, step_pivots: the steps taken and the smallest relative
-    pivot after each (small near a singular position).
+    tolerance or step [s]: what steered the method, with its options. times [s]; energy: drift of the
+    total energy from its start [J]; status: one word ("done" if all went well), message: one sentence;
+    notes: decisions taken that a user should know; counters; timings [s]; step_times, step_orders,
+    step_pivots: the steps taken and the smallest relative pivot after each (small near a singular
+    position).
     """
 
     mechanism: str

@@ -1,43 +1,30 @@
-"""Runs of a problem: once to warm up, then several timed ones; the best time counts."""
+"""Runs of a problem, timed."""
 
 from __future__ import annotations
-
-import statistics
-import time
-from typing import Any
 
 from ..problems import Problem
 from ..result import Result
 from ..simulate import simulate
-
-REPEATS = 5
-# a run that takes longer than this is not repeated so often
-PATIENCE = 2.0
+from .clock import REPEATS, Timing, time_solve
 
 
 def run_problem(
-    problem: Problem, *, tolerance: float, method: str, duration: float | None = None
-) -> tuple[Result, dict[str, Any]]:
-    """Simulate a problem; returns the result and its timings [s].
-
-    The solve alone competes; import, compilation, set-up and recording are shown beside it.
-    """
+    problem: Problem,
+    *,
+    method: str,
+    tolerance: float | None = None,
+    step: float | None = None,
+    duration: float | None = None,
+    repeats: int = REPEATS,
+    patience: float = 2.0,
+) -> tuple[Result, Timing]:
+    """Simulate a problem with a tolerance or a step; returns the result and the times of its solve."""
     seconds = problem.duration if duration is None else duration
-    step = min(problem.output_step, seconds)
-    begin = time.perf_counter()
-    solves: list[float] = []
-    while len(solves) < REPEATS and (not solves or time.perf_counter() - begin < PATIENCE):
-        result = simulate(problem.mechanism(), seconds, step, tolerance=tolerance, method=method)
-        if not solves:
-            first = result.timings
-        solves.append(result.cpu_seconds)
-    timings = {
-        "import": first["import"],
-        "compile": first["compile"],
-        "set_up": result.timings["set_up"],
-        "solve": min(solves),
-        "solve_median": statistics.median(solves),
-        "solve_repeats": len(solves),
-        "record": result.timings["record_cpu"],
-    }
-    return result, timings
+    setting = {"tolerance": tolerance} if tolerance is not None else {}
+    mechanism = problem.mechanism()
+
+    def once() -> Result:
+        every = min(problem.output_step, seconds)
+        return simulate(mechanism, seconds, every, method=method, step=step, **setting)
+
+    return time_solve(once, repeats, patience)

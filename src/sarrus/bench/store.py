@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..problems import Problem
 from ..result import LEVELS, Result
+from .clock import Timing
 from .judge import Judgement
 from .machine import describe_machine, describe_threads, describe_versions
 
@@ -36,7 +37,7 @@ def save_run(
     problem: Problem,
     result: Result,
     judgement: Judgement,
-    timings: dict[str, Any],
+    timing: Timing,
     command: str,
 ) -> dict[str, Any]:
     """Write results.txt and run.json; returns what run.json holds."""
@@ -45,7 +46,7 @@ def save_run(
     header = " ".join(f"{name}[{unit_of(name)}]" for name in problem.columns)
     table = np.column_stack([columns[name] for name in problem.columns])
     np.savetxt(folder / "results.txt", table, fmt="%.14e", header=header, comments="# ")
-    record = describe_run(problem, result, judgement, timings, command)
+    record = describe_run(problem, result, judgement, timing, command)
     (folder / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     return record
 
@@ -56,7 +57,7 @@ def unit_of(column: str) -> str:
 
 
 def describe_run(
-    problem: Problem, result: Result, judgement: Judgement, timings: dict[str, Any], command: str
+    problem: Problem, result: Result, judgement: Judgement, timing: Timing, command: str
 ) -> dict[str, Any]:
     """Everything about a run but its columns, for run.json."""
     return {
@@ -82,7 +83,7 @@ def describe_run(
         "notes": result.notes,
         "judgement": judgement.as_dict(),
         "counters": result.counters,
-        "timings": timings,
+        "timings": timing.as_dict(),
         "machine": describe_machine(),
         "versions": describe_versions(),
         "threads": describe_threads(),

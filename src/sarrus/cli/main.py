@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from .bench import bench
 from .listing import list_problems
 from .run import run
 
@@ -20,6 +21,7 @@ app = typer.Typer(
 )
 app.command("list")(list_problems)
 app.command("run")(run)
+app.command("bench")(bench)
 
 
 @app.callback()

@@ -45,12 +45,12 @@ def run(
     records: list[dict[str, Any]] = []
     for item in todo:
         with screen.status(f"{item.id}: simulating {duration or item.duration:g} s"):
-            result, timings = run_problem(
+            result, timing = run_problem(
                 item, tolerance=tolerance, method=method, duration=duration
             )
             folder = out / item.id
             command = shlex.join(["sarrus", *sys.argv[1:]])
-            record = save_run(folder, item, result, judge(item, result), timings, command)
+            record = save_run(folder, item, result, judge(item, result), timing, command)
             save_figures(folder, item, result)
         records.append(record)
     if as_json:

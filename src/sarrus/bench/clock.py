@@ -1,0 +1,127 @@
+"""The clock: one thread on one core, a warm-up, several repeats, and a calibration beside them.
+
+Only the solve competes. Times of two machines are put side by side as multiples of the calibration
+kernel, timed in the same run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ..result import Result
+
+REPEATS = 7
+# when the median lies this far above the best, something else was running
+BUSY = 0.15
+CALIBRATION_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Times of one setting [s]; spread: how far the median lies above the minimum, relative.
+
+    same_bits: whether every repeat gave the same numbers to the last bit.
+    """
+
+    repeats: int
+    solve: float
+    solve_median: float
+    solve_wall: float
+    spread: float
+    busy: bool
+    same_bits: bool
+    calibration: float
+    calibration_version: int
+    set_up: float
+    record: float
+    compile: float
+    load: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a JSON file."""
+        named = asdict(self)
+        return {"import": named.pop("load"), **named}
+
+
+def time_solve(
+    simulate: Callable[[], Result], repeats: int = REPEATS, patience: float = np.inf
+) -> tuple[Result, Timing]:
+    """Run once to warm up, then repeatedly; returns the result and the times of its solve.
+
+    patience [s]: no further repeat is begun after this long; a run that long needs no more.
+    """
+    with one_core():
+        first = simulate()
+        begin = time.perf_counter()
+        cpu, wall, prints = [], [], {fingerprint(first)}
+        # a long run has warmed up by itself
+        if first.cpu_seconds > patience:
+            cpu, wall = [first.timings["solve_cpu"]], [first.timings["solve_wall"]]
+        while len(cpu) < repeats and (not cpu or time.perf_counter() - begin < patience):
+            result = simulate()
+            cpu.append(result.timings["solve_cpu"])
+            wall.append(result.timings["solve_wall"])
+            prints.add(fingerprint(result))
+        calibration = calibrate()
+    best, median = min(cpu), statistics.median(cpu)
+    spread = median / best - 1 if best > 0 else 0.0
+    return first, Timing(
+        repeats=len(cpu),
+        solve=best,
+        solve_median=median,
+        solve_wall=min(wall),
+        spread=spread,
+        busy=spread > BUSY,
+        same_bits=len(prints) == 1,
+        calibration=calibration,
+        calibration_version=CALIBRATION_VERSION,
+        set_up=first.timings["set_up"],
+        record=first.timings["record_cpu"],
+        compile=first.timings["compile"],
+        load=first.timings["import"],
+    )
+
+
+def fingerprint(result: Result) -> str:
+    """Digest of the numbers of a result."""
+    digest = hashlib.sha256()
+    for part in (result.times, result.coordinates, result.rates, result.energy):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Keep this process on one core, where the system allows it."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def calibrate() -> float:
+    """CPU seconds of a fixed small workload, best of seven: how fast this machine is, now."""
+    from ..kernels.calibration import eliminate
+
+    matrix = np.zeros((24, 24))
+    eliminate(matrix, 1)
+    best = np.inf
+    for _ in range(7):
+        begin = time.process_time()
+        eliminate(matrix, 200)
+        best = min(best, time.process_time() - begin)
+    return float(best)

@@ -1,0 +1,196 @@
+"""The benchmark: every method on every problem over a ladder of settings, judged and timed.
+
+Each cell (problem, method, setting) is one file, written whole or not at all; a stopped benchmark goes
+on where it was. Every setting is run and judged. Those that keep all limits compete: the fastest of each
+method is timed again with all repeats.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..methods import METHODS
+from ..problems import Problem
+from .clock import REPEATS
+from .judge import judge
+from .runner import run_problem
+from .store import describe_run, save_run
+
+DEFAULT_TOLERANCES = "1e-2..1e-12"
+DEFAULT_STEPS = "0.05..0.001"
+# a run that would take longer than this is left out, with a sentence [s]
+BUDGET = 6.0
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One setting of one method on one problem."""
+
+    problem: Problem
+    method: str
+    setting: float
+
+    @property
+    def kind(self) -> str:
+        """What the setting is: "tolerance" or "step"."""
+        return METHODS[self.method].setting
+
+    def path(self, folder: Path) -> Path:
+        """Where its record is kept; options and duration are part of the name."""
+        options = "-".join(f"{k}{v:g}" for k, v in self.problem.options.items())
+        name = f"{self.problem.id}-{options}-{self.problem.duration:g}s"
+        return folder / "cells" / name / self.method / f"{self.kind}-{self.setting:.3e}.json"
+
+
+def parse_ladder(text: str, per_decade: tuple[float, ...]) -> list[float]:
+    """Settings from "1e-3..1e-12" (by decades, split as given), "1e-3,1e-6" or a single number."""
+    try:
+        if ".." not in text:
+            return [float(part) for part in text.split(",")]
+        first, last = (float(part) for part in text.split(".."))
+    except ValueError as error:
+        raise ValueError(f"'{text}' is no ladder; write 1e-3..1e-12, or 1e-3,1e-6") from error
+    low, high = min(first, last), max(first, last)
+    if not (np.isfinite(high) and low > 0):
+        raise ValueError(f"'{text}' is no ladder; its ends must be positive")
+    decades = range(int(np.floor(np.log10(low))) - 1, int(np.ceil(np.log10(high))) + 1)
+    # rounded to the digits written, so that a rung is the decimal a reader sees
+    rungs = {float(f"{m * 10.0**d:.3e}") for d in decades for m in per_decade}
+    inside = sorted((r for r in rungs if low * 0.999 <= r <= high * 1.001), reverse=True)
+    return inside if first >= last else inside[::-1]
+
+
+def make_cells(
+    problems: Iterable[Problem], methods: Iterable[str], tolerances: str, steps: str
+) -> list[Cell]:
+    """All cells of a benchmark, coarse settings first."""
+    rungs = {
+        "tolerance": parse_ladder(tolerances, (1.0,)),
+        "step": parse_ladder(steps, (1.0, 2.0, 5.0)),
+    }
+    return [
+        Cell(problem, method, setting)
+        for problem in problems
+        for method in methods
+        for setting in sorted(rungs[METHODS[method].setting], reverse=True)
+    ]
+
+
+def run_cells(
+    cells: list[Cell],
+    folder: Path,
+    repeats: int,
+    command: str,
+    budget: float = BUDGET,
+    on_cell: Callable[[Cell], None] = lambda cell: None,
+) -> list[dict[str, Any]]:
+    """Run what is not there yet, then time the winners; returns all records."""
+    records: dict[Cell, dict[str, Any]] = {}
+    for cell in cells:
+        on_cell(cell)
+        path = cell.path(folder)
+        record = load_record(path, cell)
+        if record is None:
+            before = [records[c] for c in cells if c in records and _same_row(c, cell)]
+            record = _too_long(cell, before, budget) or _run(cell, 1, command)
+            write_record(path, record)
+        records[cell] = record
+    for cell in _winners(records):
+        on_cell(cell)
+        if records[cell]["timings"]["repeats"] < repeats:
+            records[cell] = _run(cell, repeats, command, folder)
+            write_record(cell.path(folder), records[cell])
+    return list(records.values())
+
+
+def winners(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The fastest record of each problem and method that keeps all limits."""
+    best: dict[tuple[str, str], dict[str, Any]] = {}
+    for record in records:
+        if record["judgement"]["passed"]:
+            key = (record["problem"]["id"], record["method"])
+            if key not in best or record["timings"]["solve"] < best[key]["timings"]["solve"]:
+                best[key] = record
+    return list(best.values())
+
+
+def load_record(path: Path, cell: Cell) -> dict[str, Any] | None:
+    """The record of a cell if it is there, whole, and of this version; else None."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        fits = (
+            record["versions"]["sarrus"] == __version__
+            and record["problem"]["version"] == cell.problem.version
+            and record["problem"]["options"] == cell.problem.options
+            and "judgement" in record
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return record if fits else None
+
+
+def write_record(path: Path, record: dict[str, Any]) -> None:
+    """Write a record whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    os.replace(part, path)
+
+
+def _run(cell: Cell, repeats: int, command: str, folder: Path | None = None) -> dict[str, Any]:
+    # a first look at a long run is long enough; a winner gets the time it needs
+    patience = 0.5 if folder is None else 60.0
+    result, timing = run_problem(
+        cell.problem,
+        method=cell.method,
+        repeats=repeats,
+        patience=patience,
+        **{cell.kind: cell.setting},
+    )
+    judged = judge(cell.problem, result)
+    if folder is not None:
+        out = folder / "winners" / cell.problem.id / cell.method
+        return save_run(out, cell.problem, result, judged, timing, command)
+    return describe_run(cell.problem, result, judged, timing, command)
+
+
+def _same_row(a: Cell, b: Cell) -> bool:
+    return a.problem.id == b.problem.id and a.method == b.method
+
+
+def _too_long(cell: Cell, before: list[dict[str, Any]], budget: float) -> dict[str, Any] | None:
+    """A record that says so, if the last run tells that this one would exceed the budget."""
+    done = [r for r in before if r["step"] and r["timings"]["solve"] > 0]
+    if cell.kind != "step" or not done:
+        return None
+    last = done[-1]
+    guess = last["timings"]["solve"] * last["step"] / cell.setting
+    if guess <= budget:
+        return None
+    message = f"left out: would take about {guess:.0f} s, more than the budget of {budget:g} s"
+    judged = {**last["judgement"], "passed": False, "complete": False, "checks": []}
+    return {
+        **last,
+        "step": cell.setting,
+        "status": "skipped",
+        "message": message,
+        "notes": [],
+        "judgement": judged,
+        "timings": {**last["timings"], "solve": 0.0, "repeats": 0},
+    }
+
+
+def _winners(records: dict[Cell, dict[str, Any]]) -> Iterator[Cell]:
+    chosen = [id(r) for r in winners(list(records.values()))]
+    yield from [cell for cell, record in records.items() if id(record) in chosen]
+
+
+__all__ = ["BUDGET", "REPEATS", "Cell", "make_cells", "parse_ladder", "run_cells", "winners"]

@@ -1,0 +1,145 @@
+"""The report folder of a benchmark: tables, work-precision diagrams, and what is needed to repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.table import Table
+
+from ..bench.machine import describe_machine, describe_threads, describe_versions
+from .tables import show_seconds
+
+Record = dict[str, Any]
+HEADS = ("problem", "method", "setting", "solve CPU", "x calibration", "drift [J]", "error [m]")
+
+
+def winner_rows(records: Iterable[Record]) -> list[list[str]]:
+    """One row a problem and method: its fastest setting that keeps all limits."""
+    rows = []
+    for r in sorted(records, key=lambda r: (r["problem"]["id"], r["timings"]["solve"])):
+        rows.append(
+            [
+                r["problem"]["id"],
+                r["method"],
+                show_setting(r),
+                show_seconds(r["timings"]["solve"]) + (" (busy)" if r["timings"]["busy"] else ""),
+                f"{r['timings']['solve'] / r['timings']['calibration']:.3g}",
+                f"{r['judgement']['energy_drift']:.1e}",
+                f"{r['judgement']['position_error']:.1e}",
+            ]
+        )
+    return rows
+
+
+def winner_table(records: Iterable[Record]) -> Table:
+    """The same as a table for the terminal."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    for n, head in enumerate(HEADS):
+        table.add_column(
+            head.replace("[", "\\["), justify="left" if n < 2 else "right", no_wrap=True
+        )
+    for row in winner_rows(records):
+        table.add_row(*row)
+    return table
+
+
+def show_setting(record: Record) -> str:
+    """Tolerance or step, as it was given."""
+    if record["step"] is not None:
+        return f"h = {record['step']:g} s"
+    return f"tol {record['tolerance']:.0e}"
+
+
+def failures(records: Iterable[Record]) -> list[str]:
+    """One sentence for each run that did not keep its limits, and why."""
+    lines = []
+    for r in records:
+        judged = r["judgement"]
+        if judged["passed"]:
+            continue
+        where = f"{r['problem']['id']}, {r['method']}, {show_setting(r)}"
+        if r["status"] != "done":
+            lines.append(f"{where}: {r['status']}: {r['message']}")
+            continue
+        missed = "; ".join(
+            f"{c['what']} {c['value']:.2g} {c['unit']}".rstrip() + f", allowed {c['limit']:g}"
+            for c in judged["checks"]
+            if not c["passed"]
+        )
+        branch = judged.get("branch")
+        lines.append(f"{where}: {missed}" + (f" ({branch})" if branch else ""))
+    return lines
+
+
+def save_benchmark(folder: Path, records: list[Record], best: list[Record], command: str) -> Path:
+    """Write report.md and a work-precision diagram for each problem; returns the report's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = list(dict.fromkeys(r["problem"]["id"] for r in records))
+    for name in names:
+        save_work_precision(
+            folder / f"work-precision-{name}.png",
+            [r for r in records if r["problem"]["id"] == name],
+        )
+    lines = ["# Benchmark", "", "Fastest setting of each method that keeps all limits.", ""]
+    lines += _markdown(list(HEADS), winner_rows(best))
+    lines += [
+        "",
+        "Solve CPU: one thread, minimum of the repeats. x calibration: the same as a multiple",
+    ]
+    lines += ["of a fixed small workload timed in the same run, to compare machines.", ""]
+    for name in names:
+        lines += [f"![{name}](work-precision-{name}.png)", ""]
+    lines += ["## What did not keep its limits, and why", ""]
+    lines += [f"- {line}" for line in failures(records)] or ["- nothing"]
+    lines += ["", "## Made with", "", f"    {command}", ""]
+    for title, facts in (
+        ("machine", describe_machine()),
+        ("versions", describe_versions()),
+        ("threads", describe_threads()),
+    ):
+        lines.append(f"- {title}: " + ", ".join(f"{k} {v}" for k, v in facts.items()))
+    path = folder / "report.md"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def save_work_precision(path: Path, records: list[Record]) -> None:
+    """Error of the observed point against CPU time; filled where all limits are kept."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Page
+
+    page = Page(figsize=(7.0, 5.0), layout="constrained")
+    FigureCanvasAgg(page)
+    axes = page.subplots()
+    methods = list(dict.fromkeys(r["method"] for r in records))
+    for n, method in enumerate(methods):
+        ran = [r for r in records if r["method"] == method and r["timings"]["repeats"] > 0]
+        ran = [r for r in ran if r["judgement"]["complete"]]
+        if not ran:
+            continue
+        # beyond two link lengths an error is only "elsewhere"
+        error = np.clip([r["judgement"]["position_error"] for r in ran], 1e-16, 10.0)
+        cpu = np.array([r["timings"]["solve"] for r in ran])
+        passed = np.array([r["judgement"]["passed"] for r in ran])
+        color, marker = f"C{n % 10}", "osD^v<>P*X"[n % 10]
+        axes.plot(cpu, error, color=color, lw=1, alpha=0.6)
+        axes.plot(cpu[passed], error[passed], marker, color=color, label=method, ms=6)
+        label = None if passed.any() else method
+        axes.plot(cpu[~passed], error[~passed], marker, mfc="white", mec=color, label=label, ms=6)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("CPU time of the solve [s]")
+    axes.set_ylabel("largest error of the observed point [m]")
+    axes.grid(alpha=0.3, lw=0.5, which="major")
+    axes.legend(fontsize=8, title="filled: keeps all limits", title_fontsize=8)
+    axes.set_title(records[0]["problem"]["title"], fontsize=11)
+    page.savefig(path, dpi=150)
+
+
+def _markdown(heads: list[str], rows: list[list[str]]) -> list[str]:
+    table = [heads, ["---"] * len(heads), *rows]
+    return ["| " + " | ".join(row) + " |" for row in table]
