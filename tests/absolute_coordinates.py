@@ -6,8 +6,8 @@ against the twists (v, w) of the bodies, and
     [ M   W^T ] [ twist' ]   [ F - (0, w x I w) ]
     [ W    0  ] [ lam    ] = [ -W' twist        ]
 
-is solved by least squares, so that dependent equations and spins without inertia do no harm. Nothing
-of the package is used but the description of the mechanism.
+is solved by least squares, so that dependent equations and spins without inertia do no harm.
+Nothing of the package is used but the description of the mechanism.
 """
 
 from dataclasses import dataclass

@@ -48,7 +48,7 @@ def n_four_bar(windows, speed=1.0, plane_to_space=None, lean=0.0, gravity=9.81):
         m.revolute(f"A{i}", m.ground, f"crank{i}", at=place(foot), **axis)
     for i in range(windows):
         left = np.array([i, 0.0]) + crank
-        m.rod(f"coupler{i}", place(left), place(left + (1.0, 0.0)), mass=1.0)
+        m.rod(f"coupler{i}", place(left), place(left + np.array([1.0, 0.0])), mass=1.0)
     for i in range(windows + 1):
         met = [f"coupler{k}" for k in (i - 1, i) if 0 <= k < windows]
         top = place(np.array([i, 0.0]) + crank)

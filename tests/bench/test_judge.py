@@ -26,7 +26,10 @@ def test_a_good_run_passes(a02):
     """A run at the default tolerance keeps every limit in both readings."""
     judged = judge(*a02)
     assert judged.passed
-    assert {c.what.split(",")[0] for c in judged.checks} == {"error", "distance from the right path"}
+    assert {c.what.split(",")[0] for c in judged.checks} == {
+        "error",
+        "distance from the right path",
+    }
 
 
 def test_errors_are_those_of_the_formula(a02):

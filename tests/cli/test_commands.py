@@ -75,7 +75,9 @@ def test_other_result_files(tmp_path, problem, columns):
 
 def test_json_is_the_record_alone(tmp_path):
     """With --json the standard output is one JSON document, the same as run.json."""
-    answer = call("run", "rectangular-bricard", "--section", "0.2", "--json", "--out", str(tmp_path))
+    answer = call(
+        "run", "rectangular-bricard", "--section", "0.2", "--json", "--out", str(tmp_path)
+    )
     record = json.loads(answer.stdout)
     assert record == json.loads((tmp_path / "rectangular-bricard" / "run.json").read_text())
     assert record["problem"]["options"] == {"section": 0.2}

@@ -14,7 +14,9 @@ def test_four_bar_ends_where_the_exact_motion_does(capsys):
     """Example 1: B0 of one window after 10 s."""
     result = runpy.run_path(str(EXAMPLES / "01_four_bar.py"))["main"]()
     # required of every run at the default tolerance: 2e-5
-    assert result.position("B0")[-1] == pytest.approx(four_bar_reference([10.0], 1)[0, :2], abs=2e-5)
+    assert result.position("B0")[-1] == pytest.approx(
+        four_bar_reference([10.0], 1)[0, :2], abs=2e-5
+    )
     assert "done" in capsys.readouterr().out
 
 

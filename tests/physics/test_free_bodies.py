@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from builders import rotation
 from scipy.integrate import solve_ivp
 from scipy.special import ellipj
 
+from builders import rotation
 from sarrus import Mechanism, simulate
 
 # the default tolerance is 1e-10 of the body's size; a few turns add up to less than a hundred
@@ -29,7 +29,9 @@ def test_free_flight_parabola(dimension):
     np.testing.assert_allclose(
         result.position("stone"), start + speed * t + 0.5 * gravity * t**2, atol=1e-11
     )
-    np.testing.assert_allclose(result.acceleration("stone"), np.tile(gravity, (len(t), 1)), atol=1e-10)
+    np.testing.assert_allclose(
+        result.acceleration("stone"), np.tile(gravity, (len(t), 1)), atol=1e-10
+    )
 
 
 def test_free_planar_body_spins_evenly():
@@ -79,9 +81,7 @@ def test_symmetric_top_precession(seed):
     turn = rate * result.times[:, None]
     # rotation of the axis about n (Rodrigues)
     expected = (
-        np.cos(turn) * axis
-        + np.sin(turn) * np.cross(n, axis)
-        + (1 - np.cos(turn)) * (n @ axis) * n
+        np.cos(turn) * axis + np.sin(turn) * np.cross(n, axis) + (1 - np.cos(turn)) * (n @ axis) * n
     )
     np.testing.assert_allclose(result.position("z"), expected, atol=ADDED_UP)
 
@@ -96,7 +96,9 @@ def test_asymmetric_top_energy_and_angular_momentum():
     np.testing.assert_allclose(L, np.tile(L[0], (len(L), 1)), atol=1e-8)
     energy = 0.5 * np.einsum("ti,ti->t", w, L)
     np.testing.assert_allclose(energy, energy[0], atol=1e-8)
-    np.testing.assert_allclose(R @ np.swapaxes(R, 1, 2), np.tile(np.eye(3), (len(R), 1, 1)), atol=1e-13)
+    np.testing.assert_allclose(
+        R @ np.swapaxes(R, 1, 2), np.tile(np.eye(3), (len(R), 1, 1)), atol=1e-13
+    )
 
 
 def test_asymmetric_top_euler_elliptic_functions():
@@ -127,9 +129,7 @@ def test_intermediate_axis_flips():
     def euler(_, w):
         return np.cross(inertia * w, w) / inertia
 
-    found = solve_ivp(
-        euler, (0, 6), spin, "DOP853", result.times, rtol=1e-13, atol=1e-13
-    ).y.T
+    found = solve_ivp(euler, (0, 6), spin, "DOP853", result.times, rtol=1e-13, atol=1e-13).y.T
     R, w = measure_spin(result)
     # near the middle axis errors grow by the inverse of the disturbance, a thousand
     np.testing.assert_allclose(np.einsum("tji,tj->ti", R, w), found, atol=1e-6)

@@ -1,15 +1,15 @@
-"""Pendulums with a closed form: elliptic functions, the cone, summed inertia, textbook equations."""
+"""Pendulums: elliptic functions, the cone, summed inertia, textbook equations."""
 
 import numpy as np
 import pytest
-from builders import pendulum, rotation
 from scipy.integrate import solve_ivp
 from scipy.special import ellipj, ellipk
 
+from builders import pendulum, rotation
 from sarrus import Mechanism, simulate
 
-# a run at the default tolerance 1e-10 of a mechanism of about 1 m that swings a few times; errors of
-# phase add up, so a hundred tolerances
+# runs at the default tolerance 1e-10 of a mechanism of about 1 m that swings a few times; errors
+# of phase add up, so a hundred tolerances
 ADDED_UP = 1e-8
 
 
@@ -19,7 +19,7 @@ def swing(times, amplitude, rate):
     sin(theta/2) = k sn(K - rate t), with k = sin(amplitude/2).
     """
     k = np.sin(amplitude / 2)
-    sn, cn, dn, _ = ellipj(ellipk(k * k) - rate * times, k * k)
+    sn, cn, _, _ = ellipj(ellipk(k * k) - rate * times, k * k)
     return 2 * np.arcsin(k * sn), -2 * k * rate * cn
 
 

@@ -8,28 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..problems import Problem
-from ..result import LEVELS, Result
+from ..result import Result
 from .clock import Timing
+from .columns import columns_of, unit_of
 from .judge import Judgement
 from .machine import describe_machine, describe_threads, describe_versions
-
-Floats = NDArray[np.float64]
-
-UNITS = {"t": "s", "energy": "J", "position": "m", "velocity": "m/s", "acceleration": "m/s2"}
-
-
-def columns_of(problem: Problem, result: Result) -> dict[str, Floats]:
-    """The columns that a problem may ask for, by name."""
-    columns = {"t": result.times, "energy": result.energy}
-    columns |= {level: result.violation(level) for level in LEVELS}
-    position, velocity = result.position(problem.observed), result.velocity(problem.observed)
-    for i, letter in enumerate("xyz"[: position.shape[1]]):
-        columns[letter] = position[:, i]
-        columns["v" + letter] = velocity[:, i]
-    return columns
 
 
 def save_run(
@@ -49,11 +34,6 @@ def save_run(
     record = describe_run(problem, result, judgement, timing, command)
     (folder / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     return record
-
-
-def unit_of(column: str) -> str:
-    """Unit of a column of the result file."""
-    return UNITS.get(column, "m/s" if column.startswith("v") else "m")
 
 
 def describe_run(

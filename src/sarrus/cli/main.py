@@ -9,8 +9,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from .bench import bench
+from .judge import judge
 from .listing import list_problems
 from .run import run
+from .spec import spec
+from .submit import board, submit
 
 app = typer.Typer(
     help="Closed-loop mechanisms, simulated exactly and fast.",
@@ -21,7 +24,11 @@ app = typer.Typer(
 )
 app.command("list")(list_problems)
 app.command("run")(run)
+app.command("judge")(judge)
+app.add_typer(spec, name="spec")
 app.command("bench")(bench)
+app.command("submit")(submit)
+app.command("board")(board)
 
 
 @app.callback()

@@ -16,11 +16,15 @@ from ..bench import judge, save_run
 from ..bench.runner import run_problem
 from ..report import run_table, save_figures
 from ..simulate import DEFAULT_METHOD, DEFAULT_TOLERANCE
+from .spec import is_specification, load_problem
 
 
 def run(
     problem: Annotated[
-        str | None, typer.Argument(help="Id of a problem (see `sarrus list`); all if left out.")
+        str | None,
+        typer.Argument(
+            help="Id of a problem (see `sarrus list`) or a specification file; all if left out."
+        ),
     ] = None,
     windows: Annotated[int | None, typer.Option(help="Windows N of a four-bar.")] = None,
     speed: Annotated[float | None, typer.Option(help="Start speed of a four-bar [m/s].")] = None,
@@ -40,8 +44,14 @@ def run(
     options = {name: value for name, value in chosen.items() if value is not None}
     if problem is None and options:
         raise ValueError(f"name the problem that --{next(iter(options))} is meant for")
-    todo = [problems.get(name, **options) for name in ([problem] if problem else problems.names())]
     screen = Console(stderr=True)
+    if problem is not None and is_specification(problem):
+        if options:
+            raise ValueError(f"--{next(iter(options))} is said by the file {problem}; leave it out")
+        todo = [load_problem(problem, screen)]
+    else:
+        names = [problem] if problem else problems.names()
+        todo = [problems.get(name, **options) for name in names]
     records: list[dict[str, Any]] = []
     for item in todo:
         with screen.status(f"{item.id}: simulating {duration or item.duration:g} s"):

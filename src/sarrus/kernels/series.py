@@ -40,6 +40,10 @@ ENERGY_SLACK = 1e3
 TRIES = 4
 LOOSEST = 1e-5
 
+# a landing with pivots this much smaller than usual is at a singular position: land so much further
+NEAR = 1e-4
+BEYOND = 1.1
+
 # places in the counters
 STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
 
@@ -227,7 +231,8 @@ def eval_polynomial(qc, order, s, q, v):
 def land(form, ws, qc, order, h, tolerance):
     """End of a step, projected: ws.q, ws.v with the factor of K there.
 
-    Returns how far the projections moved position and velocity, and the smallest pivot.
+    Returns how far the projections moved position and velocity, the smallest pivot, and how many
+    equations are dependent.
     """
     eval_polynomial(qc, order, h, ws.q, ws.v)
     eval_forms(form, ws.q, ws.e)
@@ -235,9 +240,9 @@ def land(form, ws, qc, order, h, tolerance):
     factorise(form, ws.J, ws.L)
     moved = project_position(form, ws, 3, ws.q)
     eval_jacobian(form, ws.e, ws.J)
-    smallest = factorise(form, ws.J, ws.L)
+    smallest, dependent = factorise(form, ws.J, ws.L)
     turned = project_velocity(form, ws, refinements_for(smallest, tolerance), ws.v)
-    return moved, turned, smallest
+    return moved, turned, smallest, dependent
 
 
 @entry
@@ -254,7 +259,10 @@ def advance(
     nq = len(q)
     eval_forms(form, q, ws.e)
     eval_jacobian(form, ws.e, ws.J)
-    smallest = factorise(form, ws.J, ws.L)
+    smallest, dependent = factorise(form, ws.J, ws.L)
+    # what is usual: how many equations are always dependent, and how small pivots are elsewhere
+    always = dependent
+    usual = smallest
     energy, kinetic = eval_energy(form, q, v)
     # what an error of the energy is measured by: the largest kinetic energy so far; at rest in an
     # equilibrium there is none, but the rounding of the weights' work
@@ -275,24 +283,33 @@ def advance(
             return NOT_FINITE, n
         local = tolerance
         attempts = 0
+        beyond = 0
+        choose = True
         while True:
-            if attempts % TRIES == 0:
+            if choose:
+                choose = False
                 order, log_step = choose_step(ws.log_size, known, np.log(local), log_cost)
                 # exp of a huge step would overflow; the end of the run is nearer
                 h = min(np.exp(min(log_step, 600.0)), t_end - t)
             last = h >= t_end - t
-            moved, turned, smallest = land(form, ws, qc, order, h, tolerance)
+            moved, turned, smallest, dependent = land(form, ws, qc, order, h, tolerance)
             counters[FACTORISATIONS] += 2
+            # a step that starts at a singular position is noisy: land a little behind it
+            if (smallest < NEAR * usual or dependent > always) and beyond < 2 and not last:
+                beyond += 1
+                h = min(BEYOND * h, t_end - t)
+                continue
             now, kinetic = eval_energy(form, ws.q, ws.v)
             off = max(moved, turned * h / order)
-            allowed = ENERGY_SLACK * (local + NOISE) * max(scale, kinetic) + 1e-12 * weight
+            allowed = ENERGY_SLACK * (tolerance + NOISE) * max(scale, kinetic) + 1e-12 * weight
             # written so that nan is refused too
             if off <= SLACK * local + NOISE and abs(now - energy) <= allowed:
                 break
             counters[REJECTED] += 1
             attempts += 1
             h *= 0.5
-            if attempts % TRIES == 0:
+            choose = attempts % TRIES == 0
+            if choose:
                 # rounding, not truncation: no step is small enough; go on a little looser, counted
                 local *= 10.0
                 if local > LOOSEST:
@@ -303,6 +320,8 @@ def advance(
             q[i] = ws.q[i]
             v[i] = ws.v[i]
         energy = now
+        always = min(always, dependent)
+        usual = max(usual, smallest)
         scale = max(scale, kinetic)
         t = t_end if last else t + h
         orders[n] = order
@@ -325,7 +344,7 @@ def record(form, ws, starts, orders, coefficients, steps, times, q, v, a, norms,
     for k in range(len(times)):
         while n < steps - 1 and times[k] > starts[n + 1]:
             n += 1
-        _, _, smallest = land(form, ws, coefficients[n], orders[n], times[k] - starts[n], 0.0)
+        _, _, smallest, _ = land(form, ws, coefficients[n], orders[n], times[k] - starts[n], 0.0)
         for i in range(len(form.Q)):
             q[k, i] = ws.q[i]
             v[k, i] = ws.v[i]

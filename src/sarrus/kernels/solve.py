@@ -15,11 +15,11 @@ RESIDUAL = 1e-14
 
 @block
 def factorise(form, J, L):
-    """Assemble and factorise K; returns the smallest relative pivot that is not plain dependence.
+    """Assemble and factorise K; returns the smallest relative pivot, and how many are dependent.
 
     L: the n pivots' inverses, then the entries of L. The pivot of an equation is compared with
     eps / EPS, the size it would have alone; below 1e-9 it counts as dependent here: eps of the
-    equations it depends on adds to it.
+    equations it depends on adds to it. Dependent ones are counted, not measured.
     """
     nq = len(form.pos_q)
     nc = len(form.pos_c)
@@ -49,12 +49,15 @@ def factorise(form, J, L):
         for a in range(first, last):
             L[a] *= inverse
     smallest = 1.0
+    dependent = 0
     for k in range(nc):
         # 1/L is the pivot; EPS / eps[k] turns it into a pure number
         ratio = -EPS / (L[form.pos_c[k]] * form.eps[k])
-        if ratio > 1e-9 and ratio < smallest:
+        if ratio <= 1e-9:
+            dependent += 1
+        elif ratio < smallest:
             smallest = ratio
-    return smallest
+    return smallest, dependent
 
 
 @kernel

@@ -1,6 +1,6 @@
 """How time advances: one file a method, registered here."""
 
-from . import series
+from . import ali3, energy_momentum, generalized_alpha, multipliers, penalty, series
 from .method import Method
 from .outcome import Outcome
 
@@ -8,6 +8,40 @@ METHODS: dict[str, Method] = {
     method.id: method
     for method in (
         Method("series", "Taylor series, order chosen at each step", "tolerance", series.run),
+        Method(
+            "energy-momentum",
+            "Energy-momentum: midpoint forces, constraints at the end",
+            "step",
+            energy_momentum.run,
+        ),
+        Method(
+            "ali3",
+            "Index-3 augmented Lagrangian, trapezoidal, with projections",
+            "step",
+            ali3.run,
+            ali3.OPTIONS,
+        ),
+        Method(
+            "generalized-alpha",
+            "Generalized-alpha of index 3, or stabilised index 2",
+            "step",
+            generalized_alpha.run,
+            generalized_alpha.OPTIONS,
+        ),
+        Method(
+            "multipliers",
+            "Lagrange multipliers with Baumgarte's terms, Runge-Kutta 4",
+            "step",
+            multipliers.run,
+            multipliers.OPTIONS,
+        ),
+        Method(
+            "penalty",
+            "Bayo's penalty formulation, Runge-Kutta 4",
+            "step",
+            penalty.run,
+            penalty.OPTIONS,
+        ),
     )
 }
 

@@ -16,10 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..mechanism import Body, Mechanism
+from ..mechanism import Body, Mechanism, MechanismError
 from .frames import Frame, Linear, Mass, make_frame
 from .model import Model, Units
-from .quadratic import Equations, assemble_form, sparse_from_entries, sparse_from_rows
+from .quadratic import (
+    Equations,
+    MasslessFreedomError,
+    assemble_form,
+    sparse_from_entries,
+    sparse_from_rows,
+)
 from .reduce import Reduction, Row, component_rows, drop_fixed
 from .sharing import GROUND, Group, Sharing, share_features
 
@@ -58,7 +64,10 @@ def make_model(mechanism: Mechanism) -> Model:
         for i, j in frame.products:
             a, b = frame.vectors[i], frame.vectors[j]
             equations.add(rows_of(a.linear), a.start, rows_of(b.linear), b.start, i == j)
-    form = assemble_form(equations, M, Q)
+    try:
+        form = assemble_form(equations, M, Q)
+    except MasslessFreedomError as error:
+        raise MechanismError(_massless(sharing, frames, reduction, error.args[0])) from error
 
     names, blocks, origins = {}, [], []
     back = turn.T[: mechanism.dimension] * units.length
@@ -101,6 +110,23 @@ def _body_vectors(
     return sparse_from_rows(rows, nq), np.array(starts).reshape(-1, 3) @ turn
 
 
+def _massless(
+    sharing: Sharing, frames: list[Frame], reduction: Reduction, coordinates: list[int]
+) -> str:
+    """Which bodies have a freedom without inertia, in words."""
+    features = {i // 3 for i, n in reduction.columns.items() if n in coordinates}
+    names = [
+        f"'{body.name}'"
+        for group, frame in zip(sharing.groups[1:], frames, strict=True)
+        if features & {frame.origin, *(k for v in frame.vectors for k in v.linear)}
+        for body in group.bodies
+    ]
+    return (
+        f"{' or '.join(names)} can move without moving any mass: it has no inertia about an axis that "
+        "no joint holds; give it an inertia (a section, if it is a rod), or hold that axis"
+    )
+
+
 def _in_space(vector: Vector) -> Vector:
     return np.append(vector, 0.0) if len(vector) == 2 else vector
 
@@ -133,10 +159,10 @@ def _units(mechanism: Mechanism) -> Units:
     arms = []
     for body in mechanism.bodies:
         arms += [float(np.linalg.norm(p - body.center)) for p in at[body.name]]
-    if not any(arms):
-        # no joint away from a centre: how far the mass spreads, or a metre for a point
-        arms = [float(np.sqrt(np.max(b.inertia) / b.mass)) for b in mechanism.bodies]
-    arms = [a for a in arms if a > 0]
+    spread = [float(np.sqrt(np.max(b.inertia) / b.mass)) for b in mechanism.bodies]
+    # an arm far shorter than the body is the rounding of a joint at its centre; without arms it is the
+    # spread of the mass that counts, or a metre for a point
+    arms = [a for a in arms if a > 1e-12 * max([*arms, *spread])] or [s for s in spread if s > 0]
     # a link between two joints is about twice the arm from its centre
     length = 2.0 * float(np.mean(arms)) if arms else 1.0
     return Units(length, float(np.mean([b.mass for b in mechanism.bodies])))
@@ -202,6 +228,7 @@ def _inertia(
 ) -> tuple[sparse.csr_array, Vector]:
     """Mass matrix and weight: T = 1/2 sum G_ij f_i' f_j' over the features f of each frame."""
     entries: dict[tuple[int, int], float] = defaultdict(float)
+    sizes: dict[tuple[int, int], float] = defaultdict(float)
     Q = np.zeros(nq)
     for frame in frames:
         features = [rows_of({frame.origin: np.eye(3)}), *(rows_of(v.linear) for v in frame.vectors)]
@@ -212,8 +239,12 @@ def _inertia(
                     for j, rows_j in enumerate(features):
                         if frame.gram[i, j] != 0.0:
                             for b, y in rows_j[c].items():
-                                entries[a, b] += frame.gram[i, j] * x * y
-    return sparse_from_entries(entries, (nq, nq)), Q
+                                part = frame.gram[i, j] * x * y
+                                entries[a, b] += part
+                                sizes[a, b] += abs(part)
+    # what terms that cancel leave is rounding, and would only fill the factor
+    kept = {at: value for at, value in entries.items() if abs(value) > 8e-16 * sizes[at]}
+    return sparse_from_entries(kept, (nq, nq)), Q
 
 
 def _dense_times_rows(matrix: Vector, rows: list[Row]) -> list[Row]:

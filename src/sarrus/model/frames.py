@@ -110,7 +110,8 @@ def _frame_turning(
     z = frame.directions[0]
     flat = np.eye(3) - np.outer(z, z)
     quarter = _cross_matrix(z)
-    if not any(np.linalg.norm(flat @ n) > SPANNED for n in _needs(sharing, group, mass, points)):
+    needs = _needs(sharing, group, mass, points)
+    if not any(np.linalg.norm(flat @ n) > _rounding(frame.origin_start) for n in needs):
         return
     arms = [(k, flat @ (features[k].start - frame.origin_start)) for k in group.points[1:]]
     axes = [(k, flat @ features[k].start) for k in group.axes if not features[k].fixed]
@@ -159,7 +160,7 @@ def _frame_free(
     while needs and len(basis) < 3:
         rests = [_outside(basis, n) for n in needs]
         rest = max(rests, key=lambda r: float(np.linalg.norm(r)))
-        if np.linalg.norm(rest) <= SPANNED:
+        if np.linalg.norm(rest) <= _rounding(frame.origin_start):
             break
         unit = rest / np.linalg.norm(rest)
         features.append(Feature(unit, False))
@@ -241,6 +242,11 @@ def _minus(a: Linear, b: Linear, solve_for: int) -> tuple[Linear, int]:
     for k, m in b.items():
         out[k] = out.get(k, 0.0) - m
     return out, solve_for
+
+
+def _rounding(place: Vector) -> float:
+    """What sticks out of a frame by less than this is rounding; far from the origin it is more."""
+    return max(SPANNED, 32 * np.finfo(float).eps * float(np.abs(place).max()))
 
 
 def _outside(basis: list[Vector], vector: Vector) -> Vector:

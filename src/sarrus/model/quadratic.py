@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.sparse import csgraph
 
 from ..kernels.layout import Form
 from ..kernels.solve import EPS
@@ -15,6 +16,10 @@ from .order import Ints, make_factor
 from .reduce import Row
 
 Vector = NDArray[np.float64]
+
+
+class MasslessFreedomError(Exception):
+    """Some coordinates can move without moving any mass; args[0] lists them."""
 
 
 class Equations:
@@ -112,7 +117,11 @@ def assemble_form(equations: Equations, M: sparse.csr_array, Q: Vector) -> Form:
     factor = make_factor(neighbours, nq)
 
     lower = sparse.tril(M).tocoo()
-    augmented = M + J0.T @ sparse.diags_array(rho) @ J0
+    augmented = sparse.csr_array(M + J0.T @ sparse.diags_array(rho) @ J0)
+    if rho.any():
+        massless = np.flatnonzero(_light_coordinates(augmented))
+        if massless.size:
+            raise MasslessFreedomError(massless.tolist())
     diagonal = augmented.diagonal()
     size = (J0.multiply(J0) @ (1.0 / diagonal)) if nc else np.zeros(0)
     pos = factor.position
@@ -138,13 +147,15 @@ def assemble_form(equations: Equations, M: sparse.csr_array, Q: Vector) -> Form:
 
 
 def _augmented(M: sparse.csr_array, J_eq: Ints, J_col: Ints, nc: int) -> Vector:
-    """rho of each equation: the size of M where it touches a coordinate without mass of its own.
+    """rho of each equation: the size of M where it touches coordinates on which M is singular.
 
     M is only semidefinite where a feature carries no mass (the hinge axes of thin rods). Adding
     rho J^T J of these equations to M, and rho J^T r to the right side, changes no solution.
     """
     rho = np.zeros(nc)
-    light = _light_coordinates(M)
+    _, part = csgraph.connected_components(M, directed=False)
+    # a null vector of M may reach all coordinates that M connects with its pivot
+    light = np.isin(part, part[_light_coordinates(M)])
     rho[np.unique(J_eq[light[J_col]])] = M.diagonal().max(initial=0.0)
     return rho
 

@@ -77,7 +77,9 @@ def component_rows(linear: dict[int, np.ndarray]) -> list[Row]:
     count = next(iter(linear.values())).shape[0] if linear else 3
     rows: list[Row] = [{} for _ in range(count)]
     for k, matrix in linear.items():
-        for r, c in zip(*np.nonzero(matrix), strict=True):
+        # entries that rounding left of a zero, as in 1 - z z^T, are zeros
+        large = np.abs(matrix) > 1e-14 * np.abs(matrix).max()
+        for r, c in zip(*np.nonzero(large), strict=True):
             i = 3 * k + int(c)
             rows[r][i] = rows[r].get(i, 0.0) + float(matrix[r, c])
     return rows

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from .bricard.problem import make_a04_bricard, make_rectangular_bricard
 from .n_four_bar.problem import make_double_four_bar, make_n_four_bar
-from .problem import Figure, Limits, Panel, Problem
+from .problem import Branch, Figure, Limits, Panel, Problem
 
 _MAKERS: dict[str, Callable[..., Problem]] = {
     "double-four-bar": make_double_four_bar,
@@ -15,7 +15,7 @@ _MAKERS: dict[str, Callable[..., Problem]] = {
     "a04-bricard": make_a04_bricard,
 }
 
-__all__ = ["Figure", "Limits", "Panel", "Problem", "get", "names"]
+__all__ = ["Branch", "Figure", "Limits", "Panel", "Problem", "get", "names"]
 
 
 def names() -> list[str]:

@@ -41,6 +41,31 @@ class Limits:
         return "; ".join(parts)
 
 
+Columns = dict[str, Floats]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """The right branch of a motion with one freedom, and what columns say about it.
+
+    name: of the branch; path: what the observed point moves on; distance: of each row from it [m].
+    energy: of each row by the observed point alone, 0 at the start [J], nan where the columns do not
+    tell it, None if they never do; scale: largest kinetic energy on the branch [J]; silence: longest
+    time on the branch without a telling row [s]. singular: times at which another branch begins, and
+    what to call those positions; relatives: options of the same problem that columns may belong to.
+    """
+
+    name: str
+    path: str
+    distance: Callable[[Columns], Floats]
+    energy: Callable[[Columns], Floats] | None = None
+    scale: float = 0.0
+    silence: float = np.inf
+    singular: Callable[[float], Floats] = lambda duration: np.empty(0)
+    position: str = "singular position"
+    relatives: Callable[[Columns], list[dict[str, float]]] = lambda columns: []
+
+
 @dataclass(frozen=True)
 class Panel:
     """One set of axes: which columns are drawn over time, and how."""
@@ -66,7 +91,8 @@ class Problem:
 
     library: where it comes from, in short; source: the paper or page. observed: name of the point that
     is compared; columns: of the result file, in the source's order
-    (t, then x y z vx vy vz of the observed point, energy, and violations by level).
+    (t, then x y z vx vy vz of the observed point, energy, and violations by level). branch: how to
+    tell from columns that the motion is another one; None where they cannot tell.
     """
 
     id: str
@@ -84,6 +110,7 @@ class Problem:
     options: dict[str, float]
     build: Callable[[], Mechanism] = field(repr=False)
     exact: Callable[[Floats], Floats] = field(repr=False)
+    branch: Branch | None = field(default=None, repr=False)
 
     def mechanism(self) -> Mechanism:
         """A new mechanism of this problem, at its start."""

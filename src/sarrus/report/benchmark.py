@@ -47,6 +47,25 @@ def winner_table(records: Iterable[Record]) -> Table:
     return table
 
 
+def board_table(records: Iterable[Record]) -> Table:
+    """Runs of many machines side by side, fastest first; those that fail come last."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    for n, head in enumerate((*HEADS, "", "machine")):
+        table.add_column(head.replace("[", "\\["), justify="left" if n in (0, 1, 8) else "right")
+
+    def rank(record: Record) -> tuple[str, bool, float]:
+        return (
+            record["problem"]["id"],
+            not record["judgement"]["passed"],
+            record["timings"]["solve"] / record["timings"]["calibration"],
+        )
+
+    for record in sorted(records, key=rank):
+        word = "[green]PASS[/]" if record["judgement"]["passed"] else "[red]FAIL[/]"
+        table.add_row(*winner_rows([record])[0], word, record["machine"]["processor"])
+    return table
+
+
 def show_setting(record: Record) -> str:
     """Tolerance or step, as it was given."""
     if record["step"] is not None:

@@ -53,6 +53,39 @@ def run_table(records: Iterable[dict[str, Any]]) -> Table:
     return table
 
 
+def judgement_table(judged: dict[str, Any]) -> Table:
+    """One line a limit: measured, allowed, verdict; then what is measured without a limit."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    table.add_column("limit", no_wrap=True)
+    for name in ("measured", "allowed", "worst at t"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for check in judged["checks"]:
+        unit = check["unit"] and f" {check['unit']}"
+        table.add_row(
+            check["what"],
+            f"{check['value']:.3g}{unit}",
+            f"{check['limit']:g}{unit}",
+            "" if check["time"] is None else f"{check['time']:g} s",
+            "[green]PASS[/]" if check["passed"] else "[red]FAIL[/]",
+        )
+    names = {check["what"] for check in judged["checks"]}
+    rest = {
+        "energy drift": (judged["energy_drift"], "J"),
+        "energy drift, recomputed": (judged["recomputed_drift"], "J"),
+        "error of the position": (judged["position_error"], "m"),
+        "error of the velocity": (judged["velocity_error"], "m/s"),
+        "error at the end": (judged["end_error"], "m"),
+    }
+    units = {"position": "m", "velocity": "m/s", "acceleration": "m/s2"}
+    for level, value in judged["violations"].items():
+        rest[f"violation, {level}"] = (value, units[level])
+    for what, (value, unit) in rest.items():
+        if what not in names and value is not None:
+            table.add_row(what, f"{value:.3g} {unit}", "", "", "")
+    return table
+
+
 def show_seconds(seconds: float) -> str:
     """Seconds in the unit that reads best."""
     if seconds < 1e-3:

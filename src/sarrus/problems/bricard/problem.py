@@ -6,6 +6,7 @@ import numpy as np
 
 from ...mechanism import Mechanism
 from ..problem import Figure, Limits, Panel, Problem
+from .branch import make_branch
 from .reference import bricard_reference
 
 # joints of the start position and their axes (seed table 1)
@@ -55,6 +56,7 @@ def make_rectangular_bricard(section: float = 0.1) -> Problem:
         options={"section": section},
         build=lambda: make_mechanism(section, "rectangular Bricard", 0),
         exact=lambda times: bricard_reference(times, section),
+        branch=make_branch(),
     )
 
 
@@ -93,6 +95,7 @@ def make_a04_bricard(section: float = 0.0) -> Problem:
         options={"section": section},
         build=lambda: make_mechanism(section, "A04 Bricard", 1),
         exact=lambda times: bricard_reference(times, section),
+        branch=make_branch(),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...mechanism import Mechanism
 from ..problem import Figure, Limits, Panel, Problem
+from .branch import make_branch
 from .reference import four_bar_reference
 
 
@@ -54,6 +55,7 @@ def make_double_four_bar(windows: float = 2, speed: float = 1.0) -> Problem:
         options={"windows": n, "speed": speed},
         build=lambda: make_mechanism(n, speed, "double four-bar"),
         exact=lambda times: four_bar_reference(times, n, speed),
+        branch=make_branch(n, speed),
     )
 
 
@@ -90,6 +92,7 @@ def make_n_four_bar(windows: float = 40, speed: float = 1.0) -> Problem:
         options={"windows": n, "speed": speed},
         build=lambda: make_mechanism(n, speed, f"{n} four-bar"),
         exact=lambda times: four_bar_reference(times, n, speed),
+        branch=make_branch(n, speed),
     )
 
 

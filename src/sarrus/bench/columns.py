@@ -1,0 +1,29 @@
+"""The columns of a result file: what a problem may ask for, by name."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problems import Problem
+from ..result import LEVELS, Result
+
+Floats = NDArray[np.float64]
+
+UNITS = {"t": "s", "energy": "J", "position": "m", "velocity": "m/s", "acceleration": "m/s2"}
+
+
+def columns_of(problem: Problem, result: Result) -> dict[str, Floats]:
+    """The columns that a problem may ask for, by name."""
+    columns = {"t": result.times, "energy": result.energy}
+    columns |= {level: result.violation(level) for level in LEVELS}
+    position, velocity = result.position(problem.observed), result.velocity(problem.observed)
+    for i, letter in enumerate("xyz"[: position.shape[1]]):
+        columns[letter] = position[:, i]
+        columns["v" + letter] = velocity[:, i]
+    return columns
+
+
+def unit_of(column: str) -> str:
+    """Unit of a column of the result file."""
+    return UNITS.get(column, "m/s" if column.startswith("v") else "m")

@@ -1,0 +1,59 @@
+"""Index-3 augmented Lagrangian with mass-orthogonal projections, trapezoidal rule.
+
+    M q'' + J^T (lam + penalty Phi) = Q,     lam <- lam + penalty Phi     (together with Newton's iteration)
+    v_{n+1} = 2/h (q_{n+1} - q_n) - v_n,     a_{n+1} = 4/h^2 (q_{n+1} - q_n) - 4/h v_n - a_n
+
+and after the step, with W = M + h^2/4 penalty J^T J,
+
+    W v = M v*,     W a = M a* - h^2/4 penalty J^T J' v
+
+Source: [BayoLedesma1996], [CuadradoCardenalMorerBayo2000]. The sources solve with W itself; here W is the
+Schur complement of K = [M J^T; J -eps] with eps = 4 / (h^2 penalty), the same solution with better
+condition. The multiplier grows by penalty (Phi + J dq), which is penalty Phi of the next iterate up to
+second order. The tangent W leaves out the derivative of J^T lam, as the sources allow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels import implicit as kernels
+from ..kernels.layout import make_workspace
+from ..model import Model
+from .fixed_step import as_penalty, divide, run_steps, soften
+from .outcome import Floats, Outcome
+
+OPTIONS = {"penalty": 1e9, "tolerance": 1e-12}
+
+
+def run(
+    model: Model,
+    velocity: Floats,
+    times: Floats,
+    duration: float,
+    step: float,
+    max_steps: int,
+    penalty: float = OPTIONS["penalty"],
+    tolerance: float = OPTIONS["tolerance"],
+) -> Outcome:
+    """Simulate from q = 0 and the given velocity; record at the given times.
+
+    penalty: in model units (typical mass, s); tolerance: of the iteration, in units of a typical link.
+    """
+    if not penalty > 0:
+        raise ValueError(f"penalty = {penalty:g}; give a positive number, 1e7 to 1e10 is usual")
+    ws = make_workspace(model.form, 0)
+    # only the accelerations at the start are solved without the penalty
+    exact, _ = soften(model.form, ws)
+    _, h = divide(duration, step)
+    form = as_penalty(model.form, 0.25 * h * h * penalty)
+    J, mu = np.zeros_like(ws.J), np.zeros(model.equations)
+
+    def advance(store: Floats, fresh: bool, counters: np.ndarray) -> tuple[int, int]:
+        return kernels.advance_ali3(
+            form, exact, ws, J, h, float(tolerance), fresh, mu, store, counters
+        )
+
+    return run_steps(
+        model, velocity, times, duration, step, max_steps, advance, order=2, notes=[]
+    )  # fmt: skip

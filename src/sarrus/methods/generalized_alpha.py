@@ -1,0 +1,68 @@
+"""Generalized-alpha method for constrained systems, of index 3 or stabilised index 2.
+
+    (1 - alpha_m) a_{n+1} + alpha_m a_n = (1 - alpha_f) q''_{n+1} + alpha_f q''_n
+    q_{n+1} = q_n + h v_n + h^2 (1/2 - beta) a_n + h^2 beta a_{n+1}
+    v_{n+1} = v_n + h (1 - gamma) a_n + h gamma a_{n+1}
+    M q''_{n+1} + J(q_{n+1})^T lam_{n+1} = Q
+
+index 3 [ArnoldBruls2007]: Phi(q_{n+1}) = 0. index 2, after [GearGuptaLeimkuhler1985] and
+[ArnoldBrulsCardona2015]: J v_{n+1} = 0 instead, and the position gets a multiplier of its own,
+
+    M (q_{n+1} - q_n - h v_n - h^2 (1/2 - beta) a_n - h^2 beta a_{n+1}) + J(q_{n+1})^T eta = 0,  Phi(q_{n+1}) = 0
+
+(the sources take the identity for M there and J at q_n; both choices keep the order). With the spectral radius r:
+alpha_m = (2 r - 1) / (r + 1), alpha_f = r / (r + 1), gamma = 1/2 + alpha_f - alpha_m, beta = (gamma + 1/2)^2 / 4.
+a_0 = q''_0. Each step is solved by Newton's method without the derivative of J^T lam, to round-off.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels import implicit as kernels
+from ..kernels.layout import make_workspace
+from ..model import Model
+from .fixed_step import divide, run_steps, soften
+from .outcome import Floats, Outcome
+
+OPTIONS = {"spectral_radius": 0.8, "index": 3.0}
+# corrections below this, in units of a typical link, end the iteration
+TOLERANCE = 1e-15
+
+
+def run(
+    model: Model,
+    velocity: Floats,
+    times: Floats,
+    duration: float,
+    step: float,
+    max_steps: int,
+    spectral_radius: float = OPTIONS["spectral_radius"],
+    index: float = OPTIONS["index"],
+) -> Outcome:
+    """Simulate from q = 0 and the given velocity; record at the given times.
+
+    spectral_radius: of the fastest oscillations, 0 (damped out at once) to 1 (kept); index: 3 or 2.
+    """
+    if index not in (2, 3):
+        raise ValueError(f"index = {index:g}; give 3, or 2 for the stabilised form")
+    if not 0.0 <= spectral_radius <= 1.0:
+        raise ValueError(f"spectral_radius = {spectral_radius:g}; give a number from 0 to 1")
+    r = float(spectral_radius)
+    alpha_m, alpha_f = (2.0 * r - 1.0) / (r + 1.0), r / (r + 1.0)
+    gamma = 0.5 + alpha_f - alpha_m
+    beta = 0.25 * (gamma + 0.5) ** 2
+    ws = make_workspace(model.form, 0)
+    form, notes = soften(model.form, ws)
+    J, mu, auxiliary = np.zeros_like(ws.J), np.zeros(model.equations), np.zeros(model.coordinates)
+    _, h = divide(duration, step)
+
+    def advance(store: Floats, fresh: bool, counters: np.ndarray) -> tuple[int, int]:
+        return kernels.advance_generalized_alpha(
+            form, form, ws, J, h, int(index), alpha_m, alpha_f, beta, gamma, TOLERANCE, fresh,
+            mu, auxiliary, store, counters,
+        )  # fmt: skip
+
+    return run_steps(
+        model, velocity, times, duration, step, max_steps, advance, order=2, notes=notes
+    )  # fmt: skip

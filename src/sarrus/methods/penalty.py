@@ -1,0 +1,53 @@
+"""Bayo's penalty formulation, fourth-order Runge-Kutta.
+
+    (M + penalty J^T J) a = Q - penalty J^T (J' v + 2 xi omega J v + omega^2 Phi)
+
+Source: [BayoGarciaDeJalonSerna1988] eq. (12). No multipliers and no rank: the matrix is definite in every
+position. The constraints are soft by 1/penalty, and violations die out as an oscillator of frequency omega and
+damping xi. The source solves with M + penalty J^T J; here it is the Schur complement of K = [M J^T; J -eps] with
+eps = 1/penalty, the same solution with better condition.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels import explicit as kernels
+from ..kernels.layout import make_workspace
+from ..model import Model
+from .fixed_step import as_penalty, divide, run_steps
+from .outcome import Floats, Outcome
+
+OPTIONS = {"penalty": 1e7, "omega": 10.0, "xi": 1.0}
+
+
+def run(
+    model: Model,
+    velocity: Floats,
+    times: Floats,
+    duration: float,
+    step: float,
+    max_steps: int,
+    penalty: float = OPTIONS["penalty"],
+    omega: float = OPTIONS["omega"],
+    xi: float = OPTIONS["xi"],
+) -> Outcome:
+    """Simulate from q = 0 and the given velocity; record at the given times.
+
+    penalty: in units of a typical mass; omega [1/s] and xi: frequency and damping of violations.
+    """
+    if not penalty > 0:
+        raise ValueError(f"penalty = {penalty:g}; give a positive number, 1e5 to 1e9 is usual")
+    form = as_penalty(model.form, float(penalty))
+    ws = make_workspace(form, 0)
+    _, h = divide(duration, step)
+    lam, k = np.zeros(model.equations), np.zeros((2, 3, model.coordinates))
+
+    def advance(store: Floats, fresh: bool, counters: np.ndarray) -> tuple[int, int]:
+        return kernels.advance(
+            form, ws, h, 2.0 * xi * omega, float(omega) ** 2, 0, fresh, lam, k, store, counters
+        )
+
+    return run_steps(
+        model, velocity, times, duration, step, max_steps, advance, order=4, notes=[]
+    )  # fmt: skip

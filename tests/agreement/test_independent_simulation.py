@@ -1,0 +1,71 @@
+"""Random mechanisms against a simulation in absolute coordinates that shares no code with them."""
+
+import numpy as np
+import pytest
+
+from absolute_coordinates import AbsoluteMechanism
+from random_mechanisms import random_mechanism
+from sarrus import simulate
+
+DURATION = 0.3
+# Runge-Kutta at 1e-11 in both position and velocity, with constraint drift over 0.3 s and mass
+# matrices of condition up to 1e4; the package runs at 1e-11
+SAME = 1e-7
+
+PLANAR = range(24)
+SPATIAL = range(40)
+
+
+def with_random_start(m, seed):
+    """Give every body its part of a random possible motion; the twists, or None if locked."""
+    absolute = AbsoluteMechanism(m)
+    basis = absolute.possible_twists()
+    if basis.shape[1] == 0:
+        return absolute, None
+    twists = basis @ np.random.default_rng(seed).normal(size=basis.shape[1])
+    # at most 2 m/s or rad/s; what is left of zeros by rounding is zero
+    twists /= max(1.0, np.abs(twists).max() / 2.0)
+    twists[np.abs(twists) < 1e-13] = 0.0
+    twists = twists.reshape(-1, 6)
+    for body, twist in zip(m.bodies, twists, strict=True):
+        m.point(f"centre of {body.name}", body, body.center)
+        m.set_velocity(f"centre of {body.name}", twist[: m.dimension])
+        m.set_angular_velocity(body, twist[5] if m.dimension == 2 else twist[3:])
+    return absolute, twists
+
+
+def check_same_motion(seed, m):
+    """Simulate in both ways and compare centres and velocities."""
+    dimension = m.dimension
+    absolute, twists = with_random_start(m, seed)
+    if twists is None:
+        twists = np.zeros((absolute.n, 6))
+    result = simulate(m, DURATION, DURATION / 6, tolerance=1e-11)
+    assert result.status == "done", result.message
+    x, _, v = absolute.run(twists, result.times)
+    for i, body in enumerate(m.bodies):
+        found = result.position(body.name)
+        np.testing.assert_allclose(found, x[:, i, :dimension], atol=SAME, rtol=0)
+        # rates of up to ten per second
+        np.testing.assert_allclose(
+            result.velocity(body.name), v[:, i, :dimension], atol=10 * SAME, rtol=0
+        )
+
+
+@pytest.mark.parametrize("seed", PLANAR)
+def test_random_planar_mechanism(seed):
+    """A random planar mechanism moves as in absolute coordinates."""
+    check_same_motion(seed, random_mechanism(seed, 2))
+
+
+@pytest.mark.parametrize("seed", SPATIAL)
+def test_random_spatial_mechanism(seed):
+    """A random spatial mechanism moves as in absolute coordinates."""
+    check_same_motion(seed, random_mechanism(seed, 3))
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("seed", range(15))
+def test_random_mechanism_of_crowded_joints(seed, dimension):
+    """Joints of many bodies, and several joints at one point, move as in absolute coordinates."""
+    check_same_motion(seed, random_mechanism(seed, dimension, crowded=True))

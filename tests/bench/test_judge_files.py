@@ -1,0 +1,316 @@
+"""The judge on files that are right, spoilt, mistaken, or on another branch."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from result_files import G, exact_columns, on_another_branch, one_angle, write
+from sarrus import problems, simulate
+from sarrus.bench import columns_of, judge, judge_columns, load_columns
+from sarrus.problems.bricard.branch import path_distance, path_points
+
+ALL = problems.names()
+
+
+def told(judged):
+    """All findings as one text."""
+    return "\n".join(judged.findings)
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize(("fmt", "digits"), [("%.14e", 14), ("%.8f", 8)])
+def test_the_exact_motion_has_no_error(tmp_path, name, fmt, digits):
+    """A file of the exact motion is right to the digits that it has, and nothing is said of it."""
+    problem = problems.get(name)
+    path = write(tmp_path / "r.txt", exact_columns(problem), fmt)
+    judged = judge_columns(problem, load_columns(path, problem))
+    # half of the last digit, and of that of the time at 7 m/s; the reference itself has 5e-13
+    assert judged.position_error <= 4 * 10.0**-digits * (600 if name == "a04-bricard" else 20)
+    assert judged.passed
+    assert judged.findings == ()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_file_and_its_result_are_judged_alike(tmp_path, name):
+    """Our own results go through the door of the files: same errors to the 15 digits of a file."""
+    problem = replace(problems.get(name), duration=4.0)
+    result = simulate(problem.mechanism(), 4.0, problem.output_step, tolerance=1e-3)
+    columns = columns_of(problem, result)
+    path = write(tmp_path / "r.txt", {n: columns[n] for n in problem.columns})
+    ours, theirs = judge(problem, result), judge_columns(problem, load_columns(path, problem))
+    for key in ("energy_drift", "position_error"):
+        assert getattr(ours, key) == pytest.approx(getattr(theirs, key), rel=1e-9, abs=1e-13)
+    assert ours.passed == theirs.passed
+    assert [c.what for c in ours.checks] == [c.what for c in theirs.checks]
+
+
+@pytest.mark.parametrize("name", ["double-four-bar", "n-four-bar", "rectangular-bricard"])
+def test_one_spoilt_row_is_named(name):
+    """One wrong number fails its limits and is found with its row; it makes no other branch."""
+    problem = problems.get(name)
+    columns = exact_columns(problem)
+    columns["x"] = columns["x"].copy()
+    columns["x"][123] += 0.7
+    judged = judge_columns(problem, columns)
+    assert not judged.passed
+    assert judged.left_at is None
+    assert "x in row 124" in told(judged)
+    assert "off by 0.7 m" in told(judged)
+
+
+def test_a_spoilt_energy_is_named():
+    """One wrong energy fails the limit on the drift at that time."""
+    problem = problems.get("rectangular-bricard")
+    columns = exact_columns(problem)
+    columns["energy"][500] = 0.5
+    judged = judge_columns(problem, columns)
+    check = judged.checks[0]
+    assert (check.what, check.value, check.time) == ("energy drift", 0.5, 5.0)
+    assert not check.passed
+    assert "energy in row 501" in told(judged)
+
+
+@pytest.mark.parametrize(
+    ("name", "a", "b", "numbers"),
+    [
+        ("double-four-bar", "x", "vx", "2 and 3"),
+        ("double-four-bar", "x", "energy", "2 and 4"),
+        ("n-four-bar", "x", "y", "2 and 3"),
+        ("n-four-bar", "vx", "vy", "4 and 5"),
+        ("rectangular-bricard", "y", "z", "3 and 4"),
+        ("a04-bricard", "x", "z", "2 and 4"),
+    ],
+)
+def test_exchanged_columns_are_recognised(name, a, b, numbers):
+    """Two columns in each other's place fail, with their numbers and names."""
+    problem = problems.get(name)
+    columns = exact_columns(problem)
+    columns[a], columns[b] = columns[b], columns[a]
+    judged = judge_columns(problem, columns)
+    assert not judged.passed
+    assert f"columns {numbers} ({a} and {b}) look exchanged" in told(judged)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda c: {**c, "y": -c["y"]}, "column 3 (y) has the wrong sign"),
+        (lambda c: {**c, **{n: 1000 * c[n] for n in "xyz"}}, "millimetres"),
+    ],
+)
+def test_signs_and_units_are_recognised(change, expected):
+    """A mirrored axis and millimetres fail with their name."""
+    problem = problems.get("rectangular-bricard")
+    judged = judge_columns(problem, change(exact_columns(problem)))
+    assert not judged.passed
+    assert expected in told(judged)
+
+
+@pytest.mark.parametrize(
+    ("name", "made_with", "expected"),
+    [
+        ("double-four-bar", {"windows": 40}, "--windows 40"),
+        ("n-four-bar", {"windows": 2}, "--windows 2"),
+        ("double-four-bar", {"speed": 2.5}, "--speed 2.5"),
+        ("double-four-bar", {"speed": -1.0}, "--speed -1"),
+        ("double-four-bar", {"windows": 7, "speed": 1.5}, "--windows 7 --speed 1.5"),
+        ("rectangular-bricard", {"section": 0.0}, "--section 0"),
+    ],
+)
+def test_data_of_another_problem_get_a_hint(name, made_with, expected):
+    """A file made with other options is recognised by the motion it fits."""
+    judged = judge_columns(problems.get(name), exact_columns(problems.get(name, **made_with)))
+    assert expected in told(judged)
+    # thin rods are within the limits of the IFToMM problem: the hint alone tells them
+    assert judged.passed == ("section" in made_with)
+
+
+@pytest.mark.parametrize("name", ["double-four-bar", "n-four-bar"])
+@pytest.mark.parametrize("flat", [0, 1])
+def test_another_branch_is_named(name, flat):
+    """A motion that closes all loops and keeps its energy on another branch fails, with its time."""
+    problem = problems.get(name, windows=2)
+    columns, change = on_another_branch(problem, flat)
+    judged = judge_columns(problem, columns)
+    assert judged.energy_drift == 0.0
+    assert not judged.passed
+    assert judged.left_at == pytest.approx(change, abs=1e-12)
+    assert f"left the parallelogram branch at the flat position of t = {change:.4g} s" in told(
+        judged
+    )
+    assert judged.branch in judged.findings
+
+
+def test_a_branch_left_at_the_very_end_fails_by_its_recomputed_energy():
+    """Too late to be far away, but the energy of x and vx is not that of the branch."""
+    problem = problems.get("double-four-bar")
+    columns, _ = on_another_branch(problem, 1)
+    short = {name: c[:136] for name, c in columns.items()}
+    judged = judge_columns(replace(problem, duration=1.35), short)
+    by_name = {check.what: check for check in judged.checks}
+    assert by_name["energy drift"].passed
+    assert not by_name["energy drift, recomputed"].passed
+
+
+def test_a_return_to_the_branch_is_told():
+    """Rows off the branch for a while, then exact ones: both times are told."""
+    problem = problems.get("n-four-bar", windows=2)
+    good = exact_columns(problem)
+    columns, change = on_another_branch(problem, 1)
+    for name in columns:
+        columns[name] = np.where(good["t"] < 10.0, columns[name], good[name])
+    judged = judge_columns(problem, columns)
+    assert judged.left_at == pytest.approx(change, abs=1e-12)
+    assert "back on it from t = 10 s" in told(judged)
+
+
+@pytest.mark.parametrize("name", ["double-four-bar", "n-four-bar"])
+def test_phase_drift_is_not_another_branch(name):
+    """A motion that loses energy on the branch, and says so, is late but never elsewhere."""
+    problem = problems.get(name, windows=2)
+    columns = exact_columns(problem)
+    inertia, weight = 3.0, 3.5 * G
+    angle, rate = one_angle(columns["t"], 0.0, 0.0, 1.0, inertia, weight, loss=5e-4)
+    columns["x"], columns["vx"] = np.sin(angle), rate * np.cos(angle)
+    if "y" in columns:
+        columns["y"], columns["vy"] = np.cos(angle), -rate * np.sin(angle)
+    energy = inertia / 2 * (rate**2 - 1) - weight * (1 - np.cos(angle))
+    columns["energy"] = energy
+    judged = judge_columns(problem, columns)
+    assert not judged.passed
+    assert judged.left_at is None
+    assert "stays on the parallelogram branch, but is" in told(judged)
+    assert "late at the end" in told(judged)
+    # rows near flat are left out where only x and vx are given
+    assert judged.recomputed_drift == pytest.approx(np.abs(energy).max(), rel=0.02)
+
+
+def test_rows_shifted_by_one_are_told():
+    """Right times beside the motion of one row earlier: the same delay at all times."""
+    problem = problems.get("double-four-bar")
+    columns = exact_columns(problem)
+    early = replace(problem, duration=problem.duration + 0.03)
+    for name, values in exact_columns(early).items():
+        if name != "t":
+            columns[name] = values[3:]
+    judged = judge_columns(problem, columns)
+    assert "0.03 s early throughout" in told(judged)
+    assert judged.left_at is None
+
+
+@pytest.mark.parametrize("name", ["rectangular-bricard", "a04-bricard"])
+def test_a_bricard_whose_hinges_open_left_its_path(name):
+    """From 3 s on P2 flies like a stone: the time is named to a row."""
+    problem = replace(problems.get(name), duration=10.0)
+    columns = exact_columns(problem)
+    t = columns["t"]
+    start = problem.reference([3.0])[0]
+    fall = np.maximum(t - 3.0, 0.0)
+    for i, letter in enumerate("xyz"):
+        flown = start[i] + start[3 + i] * fall - (G / 2 * fall**2 if letter == "y" else 0.0)
+        columns[letter] = np.where(fall > 0, flown, columns[letter])
+    judged = judge_columns(problem, columns)
+    assert not judged.passed
+    # a fall of 1 cm lasts 0.045 s; then a row
+    assert 3.0 < judged.left_at <= 3.1 + problem.output_step
+    assert "left the path of the Bricard motion at t = 3." in told(judged)
+
+
+def test_a_late_bricard_is_still_on_its_path():
+    """The exact motion run slower by a thousandth is late at the end, and on its path."""
+    problem = problems.get("a04-bricard")
+    columns = exact_columns(problem)
+    slow = problem.reference(columns["t"] * 0.999)
+    columns |= {letter: slow[:, i] for i, letter in enumerate("xyz")}
+    judged = judge_columns(problem, columns)
+    assert not judged.passed
+    assert judged.left_at is None
+    # 0.6 s at the end, 0.57 to 0.6 s over the rows looked at
+    assert "s late at the end" in told(judged)
+
+
+def test_an_energy_that_starts_elsewhere_is_told():
+    """The rule of the source is 0 at the start; the drift is counted from the first value."""
+    problem = problems.get("double-four-bar")
+    columns = exact_columns(problem)
+    columns["energy"] = columns["energy"] + 35.835
+    judged = judge_columns(problem, columns)
+    assert judged.passed
+    assert judged.energy_drift == 0.0
+    assert "the energy starts with 35.835 J" in told(judged)
+
+
+def test_a_wrong_energy_column_is_not_another_branch():
+    """The exact motion beside a false energy: the column fails, the motion does not."""
+    problem = problems.get("double-four-bar")
+    columns = exact_columns(problem)
+    columns["energy"] = 3.0 * np.sin(columns["t"])
+    judged = judge_columns(problem, columns)
+    assert not judged.passed
+    assert judged.left_at is None
+    assert judged.recomputed_drift < 1e-11
+    assert "the energy column says" in told(judged)
+
+
+def test_a_false_energy_column_does_not_hide_a_drift():
+    """Zeros in the energy column; the energy of x and vx fails the limit by itself."""
+    problem = problems.get("double-four-bar")
+    columns = exact_columns(problem)
+    angle, rate = one_angle(columns["t"], 0.0, 0.0, 0.95, 3.0, 3.5 * G)
+    columns["x"], columns["vx"] = np.sin(angle), rate * np.cos(angle)
+    judged = judge_columns(problem, columns)
+    assert [c.passed for c in judged.checks[:2]] == [True, False]
+
+
+def test_huge_numbers_fail_and_warn_not(recwarn):
+    """Numbers too large to square are wrong like others."""
+    problem = problems.get("n-four-bar")
+    columns = exact_columns(problem)
+    columns["x"] = np.full(len(columns["t"]), 1e300)
+    assert not judge_columns(problem, columns).passed
+    assert not [w for w in recwarn if issubclass(w.category, RuntimeWarning)]
+
+
+def test_columns_that_end_early_are_not_complete():
+    """Half of the exact motion keeps every limit and fails; so does one row less than all."""
+    problem = problems.get("double-four-bar")
+    for rows in (501, 1000):
+        short = {name: c[:rows] for name, c in exact_columns(problem).items()}
+        judged = judge_columns(problem, short)
+        assert all(check.passed for check in judged.checks)
+        assert not judged.complete
+        assert not judged.passed
+
+
+def test_a_start_at_rest_has_no_branch_to_tell():
+    """At speed 0 the exact motion stands still: judged by its errors alone."""
+    problem = problems.get("n-four-bar", windows=2, speed=0.0)
+    judged = judge_columns(problem, exact_columns(problem))
+    assert judged.passed
+    assert judged.recomputed_drift is None
+
+
+def test_missing_columns_are_named():
+    """Columns that the problem needs cannot be left out."""
+    problem = problems.get("double-four-bar")
+    columns = exact_columns(problem)
+    del columns["vx"]
+    with pytest.raises(ValueError, match="needs the columns vx"):
+        judge_columns(problem, columns)
+
+
+def test_distance_from_the_bricard_path_is_a_distance():
+    """Moved along a normal of the path by d, a point is at distance d."""
+    path = path_points(997)
+    x, y, z = path.T
+    # gradients of y^2 + z^2 and x^2 - 2 z are normal to the path
+    normal = np.column_stack([np.zeros_like(x), y, z]) + 0.3 * np.column_stack(
+        [x, 0 * x, 0 * x - 1]
+    )
+    normal /= np.linalg.norm(normal, axis=1)[:, None]
+    for d in (0.0, 1e-3, 0.05):
+        moved = path + d * normal
+        found = path_distance(dict(zip("xyz", moved.T, strict=True)))
+        # samples 2 mm apart: chord error 1e-6, curvature adds d times the step squared
+        np.testing.assert_allclose(found, d, atol=2e-6)

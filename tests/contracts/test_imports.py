@@ -1,0 +1,110 @@
+"""Import contracts: rooms, what a fresh interpreter loads, public names."""
+
+import ast
+import inspect
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sarrus
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = Path(sarrus.__file__).parent
+
+# what a kernel may import besides its own room
+KERNEL_IMPORTS = {
+    "__future__",
+    "collections",
+    "hashlib",
+    "logging",
+    "numba",
+    "numpy",
+    "os",
+    "pathlib",
+    "sys",
+    "tempfile",
+    "typing",
+}
+
+
+def run_python(code):
+    """Output of a fresh interpreter that can import the package."""
+    path = os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_rooms_import_downwards_only():
+    """The layers written in pyproject.toml hold."""
+    pytest.importorskip("importlinter")
+    code = (
+        "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))"
+    )
+    assert "0 broken" in run_python(code)
+
+
+@pytest.mark.parametrize("heavy", ["numba", "llvmlite", "matplotlib", "rich", "typer"])
+def test_import_loads_nothing_heavy(heavy):
+    """A plain import of the package leaves the compiler and the plots unloaded."""
+    loaded = run_python("import sys, sarrus; print(*sorted(sys.modules))").split()
+    assert heavy not in loaded
+
+
+def test_error_loads_nothing_heavy():
+    """A mechanism that cannot be simulated is refused before the compiler is loaded."""
+    code = """
+import sys, sarrus
+try:
+    sarrus.simulate(sarrus.Mechanism("nothing"), 1.0)
+except sarrus.MechanismError as error:
+    print(error, "numba" in sys.modules)
+"""
+    out = run_python(code)
+    assert "no bodies" in out
+    assert out.strip().endswith("False")
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "kernels").glob("*.py")), ids=lambda p: p.name)
+def test_kernels_import_nothing_from_other_rooms(path):
+    """Kernels know NumPy, the compiler and each other."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            assert {a.name.split(".")[0] for a in node.names} <= KERNEL_IMPORTS
+        elif isinstance(node, ast.ImportFrom):
+            # one dot is the room itself, two would leave it
+            assert node.level <= 1
+            if node.level == 0:
+                assert node.module.split(".")[0] in KERNEL_IMPORTS
+
+
+@pytest.mark.parametrize("name", sarrus.__all__)
+def test_public_name_exists_and_is_described(name):
+    """Every public name is there after a plain import and has a docstring."""
+    thing = getattr(sarrus, name)
+    assert inspect.getdoc(thing)
+    assert len(inspect.getdoc(thing)) > 20
+
+
+@pytest.mark.parametrize("cls", [sarrus.Mechanism, sarrus.Result], ids=lambda c: c.__name__)
+def test_public_methods_are_described(cls):
+    """Every public method and property of the public classes has a docstring."""
+    for name, member in vars(cls).items():
+        if not name.startswith("_") and (callable(member) or isinstance(member, property)):
+            assert inspect.getdoc(member), f"{cls.__name__}.{name}"
+
+
+def test_all_names_in_all_can_be_starred():
+    """A star import brings every public name."""
+    names = run_python("from sarrus import *; print(*dir())").split()
+    assert set(sarrus.__all__) <= set(names)

@@ -1,0 +1,348 @@
+"""Each kernel against a slow and obvious twin with dense matrices.
+
+Kernels that call no other run as plain Python here; the others through a small compiled wrapper.
+"""
+
+import numba
+import numpy as np
+import pytest
+
+from builders import bricard, dense_jacobian, in_plane_of, n_four_bar, rotation
+from dense_series import (
+    dense_constraints,
+    dense_forms,
+    dense_hessians,
+    dense_mass,
+    dense_series,
+)
+from random_mechanisms import random_mechanism
+from sarrus.kernels import forms, project, series, solve
+from sarrus.kernels.layout import make_workspace
+from sarrus.model import make_model
+
+# sums of at most some ten products of order one
+ROUNDING = 1e-14
+
+MODELS = {
+    "four-bar": lambda: n_four_bar(3),
+    "turned four-bar": lambda: n_four_bar(2, plane_to_space=in_plane_of(rotation(0))),
+    "bricard": lambda: bricard(0.1),
+    "thin bricard": lambda: bricard(0.0),
+    "random plane": lambda: random_mechanism(4, 2),
+    "random space": lambda: random_mechanism(9, 3),
+}
+
+
+def plain(kernel):
+    """The Python function behind a kernel (itself, if compiling is switched off)."""
+    return getattr(kernel, "py_func", kernel)
+
+
+def compiled(function):
+    """Compile a wrapper as the kernels are: without counting references."""
+    return numba.njit(error_model="numpy", _nrt=False)(function)
+
+
+@compiled
+def call_solve_refined(form, J, L, b, refinements, r, x):
+    """Call the kernel of that name."""
+    solve.solve_refined(form, J, L, b, refinements, r, x)
+
+
+@compiled
+def call_next_coefficient(form, ws, k, refinements, qc):
+    """Call the kernel of that name."""
+    return series.next_coefficient(form, ws, k, refinements, qc)
+
+
+@compiled
+def call_project_position(form, ws, iterations, q):
+    """Call the kernel of that name."""
+    return project.project_position(form, ws, iterations, q)
+
+
+@compiled
+def call_project_velocity(form, ws, refinements, v):
+    """Call the kernel of that name."""
+    return project.project_velocity(form, ws, refinements, v)
+
+
+class Case:
+    """A model with random coordinates and velocities; q need not obey the constraints."""
+
+    def __init__(self, name):
+        self.model = make_model(MODELS[name]())
+        self.form = self.model.form
+        self.rng = np.random.default_rng(0)
+        self.nq, self.nc = len(self.form.Q), len(self.form.phi0)
+        self.q = 0.1 * self.rng.normal(size=self.nq)
+        self.v = self.rng.normal(size=self.nq)
+        self.ws = make_workspace(self.form, 30)
+        self.ws.e[:] = self.form.e0 + dense_forms(self.form) @ self.q
+        self.ws.de[:] = dense_forms(self.form) @ self.v
+        self.J = dense_jacobian(self.form, self.q)
+
+    def entries(self, J):
+        """The stored entries of a dense J."""
+        return J[self.form.J_eq, self.form.J_col].copy()
+
+    def dense_K(self, J):
+        """K = [M + rho J^T J, J^T; J, -eps] in the order of the coordinates and equations."""
+        f = self.form
+        block = dense_mass(f) + J.T @ np.diag(f.rho) @ J
+        return np.block([[block, J.T], [J, -np.diag(f.eps)]])
+
+    def scatter(self, b):
+        """A right side in elimination order."""
+        out = np.zeros(self.nq + self.nc)
+        out[self.form.pos_q], out[self.form.pos_c] = b[: self.nq], b[self.nq :]
+        return out
+
+    def gather(self, x):
+        """A solution back in the order of the coordinates and equations."""
+        return np.concatenate([x[self.form.pos_q], x[self.form.pos_c]])
+
+
+@pytest.fixture(params=MODELS)
+def case(request):
+    """A model and random numbers for it."""
+    return Case(request.param)
+
+
+def test_eval_forms_is_d_q_plus_e0(case):
+    """Forms are D q + e0, their rates D v."""
+    e, de = np.zeros_like(case.ws.e), np.zeros_like(case.ws.e)
+    plain(forms.eval_forms)(case.form, case.q, e)
+    plain(forms.eval_form_rates)(case.form, case.v, de)
+    D = dense_forms(case.form)
+    np.testing.assert_allclose(e, case.form.e0 + D @ case.q, atol=ROUNDING)
+    np.testing.assert_allclose(de, D @ case.v, atol=10 * ROUNDING)
+
+
+def test_eval_constraints_is_the_sum_of_products(case):
+    """Constraints are the sum of their products, zero at the start; the largest is returned."""
+    phi = np.zeros(case.nc)
+    largest = plain(forms.eval_constraints)(case.form, case.ws.e, phi)
+    np.testing.assert_allclose(phi, dense_constraints(case.form, case.q), atol=ROUNDING)
+    assert largest == np.abs(phi).max(initial=0.0)
+    plain(forms.eval_constraints)(case.form, case.form.e0, phi)
+    np.testing.assert_allclose(phi, 0.0, atol=1e-15)
+
+
+def test_constraint_jacobian_is_the_derivative(case):
+    """The entries of J are the derivative of Phi by a complex step, and lie where J says."""
+    J = np.zeros(len(case.form.J_eq))
+    plain(forms.eval_jacobian)(case.form, case.ws.e, J)
+    dense = np.zeros((case.nc, case.nq))
+    dense[case.form.J_eq, case.form.J_col] = J
+    # a complex step has no cancellation: exact to rounding for any small h
+    h, D = 1e-30, dense_forms(case.form)
+    for i in range(case.nq):
+        e = case.ws.e + 1j * h * D[:, i]
+        phi = np.zeros(case.nc, dtype=complex)
+        for f, k, c in zip(case.form.sq_form, case.form.sq_eq, case.form.sq_c, strict=True):
+            phi[k] += 0.5 * c * e[f] ** 2
+        f = case.form
+        for a, b, k, c in zip(f.bl_a, f.bl_b, f.bl_eq, f.bl_c, strict=True):
+            phi[k] += c * e[a] * e[b]
+        np.testing.assert_allclose(dense[:, i], phi.imag / h, atol=ROUNDING)
+
+
+def test_constraint_rates_and_curvature(case):
+    """Phi' is J v and the rest of Phi'' is v^T A v."""
+    phi = np.ones(case.nc)
+    # the wrapper only clears what this one adds to
+    phi[:] = 0.0
+    plain(forms.add_constraint_rates)(case.form, case.ws.e, case.ws.de, phi)
+    np.testing.assert_allclose(phi, case.J @ case.v, atol=10 * ROUNDING)
+    plain(forms.eval_curvature)(case.form, case.ws.de, phi)
+    expected = np.einsum("kab,a,b->k", dense_hessians(case.form), case.v, case.v)
+    # squares of velocities of about three
+    np.testing.assert_allclose(phi, expected, atol=100 * ROUNDING)
+
+
+def test_energy_is_kinetic_minus_weight(case):
+    """Total energy is v^T M v / 2 - Q^T q."""
+    total, kinetic = plain(forms.eval_energy)(case.form, case.q, case.v)
+    expected = 0.5 * case.v @ dense_mass(case.form) @ case.v
+    assert kinetic == pytest.approx(expected, rel=1e-13)
+    # the weight may nearly cancel the kinetic energy
+    scale = abs(expected) + np.abs(case.form.Q * case.q).sum()
+    assert abs(total - (expected - case.form.Q @ case.q)) < 1e-13 * scale
+
+
+def test_factorise_and_solve_equals_dense_solve(case):
+    """L D L^T in the static order solves the dense K."""
+    J = dense_jacobian(case.form, np.zeros(case.nq))
+    plain(solve.factorise)(case.form, case.entries(J), case.ws.L)
+    b = case.rng.normal(size=case.nq + case.nc)
+    x = case.scatter(b)
+    plain(solve.solve_factored)(case.form, case.ws.L, x)
+    found, K = case.gather(x), case.dense_K(J)
+    # backward error: the residual is rounding of K times x, x itself may be huge along a
+    # dependent equation
+    scale = np.abs(K) @ np.abs(found) + np.abs(b)
+    assert np.abs(K @ found - b).max() < 1e-12 * scale.max()
+    if np.linalg.cond(K) < 1e6:
+        np.testing.assert_allclose(found, np.linalg.solve(K, b), rtol=1e-9, atol=1e-9)
+
+
+def test_factor_multiplies_back_to_k(case):
+    """L D L^T multiplied out is K, entry by entry."""
+    J = dense_jacobian(case.form, np.zeros(case.nq))
+    plain(solve.factorise)(case.form, case.entries(J), case.ws.L)
+    n = case.nq + case.nc
+    L = np.eye(n)
+    for j in range(n):
+        for a in range(case.form.L_start[j], case.form.L_start[j + 1]):
+            L[case.form.L_row[a], j] = case.ws.L[n + a]
+    product = L @ np.diag(1.0 / case.ws.L[:n]) @ L.T
+    order = np.concatenate([case.form.pos_q, case.form.pos_c])
+    K = np.zeros((n, n))
+    K[np.ix_(order, order)] = case.dense_K(J)
+    # growth in a quasi-definite factorisation is bounded by the inverse pivots, of order 1e2 here
+    np.testing.assert_allclose(product, K, atol=1e-11 * np.abs(K).max())
+
+
+def test_factor_order_puts_equations_after_their_coordinates(case):
+    """Every equation is eliminated after all coordinates it touches."""
+    f = case.form
+    assert np.all(f.pos_c[f.J_eq] > f.pos_q[f.J_col])
+
+
+def test_solve_refined_equals_dense_kkt(case):
+    """With refinements the factor solves [M J^T; J 0]: the accelerations equal least squares."""
+    J = dense_jacobian(case.form, np.zeros(case.nq))
+    entries = case.entries(J)
+    plain(solve.factorise)(case.form, entries, case.ws.L)
+    # a right side that dependent equations allow: J times something
+    b = np.concatenate([case.rng.normal(size=case.nq), J @ case.rng.normal(size=case.nq)])
+    ws = case.ws
+    call_solve_refined(case.form, entries, ws.L, case.scatter(b), 2, ws.r, ws.x)
+    found = case.gather(ws.x)
+    zero = np.zeros((case.nc, case.nc))
+    K = np.block([[dense_mass(case.form), J.T], [J, zero]])
+    expected = np.linalg.lstsq(K, b, rcond=1e-11)[0]
+    # multipliers are not unique where equations depend; accelerations are, to the condition 1e4
+    np.testing.assert_allclose(found[: case.nq], expected[: case.nq], atol=1e-10)
+    np.testing.assert_allclose(K @ found, b, atol=1e-10)
+
+
+@pytest.mark.parametrize("total", [1, 2, 3, 5, 8, 13, 20])
+def test_convolve_is_the_cauchy_product(total):
+    """The sum over j of x_j y_{total-j} is np.convolve's coefficient, for any range of j."""
+    rng = np.random.default_rng(total)
+    x, y = rng.normal(size=(2, total + 1, 3))
+    acc = np.full(3, np.nan)
+    plain(series.convolve)(x, y, 0, total + 1, total, acc)
+    expected = [np.convolve(x[:, t], y[:, t])[total] for t in range(3)]
+    np.testing.assert_allclose(acc, expected, atol=10 * ROUNDING)
+    plain(series.convolve)(x, y, 1, total, total, acc)
+    inner = [
+        np.convolve(x[1:total, t], y[1:total, t])[total - 2] if total > 1 else 0.0 for t in range(3)
+    ]
+    np.testing.assert_allclose(acc, inner, atol=10 * ROUNDING)
+
+
+def start_series(case, q, v):
+    """Coefficients by the kernel from q, v on: the steps of make_series, one by one."""
+    form, ws = case.form, case.ws
+    qc = np.zeros((13, case.nq))
+    qc[0], qc[1] = q, v
+    D = dense_forms(form)
+    ws.e[:] = form.e0 + D @ q
+    J = case.entries(dense_jacobian(form, q))
+    ws.J[:] = J
+    plain(solve.factorise)(form, ws.J, ws.L)
+    plain(series.gather)(form, ws, 0, ws.e)
+    plain(series.gather)(form, ws, 1, D @ v)
+    for k in range(11):
+        largest = call_next_coefficient(form, ws, k, 2, qc)
+        assert largest == np.abs(qc[k + 2]).max()
+    return qc
+
+
+def test_next_coefficient_equals_dense_recursion(case):
+    """The coefficients equal those of the recursion written with dense matrices."""
+    J = dense_jacobian(case.form, np.zeros(case.nq))
+    # a velocity that the constraints allow
+    v = case.v - np.linalg.pinv(J, rcond=1e-10) @ (J @ case.v)
+    found = start_series(case, np.zeros(case.nq), v)
+    expected, _ = dense_series(case.form, np.zeros(case.nq), v, 12)
+    for k in range(13):
+        # every coefficient is one solve (condition 1e4) on top of the lower ones
+        scale = np.abs(expected[k]).max() + 1e-300
+        np.testing.assert_allclose(found[k] / scale, expected[k] / scale, atol=1e-8)
+
+
+def test_series_satisfies_the_constraints(case):
+    """Put into the constraints, the polynomial leaves only powers beyond its order."""
+    J = dense_jacobian(case.form, np.zeros(case.nq))
+    v = case.v - np.linalg.pinv(J, rcond=1e-10) @ (J @ case.v)
+    qc = start_series(case, np.zeros(case.nq), v)
+    A, b = dense_hessians(case.form), J
+    # coefficient m of Phi(q(s)), with q_0 = 0
+    for m in range(1, 13):
+        rest = b @ qc[m] + 0.5 * sum(
+            np.einsum("kab,a,b->k", A, qc[j], qc[m - j]) for j in range(1, m)
+        )
+        scale = np.abs(qc[m]).max() + 1.0
+        # one solve a coefficient, its residual refined to rounding
+        assert np.abs(rest).max(initial=0.0) < 1e-10 * scale
+
+
+def test_eval_polynomial_is_numpy_polynomial(case):
+    """Horner's rule gives the value and the derivative of the polynomial."""
+    order, s = 9, 0.37
+    qc = case.rng.normal(size=(12, case.nq))
+    q, v = np.zeros(case.nq), np.zeros(case.nq)
+    plain(series.eval_polynomial)(qc, order, s, q, v)
+    P = np.polynomial.polynomial
+    np.testing.assert_allclose(q, P.polyval(s, qc[: order + 1]), atol=10 * ROUNDING)
+    np.testing.assert_allclose(v, P.polyval(s, P.polyder(qc[: order + 1])), atol=100 * ROUNDING)
+
+
+def test_projection_lands_on_the_constraints(case):
+    """Newton with the factor at hand ends on Phi = 0 and J v = 0, and reports how far it moved."""
+    form, ws = case.form, case.ws
+    q = 1e-4 * case.rng.normal(size=case.nq)
+    before = q.copy()
+    ws.e[:] = form.e0 + dense_forms(form) @ q
+    ws.J[:] = case.entries(dense_jacobian(form, q))
+    plain(solve.factorise)(form, ws.J, ws.L)
+    moved = call_project_position(form, ws, 8, q)
+    # with a frozen factor the error falls by 1e-4 an iteration: rounding after four
+    np.testing.assert_allclose(dense_constraints(form, q), 0.0, atol=1e-13)
+    # Newton's steps add up, so they are no shorter than the way
+    assert moved >= 0.999 * np.abs(q - before).max()
+    ws.J[:] = case.entries(dense_jacobian(form, q))
+    plain(solve.factorise)(form, ws.J, ws.L)
+    v = case.v.copy()
+    call_project_velocity(form, ws, 2, v)
+    np.testing.assert_allclose(dense_jacobian(form, q) @ v, 0.0, atol=1e-11)
+    # mass-orthogonal: the correction is M^-1 J^T y, so M dv lies in the range of J^T
+    force = dense_mass(form) @ (v - case.v)
+    J = dense_jacobian(form, q)
+    rest = force - J.T @ np.linalg.lstsq(J.T, force, rcond=1e-10)[0]
+    np.testing.assert_allclose(rest, 0.0, atol=1e-9)
+
+
+def test_norm_is_euclidean():
+    """The norm is the root of the sum of squares."""
+    x = np.array([3.0, -4.0, 12.0])
+    assert plain(forms.norm)(x) == 13.0
+
+
+@pytest.mark.parametrize("radius", [0.3, 2.0])
+def test_choose_step_of_a_geometric_series(radius):
+    """For coefficients r^-m the last two terms at the chosen step are as small as the tolerance."""
+    known, tolerance = 30, 1e-12
+    log_size = -np.arange(known + 1.0) * np.log(radius)
+    log_cost = np.log(4.0 + np.arange(known + 1.0))
+    order, log_step = plain(series.choose_step)(log_size, known, np.log(tolerance), log_cost)
+    assert 3 <= order <= known
+    terms = np.exp(log_size[order - 1 : order + 1] + np.array([order - 1, order]) * log_step)
+    # the chosen order's own step makes the larger of its last two terms equal to the tolerance;
+    # orders added for free only have smaller last terms
+    assert terms[1] <= tolerance * (1 + 1e-9)
+    assert np.exp(log_step) < radius

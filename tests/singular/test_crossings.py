@@ -1,0 +1,206 @@
+"""Through the flat positions of the N four-bar: the right branch, at every tolerance, or a word."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from builders import bricard, dense_jacobian, n_four_bar, rank_of
+from sarrus import Mechanism, simulate
+from sarrus.model import make_model
+from sarrus.problems.bricard.reference import bricard_reference
+from sarrus.problems.n_four_bar.reference import flat_times, four_bar_reference
+
+# At the default tolerance 2e-5 is required. Each crossing costs rounding of about 1e-16 over the
+# distance of the nearest step, and a slow start multiplies it by up to a thousand: 1e-6 leaves
+# room for that and none for another branch.
+ACROSS = 1e-6
+# windows stay parallelograms by the constraints and the branch, not by the tolerance
+PARALLEL = 1e-9
+
+
+def measure_error(result, windows, speed):
+    """Largest error of B0 in x, y, vx, vy up to where the result goes."""
+    exact = four_bar_reference(result.times, windows, speed)
+    found = np.hstack([result.position("B0"), result.velocity("B0")])
+    return float(np.abs(found - exact).max(initial=0.0))
+
+
+def measure_skew(result, windows):
+    """How far the windows are from parallelograms."""
+    first = result.position("B0")
+    return max(
+        float(np.abs(result.position(f"B{i}") - first - (i, 0.0)).max(initial=0.0))
+        for i in range(windows + 1)
+    )
+
+
+@pytest.mark.parametrize("windows", [1, 2, 3, 10])
+@pytest.mark.parametrize("speed", [0.5, 1.0, 3.0])
+def test_four_bar_through_all_crossings(windows, speed):
+    """At the default tolerance every crossing of 10 s is passed on the exact motion."""
+    result = simulate(n_four_bar(windows, speed), 10.0, 0.01)
+    assert result.status == "done"
+    assert len(flat_times(windows, 10.0, speed)) >= 6
+    assert measure_error(result, windows, speed) < ACROSS
+    assert measure_skew(result, windows) < PARALLEL
+
+
+def check_sweep(windows, speed, tolerances, duration=10.0):
+    """No run that says done has left the branch or misses its tolerance by far."""
+    for tolerance in tolerances:
+        result = simulate(n_four_bar(windows, speed), duration, 0.05, tolerance=tolerance)
+        # what is returned is good, whether or not the run came to its end
+        assert measure_skew(result, windows) < PARALLEL, f"branch at {tolerance:g}"
+        # the start is close to the unstable upright: local errors grow by up to 1e4 in 10 s
+        error = measure_error(result, windows, speed)
+        assert error < 1e4 * tolerance + ACROSS, f"error {error:g} at {tolerance:g}"
+        assert result.status == "done", f"{result.message} at {tolerance:g}"
+
+
+@pytest.mark.parametrize("windows", [1, 2, 10])
+def test_no_wrong_branch_at_any_tolerance(windows):
+    """Fifteen tolerances from 1e-3 to 1e-12 all stay on the parallelogram branch."""
+    check_sweep(windows, 1.0, np.logspace(-3, -12, 15))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("windows", "speed"), [(2, 0.5), (2, 1.0), (2, 3.0), (40, 1.0)])
+def test_no_wrong_branch_at_sixty_tolerances(windows, speed):
+    """Sixty tolerances from 1e-3 to 1e-12 all stay on the parallelogram branch."""
+    check_sweep(windows, speed, np.logspace(-3, -12, 60))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("section", [0.0, 0.1])
+def test_bricard_at_sixty_tolerances(section):
+    """The Bricard linkage follows its exact motion at sixty tolerances, always redundant."""
+    for tolerance in np.logspace(-3, -12, 60):
+        result = simulate(bricard(section), 10.0, 0.05, tolerance=tolerance)
+        assert result.status == "done"
+        exact = bricard_reference(result.times, section)
+        found = np.hstack([result.position("P2"), result.velocity("P2")])
+        # a swing without unstable phases: errors add up to a few tolerances, above a floor of
+        # rounding 1e-16 over some thousand evaluations
+        assert np.abs(found - exact).max() < 10 * tolerance + 1e-11
+
+
+@pytest.mark.parametrize("windows", [1, 2, 3, 10])
+def test_rank_drops_by_windows_at_flat(windows):
+    """At the flat position the rank of J falls by N, so that the mobility rises from 1 to N + 1."""
+    flat = make_model(flat_four_bar(windows))
+    assert rank_of(flat.jacobian().toarray())[0] == windows + 1
+    # upright it is full
+    upright = make_model(n_four_bar(windows))
+    rank, values = rank_of(upright.jacobian().toarray())
+    assert rank == 2 * windows + 1
+    # no small value upright: the smallest of a chain falls like 1 / N
+    assert values[-1] > 0.1 / windows
+
+
+@pytest.mark.parametrize("windows", [1, 2, 3])
+def test_rank_is_full_beside_the_crossings(windows):
+    """Along the motion the smallest singular value falls to zero only at the flat times."""
+    m = n_four_bar(windows)
+    model, result = make_model(m), simulate(m, 3.0, 0.001)
+    smallest = np.array([rank_of(dense_jacobian(model.form, q))[1][-1] for q in result.coordinates])
+    flat = flat_times(windows, 3.0)
+    distance = np.abs(result.times[:, None] - flat).min(axis=1)
+    # it falls like the distance in time: far from flat it is large, at the nearest output small
+    assert smallest[distance > 0.1].min() > 1e-3
+    for t in flat:
+        # the cranks turn at less than 7 rad/s: half an output step is less than 4e-3 rad
+        assert smallest[np.argmin(np.abs(result.times - t))] < 4e-3
+
+
+def flat_four_bar(windows, speed=3.0, lift=0.0):
+    """Cranks and couplers on one line, every top joint going down: the parallelogram branch.
+
+    lift: the tops this far above the line, by rotation of the cranks.
+    """
+    m = Mechanism("flat four-bar")
+    c, s = np.sqrt((1.0 - lift) * (1.0 + lift)), lift
+    for i in range(windows + 1):
+        m.rod(f"crank{i}", (i, 0), (i + c, s), mass=1.0)
+        m.revolute(f"A{i}", m.ground, f"crank{i}", at=(i, 0))
+    for i in range(windows):
+        m.rod(f"coupler{i}", (i + c, s), (i + 1 + c, s), mass=1.0)
+    for i in range(windows + 1):
+        met = [f"coupler{k}" for k in (i - 1, i) if 0 <= k < windows]
+        m.revolute(f"B{i}", f"crank{i}", *met, at=(i + c, s))
+        m.set_velocity(f"B{i}", (speed * s, -speed * c))
+    return m
+
+
+@pytest.mark.parametrize("windows", [1, 2, 3])
+@pytest.mark.parametrize("lift", [0.0, 2.2e-16, -2.2e-16, 1e-14, 1e-10, 1e-7, 1e-5, 1e-3])
+def test_start_at_or_beside_the_flat_position(windows, lift):
+    """Started flat, or an ulp beside it, the velocities choose the parallelograms and keep them."""
+    result = simulate(flat_four_bar(windows, 3.0, lift), 2.0, 0.01)
+    k = 9.81 * ((windows + 1) / 2 + windows) / ((windows + 1) / 3 + windows)
+    found = solve_ivp(
+        lambda _, y: (y[1], k * np.sin(y[0])), (0, 2), (np.pi / 2 - lift, 3.0), "DOP853",
+        np.linspace(0, 2, 201), rtol=1e-13, atol=1e-13,
+    ).y[0, : len(result.times)]  # fmt: skip
+    exact = np.column_stack([np.sin(found), np.cos(found)])
+    # a run that cannot leave the position says so; what it returns is never another branch
+    assert measure_skew(result, windows) < PARALLEL
+    np.testing.assert_allclose(result.position("B0"), exact, atol=ACROSS)
+    assert result.status == "done", result.message
+
+
+@pytest.mark.parametrize("windows", [1, 2])
+def test_open_start_at_flat_is_told(windows):
+    """At the flat position one joint's velocity leaves the others open, and the result says so."""
+    m = flat_four_bar(windows)
+    m.velocities = m.velocities[:1]
+    result = simulate(m, 1.0, 0.1)
+    assert any("leave the start open" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("section", [0.0, 0.1])
+def test_bricard_exact_motion(section):
+    """At the default tolerance the Bricard linkage keeps its exact motion, with rank 15 of 16."""
+    m = bricard(section)
+    model, result = make_model(m), simulate(m, 10.0, 0.05)
+    exact = bricard_reference(result.times, section)
+    found = np.hstack([result.position("P2"), result.velocity("P2")])
+    # a hundred tolerances; positions and velocities are of order one
+    assert np.abs(found - exact).max() < 1e-9 * 10
+    ranks = {rank_of(dense_jacobian(model.form, q))[0] for q in result.coordinates}
+    assert ranks == {15}
+
+
+def test_pivot_is_small_near_a_crossing_only():
+    """The recorded pivot falls near the flat times and is of order one elsewhere."""
+    result = simulate(n_four_bar(1), 10.0, 0.01)
+    flat = flat_times(1, 10.0)
+    distance = np.abs(result.step_times[:, None] - flat).min(axis=1)
+    # far from flat (0.3 s at 3 rad/s) the rods of the window stand well apart
+    assert result.step_pivots[distance > 0.3].min() > 1e-3
+    assert np.all(result.step_pivots > 0)
+
+
+@pytest.mark.parametrize(
+    ("windows", "speed", "lift"),
+    [(3, 0.5, -0.01), (5, 0.2605521558339095, -0.00118708625416241),
+     (2, 1.4185513486908121, -0.002012004492056599)],
+)  # fmt: skip
+def test_steps_that_lose_the_tolerance_do_not_lose_the_energy(windows, speed, lift):
+    """A run that had to loosen steps close to a crossing is still good to 2e-5, or is not done."""
+    result = simulate(flat_four_bar(windows, speed, lift), 3.0, 0.01)
+    # the potential energy alone changes by some 10 J a window; 2e-5 of it is what is required
+    assert result.status != "done" or result.energy_drift < 2e-5 * 10 * windows
+
+
+@pytest.mark.slow
+def test_thousand_random_starts_near_flat():
+    """From random starts on both sides of flat no run that says done left its branch or energy."""
+    rng = np.random.default_rng(1)
+    for _ in range(1000):
+        windows, speed = int(rng.integers(1, 6)), rng.uniform(0.2, 4.0) * rng.choice([-1, 1])
+        lift = rng.uniform(-0.99, 0.99) * 10.0 ** rng.uniform(-4, 0)
+        result = simulate(flat_four_bar(windows, speed, lift), 3.0, 0.03)
+        start = f"windows {windows}, speed {speed!r}, lift {lift!r}"
+        assert measure_skew(result, windows) < PARALLEL, start
+        # 2e-5 of the some 10 J a window that the potential energy changes by
+        assert result.status != "done" or result.energy_drift < 2e-4 * windows, start
