@@ -35,14 +35,8 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
     v = _least(model.mass_matrix(), A, b)
     # a velocity of zero beside others is as exact as they are
     largest = max(float(np.linalg.norm(w.side)) for w in wanted)
-    for w in wanted:
-        miss = float(np.linalg.norm(w.rows @ v - w.side))
-        if miss > ALLOWED * largest + 1e-14:
-            raise MechanismError(
-                f"{w.what}: the joints forbid ({', '.join(f'{x:g}' for x in w.values)}) {w.unit}; "
-                f"the nearest motion they allow misses it by {miss * w.scale:.6g} {w.unit}. Give a velocity "
-                "along a possible motion, or fewer of them"
-            )
+    if any(np.linalg.norm(w.rows @ v - w.side) > ALLOWED * largest + 1e-14 for w in wanted):
+        raise MechanismError(_forbidden(model, wanted, J))
     # another metric gives the same velocity only if nothing was left open
     other = _least(sparse.diags_array(1.0 + np.arange(len(v)) % 7), A, b)
     notes = []
@@ -55,14 +49,14 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
 
 @dataclass
 class _Wanted:
-    """One given velocity as linear equations rows v = side; scale turns a miss into `unit`."""
+    """One given velocity as linear equations rows v = side; `back` turns a miss into its unit."""
 
     what: str
     values: Floats
     unit: str
-    scale: float
     rows: sparse.csr_array
     side: Floats
+    back: Floats
 
 
 def _wanted(model: Model, mechanism: Mechanism) -> Iterator[_Wanted]:
@@ -70,13 +64,32 @@ def _wanted(model: Model, mechanism: Mechanism) -> Iterator[_Wanted]:
     for name, velocity in mechanism.velocities:
         rows = model.point_rows(name) / length
         what = f"velocity of point '{name}'"
-        yield _Wanted(what, velocity, "m/s", length, rows, velocity / length)
+        back = length * np.eye(len(velocity))
+        yield _Wanted(what, velocity, "m/s", rows, velocity / length, back)
     for name, rate in mechanism.angular_velocities:
         spin = np.array([0.0, 0.0, float(rate)]) if mechanism.dimension == 2 else rate
         rows, starts = model.body_vectors[name]
         what = f"angular velocity of body '{name}'"
-        side = np.cross(spin, starts).ravel()
-        yield _Wanted(what, np.atleast_1d(rate), "rad/s", 1.0, rows, side)
+        # columns: what a unit spin about each axis does to the vectors of the body
+        spins = np.array([np.cross(axis, starts).ravel() for axis in np.eye(3)]).T
+        back = np.linalg.pinv(spins)
+        yield _Wanted(what, np.atleast_1d(rate), "rad/s", rows, spins @ spin, back)
+
+
+def _forbidden(model: Model, wanted: list[_Wanted], J: sparse.csr_array) -> str:
+    """Which given velocity the joints forbid most, and by how much."""
+    # joints come first: their equations weigh far more than what the user wishes
+    A = sparse.csr_array(sparse.vstack([1e5 * J, *(w.rows for w in wanted)]))
+    b = np.concatenate([np.zeros(J.shape[0]), *(w.side for w in wanted)])
+    v = _least(model.mass_matrix(), A, b)
+    misses = [float(np.linalg.norm(w.back @ (w.rows @ v - w.side))) for w in wanted]
+    miss, w = max(zip(misses, wanted, strict=True), key=lambda pair: pair[0])
+    who = "the joints forbid" if len(wanted) == 1 else "the joints and the other velocities forbid"
+    return (
+        f"{w.what}: {who} ({', '.join(f'{x:g}' for x in w.values)}) {w.unit}; the nearest motion "
+        f"they allow misses it by {miss:.6g} {w.unit}. Give a velocity along a possible motion, or "
+        "fewer of them"
+    )
 
 
 def _least(M: sparse.sparray, A: sparse.csr_array, b: Floats) -> Floats:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .mechanism import Mechanism, check_mechanism
+from .mechanism import Mechanism, MechanismError, check_mechanism
 from .result import Reading, Result
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 DEFAULT_TOLERANCE = 1e-10
 DEFAULT_METHOD = "series"
+# more would not fit into memory
+MOST_OUTPUTS = 10_000_000
 
 
 def simulate(
@@ -39,10 +41,14 @@ def simulate(
     that loses its tolerance, energy balance or branch ends early: `result.status` says so, and the
     result holds only what is good.
     """
-    every = duration / 1000 if output_step is None else output_step
-    _check_arguments(duration, every, every if step is None else step, tolerance, max_steps)
-    # a whole number of another type would compile the kernels again
-    duration, every, tolerance = float(duration), float(every), float(tolerance)
+    # plain floats: a whole number of another type would compile the kernels again
+    duration = _seconds("duration", duration)
+    every = duration / 1000 if output_step is None else _seconds("output_step", output_step)
+    given_step = every if step is None else _seconds("step", step)
+    _check_arguments(duration, every, given_step)
+    tolerance, max_steps = _check_effort(tolerance, max_steps)
+    if not isinstance(mechanism, Mechanism):
+        raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
     check_mechanism(mechanism)
 
     # numba and SciPy load slowly: only a simulation pays for them
@@ -52,7 +58,7 @@ def simulate(
     from .model import make_model
 
     import_seconds = time.perf_counter() - begin
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"no method is called '{method}'; known: {', '.join(METHODS)}")
     chosen = METHODS[method]
     for name in options:
@@ -61,7 +67,7 @@ def simulate(
             raise ValueError(f"method '{method}' has no option '{name}'; {has}")
     if chosen.setting == "tolerance" and step is not None:
         raise ValueError(f"method '{method}' chooses its own steps; give tolerance, not step")
-    setting = tolerance if chosen.setting == "tolerance" else float(every if step is None else step)
+    setting = tolerance if chosen.setting == "tolerance" else given_step
     compile_seconds = _warm_up(chosen)
     begin = time.process_time()
     model = make_model(mechanism)
@@ -112,19 +118,40 @@ def output_times(duration: float, step: float) -> np.ndarray:
     return times
 
 
-def _check_arguments(
-    duration: float, every: float, step: float, tolerance: float, max_steps: int
-) -> None:
-    for name, value in (("duration", duration), ("output_step", every), ("step", step)):
-        if not (np.isfinite(value) and value > 0):
-            raise ValueError(f"{name} = {value} s; give a positive number of seconds")
+def _seconds(name: str, value: float) -> float:
+    seconds = _float(name, value, "a positive number of seconds")
+    if not (np.isfinite(seconds) and seconds > 0):
+        raise ValueError(f"{name} = {seconds:g} s; give a positive number of seconds")
+    return seconds
+
+
+def _check_arguments(duration: float, every: float, step: float) -> None:
     for name, value in (("output_step", every), ("step", step)):
         if value > duration:
-            raise ValueError(f"{name} = {value} s is longer than the duration, {duration} s")
-    if not 1e-15 <= tolerance <= 0.1:
-        raise ValueError(f"tolerance = {tolerance}; give a number from 1e-15 to 0.1")
-    if max_steps < 1:
-        raise ValueError(f"max_steps = {max_steps}; give at least 1")
+            raise ValueError(f"{name} = {value:g} s is longer than the duration, {duration:g} s")
+    if duration / every > MOST_OUTPUTS:
+        raise ValueError(
+            f"output_step = {every:g} s gives {duration / every:.3g} outputs; "
+            f"give a longer one, at most {MOST_OUTPUTS} outputs are kept"
+        )
+
+
+def _float(name: str, value: float, wanted: str) -> float:
+    try:
+        # "1" is text, not a number
+        return float("text" if isinstance(value, str) else value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} = {value!r}; give {wanted}") from error
+
+
+def _check_effort(tolerance: float, max_steps: int) -> tuple[float, int]:
+    number = _float("tolerance", tolerance, "a number from 1e-15 to 0.1")
+    steps = _float("max_steps", max_steps, "at least 1")
+    if not 1e-15 <= number <= 0.1:
+        raise ValueError(f"tolerance = {number:g}; give a number from 1e-15 to 0.1")
+    if not steps >= 1:
+        raise ValueError(f"max_steps = {steps:g}; give at least 1")
+    return number, int(min(steps, 2**62))
 
 
 def _reading(model: Model) -> Reading:

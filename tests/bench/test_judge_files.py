@@ -314,3 +314,13 @@ def test_distance_from_the_bricard_path_is_a_distance():
         found = path_distance(dict(zip("xyz", moved.T, strict=True)))
         # samples 2 mm apart: chord error 1e-6, curvature adds d times the step squared
         np.testing.assert_allclose(found, d, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("rows", [0, 1, 2, 4])
+def test_few_wrong_rows_are_judged(name, rows):
+    """However little there is, and however wrong: a verdict, not an exception."""
+    problem = problems.get(name)
+    columns = {n: np.full(rows, 7.0) for n in problem.columns}
+    columns["t"] = np.arange(rows) * problem.output_step
+    assert not judge_columns(problem, columns).passed

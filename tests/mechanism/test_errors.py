@@ -128,7 +128,7 @@ CASES = {
     ),
     "rod-scalar-ends": (lambda: lone_rod(0, 1), ["rod 'crank'", "needs 2"]),
     "rod-end-none": (lambda: lone_rod((0, 0), None), ["rod 'crank'", "end"]),
-    "rod-both-ends-none": (lambda: lone_rod(None, None), ["rod 'crank'", "start", "end"]),
+    "rod-both-ends-none": (lambda: lone_rod(None, None), ["rod 'crank'", "start"]),
     "rod-end-strings": (lambda: lone_rod((0, 0), ("a", "b")), ["rod 'crank'", "not numeric"]),
     "rod-end-complex": (lambda: lone_rod((0, 0), (1j, 0)), ["rod 'crank'", "not numeric"]),
     "rod-end-ragged": (lambda: lone_rod((0, 0), (1, (2, 3))), ["rod 'crank'", "not numeric"]),

@@ -63,14 +63,14 @@ def time_solve(
         first = simulate()
         begin = time.perf_counter()
         cpu, wall, prints = [], [], {fingerprint(first)}
-        # a long run has warmed up by itself
-        if first.cpu_seconds > patience:
-            cpu, wall = [first.timings["solve_cpu"]], [first.timings["solve_wall"]]
         while len(cpu) < repeats and (not cpu or time.perf_counter() - begin < patience):
-            result = simulate()
+            # a long run has warmed up by itself
+            result = first if first.cpu_seconds > patience else simulate()
             cpu.append(result.timings["solve_cpu"])
             wall.append(result.timings["solve_wall"])
             prints.add(fingerprint(result))
+            if result is first:
+                break
         calibration = calibrate()
     best, median = min(cpu), statistics.median(cpu)
     spread = median / best - 1 if best > 0 else 0.0

@@ -115,7 +115,7 @@ def find_causes(sample: Sample, passed: bool) -> Causes:
     if left is not None:
         return Causes(left[0], left[1], (left[1], *spoilt, *remarks))
     disagreement = list(_energy_remark(sample))
-    phase = list(_phase(sample))
+    phase = list(_phase(sample, sure=not disagreement))
     return Causes(findings=(*spoilt, *phase, *disagreement, *remarks))
 
 
@@ -331,13 +331,13 @@ def _spoilt_rows(sample: Sample) -> Iterator[str]:
         yield f"{len(found) - 3} more rows are off alone"
 
 
-def _phase(sample: Sample) -> Iterator[str]:
-    """On the branch, but early or late: by how much at the end, and whether throughout."""
+def _phase(sample: Sample, sure: bool) -> Iterator[str]:
+    """Early or late: by how much at the end, and whether throughout; sure: on its branch."""
     error = _misfit(sample)
     if error < NOTEWORTHY:
         return
     branch = sample.problem.branch
-    stays = f"stays on the {branch.name}" if branch is not None else "the motion is the right one"
+    stays = f"stays on the {branch.name}" if branch is not None and sure else "has the right form"
     lag, left_over, before = _lag(sample)
     if left_over < 2.0 * BETTER * before and lag != 0.0:
         word = "late" if lag > 0 else "early"
@@ -349,7 +349,11 @@ def _phase(sample: Sample) -> Iterator[str]:
             )
         else:
             yield f"{stays}, but is {abs(lag):.3g} s {word} at the end: the phase drifts"
-    elif branch is not None and (sample.place_error > (sample.problem.limits.path or 0.0)).any():
+    elif (
+        branch is not None
+        and sure
+        and (sample.place_error > (sample.problem.limits.path or 0.0)).any()
+    ):
         worst = int(np.argmax(sample.place_error))
         yield (
             f"as far as the columns tell, {stays}, elsewhere on it than the exact motion "

@@ -1,7 +1,7 @@
 """Submissions: a run checked by the judge and packed as one file; boards: many of them as one table.
 
-The checker is the same for everybody, our own runs included: it reads results.txt and judges it again; what the
-record says of itself counts only if it agrees.
+The checker is the same for everybody, our own runs included: it reads results.txt and judges it again;
+what the record says of itself counts only if it agrees.
 """
 
 from __future__ import annotations
@@ -102,9 +102,8 @@ def _check_packed(path: Path) -> tuple[dict[str, Any], Judgement]:
         names = set(archive.namelist())
         if not {*FILES, CHECKSUMS} <= names:
             raise SubmissionError(f"{path}: {', '.join({*FILES, CHECKSUMS} - names)} is missing")
-        sums = dict(
-            reversed(line.split(None, 1)) for line in archive.read(CHECKSUMS).decode().splitlines()
-        )
+        lines = [line.split(None, 1) for line in archive.read(CHECKSUMS).decode().splitlines()]
+        sums = {line[1]: line[0] for line in lines if len(line) == 2}
         for name in FILES:
             # only the known names are read, whatever else the archive holds
             data = archive.read(name)

@@ -21,7 +21,6 @@ from .stepping import (
     accelerate,
     add_mass_times,
     check_state,
-    largest,
     subtract_multiplier_force,
 )
 from .unsymmetric import factorise_pair, solve_pair
@@ -29,7 +28,7 @@ from .unsymmetric import factorise_pair, solve_pair
 MOST_ITERATIONS = 60
 # a correction this small (of a link) is rounding; up to LOOSE where it shrinks no more
 TIGHT = 1e-16
-LOOSE = 1e-11
+LOOSE = 1e-9
 # the factor serves on while corrections shrink by this
 GOOD_RATE = 0.1
 
@@ -92,7 +91,7 @@ def advance(form, ws, U, J_start, J_middle, J_end, h, fresh, mu, store, counters
             for c in range(nc):
                 mu[c] += ws.b[form.pos_c[c]] * (1.0 + form.rho[c] * form.eps[c])
             counters[ITERATIONS] += 1
-            if size <= TIGHT or (size <= LOOSE and size >= 0.5 * before):
+            if size <= TIGHT or (size <= LOOSE and size >= before):
                 converged = True
                 break
             # written so that nan ends it

@@ -28,7 +28,7 @@ TORN = 3
 LOST_RANK = 4
 
 # places in the counters
-STEPS, ITERATIONS, FACTORISATIONS = 0, 1, 2
+STEPS, ITERATIONS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3
 
 # Constraints are lengths in units of a typical link: above this the loops are torn open.
 OPEN = 1.0
@@ -146,6 +146,13 @@ def check_state(opening, state):
     if opening > OPEN:
         return TORN
     return DONE
+
+
+@entry
+def check_row(form, ws, q, state):
+    """check_state for a state that is kept elsewhere: one row, any numbers that must be finite."""
+    eval_forms(form, q, ws.e)
+    return check_state(eval_constraints(form, ws.e, ws.phi), state)
 
 
 @entry

@@ -36,7 +36,9 @@ def find_problems(mechanism: Mechanism) -> list[str]:
             "give 2 for a planar, 3 for a spatial mechanism"
         ]
     if not np.isfinite(mechanism.gravity).all():
-        return [f"mechanism '{mechanism.name}': gravity {_show(mechanism.gravity)} is not finite"]
+        return [
+            f"mechanism '{mechanism.name}': gravity {_show(mechanism.gravity)} is not finite; give finite numbers"
+        ]
     if not mechanism.bodies:
         return [f"mechanism '{mechanism.name}' has no bodies; add one with rod() or body()"]
     return [
@@ -94,14 +96,14 @@ def _inertia(m: Mechanism, body: Body, what: str) -> Iterator[str]:
         need = "one number" if m.dimension == 2 else "3 or 3 x 3 numbers"
         yield f"{what}: inertia has shape {body.inertia.shape}; this mechanism needs {need}"
     elif not np.isfinite(body.inertia).all():
-        yield f"{what}: inertia {_show(body.inertia.ravel())} is not finite"
+        yield f"{what}: inertia {_show(body.inertia.ravel())} is not finite; give finite numbers"
     elif m.dimension == 2 and body.inertia < 0:
-        yield f"{what}: inertia {float(body.inertia):g} kg m^2 is negative"
+        yield f"{what}: inertia {float(body.inertia):g} kg m^2 is negative; give a positive number, or leave it out"
     elif m.dimension == 3:
         size = float(np.abs(body.inertia).max())
         skew = float(np.abs(body.inertia - body.inertia.T).max())
         if skew > 1e-9 * size:
-            yield f"{what}: the inertia matrix is not symmetric (by {skew:g} kg m^2)"
+            yield f"{what}: the inertia matrix is not symmetric (by {skew:g} kg m^2); check its entries"
         elif _worst_moment(body) < -1e-9 * size:
             principal = np.linalg.eigvalsh(body.inertia)
             yield (
@@ -129,6 +131,8 @@ def _joint(m: Mechanism, joint: Joint) -> Iterator[str]:
     if joint.kind is JointKind.SPHERICAL and m.dimension == 2:
         yield f"{what}: a ball joint needs a spatial mechanism; in the plane use revolute()"
     if joint.at is None:
+        if joint.kind is not JointKind.WELD:
+            yield f"{what} has no place; give at=, the point where the bodies meet"
         return
     bad = list(_place(m, joint.at, f"{what}, at"))
     yield from bad
@@ -136,6 +140,8 @@ def _joint(m: Mechanism, joint: Joint) -> Iterator[str]:
         for name in joint.bodies:
             if name in known:
                 yield from _off_rod(known[name], joint.at, what)
+    if joint.axis is not None and m.dimension == 2:
+        yield f"{what}: in the plane a hinge turns about the normal; leave the axis out"
     if joint.kind is JointKind.REVOLUTE and m.dimension == 3:
         if joint.axis is None:
             yield f"{what} has no axis; in space give axis=(x, y, z)"
@@ -175,7 +181,7 @@ def _velocities(m: Mechanism) -> Iterator[str]:
             need = "one number" if m.dimension == 2 else "3 numbers"
             yield f"{what}: {rate.size} numbers of shape {rate.shape}; this mechanism needs {need}"
         elif not np.isfinite(rate).all():
-            yield f"{what}: {_show(rate.ravel())} is not finite"
+            yield f"{what}: {_show(rate.ravel())} is not finite; give finite numbers"
 
 
 def _place(m: Mechanism, values: Vector, what: str) -> Iterator[str]:
@@ -186,7 +192,7 @@ def _place(m: Mechanism, values: Vector, what: str) -> Iterator[str]:
             f"a {kind} mechanism needs {m.dimension}"
         )
     elif not np.isfinite(values).all():
-        yield f"{what}: {_show(values)} is not finite"
+        yield f"{what}: {_show(values)} is not finite; give finite numbers"
 
 
 def _off_rod(body: Body, place: Vector, what: str) -> Iterator[str]:

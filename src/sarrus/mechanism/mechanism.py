@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,9 +73,10 @@ class Mechanism:
     GROUND = "ground"
 
     def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, -9.81)) -> None:
-        self.name = name
+        self.name = _word(name, "name of a mechanism")
         self.gravity = _vector(gravity, f"gravity of mechanism '{name}'")
         self.ground = Body(self.GROUND, np.inf, np.zeros(self.dimension), np.zeros(0))
+        self._own = {id(self.ground)}
         self.bodies: list[Body] = []
         self.joints: list[Joint] = []
         self.markers: list[Marker] = []
@@ -84,7 +86,7 @@ class Mechanism:
     @property
     def dimension(self) -> int:
         """2 in the plane, 3 in space."""
-        return len(self.gravity)
+        return int(self.gravity.size)
 
     def __repr__(self) -> str:
         kind = {2: "planar", 3: "spatial"}.get(self.dimension, "ill-defined")
@@ -104,12 +106,16 @@ class Mechanism:
 
         section: side of its square cross section [m]; 0 is a thin rod without inertia about its axis.
         """
+        name = _word(name, "name of a rod")
         a = _vector(start, f"start of rod '{name}'")
         b = _vector(end, f"end of rod '{name}'")
-        # ends of unlike shape are kept for the check, which names them
-        center = 0.5 * (a + b) if a.shape == b.shape else a
-        inertia = mass * _rod_inertia(b - a, section) if a.shape == b.shape else np.zeros(())
-        return self._add(Body(name, float(mass), center, inertia, (a, b), float(section)))
+        kilograms = _number(mass, f"mass of rod '{name}'")
+        side = _number(section, f"section of rod '{name}'")
+        # what has no inertia yet is kept for the check, which says why
+        whole = a.shape == b.shape and a.shape in ((2,), (3,)) and np.isfinite([*a, *b, side]).all()
+        center = 0.5 * (a + b) if whole else a
+        inertia = kilograms * _rod_inertia(b - a, side) if whole else np.zeros(())
+        return self._add(Body(name, kilograms, center, inertia, (a, b), side))
 
     def body(
         self, name: str, mass: float, center: ArrayLike, inertia: ArrayLike | float | None = None
@@ -119,18 +125,22 @@ class Mechanism:
         inertia [kg m^2]: a number in the plane; in space a 3 x 3 matrix, or its three diagonal
         entries, in world directions at the start; left out, a point mass.
         """
+        name = _word(name, "name of a body")
         c = _vector(center, f"center of body '{name}'")
         if inertia is None:
-            values = np.zeros(()) if len(c) == 2 else np.zeros((3, 3))
+            values = np.zeros(()) if c.size == 2 else np.zeros((3, 3))
         else:
             values = _vector(inertia, f"inertia of body '{name}'")
             if values.shape == (3,):
                 values = np.diag(values)
-        return self._add(Body(name, float(mass), c, values))
+        return self._add(Body(name, _number(mass, f"mass of body '{name}'"), c, values))
 
     def point(self, name: str, body: Body | str, at: ArrayLike) -> Marker:
         """Name a point of a body, to observe it or to give it a velocity."""
-        marker = Marker(name, _name(body), _vector(at, f"place of point '{name}'"))
+        name = _word(name, "name of a point")
+        marker = Marker(
+            name, self._name(body, f"point '{name}'"), _vector(at, f"place of point '{name}'")
+        )
         self.markers.append(marker)
         return marker
 
@@ -158,12 +168,14 @@ class Mechanism:
         What is not given follows from the joints; where they leave it free, the motion of least
         kinetic energy is taken, and the result says so.
         """
-        name = point if isinstance(point, str) else point.name
+        name = (
+            point.name if isinstance(point, Joint | Marker) else _word(point, "velocity of a point")
+        )
         self.velocities.append((name, _vector(velocity, f"velocity of point '{name}'")))
 
     def set_angular_velocity(self, body: Body | str, velocity: ArrayLike | float) -> None:
         """Give the start angular velocity of a body [rad/s]: a number in the plane, else 3."""
-        name = _name(body)
+        name = self._name(body, "angular velocity of a body")
         self.angular_velocities.append((name, _vector(velocity, f"angular velocity of '{name}'")))
 
     def check(self) -> None:
@@ -174,7 +186,17 @@ class Mechanism:
 
     def _add(self, body: Body) -> Body:
         self.bodies.append(body)
+        self._own.add(id(body))
         return body
+
+    def _name(self, body: Body | str, what: str) -> str:
+        if not isinstance(body, Body | str):
+            raise MechanismError(f"{what}: {body!r} is no body; give a body or its name")
+        if isinstance(body, Body) and id(body) not in self._own:
+            raise MechanismError(
+                f"{what}: body '{body.name}' belongs to another mechanism; add it to this one first"
+            )
+        return body if isinstance(body, str) else body.name
 
     def _join(
         self,
@@ -184,10 +206,11 @@ class Mechanism:
         at: ArrayLike | None,
         axis: ArrayLike | None = None,
     ) -> Joint:
+        name = _word(name, "name of a joint")
         joint = Joint(
             name,
             kind,
-            tuple(_name(b) for b in bodies),
+            tuple(self._name(b, f"joint '{name}'") for b in bodies),
             None if at is None else _vector(at, f"place of joint '{name}'"),
             None if axis is None else _vector(axis, f"axis of joint '{name}'"),
         )
@@ -195,13 +218,25 @@ class Mechanism:
         return joint
 
 
-def _name(body: Body | str) -> str:
-    return body if isinstance(body, str) else body.name
+def _word(name: object, what: str) -> str:
+    if not isinstance(name, str):
+        raise MechanismError(f"{what}: {name!r} is no name; give a string")
+    return name
 
 
-def _vector(values: ArrayLike, what: str) -> Vector:
+def _number(value: Any, what: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise MechanismError(f"{what}: {value!r} is not a number; give a plain number") from error
+
+
+def _vector(values: ArrayLike | None, what: str) -> Vector:
     """A private float copy, or a message that says which entry is not numeric."""
     try:
+        # None would silently become nan
+        if values is None:
+            raise TypeError("None")
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise MechanismError(f"{what}: {values!r} is not numeric; give plain numbers") from error

@@ -1,6 +1,15 @@
 """How time advances: one file a method, registered here."""
 
-from . import ali3, energy_momentum, generalized_alpha, multipliers, penalty, series
+from . import (
+    ali3,
+    energy_momentum,
+    generalized_alpha,
+    multipliers,
+    multipliers_dop853,
+    null_space,
+    penalty,
+    series,
+)
 from .method import Method
 from .outcome import Outcome
 
@@ -36,11 +45,25 @@ METHODS: dict[str, Method] = {
             multipliers.OPTIONS,
         ),
         Method(
+            "multipliers-dop853",
+            "Lagrange multipliers with Baumgarte's terms, SciPy's DOP853",
+            "tolerance",
+            multipliers_dop853.run,
+            multipliers_dop853.OPTIONS,
+        ),
+        Method(
             "penalty",
             "Bayo's penalty formulation, Runge-Kutta 4",
             "step",
             penalty.run,
             penalty.OPTIONS,
+        ),
+        Method(
+            "null-space",
+            "Independent velocities by the null space of J, Runge-Kutta 4",
+            "step",
+            null_space.run,
+            null_space.OPTIONS,
         ),
     )
 }

@@ -23,7 +23,7 @@ from ..model import Model
 from .fixed_step import as_penalty, divide, run_steps, soften
 from .outcome import Floats, Outcome
 
-OPTIONS = {"penalty": 1e9, "tolerance": 1e-12}
+OPTIONS = {"penalty": 1e11, "newton_tolerance": 1e-10}
 
 
 def run(
@@ -34,14 +34,15 @@ def run(
     step: float,
     max_steps: int,
     penalty: float = OPTIONS["penalty"],
-    tolerance: float = OPTIONS["tolerance"],
+    newton_tolerance: float = OPTIONS["newton_tolerance"],
 ) -> Outcome:
     """Simulate from q = 0 and the given velocity; record at the given times.
 
-    penalty: in model units (typical mass, s); tolerance: of the iteration, in units of a typical link.
+    penalty: in model units (typical mass, s); newton_tolerance: largest last
+    correction, in units of a typical link.
     """
     if not penalty > 0:
-        raise ValueError(f"penalty = {penalty:g}; give a positive number, 1e7 to 1e10 is usual")
+        raise ValueError(f"penalty = {penalty:g}; give a positive number, 1e7 to 1e12 is usual")
     ws = make_workspace(model.form, 0)
     # only the accelerations at the start are solved without the penalty
     exact, _ = soften(model.form, ws)
@@ -51,7 +52,7 @@ def run(
 
     def advance(store: Floats, fresh: bool, counters: np.ndarray) -> tuple[int, int]:
         return kernels.advance_ali3(
-            form, exact, ws, J, h, float(tolerance), fresh, mu, store, counters
+            form, exact, ws, J, h, float(newton_tolerance), fresh, mu, store, counters
         )
 
     return run_steps(

@@ -38,5 +38,5 @@ def run(
 
     return run_steps(
         model, velocity, times, duration, step, max_steps, advance,
-        order=2, notes=notes, with_accelerations=False,
+        order=2, notes=notes, complete=False,
     )  # fmt: skip

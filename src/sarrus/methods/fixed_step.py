@@ -17,7 +17,9 @@ from .outcome import Floats, Outcome
 # memory for the states between two recordings
 BUFFER_BYTES = 16_000_000
 # eps of dependent equations, of each equation's own J M^-1 J^T: see `soften`
-SOFT = 1e-5
+SOFT = 1e-6
+# refinements that take it out again where no iteration does
+SOFT_REFINEMENTS = 2
 
 # (store, whether the run starts here, counters) -> (reason, steps)
 Advance = Callable[[Floats, bool, NDArray[np.int64]], tuple[int, int]]
@@ -84,11 +86,11 @@ def run_steps(
     *,
     order: int,
     notes: list[str],
-    with_accelerations: bool = True,
+    complete: bool = True,
 ) -> Outcome:
     """Step from q = 0 and the given velocity to the end; record at the given times.
 
-    order: of the method; with_accelerations: whether the method has accelerations of its own.
+    order: of the method; complete: whether it has accelerations of its own.
     """
     nq, total = model.coordinates, len(times)
     count, h = divide(duration, step)
@@ -100,7 +102,7 @@ def run_steps(
     store[0, 1] = velocity
     ws = make_workspace(model.form, 0)
     ends, lam = np.zeros((2, 3, nq)), np.zeros(model.equations)
-    counters = np.zeros(3, np.int64)
+    counters = np.zeros(4, np.int64)
     q, v, a = np.zeros((total, nq)), np.zeros((total, nq)), np.zeros((total, nq))
     norms, energy = np.zeros((total, 3)), np.zeros(total)
 
@@ -118,7 +120,7 @@ def run_steps(
         upto = total if ended else int(np.searchsorted(times, (taken + steps) * h, side="right"))
         part = slice(done, upto)
         kernels.record_steps(
-            model.form, ws, taken, h, with_accelerations, store[: steps + 1], times[part], ends, lam,
+            model.form, ws, taken, h, complete, store[: steps + 1], times[part], ends, lam,
             q[part], v[part], a[part], norms[part], energy[part],
         )  # fmt: skip
         done = upto
@@ -126,6 +128,18 @@ def run_steps(
         taken += steps
         record_cpu += time.process_time() - cpu
 
+    if counters[kernels.LOOSENED]:
+        notes = [
+            *notes,
+            f"the iteration of {counters[kernels.LOOSENED]} steps close to a singular position ended "
+            "early; they were kept",
+        ]
+    if np.any(np.abs(times[:done] / h - np.rint(times[:done] / h)) > kernels.SAME):
+        notes = [
+            *notes,
+            "outputs between the ends of steps are interpolated; their energy and violations show "
+            "that as well",
+        ]
     status, message = _status(reason, taken, count, h, duration, max_steps)
     keep = slice(0, done)
     return Outcome(
@@ -138,7 +152,10 @@ def run_steps(
         norms=norms[keep],
         energy=energy[keep],
         counters=make_counters(
-            taken, int(counters[kernels.ITERATIONS]), int(counters[kernels.FACTORISATIONS])
+            taken,
+            iterations=int(counters[kernels.ITERATIONS]),
+            factorisations=int(counters[kernels.FACTORISATIONS]),
+            loosened=int(counters[kernels.LOOSENED]),
         ),
         timings={"solve_cpu": solve_cpu, "solve_wall": solve_wall, "record_cpu": record_cpu},
         notes=notes,
@@ -148,7 +165,12 @@ def run_steps(
 
 
 def make_counters(
-    steps: int, iterations: int, factorisations: int, rejected: int = 0
+    steps: int = 0,
+    *,
+    rejected: int = 0,
+    iterations: int = 0,
+    factorisations: int = 0,
+    loosened: int = 0,
 ) -> dict[str, int]:
     """Counters under the names that all methods share."""
     return {
@@ -157,16 +179,16 @@ def make_counters(
         "iterations": iterations,
         "factorisations": factorisations,
         "coefficients": 0,
-        "loosened": 0,
+        "loosened": loosened,
     }
 
 
-def skipped(why: str) -> Outcome:
+def skipped(model: Model, why: str) -> Outcome:
     """The outcome of a method that cannot do a problem, with the sentence that says why."""
-    none = np.zeros((0, 0))
+    none = np.zeros((0, model.coordinates))
     return Outcome(
         status="skipped", message=why, times=np.zeros(0), q=none, v=none, a=none,
-        norms=np.zeros((0, 3)), energy=np.zeros(0), counters=make_counters(0, 0, 0),
+        norms=np.zeros((0, 3)), energy=np.zeros(0), counters=make_counters(),
         timings={"solve_cpu": 0.0, "solve_wall": 0.0, "record_cpu": 0.0},
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..kernels import explicit as kernels
 from ..kernels.layout import make_workspace
 from ..model import Model
-from .fixed_step import divide, run_steps, soften
+from .fixed_step import SOFT_REFINEMENTS, divide, run_steps, soften
 from .outcome import Floats, Outcome
 
 # [1/s]; as fast as the steps of most problems allow without loss of order
@@ -41,7 +41,7 @@ def run(
     ws = make_workspace(model.form, 0)
     form, notes = soften(model.form, ws)
     # a larger eps has to be refined away; else the pivots tell what is needed
-    refinements = 2 if notes else -1
+    refinements = SOFT_REFINEMENTS if notes else -1
     _, h = divide(duration, step)
     used_alpha, used_beta = min(alpha, FASTEST / h), min(beta, FASTEST / h)
     if used_alpha < alpha or used_beta < beta:

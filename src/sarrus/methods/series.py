@@ -62,18 +62,18 @@ def run(
         solve_cpu += time.process_time() - cpu
         solve_wall += time.perf_counter() - wall
         cpu = time.process_time()
-        if steps:
-            t = float(starts[steps])
-            upto = n if reason == kernels.DONE else int(np.searchsorted(times, t, side="right"))
-            part = slice(done, upto)
-            kernels.record(
-                form, ws, starts, orders, coefficients, steps,
-                times[part], q[part], v[part], a[part], norms[part], energy[part],
-            )  # fmt: skip
-            done = upto
-            history.append(
-                (starts[1 : steps + 1].copy(), orders[:steps].copy(), watch[:steps].copy())
-            )
+        t = float(starts[steps])
+        if not steps:
+            # a run that cannot leave its start still has its start
+            orders[0], coefficients[0, 0], coefficients[0, 1] = 1, state[0], state[1]
+        upto = n if reason == kernels.DONE else int(np.searchsorted(times, t, side="right"))
+        part = slice(done, upto)
+        kernels.record(
+            form, ws, starts, orders, coefficients, max(steps, 1),
+            times[part], q[part], v[part], a[part], norms[part], energy[part],
+        )  # fmt: skip
+        done = max(done, upto)
+        history.append((starts[1 : steps + 1].copy(), orders[:steps].copy(), watch[:steps].copy()))
         record_cpu += time.process_time() - cpu
 
     status, message = _status(reason, t, duration, tolerance, max_steps)

@@ -37,8 +37,9 @@ class Factor:
             return i
         i, j = max(i, j), min(i, j)
         first, last = self.start[j], self.start[j + 1]
-        at = first + np.searchsorted(self.rows[first:last], i)
-        return int(len(self.position) + at)
+        at = int(first + np.searchsorted(self.rows[first:last], i))
+        assert at < last and self.rows[at] == i, "an entry outside the pattern of the factor"
+        return len(self.position) + at
 
 
 def make_factor(neighbours: list[set[int]], nq: int) -> Factor:

@@ -156,7 +156,8 @@ def _augmented(M: sparse.csr_array, J_eq: Ints, J_col: Ints, nc: int) -> Vector:
     _, part = csgraph.connected_components(M, directed=False)
     # a null vector of M may reach all coordinates that M connects with its pivot
     light = np.isin(part, part[_light_coordinates(M)])
-    rho[np.unique(J_eq[light[J_col]])] = M.diagonal().max(initial=0.0)
+    # a model without any mass still gets a pivot, and then a message
+    rho[np.unique(J_eq[light[J_col]])] = M.diagonal().max(initial=0.0) or 1.0
     return rho
 
 

@@ -1,0 +1,121 @@
+"""Lagrange multipliers of index 1 with Baumgarte's stabilisation, by SciPy's DOP853.
+
+The equations of methods/multipliers.py as y' = f(y), y = (q, v), integrated by the Runge-Kutta method of order 8
+of Dormand and Prince with step control [HairerNorsettWanner1993], as SciPy has it. The right side is compiled,
+the integrator is not: what most people would run. Outputs come from its own interpolant of order 7.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from scipy.integrate import DOP853
+
+from ..kernels import explicit as kernels
+from ..kernels import stepping
+from ..kernels.layout import make_workspace
+from ..model import Model
+from .fixed_step import SENTENCES, SOFT_REFINEMENTS, make_counters, soften
+from .outcome import Floats, Outcome
+
+OPTIONS = {"alpha": 10.0, "beta": 10.0}
+# what SciPy allows for the relative tolerance
+FLOOR = 3e-14
+# steps below this part of the run would not end in any sensible time
+SHORTEST = 1e-9
+
+
+def run(
+    model: Model,
+    velocity: Floats,
+    times: Floats,
+    duration: float,
+    tolerance: float,
+    max_steps: int,
+    alpha: float = OPTIONS["alpha"],
+    beta: float = OPTIONS["beta"],
+) -> Outcome:
+    """Simulate from q = 0 and the given velocity; record at the given times.
+
+    tolerance: relative and absolute, in model units; alpha, beta: rates of stabilisation [1/s].
+    """
+    nq, total = model.coordinates, len(times)
+    ws = make_workspace(model.form, 0)
+    form, notes = soften(model.form, ws)
+    refinements = SOFT_REFINEMENTS if notes else -1
+    lam = np.zeros(model.equations)
+    damping, stiffness = 2.0 * float(alpha), float(beta) ** 2
+
+    def rates(_: float, y: Floats) -> Floats:
+        dy = np.empty(2 * nq)
+        kernels.eval_rates(form, ws, damping, stiffness, refinements, lam, y, dy)
+        return dy
+
+    y = np.zeros((total, 2 * nq))
+    a, norms, energy = np.zeros((total, nq)), np.zeros((total, 3)), np.zeros(total)
+    ends: list[float] = []
+    status, message, done = "done", f"simulated {duration:g} s", 0
+    used = max(tolerance, FLOOR)
+    if used > tolerance:
+        notes.append(f"tolerance {tolerance:g} is below what SciPy allows; {used:g} was used")
+    record_cpu = 0.0
+    wall, cpu = time.perf_counter(), time.process_time()
+    start = np.concatenate([np.zeros(nq), velocity])
+    solver = DOP853(rates, 0.0, start, duration, rtol=used, atol=used)
+    if total and times[0] <= 0.0:
+        y[0], done = start, 1
+    # a wild state is judged below; the warnings of the integrator would only repeat it
+    with np.errstate(all="ignore"):
+        while solver.status == "running":
+            if len(ends) == max_steps:
+                status, message = (
+                    "too-slow",
+                    (
+                        f"stopped at t = {solver.t:.9g} s after {max_steps} steps; allow more with "
+                        "max_steps, or loosen the tolerance"
+                    ),
+                )
+                break
+            solver.step()
+            crawling = solver.status == "running" and solver.step_size < SHORTEST * duration
+            if solver.status == "failed" or crawling:
+                status, message = (
+                    "not-converged",
+                    (
+                        f"stopped at t = {solver.t:.9g} s: no step is short enough for the tolerance "
+                        f"{tolerance:g}, as happens at a singular position; try a looser one"
+                    ),
+                )
+                break
+            reason = stepping.check_row(form, ws, solver.y[:nq], solver.y[None, :])
+            if reason != stepping.DONE:
+                status, why = SENTENCES[reason]
+                message = f"stopped at t = {solver.t_old:.9g} s: {why}"
+                break
+            ends.append(solver.t)
+            upto = int(np.searchsorted(times, solver.t, side="right"))
+            if solver.status == "finished":
+                upto = total
+            if upto > done:
+                begin = time.process_time()
+                y[done:upto] = solver.dense_output()(times[done:upto]).T
+                record_cpu += time.process_time() - begin
+                done = upto
+    solve_cpu = time.process_time() - cpu - record_cpu
+    solve_wall = time.perf_counter() - wall - record_cpu
+    cpu = time.process_time()
+    q, v = np.ascontiguousarray(y[:done, :nq]), np.ascontiguousarray(y[:done, nq:])
+    for k in range(done):
+        a[k] = rates(0.0, y[k])[nq:]
+    stepping.record_states(model.form, ws, q, v, a, norms, energy[:done])
+    record_cpu += time.process_time() - cpu
+    return Outcome(
+        status=status, message=message, times=times[:done], q=q, v=v, a=a[:done],
+        norms=norms[:done], energy=energy[:done],
+        counters=make_counters(len(ends), factorisations=int(solver.nfev)),
+        timings={"solve_cpu": solve_cpu, "solve_wall": solve_wall, "record_cpu": record_cpu},
+        notes=notes,
+        step_times=np.array(ends),
+        step_orders=np.full(len(ends), 8, np.int64),
+    )  # fmt: skip

@@ -1,0 +1,74 @@
+"""Velocity transformation: independent velocities and the null space of J, fourth-order Runge-Kutta.
+
+    v = R^T z,     J R^T = 0,     (R M R^T) y = R Q,     a = R^T y + c,     J c = -J' v,     z' = a of the chosen ones
+
+Source: [GarciaDeJalonBayo1994] section 5.2 (matrix R), with the basis by projection in the mass metric: R of the
+last evaluation is projected onto the null space of J with the one matrix K, so that c is orthogonal to it and
+drops out of the equation for y. The chosen coordinates are changed when entries of R grow, by full pivoting.
+The number of freedoms is decided once, at the start. Velocities meet the constraints exactly; positions are
+brought back by Newton's method after each step (option project = 1) or left to drift (project = 0).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels import null_space as kernels
+from ..kernels.layout import make_workspace
+from ..model import Model
+from .fixed_step import SOFT_REFINEMENTS, divide, run_steps, skipped, soften
+from .outcome import Floats, Outcome
+
+OPTIONS = {"project": 1.0}
+
+
+def run(
+    model: Model,
+    velocity: Floats,
+    times: Floats,
+    duration: float,
+    step: float,
+    max_steps: int,
+    project: float = OPTIONS["project"],
+) -> Outcome:
+    """Simulate from q = 0 and the given velocity; record at the given times.
+
+    project: 1 to bring positions back onto the constraints after each step, 0 to let them drift.
+    """
+    if project not in (0, 1):
+        raise ValueError(f"project = {project:g}; give 1 or 0")
+    nq = model.coordinates
+    ws = make_workspace(model.form, 0)
+    form, notes = soften(model.form, ws)
+    refinements = SOFT_REFINEMENTS if notes else -1
+    room, freedoms = 8, -1
+    while freedoms < 0:
+        basis = np.zeros((room, nq))
+        freedoms, kept, rest = kernels.find_basis(form, ws, 2, np.zeros(nq), basis)
+        room *= 2
+    if freedoms == 0:
+        return skipped(
+            model,
+            "no velocity is independent at the start: the joints hold the mechanism still there "
+            f"(the largest part of a motion that they leave is {rest:.0e})",
+        )
+    word = "velocity is" if freedoms == 1 else "velocities are"
+    notes.append(
+        f"{freedoms} {word} independent at the start, and taken to be so throughout (smallest part "
+        f"kept {kept:.1e}, rejected {rest:.0e})"
+    )
+    R = np.ascontiguousarray(basis[:freedoms])
+    chosen = np.zeros(freedoms, np.int64)
+    G, y = np.zeros((freedoms, freedoms)), np.zeros((freedoms, 1))
+    scratch, z, k = np.zeros_like(R), np.zeros((2, freedoms)), np.zeros((2, 3, nq))
+    _, h = divide(duration, step)
+
+    def advance(store: Floats, fresh: bool, counters: np.ndarray) -> tuple[int, int]:
+        return kernels.advance(
+            form, ws, h, refinements, bool(project), fresh, chosen, R, G, y, scratch, z, k,
+            store, counters,
+        )  # fmt: skip
+
+    return run_steps(
+        model, velocity, times, duration, step, max_steps, advance, order=4, notes=notes
+    )  # fmt: skip

@@ -1,0 +1,81 @@
+"""The clock: what it measures, and that it does not change what is measured."""
+
+import os
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from sarrus import problems
+from sarrus.bench.clock import calibrate, one_core, time_solve
+from sarrus.bench.runner import run_problem
+
+
+def fake(seconds, numbers=0.0):
+    """A result as far as the clock looks at it, after some CPU work."""
+    import numpy as np
+
+    begin = time.process_time()
+    while time.process_time() - begin < seconds:
+        pass
+    spent = time.process_time() - begin
+    part = np.full(3, numbers)
+    timings = {"solve_cpu": spent, "solve_wall": spent, "set_up": 0.0, "record_cpu": 0.0}
+    timings |= {"compile": 0.0, "import": 0.0}
+    return SimpleNamespace(
+        times=part, coordinates=part, rates=part, energy=part, timings=timings, cpu_seconds=spent
+    )
+
+
+def test_the_warm_up_does_not_count():
+    """The first of eight runs is slow; the minimum and the median are those of the other seven."""
+    spent = iter([0.05] + [0.002] * 7)
+    _, timing = time_solve(lambda: fake(next(spent)))
+    assert timing.repeats == 7
+    # a busy loop ends within a scheduler's tick of its time
+    assert 0.002 <= timing.solve <= timing.solve_median < 0.02
+
+
+def test_a_wide_spread_is_called_busy():
+    """When the median is far above the best, the machine did something else."""
+    spent = iter([0.001, 0.002] + [0.006] * 6)
+    _, timing = time_solve(lambda: fake(next(spent)))
+    assert timing.busy
+    assert timing.spread > 1.0
+
+
+def test_other_numbers_in_a_repeat_are_noticed():
+    """Repeats must give the same bits; a change in one of them is told."""
+    numbers = iter([0.0] * 5 + [1e-300] + [0.0] * 5)
+    _, timing = time_solve(lambda: fake(0.0, next(numbers)))
+    assert not timing.same_bits
+
+
+def test_a_problem_repeats_to_the_last_bit():
+    """Every repeat of a real run gives the same bits."""
+    _, timing = run_problem(problems.get("double-four-bar"), method="series", tolerance=1e-6)
+    assert timing.same_bits
+    assert timing.repeats == 7
+    assert 0 < timing.solve <= timing.solve_median
+
+
+def test_patience_limits_the_repeats():
+    """A long run is not repeated beyond the patience given."""
+    _, timing = time_solve(lambda: fake(0.02), patience=0.01)
+    assert timing.repeats == 1
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "sched_setaffinity"), reason="this system cannot tie a process to a core"
+)
+def test_one_core_is_given_back():
+    """Inside there is one core, afterwards all that there were."""
+    before = os.sched_getaffinity(0)
+    with one_core():
+        assert len(os.sched_getaffinity(0)) == 1
+    assert os.sched_getaffinity(0) == before
+
+
+def test_calibration_takes_time():
+    """The workload is real: it takes between 0.1 ms and a second on any machine of this century."""
+    assert 1e-4 < calibrate() < 1.0

@@ -1,0 +1,78 @@
+"""The benchmark: ladders, cells, resuming, winners."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from sarrus import problems
+from sarrus.bench import suite
+from sarrus.bench.suite import make_cells, parse_ladder, run_cells, winners
+
+
+@pytest.fixture
+def short():
+    """The double four-bar for one second: it passes one flat position."""
+    return replace(problems.get("double-four-bar"), duration=1.0)
+
+
+def test_ladders():
+    """A range of decades, split as asked; a list; a single number."""
+    assert parse_ladder("1e-3..1e-6", (1.0,)) == [1e-3, 1e-4, 1e-5, 1e-6]
+    assert parse_ladder("0.05..0.001", (1.0, 2.0, 5.0)) == [0.05, 0.02, 0.01, 0.005, 0.002, 0.001]
+    assert parse_ladder("1e-6..1e-4", (1.0,)) == [1e-6, 1e-5, 1e-4]
+    assert parse_ladder("1e-3,2e-7", (1.0,)) == [1e-3, 2e-7]
+    assert parse_ladder("0.01", (1.0,)) == [0.01]
+
+
+@pytest.mark.parametrize("text", ["", "a..b", "1e-3..", "-1..1", "0..1", "nan..1", "1e-3..inf"])
+def test_bad_ladders_are_told(text):
+    """What is no ladder is named."""
+    with pytest.raises(ValueError, match="is no ladder"):
+        parse_ladder(text, (1.0,))
+
+
+def test_every_cell_leaves_a_record_and_the_winner_is_timed_again(short, tmp_path):
+    """All settings are judged; the fastest that keeps the limits gets all repeats and its files."""
+    cells = make_cells([short], ["series"], "1e-2..1e-5", "0.01")
+    records = run_cells(cells, tmp_path, 7, "test")
+    assert len(records) == 4
+    assert len(list((tmp_path / "cells").glob("**/*.json"))) == 4
+    (best,) = winners(records)
+    assert best["timings"]["repeats"] == 7
+    assert best["timings"]["same_bits"]
+    folder = tmp_path / "winners" / "double-four-bar" / "series"
+    assert {p.name for p in folder.iterdir()} >= {"results.txt", "run.json"}
+
+
+def test_a_stopped_benchmark_goes_on(short, tmp_path, monkeypatch):
+    """What is done is not done again; a half-written or foreign record is."""
+    cells = make_cells([short], ["series"], "1e-3..1e-6", "0.01")
+    ran = []
+    real = suite._run
+
+    def spy(cell, *rest):
+        ran.append(cell.setting)
+        if len(ran) == 3:
+            raise KeyboardInterrupt
+        return real(cell, *rest)
+
+    monkeypatch.setattr(suite, "_run", spy)
+    with pytest.raises(KeyboardInterrupt):
+        run_cells(cells, tmp_path, 1, "test")
+    cells[0].path(tmp_path).write_text('{"half')
+    record = json.loads(cells[1].path(tmp_path).read_text())
+    assert record["status"] == "done"
+    ran[:] = [0.0] * 10
+    run_cells(cells, tmp_path, 1, "test")
+    # the broken first, and the two that were never done; the second is kept
+    assert ran[10:] == [1e-3, 1e-5, 1e-6]
+
+
+def test_a_record_of_another_problem_version_is_not_taken(short, tmp_path):
+    """Results of an older problem are not mixed in."""
+    (cell,) = make_cells([short], ["series"], "1e-3", "0.01")
+    run_cells([cell], tmp_path, 1, "test")
+    newer = replace(cell, problem=replace(short, version=2))
+    assert suite.load_record(cell.path(tmp_path), cell) is not None
+    assert suite.load_record(cell.path(tmp_path), newer) is None

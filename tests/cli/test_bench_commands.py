@@ -1,0 +1,50 @@
+"""sarrus bench, submit and board."""
+
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from sarrus.cli.main import app, main
+
+runner = CliRunner()
+
+
+def test_bench_submit_board(tmp_path):
+    """A short benchmark writes its report; its winner can be submitted and put on a board."""
+    out = tmp_path / "bench"
+    words = ["bench", "double-four-bar", "--method", "series", "--tolerances", "1e-2..1e-4"]
+    answer = runner.invoke(app, [*words, "--out", str(out)])
+    assert answer.exit_code == 0, answer.output
+    assert "series" in answer.output
+    report = (out / "report.md").read_text()
+    assert "double-four-bar" in report
+    assert "## Made with" in report
+    assert (out / "work-precision-double-four-bar.png").read_bytes()[:4] == b"\x89PNG"
+    run = out / "winners" / "double-four-bar" / "series"
+    answer = runner.invoke(app, ["submit", str(run), "--out", str(tmp_path)])
+    assert answer.exit_code == 0, answer.output
+    (packed,) = tmp_path.glob("*.zip")
+    answer = runner.invoke(app, ["board", str(packed), str(out)])
+    assert answer.exit_code == 0, answer.output
+    assert answer.output.count("PASS") == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("bench", "--method", "magic"), "series"),
+        (("bench", "no-such-problem"), "double-four-bar"),
+        (("bench", "--tolerances", "x"), "is no ladder"),
+        (("bench", "--repeat", "0"), "--repeat"),
+        (("submit", "no-such-folder"), "no-such-folder"),
+        (("board", "no-such-folder"), "no-such-folder"),
+    ],
+)
+def test_wrong_words_give_one_message(words, expected, capsys, monkeypatch):
+    """Errors of the user end with status 2 and one line."""
+    monkeypatch.setattr(sys, "argv", ["sarrus", *words])
+    with pytest.raises(SystemExit) as exit_info:
+        main()
+    assert exit_info.value.code == 2
+    assert expected in capsys.readouterr().err
