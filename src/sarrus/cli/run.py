@@ -36,6 +36,9 @@ def run(
         float, typer.Option(help="Error aimed at, relative to the mechanism's size.")
     ] = DEFAULT_TOLERANCE,
     method: Annotated[str, typer.Option(help="Method.")] = DEFAULT_METHOD,
+    step: Annotated[
+        float | None, typer.Option(help="Step of a method with a fixed step [s].")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder for files and figures.")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
 ) -> None:
@@ -56,7 +59,7 @@ def run(
     for item in todo:
         with screen.status(f"{item.id}: simulating {duration or item.duration:g} s"):
             result, timing = run_problem(
-                item, tolerance=tolerance, method=method, duration=duration
+                item, tolerance=tolerance, step=step, method=method, duration=duration
             )
             folder = out / item.id
             command = shlex.join(["sarrus", *sys.argv[1:]])

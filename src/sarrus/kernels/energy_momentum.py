@@ -26,8 +26,9 @@ from .stepping import (
 from .unsymmetric import factorise_pair, solve_pair
 
 MOST_ITERATIONS = 60
-# a correction this small (of a link) is rounding; up to LOOSE where it shrinks no more
+# corrections (of a link) that end the iteration: at once, when they grow, when they grow again and again
 TIGHT = 1e-16
+FINE = 1e-14
 LOOSE = 1e-9
 # the factor serves on while corrections shrink by this
 GOOD_RATE = 0.1
@@ -56,6 +57,7 @@ def advance(form, ws, U, J_start, J_middle, J_end, h, fresh, mu, store, counters
             dq[i] = h * v0[i] + 0.5 * h * h * a0[i]
         before = 1e300
         stale = True
+        stalled = 0
         converged = False
         for _ in range(MOST_ITERATIONS):
             for i in range(nq):
@@ -91,13 +93,16 @@ def advance(form, ws, U, J_start, J_middle, J_end, h, fresh, mu, store, counters
             for c in range(nc):
                 mu[c] += ws.b[form.pos_c[c]] * (1.0 + form.rho[c] * form.eps[c])
             counters[ITERATIONS] += 1
-            if size <= TIGHT or (size <= LOOSE and size >= before):
+            # small corrections that grow are rounding; larger ones, if they do so again and again
+            if size <= LOOSE and size >= before:
+                stalled += 1
+            if size <= TIGHT or stalled == 3 or (stalled and size <= FINE):
                 converged = True
                 break
             # written so that nan ends it
             if not size < 1e6:
                 break
-            stale = size > GOOD_RATE * before
+            stale = size > GOOD_RATE * before and size > FINE
             before = size
         for i in range(nq):
             q[i] = q0[i] + dq[i]

@@ -2,8 +2,9 @@
 
     M a + J^T lam = Q,     J a - eps lam = -(J' v + damping J v + stiffness Phi)
 
-With the tiny eps of the model and refinement these are Lagrange's multipliers with Baumgarte's terms; with
-eps = 1/penalty and none it is Bayo's penalty formulation, since then lam = (J a + J' v + ...) / eps.
+With the tiny eps of the model, refined away, these are Lagrange's multipliers with Baumgarte's
+terms; with eps = 1/penalty and no refinement it is Bayo's penalty formulation, since then lam =
+penalty (J a + J' v + ...).
 """
 
 from .compiler import entry

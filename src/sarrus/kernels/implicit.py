@@ -4,8 +4,9 @@ Both come down to one system for q = q_{n+1} and scaled multipliers mu = scale l
 
     M (q - q_hat) + J(q)^T mu = scale Q,     Phi(q) = 0
 
-q_hat: what the integration formula knows before the step. Its Newton matrix is K, without the derivative of
-J^T mu; eps of the form makes it exact multipliers (tiny) or an augmented Lagrangian (1/penalty).
+q_hat: what the integration formula knows before the step. Its Newton matrix is K, without the
+derivative of J^T mu; the eps of the form makes it exact multipliers (tiny) or an augmented
+Lagrangian (1/penalty).
 """
 
 from .compiler import block, entry
@@ -38,7 +39,9 @@ MOST_ITERATIONS = 60
 # direction of J the multiplier converges slowly, by eps / (eps + d^2) at a distance d
 ENOUGH_ITERATIONS = 20
 LOOSEST = 1e-5
-# a correction may stop shrinking at this size (of a link): rounding divided by a weak direction
+# corrections (of a link) that end the iteration when they grow, and when they grow again and again:
+# rounding, divided by the distance to a singular position
+FINE = 1e-14
 LOOSE = 1e-8
 # the factor serves on while corrections shrink by this
 GOOD_RATE = 0.1
@@ -54,6 +57,7 @@ def correct_position(form, ws, J, scale, q_hat, tolerance, iterations, q, mu, co
     nc = len(mu)
     before = 1e300
     stale = True
+    stalled = 0
     size = 0.0
     for _ in range(iterations):
         eval_forms(form, q, ws.e)
@@ -81,12 +85,15 @@ def correct_position(form, ws, J, scale, q_hat, tolerance, iterations, q, mu, co
         for c in range(nc):
             mu[c] += ws.b[form.pos_c[c]] * (1.0 + form.rho[c] * form.eps[c])
         counters[ITERATIONS] += 1
-        if size <= tolerance or (size <= LOOSE and size >= before):
+        # small corrections that grow are rounding; larger ones, if they do so again and again
+        if size <= LOOSE and size >= before:
+            stalled += 1
+        if size <= tolerance or stalled == 3 or (stalled and size <= FINE):
             return True, size
         # written so that nan ends it
         if not size < 1e6:
             return False, size
-        stale = size > GOOD_RATE * before
+        stale = size > GOOD_RATE * before and size > FINE
         before = size
     return False, size
 
@@ -165,6 +172,7 @@ def correct_both(form, ws, J, v_hat, v_scale, q_base, q_part, tolerance, v, mu, 
     nc = len(mu)
     before = 1e300
     stale = True
+    stalled = 0
     for _ in range(MOST_ITERATIONS):
         eval_forms(form, q, ws.e)
         eval_jacobian(form, ws.e, J)
@@ -207,12 +215,15 @@ def correct_both(form, ws, J, v_hat, v_scale, q_base, q_part, tolerance, v, mu, 
             if not abs(x) <= size:
                 size = abs(x)
         counters[ITERATIONS] += 1
-        if size <= tolerance or (size <= LOOSE and size >= before):
+        # small corrections that grow are rounding; larger ones, if they do so again and again
+        if size <= LOOSE and size >= before:
+            stalled += 1
+        if size <= tolerance or stalled == 3 or (stalled and size <= FINE):
             return True
         # written so that nan ends it
         if not size < 1e6:
             return False
-        stale = size > GOOD_RATE * before
+        stale = size > GOOD_RATE * before and size > FINE
         before = size
     return False
 

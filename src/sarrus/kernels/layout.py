@@ -87,6 +87,8 @@ class Workspace(NamedTuple):
     v: Floats
     dq: Floats
     log_size: Floats
+    # largest pivot that each equation has shown
+    usual: Floats
 
 
 def make_workspace(form: Form, order: int) -> Workspace:
@@ -101,5 +103,5 @@ def make_workspace(form: Form, order: int) -> Workspace:
         lam=z((rows, nc)), sq_e=z((rows, ns)), bl_ea=z((rows, nb)), bl_eb=z((rows, nb)),
         sq_l=z((rows, ns)), bl_l=z((rows, nb)),
         acc_sq=z(ns), acc_bl=z(nb),
-        q=z(nq), v=z(nq), dq=z(nq), log_size=z(rows),
+        q=z(nq), v=z(nq), dq=z(nq), log_size=z(rows), usual=z(nc),
     )  # fmt: skip

@@ -1,12 +1,13 @@
 """Independent velocities by a basis of the null space of J, fourth-order Runge-Kutta.
 
-The basis R (rows here: R[j] is the motion of freedom j) is that of the last evaluation, projected:
+The basis R (R[j] is the motion of freedom j) is that of the last evaluation, projected,
 
     [ M  J^T ] [ R_j ]   [ M R_j(old) ]
-    [ J  0   ] [ .   ] = [ 0          ]      and then combined so that R[j][chosen[k]] = 1 if j = k, else 0
+    [ J  0   ] [ .   ] = [ 0          ]
 
-so that z = v[chosen] are the independent velocities, v = R^T z. With c of least mass and J c = -J' v, which is
-orthogonal to R in the mass metric,
+and then combined so that R[j][chosen[k]] is 1 for j = k, else 0: z = v[chosen] are the independent
+velocities, v = R^T z. With c of least mass and J c = -J' v, which is orthogonal to R in the mass
+metric,
 
     (R M R^T) y = R Q,      a = R^T y + c,      z' = a[chosen]
 """

@@ -22,7 +22,7 @@ from .forms import (
     norm,
 )
 from .project import project_position, project_velocity
-from .solve import factorise, refinements_for, solve_refined
+from .solve import eval_pivots, factorise, learn_pivots, refinements_for, solve_refined
 
 # why the loop returned
 DONE = 0
@@ -231,8 +231,8 @@ def eval_polynomial(qc, order, s, q, v):
 def land(form, ws, qc, order, h, tolerance):
     """End of a step, projected: ws.q, ws.v with the factor of K there.
 
-    Returns how far the projections moved position and velocity, the smallest pivot, and how many
-    equations are dependent.
+    Returns how far the projections moved position and velocity, the smallest pivot, and the smallest
+    against what is usual.
     """
     eval_polynomial(qc, order, h, ws.q, ws.v)
     eval_forms(form, ws.q, ws.e)
@@ -240,9 +240,10 @@ def land(form, ws, qc, order, h, tolerance):
     factorise(form, ws.J, ws.L)
     moved = project_position(form, ws, 3, ws.q)
     eval_jacobian(form, ws.e, ws.J)
-    smallest, dependent = factorise(form, ws.J, ws.L)
+    factorise(form, ws.J, ws.L)
+    smallest, drop = eval_pivots(form, ws.L, ws.usual)
     turned = project_velocity(form, ws, refinements_for(smallest, tolerance), ws.v)
-    return moved, turned, smallest, dependent
+    return moved, turned, smallest, drop
 
 
 @entry
@@ -259,10 +260,9 @@ def advance(
     nq = len(q)
     eval_forms(form, q, ws.e)
     eval_jacobian(form, ws.e, ws.J)
-    smallest, dependent = factorise(form, ws.J, ws.L)
-    # what is usual: how many equations are always dependent, and how small pivots are elsewhere
-    always = dependent
-    usual = smallest
+    factorise(form, ws.J, ws.L)
+    learn_pivots(form, ws.L, ws.usual)
+    smallest, _ = eval_pivots(form, ws.L, ws.usual)
     energy, kinetic = eval_energy(form, q, v)
     # what an error of the energy is measured by: the largest kinetic energy so far; at rest in an
     # equilibrium there is none, but the rounding of the weights' work
@@ -292,10 +292,10 @@ def advance(
                 # exp of a huge step would overflow; the end of the run is nearer
                 h = min(np.exp(min(log_step, 600.0)), t_end - t)
             last = h >= t_end - t
-            moved, turned, smallest, dependent = land(form, ws, qc, order, h, tolerance)
+            moved, turned, smallest, drop = land(form, ws, qc, order, h, tolerance)
             counters[FACTORISATIONS] += 2
             # a step that starts at a singular position is noisy: land a little behind it
-            if (smallest < NEAR * usual or dependent > always) and beyond < 2 and not last:
+            if drop < NEAR and beyond < 2 and not last:
                 beyond += 1
                 h = min(BEYOND * h, t_end - t)
                 continue
@@ -320,8 +320,7 @@ def advance(
             q[i] = ws.q[i]
             v[i] = ws.v[i]
         energy = now
-        always = min(always, dependent)
-        usual = max(usual, smallest)
+        learn_pivots(form, ws.L, ws.usual)
         scale = max(scale, kinetic)
         t = t_end if last else t + h
         orders[n] = order

@@ -9,18 +9,14 @@ from .compiler import block, kernel
 
 # eps of an equation relative to its own J M^-1 J^T: far below one, above rounding
 EPS = 1e-14
+PERMANENT = 1e-6
 # a residual below this, relative to the right side, needs no refinement
 RESIDUAL = 1e-14
 
 
 @block
 def factorise(form, J, L):
-    """Assemble and factorise K; returns the smallest relative pivot, and how many are dependent.
-
-    L: the n pivots' inverses, then the entries of L. The pivot of an equation is compared with
-    eps / EPS, the size it would have alone; below 1e-9 it counts as dependent here: eps of the
-    equations it depends on adds to it. Dependent ones are counted, not measured.
-    """
+    """Assemble and factorise K. L: the inverses of the n pivots, then the entries of L."""
     nq = len(form.pos_q)
     nc = len(form.pos_c)
     n = nq + nc
@@ -48,16 +44,33 @@ def factorise(form, J, L):
                 t += 1
         for a in range(first, last):
             L[a] *= inverse
+
+
+@kernel
+def learn_pivots(form, L, usual):
+    """Usual: the largest relative pivot that each equation has shown so far.
+
+    The pivot of an equation is compared with eps / EPS, the size it would have alone.
+    """
+    for k in range(len(usual)):
+        usual[k] = max(usual[k], -EPS / (L[form.pos_c[k]] * form.eps[k]))
+
+
+@kernel
+def eval_pivots(form, L, usual):
+    """The smallest relative pivot, and the smallest against what is usual for its equation.
+
+    An equation that never had more than PERMANENT is redundant at every position: it says nothing
+    about singular ones (its pivot is eps, and that of the equations it depends on).
+    """
     smallest = 1.0
-    dependent = 0
-    for k in range(nc):
-        # 1/L is the pivot; EPS / eps[k] turns it into a pure number
-        ratio = -EPS / (L[form.pos_c[k]] * form.eps[k])
-        if ratio <= 1e-9:
-            dependent += 1
-        elif ratio < smallest:
-            smallest = ratio
-    return smallest, dependent
+    drop = 1.0
+    for k in range(len(usual)):
+        if usual[k] > PERMANENT:
+            pivot = -EPS / (L[form.pos_c[k]] * form.eps[k])
+            smallest = min(smallest, pivot)
+            drop = min(drop, pivot / usual[k])
+    return smallest, drop
 
 
 @kernel

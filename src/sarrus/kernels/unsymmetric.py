@@ -1,8 +1,9 @@
 """K with two Jacobians, [M + rho Jb^T Jb, Ja^T; Jb, -eps] = L D U, in the order of the symmetric one.
 
-An energy-momentum step pushes with the Jacobian of the middle, Ja, and holds constraints with that of
-the end, Jb. Near a singular position the two differ as much as they are large, so no symmetric matrix will
-do. No pivot is sought: the order puts each constraint after its coordinates, as in solve.py.
+An energy-momentum step pushes with the Jacobian of the middle, Ja, and holds constraints with that
+of the end, Jb. Near a singular position the two differ by as much as they are, so no symmetric
+matrix will do. No pivot is sought: the order puts each constraint after its coordinates, as in
+solve.py.
 """
 
 from .compiler import block, kernel

@@ -37,7 +37,8 @@ def find_problems(mechanism: Mechanism) -> list[str]:
         ]
     if not np.isfinite(mechanism.gravity).all():
         return [
-            f"mechanism '{mechanism.name}': gravity {_show(mechanism.gravity)} is not finite; give finite numbers"
+            f"mechanism '{mechanism.name}': gravity {_show(mechanism.gravity)} is not finite; "
+            "give finite numbers"
         ]
     if not mechanism.bodies:
         return [f"mechanism '{mechanism.name}' has no bodies; add one with rod() or body()"]
@@ -98,7 +99,10 @@ def _inertia(m: Mechanism, body: Body, what: str) -> Iterator[str]:
     elif not np.isfinite(body.inertia).all():
         yield f"{what}: inertia {_show(body.inertia.ravel())} is not finite; give finite numbers"
     elif m.dimension == 2 and body.inertia < 0:
-        yield f"{what}: inertia {float(body.inertia):g} kg m^2 is negative; give a positive number, or leave it out"
+        yield (
+            f"{what}: inertia {float(body.inertia):g} kg m^2 is negative; give a positive number, or "
+            "leave it out"
+        )
     elif m.dimension == 3:
         size = float(np.abs(body.inertia).max())
         skew = float(np.abs(body.inertia - body.inertia.T).max())

@@ -1,16 +1,16 @@
 """Index-3 augmented Lagrangian with mass-orthogonal projections, trapezoidal rule.
 
-    M q'' + J^T (lam + penalty Phi) = Q,     lam <- lam + penalty Phi     (together with Newton's iteration)
+    M q'' + J^T (lam + penalty Phi) = Q,     lam <- lam + penalty Phi     (in each Newton iteration)
     v_{n+1} = 2/h (q_{n+1} - q_n) - v_n,     a_{n+1} = 4/h^2 (q_{n+1} - q_n) - 4/h v_n - a_n
 
 and after the step, with W = M + h^2/4 penalty J^T J,
 
     W v = M v*,     W a = M a* - h^2/4 penalty J^T J' v
 
-Source: [BayoLedesma1996], [CuadradoCardenalMorerBayo2000]. The sources solve with W itself; here W is the
-Schur complement of K = [M J^T; J -eps] with eps = 4 / (h^2 penalty), the same solution with better
-condition. The multiplier grows by penalty (Phi + J dq), which is penalty Phi of the next iterate up to
-second order. The tangent W leaves out the derivative of J^T lam, as the sources allow.
+Source: [BayoLedesma1996], [CuadradoCardenalMorerBayo2000]. The sources solve with W itself; here W
+is the Schur complement of K = [M J^T; J -eps] with eps = 4 / (h^2 penalty), the same solution with
+better condition. The multiplier grows by penalty (Phi + J dq), which is penalty Phi of the next
+iterate up to second order. The tangent leaves out the derivative of J^T lam.
 """
 
 from __future__ import annotations

@@ -4,11 +4,11 @@
     (q_{n+1} - q_n) / h   = (v_n + v_{n+1}) / 2
     Phi(q_{n+1})          = 0
 
-Source: [Gonzalez1999] (discrete derivative), [BetschSteinmann2002] (constrained systems). For a quadratic
-Phi the Jacobian at the middle is the exact discrete gradient, Phi(q_{n+1}) - Phi(q_n) = J (q_{n+1} - q_n), so
-constraint forces do no work and the energy of constant forces is kept to round-off at any step. The
-sources write the force of the constraints with the other sign of lam. Each step is solved by Newton's
-method without the derivative of J^T lam, to round-off.
+Source: [Gonzalez1999] (constrained systems by discrete derivatives), [BetschSteinmann2002] (finite
+elements in time). For a quadratic Phi the Jacobian J at the middle is the exact discrete gradient,
+Phi(q_{n+1}) - Phi(q_n) = J (q_{n+1} - q_n): constraint forces do no work, and the energy of
+constant forces is kept to round-off at any step. Each step is solved by Newton's method without the
+derivative of J^T lam, to round-off.
 """
 
 from __future__ import annotations

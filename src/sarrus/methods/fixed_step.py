@@ -159,7 +159,7 @@ def run_steps(
         ),
         timings={"solve_cpu": solve_cpu, "solve_wall": solve_wall, "record_cpu": record_cpu},
         notes=notes,
-        step_times=np.arange(1, taken + 1) * h,
+        step_times=np.arange(1.0, taken + 1.0) * float(h),
         step_orders=np.full(taken, order, np.int64),
     )
 

@@ -5,14 +5,18 @@
     v_{n+1} = v_n + h (1 - gamma) a_n + h gamma a_{n+1}
     M q''_{n+1} + J(q_{n+1})^T lam_{n+1} = Q
 
-index 3 [ArnoldBruls2007]: Phi(q_{n+1}) = 0. index 2, after [GearGuptaLeimkuhler1985] and
-[ArnoldBrulsCardona2015]: J v_{n+1} = 0 instead, and the position gets a multiplier of its own,
+index 3 [ArnoldBruls2007]: Phi(q_{n+1}) = 0. index 2, after [GearLeimkuhlerGupta1985] and
+[ArnoldBrulsCardona2015]: J v_{n+1} = 0 instead, and the position gets a multiplier of its own. With
+q* for the right side of the second line,
 
-    M (q_{n+1} - q_n - h v_n - h^2 (1/2 - beta) a_n - h^2 beta a_{n+1}) + J(q_{n+1})^T eta = 0,  Phi(q_{n+1}) = 0
+    M (q_{n+1} - q*) + J(q_{n+1})^T eta = 0,     Phi(q_{n+1}) = 0
 
-(the sources take the identity for M there and J at q_n; both choices keep the order). With the spectral radius r:
-alpha_m = (2 r - 1) / (r + 1), alpha_f = r / (r + 1), gamma = 1/2 + alpha_f - alpha_m, beta = (gamma + 1/2)^2 / 4.
-a_0 = q''_0. Each step is solved by Newton's method without the derivative of J^T lam, to round-off.
+written here in the mass metric, with J at the end of the step. With the spectral radius r
+
+    alpha_m = (2 r - 1) / (r + 1),  alpha_f = r / (r + 1)
+    gamma = 1/2 + alpha_f - alpha_m,  beta = (gamma + 1/2)^2 / 4,  a_0 = q''_0
+
+Each step is solved by Newton's method without the derivative of J^T lam, to round-off.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Lagrange multipliers of index 1 with Baumgarte's stabilisation, fourth-order Runge-Kutta.
 
-    [ M  J^T ] [ a   ]   [ Q                                          ]
-    [ J  0   ] [ lam ] = [ -J' v - 2 alpha J v - beta^2 Phi           ]
+    [ M  J^T ] [ a   ]   [ Q                                ]
+    [ J  0   ] [ lam ] = [ -J' v - 2 alpha J v - beta^2 Phi ]
 
-Source: [Baumgarte1972]; this is what most textbooks write, [GarciaDeJalonBayo1994] section 5.1. Constraints are
-held at the level of accelerations; Baumgarte's terms let what creeps in at the other two die out at the rate
-alpha (for beta = alpha).
+Source: [Baumgarte1972]; what most textbooks write, [GarciaDeJalonBayo1994] chapter 5. Constraints
+are held at the level of accelerations; Baumgarte's terms let what creeps in at the other two levels
+die out at the rate alpha (for beta = alpha).
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Lagrange multipliers of index 1 with Baumgarte's stabilisation, by SciPy's DOP853.
 
-The equations of methods/multipliers.py as y' = f(y), y = (q, v), integrated by the Runge-Kutta method of order 8
-of Dormand and Prince with step control [HairerNorsettWanner1993], as SciPy has it. The right side is compiled,
-the integrator is not: what most people would run. Outputs come from its own interpolant of order 7.
+    y = (q, v),     y' = (v, a),     a as in methods/multipliers.py
+
+Source: the Runge-Kutta method of order 8 of Dormand and Prince with step control
+[HairerNorsettWanner1993], as SciPy has it. The right side is compiled, the integrator is not: what
+many people would run. Outputs come from its own interpolant of order 7.
 """
 
 from __future__ import annotations

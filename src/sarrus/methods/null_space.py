@@ -1,11 +1,13 @@
-"""Velocity transformation: independent velocities and the null space of J, fourth-order Runge-Kutta.
+"""Velocity transformation: independent velocities and the null space of J, Runge-Kutta 4.
 
-    v = R^T z,     J R^T = 0,     (R M R^T) y = R Q,     a = R^T y + c,     J c = -J' v,     z' = a of the chosen ones
+    v = R^T z,     J R^T = 0
+    (R M R^T) y = R Q,     a = R^T y + c,     J c = -J' v,     z' = a of the chosen coordinates
 
-Source: [GarciaDeJalonBayo1994] section 5.2 (matrix R), with the basis by projection in the mass metric: R of the
-last evaluation is projected onto the null space of J with the one matrix K, so that c is orthogonal to it and
-drops out of the equation for y. The chosen coordinates are changed when entries of R grow, by full pivoting.
-The number of freedoms is decided once, at the start. Velocities meet the constraints exactly; positions are
+Source: [GarciaDeJalonBayo1994] chapter 5 (matrix R; its columns are rows here). The basis comes by
+projection in the mass metric: R of the last evaluation is projected onto the null space of J with
+the one matrix K, so that c is orthogonal to it and drops out of the equation for y. The coordinates
+whose velocities are z are chosen by full pivoting, again when entries of R grow. The number of
+freedoms is decided once, at the start. Velocities meet the constraints exactly; positions are
 brought back by Newton's method after each step (option project = 1) or left to drift (project = 0).
 """
 

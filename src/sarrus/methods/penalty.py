@@ -2,10 +2,10 @@
 
     (M + penalty J^T J) a = Q - penalty J^T (J' v + 2 xi omega J v + omega^2 Phi)
 
-Source: [BayoGarciaDeJalonSerna1988] eq. (12). No multipliers and no rank: the matrix is definite in every
-position. The constraints are soft by 1/penalty, and violations die out as an oscillator of frequency omega and
-damping xi. The source solves with M + penalty J^T J; here it is the Schur complement of K = [M J^T; J -eps] with
-eps = 1/penalty, the same solution with better condition.
+Source: [BayoGarciaDeJalonSerna1988]. No multipliers and no rank: the matrix is definite in every
+position. The constraints are soft by 1/penalty, and violations die out as an oscillator of
+frequency omega and damping xi. The source solves with M + penalty J^T J; here it is the Schur
+complement of K = [M J^T; J -eps] with eps = 1/penalty, the same solution with better condition.
 """
 
 from __future__ import annotations

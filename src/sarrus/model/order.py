@@ -38,7 +38,8 @@ class Factor:
         i, j = max(i, j), min(i, j)
         first, last = self.start[j], self.start[j + 1]
         at = int(first + np.searchsorted(self.rows[first:last], i))
-        assert at < last and self.rows[at] == i, "an entry outside the pattern of the factor"
+        if at >= last or self.rows[at] != i:
+            raise IndexError(f"entry ({a}, {b}) is outside the pattern of the factor")
         return len(self.position) + at
 
 

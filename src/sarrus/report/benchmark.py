@@ -94,6 +94,33 @@ def failures(records: Iterable[Record]) -> list[str]:
     return lines
 
 
+def behaviour(records: Iterable[Record]) -> list[str]:
+    """One sentence a problem and method: from which setting on it keeps the limits, what it does else.
+
+    Settings are told coarse to fine, so that textbook behaviour at the flat position is seen.
+    """
+    rows: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        rows.setdefault((record["problem"]["id"], record["method"]), []).append(record)
+    lines = []
+    for (problem, method), row in rows.items():
+        row = sorted(row, key=lambda r: -(r["step"] or r["tolerance"]))
+        passed = [show_setting(r) for r in row if r["judgement"]["passed"]]
+        parts = [
+            f"keeps all limits at {', '.join(passed)}" if passed else "keeps its limits nowhere"
+        ]
+        for word, told in (
+            ("leaves the branch", [r for r in row if r["judgement"].get("branch")]),
+            ("stops early", [r for r in row if r["status"] not in ("done", "skipped")]),
+            ("left out", [r for r in row if r["status"] == "skipped"]),
+        ):
+            if told:
+                first = told[0]["judgement"].get("branch") or told[0]["message"]
+                parts.append(f"{word} at {', '.join(show_setting(r) for r in told)} ({first})")
+        lines.append(f"{problem}, {method}: " + "; ".join(parts))
+    return lines
+
+
 def save_benchmark(folder: Path, records: list[Record], best: list[Record], command: str) -> Path:
     """Write report.md and a work-precision diagram for each problem; returns the report's path."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -112,7 +139,9 @@ def save_benchmark(folder: Path, records: list[Record], best: list[Record], comm
     lines += ["of a fixed small workload timed in the same run, to compare machines.", ""]
     for name in names:
         lines += [f"![{name}](work-precision-{name}.png)", ""]
-    lines += ["## What did not keep its limits, and why", ""]
+    lines += ["## How each method behaves", ""]
+    lines += [f"- {line}" for line in behaviour(records)]
+    lines += ["", "## What did not keep its limits, and why", ""]
     lines += [f"- {line}" for line in failures(records)] or ["- nothing"]
     lines += ["", "## Made with", "", f"    {command}", ""]
     for title, facts in (

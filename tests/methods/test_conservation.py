@@ -1,0 +1,241 @@
+"""What each method keeps, and what it does at the flat position."""
+
+import numpy as np
+import pytest
+from builders import bricard, n_four_bar
+
+from sarrus import Mechanism, problems, simulate
+from sarrus.problems.n_four_bar.reference import four_bar_reference
+
+
+def test_energy_momentum_keeps_energy_and_constraints():
+    """Ten seconds, ten flat positions: energy and loops to round-off at a coarse step."""
+    r = simulate(n_four_bar(2), 10.0, 0.01, method="energy-momentum", step=0.01)
+    assert r.status == "done"
+    # each step rounds the energy by some 1e-14 J; the largest kinetic energy is 74 J
+    assert r.energy_drift < 1e-10
+    assert r.violation("position").max() < 2e-15
+    # between constraints at the ends, velocities meet theirs only to second order
+    assert 1e-4 < r.violation("velocity").max() < 1e-2
+
+
+@pytest.mark.parametrize("step", [0.05, 0.02, 0.005])
+def test_energy_momentum_at_any_step(step):
+    """The energy does not depend on the step, however wrong the motion is."""
+    r = simulate(n_four_bar(2), 10.0, step, method="energy-momentum", step=step)
+    assert r.status == "done"
+    assert r.energy_drift < 1e-10
+    assert r.violation("position").max() < 2e-15
+
+
+@pytest.mark.parametrize("section", [0.1, 0.0])
+def test_energy_momentum_with_dependent_equations(section):
+    """Bricard's mechanism, also with thin rods, whose hinge axes have no mass."""
+    r = simulate(bricard(section), 10.0, 0.02, method="energy-momentum", step=0.02)
+    assert r.status == "done"
+    assert r.energy_drift < 1e-11
+    assert r.violation("position").max() < 2e-15
+    assert any("depend" in note for note in r.notes)
+
+
+def test_energy_momentum_keeps_momentum():
+    """Without gravity the momentum and the moment of momentum of a free chain stay."""
+    m = Mechanism("free chain", gravity=(0, 0))
+    m.rod("a", (0, 0), (1, 0), mass=1)
+    m.rod("b", (1, 0), (1.6, 0.8), mass=2)
+    m.rod("c", (1.6, 0.8), (2.6, 0.8), mass=1.5)
+    m.revolute("P", "a", "b", at=(1, 0))
+    m.revolute("Q", "b", "c", at=(1.6, 0.8))
+    m.set_velocity("P", (0.3, 1.0))
+    m.set_angular_velocity("c", 2.0)
+    r = simulate(m, 4.0, 0.02, method="energy-momentum", step=0.02)
+    momentum = sum(x * r.velocity(b) for b, x in (("a", 1), ("b", 2), ("c", 1.5)))
+    assert np.abs(momentum - momentum[0]).max() < 1e-12
+    # rods: m (r x v) of the centre, and m l^2/12 w from the motion of both ends
+    spin = np.zeros(len(r.times))
+    ends = {"a": ("a", "P"), "b": ("P", "Q"), "c": ("Q", "c")}
+    for body, mass, length in (("a", 1.0, 1.0), ("b", 2.0, 1.0), ("c", 1.5, 1.0)):
+        x, v = r.position(body), r.velocity(body)
+        spin += mass * (x[:, 0] * v[:, 1] - x[:, 1] * v[:, 0])
+        one, other = ends[body]
+        d, w = r.position(other) - r.position(one), r.velocity(other) - r.velocity(one)
+        # half the rod where one end is the centre
+        part = 1.0 if body == "b" else 2.0
+        d, w = d * part, w * part
+        spin += mass * length**2 / 12 * (d[:, 0] * w[:, 1] - d[:, 1] * w[:, 0]) / length**2
+    assert np.abs(spin - spin[0]).max() < 1e-12
+
+
+def test_ali3_passes_the_flat_positions():
+    """Ten flat positions at h = 0.01 s, on the right branch; the projections hold velocities."""
+    r = simulate(n_four_bar(2), 10.0, 0.01, method="ali3", step=0.01)
+    assert r.status == "done"
+    error = np.abs(r.position("B0") - four_bar_reference(r.times, 2)[:, :2])
+    # 0.046 m measured; the branch next to it is 1 m away
+    assert error.max() < 0.06
+    assert r.violation("position").max() < 1e-11
+    assert r.violation("velocity").max() < 1e-6
+    # second order as well: of 74 J, 0.09 J measured
+    assert r.energy_drift < 0.1
+
+
+def test_ali3_penalty_of_the_sources():
+    """1e9: weak directions converge slowly near the flat position; that is told and counted."""
+    r = simulate(n_four_bar(2), 10.0, 0.01, method="ali3", step=0.005, penalty=1e9)
+    assert r.status == "done"
+    assert r.counters["loosened"] > 0
+    assert any("ended early" in note for note in r.notes)
+    error = np.abs(r.position("B0") - four_bar_reference(r.times, 2)[:, :2])
+    assert error.max() < 0.02
+
+
+@pytest.mark.parametrize("index", [2, 3])
+def test_generalized_alpha_constraints(index):
+    """Position level always, velocity level with index 2 only."""
+    r = simulate(n_four_bar(2), 5.0, 0.01, method="generalized-alpha", step=0.01, index=index)
+    assert r.status == "done"
+    assert r.violation("position").max() < 2e-15
+    if index == 2:
+        # next to the flat position rounding is divided by the distance
+        assert np.median(r.violation("velocity")) < 1e-14
+        assert r.violation("velocity").max() < 1e-7
+    else:
+        assert r.violation("velocity").max() > 1e-4
+
+
+def test_generalized_alpha_damps_by_its_radius():
+    """What it takes out of the energy shrinks as the spectral radius nears one."""
+    # before the first flat position
+    drift = [
+        abs(
+            simulate(
+                n_four_bar(1), 0.6, 0.02, method="generalized-alpha", step=0.02, spectral_radius=r
+            ).energy[-1]
+        )
+        for r in (0.2, 0.6, 1.0)
+    ]
+    assert drift[0] > drift[1] > drift[2]
+
+
+def test_baumgarte_holds_what_plain_multipliers_lose():
+    """Without the terms the loops drift away over four periods; with them they stay."""
+    held = simulate(bricard(), 20.0, 0.02, method="multipliers", step=0.02)
+    lost = simulate(bricard(), 20.0, 0.02, method="multipliers", step=0.02, alpha=0, beta=0)
+    assert lost.violation("position")[-1] > 10 * held.violation("position").max()
+
+
+def test_baumgarte_is_limited_by_the_step():
+    """Rates that the step cannot follow are lowered, and the result says so."""
+    r = simulate(n_four_bar(1), 0.5, 0.1, method="multipliers", step=0.1)
+    assert any("too fast" in note for note in r.notes)
+
+
+def test_penalty_stays_soft():
+    """Violations settle at lam / (penalty omega^2): they fall with the penalty."""
+    size = [
+        simulate(n_four_bar(1), 0.6, 0.01, method="penalty", step=0.001, penalty=p)
+        .violation("position")
+        .max()
+        for p in (1e4, 1e6)
+    ]
+    assert size[0] / size[1] == pytest.approx(100, rel=0.1)
+
+
+def test_penalty_tears_at_the_flat_position():
+    """Textbook values do not pass ten flat positions: it stops, and keeps what is finite."""
+    r = simulate(n_four_bar(2), 10.0, 0.01, method="penalty", step=0.005)
+    assert r.status == "diverged"
+    assert "torn" in r.message
+    assert np.isfinite(r.coordinates).all()
+    assert r.violation("position").max() < 1.0 * np.sqrt(5)
+
+
+def test_dop853_stops_at_the_flat_position():
+    """Step control reads the pole of lam as a wall at tight tolerances, and says where."""
+    r = simulate(n_four_bar(2), 10.0, 0.01, method="multipliers-dop853", tolerance=1e-12)
+    assert r.status == "not-converged"
+    assert "singular" in r.message
+    error = np.abs(r.position("B0") - four_bar_reference(r.times, 2)[:, :2])
+    assert error.max() < 1e-9
+
+
+def test_null_space_tells_its_freedoms():
+    """How many velocities are independent is a rank decision: it is in the notes."""
+    r = simulate(bricard(), 1.0, 0.01, method="null-space", step=0.01)
+    assert r.status == "done"
+    assert any("1 velocity is independent" in note for note in r.notes)
+    # velocities lie in the null space by construction
+    assert r.violation("velocity").max() < 1e-13
+
+
+def test_null_space_several_freedoms():
+    """A double pendulum has two, a free rod three; both agree with the series method."""
+    double = Mechanism("double pendulum")
+    double.rod("a", (0, 0), (1, 0), mass=1)
+    double.rod("b", (1, 0), (1, 1), mass=1)
+    double.revolute("O", double.ground, "a", at=(0, 0))
+    double.revolute("P", "a", "b", at=(1, 0))
+    free = Mechanism("free rod")
+    free.rod("a", (0, 0), (1, 0), mass=1)
+    free.point("tip", "a", (1, 0))
+    free.set_velocity("tip", (0.4, 1.5))
+    for mechanism, point, count in ((double, "b", 2), (free, "tip", 3)):
+        r = simulate(mechanism, 1.0, 0.1, method="null-space", step=0.001)
+        exact = simulate(mechanism, 1.0, 0.1, tolerance=1e-12)
+        assert any(f"{count} velocities are independent" in note for note in r.notes)
+        assert np.abs(r.position(point) - exact.position(point)).max() < 1e-9
+
+
+def test_null_space_of_a_mechanism_that_cannot_move():
+    """A triangle of rods: skipped, with the sentence that says why."""
+    m = Mechanism("triangle")
+    m.rod("a", (0, 0), (1, 0.7), mass=1)
+    m.rod("b", (1, 0.7), (2, 0), mass=1)
+    m.revolute("A", m.ground, "a", at=(0, 0))
+    m.revolute("B", "a", "b", at=(1, 0.7))
+    m.revolute("C", "b", m.ground, at=(2, 0))
+    r = simulate(m, 1.0, 0.1, method="null-space", step=0.01)
+    assert r.status == "skipped"
+    assert "no velocity is independent" in r.message
+    assert len(r.times) == 0
+
+
+@pytest.mark.parametrize(
+    "method", ["energy-momentum", "ali3", "generalized-alpha", "multipliers", "null-space"]
+)
+@pytest.mark.parametrize("problem", ["rectangular-bricard", "a04-bricard"])
+def test_redundant_mechanisms(method, problem):
+    """Dependent equations, with and without massless axes: on the right path for two periods."""
+    p = problems.get(problem)
+    r = simulate(p.mechanism(), 10.0, 0.02, method=method, step=0.01)
+    assert r.status == "done"
+    half = p.reference(r.times)[:, :3]
+    assert np.abs(r.position(p.observed) - half).max() < 2e-3
+
+
+@pytest.mark.parametrize(
+    ("method", "option"),
+    [
+        ("ali3", {"penalty": -1.0}),
+        ("penalty", {"penalty": 0.0}),
+        ("generalized-alpha", {"index": 1.0}),
+        ("generalized-alpha", {"spectral_radius": 1.5}),
+        ("null-space", {"project": 2.0}),
+    ],
+)
+def test_refuses_nonsense(method, option):
+    """Options outside their range are refused with a sentence that names them."""
+    with pytest.raises(ValueError, match=next(iter(option))):
+        simulate(n_four_bar(1), 0.1, 0.01, method=method, **option)
+
+
+def test_outputs_between_steps_are_told():
+    """Interpolated outputs converge like the method; the result says that they are interpolated."""
+    errors = []
+    for step in (0.02, 0.01, 0.005):
+        r = simulate(n_four_bar(1), 0.6, 0.0037, method="multipliers", step=step)
+        assert any("interpolated" in note for note in r.notes)
+        error = r.position("B0") - four_bar_reference(r.times, 1)[:, :2]
+        errors.append(np.abs(error).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(4, abs=0.3)
+    assert np.log2(errors[1] / errors[2]) == pytest.approx(4, abs=0.3)
