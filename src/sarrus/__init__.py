@@ -4,6 +4,7 @@ from . import problems
 from .mechanism import Mechanism, MechanismError
 from .result import Result
 from .simulate import simulate
+from .verdict import inspect
 
-__all__ = ["Mechanism", "MechanismError", "Result", "problems", "simulate"]
+__all__ = ["Mechanism", "MechanismError", "Result", "inspect", "problems", "simulate"]
 __version__ = "0.1.0"

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+if TYPE_CHECKING:
+    from .model.model import BodyRows
+    from .verdict.joint_equations import JointEquations
+    from .verdict.reactions import Reaction, Reactions
 
 Floats = NDArray[np.float64]
 
@@ -15,12 +22,17 @@ LEVELS = ("position", "velocity", "acceleration")
 
 @dataclass(frozen=True)
 class Reading:
-    """How coordinates are read: world displacement of each point [m] per unit of q."""
+    """How coordinates are read: world displacement of each point [m] per unit of q.
+
+    bodies: the pose of each body; equations: of its joints (for the reactions).
+    """
 
     dimension: int
     points: dict[str, int]
     places: sparse.csr_array
     origins: Floats
+    bodies: BodyRows
+    equations: JointEquations
 
     def rows(self, name: str) -> sparse.csr_array:
         """The rows of one point, or a message with the names there are."""
@@ -90,6 +102,22 @@ class Result:
     def acceleration(self, name: str) -> Floats:
         """Its acceleration [m/s^2], shape (n, dimension)."""
         return (self.reading.rows(name) @ self.accelerations.T).T
+
+    @cached_property
+    def reactions(self) -> Reactions:
+        """All joint reactions at all outputs, by Newton and Euler for each body; computed when first asked for."""
+        from .verdict.reactions import solve_reactions
+
+        states = (self.coordinates, self.rates, self.accelerations)
+        return solve_reactions(self.reading.equations, self.reading.bodies, *states)
+
+    def reaction(self, joint: str, body: str | None = None) -> Reaction:
+        """Force [N] and moment about its place [N m] that a joint exerts on a body, over time.
+
+        body: one of the joint's bodies, the second one named if left out (so: on the second, from the first).
+        Components that rigid bodies do not determine are flagged.
+        """
+        return self.reactions.of(joint, body)
 
     def violation(self, level: str = "position") -> Floats:
         """Norm of the constraints at a level: "position" [m], "velocity", "acceleration"."""

@@ -13,6 +13,7 @@ from .result import Reading, Result
 if TYPE_CHECKING:
     from .methods import Method
     from .model import Model
+    from .verdict.joint_equations import JointEquations
 
 DEFAULT_TOLERANCE = 1e-10
 DEFAULT_METHOD = "series"
@@ -56,6 +57,7 @@ def simulate(
     from .assembly import solve_start_velocity
     from .methods import METHODS
     from .model import make_model
+    from .verdict.joint_equations import make_joint_equations
 
     import_seconds = time.perf_counter() - begin
     if not isinstance(method, str) or method not in METHODS:
@@ -101,7 +103,7 @@ def simulate(
         rates=outcome.v,
         accelerations=outcome.a,
         norms=outcome.norms * units.length,
-        reading=_reading(model),
+        reading=_reading(model, make_joint_equations(mechanism)),
         step_times=outcome.step_times,
         step_orders=outcome.step_orders,
         step_pivots=outcome.step_pivots,
@@ -154,8 +156,10 @@ def _check_effort(tolerance: float, max_steps: int) -> tuple[float, int]:
     return number, int(min(steps, 2**62))
 
 
-def _reading(model: Model) -> Reading:
-    return Reading(model.dimension, model.points, model.places, model.origins)
+def _reading(model: Model, equations: JointEquations) -> Reading:
+    return Reading(
+        model.dimension, model.points, model.places, model.origins, model.body_rows, equations
+    )
 
 
 def _warm_up(method: Method) -> float:

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from builders import bricard, n_four_bar, pendulum
 
+from builders import bricard, n_four_bar, pendulum
 from sarrus.assembly import solve_start_velocity
 from sarrus.methods import METHODS
 from sarrus.model import make_model

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from builders import bricard, n_four_bar
 
+from builders import bricard, n_four_bar
 from sarrus import simulate
 from sarrus.problems.bricard.reference import bricard_reference
 from sarrus.problems.n_four_bar.reference import four_bar_reference

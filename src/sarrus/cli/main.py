@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from .bench import bench
+from .inspect import inspect
 from .judge import judge
 from .listing import list_problems
 from .run import run
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 app.command("list")(list_problems)
 app.command("run")(run)
+app.command("inspect")(inspect)
 app.command("judge")(judge)
 app.add_typer(spec, name="spec")
 app.command("bench")(bench)

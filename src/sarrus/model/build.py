@@ -18,7 +18,7 @@ from scipy import sparse
 
 from ..mechanism import Body, Mechanism, MechanismError
 from .frames import Frame, Linear, Mass, make_frame
-from .model import Model, Units
+from .model import BodyRows, Model, Units
 from .quadratic import (
     Equations,
     MasslessFreedomError,
@@ -78,6 +78,15 @@ def make_model(mechanism: Mechanism) -> Model:
         rows = [] if group == GROUND else rows_of(frames[group - 1].point(place(at)))
         blocks.append(_dense_times_rows(back, rows))
     places = sparse_from_rows([r for block in blocks for r in block], nq)
+
+    def centers(body: Body) -> list[Row]:
+        # a joint or point may bear the name of a body: then its centre is not among the points
+        if wanted[body.name][1] is body.center:
+            return blocks[names[body.name]]
+        group = sharing.group_of[body.name]
+        rows = [] if group == GROUND else rows_of(frames[group - 1].point(place(body.center)))
+        return _dense_times_rows(back, rows)
+
     return Model(
         name=mechanism.name,
         dimension=mechanism.dimension,
@@ -90,6 +99,39 @@ def make_model(mechanism: Mechanism) -> Model:
             name: _body_vectors(sharing, frames, name, rows_of, turn, nq)
             for name, _ in mechanism.angular_velocities
         },
+        body_rows=_body_rows(mechanism, sharing, frames, rows_of, centers, turn, nq),
+    )
+
+
+def _body_rows(
+    mechanism: Mechanism,
+    sharing: Sharing,
+    frames: list[Frame],
+    rows_of: RowsOf,
+    center_rows: Callable[[Body], list[Row]],
+    turn: Vector,
+    nq: int,
+) -> BodyRows:
+    """Centres of all bodies and vectors fixed in them."""
+    centers: list[Row] = []
+    vectors: list[Row] = []
+    starts: list[Vector] = []
+    owner: list[int] = []
+    for i, body in enumerate(mechanism.bodies):
+        rows = center_rows(body)
+        centers += [*rows, *({} for _ in range(3 - len(rows)))]
+        # beside a fixed direction one vector tells the pose
+        most = 1 if mechanism.dimension == 2 else 3
+        rows, values = _vector_rows(sharing, frames, body.name, rows_of, turn, most)
+        vectors += rows
+        starts += values
+        owner += [i] * len(values)
+    return BodyRows(
+        names=tuple(b.name for b in mechanism.bodies),
+        centers=sparse_from_rows(centers, nq),
+        vectors=sparse_from_rows(vectors, nq),
+        starts=np.array(starts, dtype=float).reshape(-1, 3) @ turn,
+        owner=np.array(owner, dtype=np.int64),
     )
 
 
@@ -97,17 +139,25 @@ def _body_vectors(
     sharing: Sharing, frames: list[Frame], body: str, rows_of: RowsOf, turn: Vector, nq: int
 ) -> tuple[sparse.csr_array, Vector]:
     """Vectors fixed in a body: rows of their change in world directions, and their unit starts."""
+    rows, starts = _vector_rows(sharing, frames, body, rows_of, turn, 3)
+    return sparse_from_rows(rows, nq), np.array(starts).reshape(-1, 3) @ turn
+
+
+def _vector_rows(
+    sharing: Sharing, frames: list[Frame], body: str, rows_of: RowsOf, turn: Vector, most: int
+) -> tuple[list[Row], list[Vector]]:
+    """Rows in world directions, and unit starts in the model's, of vectors fixed in a body."""
     group = sharing.group_of[body]
     if group == GROUND:
-        return sparse_from_rows([{}] * 9, nq), np.eye(3)
+        return [{} for _ in range(9)], list(np.eye(3))
     frame = frames[group - 1]
     rows: list[Row] = [{} for _ in range(3 * len(frame.directions))]
     starts = list(frame.directions)
-    for v in frame.vectors:
+    for v in frame.vectors[:most]:
         size = float(np.linalg.norm(v.start))
         rows += _dense_times_rows(turn.T / size, rows_of(v.linear))
         starts.append(v.start / size)
-    return sparse_from_rows(rows, nq), np.array(starts).reshape(-1, 3) @ turn
+    return rows, starts
 
 
 def _massless(

@@ -25,6 +25,22 @@ class Units:
 
 
 @dataclass(frozen=True)
+class BodyRows:
+    """How the pose of every body is read: centre of mass, and unit vectors fixed in it.
+
+    centers: world displacement [m] per unit of q, 3 rows a body; vectors: change of each vector, world, 3
+    rows a vector; starts: their values at the start, (nv, 3); owner: body of each vector. A thin
+    rod on ball joints has one vector, a point none: their spin is not defined.
+    """
+
+    names: tuple[str, ...]
+    centers: sparse.csr_array
+    vectors: sparse.csr_array
+    starts: NDArray[np.float64]
+    owner: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
 class Model:
     """The quadratic form of a mechanism and what is needed to read its coordinates.
 
@@ -32,6 +48,7 @@ class Model:
     points: name of each readable point; rows dimension * i ... of `places` give its world
     displacement [m] per unit of q; origins: its world place at the start [m]. body_vectors: for bodies
     with a given angular velocity, vectors fixed in them: rows (3 each) and unit starts, world.
+    body_rows: the pose of all bodies.
     """
 
     name: str
@@ -42,6 +59,7 @@ class Model:
     places: sparse.csr_array
     origins: NDArray[np.float64]
     body_vectors: dict[str, tuple[sparse.csr_array, NDArray[np.float64]]]
+    body_rows: BodyRows
 
     @property
     def coordinates(self) -> int:

@@ -13,6 +13,17 @@ from .reference import bricard_reference
 PLACES = ((0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1))
 AXES = ((0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0))
 
+COLUMNS = ("t", "x", "y", "z", "energy", "position", "velocity")
+ENERGY_FIGURE = Figure(
+    "figure-3-energy-and-violations",
+    "Mechanical energy and constraint violation",
+    (
+        Panel("energy [J]", ("energy",)),
+        Panel("position [m]", ("position",), log=True),
+        Panel("velocity [m/s]", ("velocity",), log=True),
+    ),
+)
+
 
 def make_mechanism(section: float, name: str, first: int) -> Mechanism:
     """Five rods of 1 m and 1 kg between six hinges; joints are counted from `first`."""
@@ -40,18 +51,10 @@ def make_rectangular_bricard(section: float = 0.1) -> Problem:
         output_step=0.01,
         limits=Limits(energy_drift=1e-3, path=0.05),
         observed="P2",
-        columns=("t", "x", "y", "z", "energy", "position", "velocity"),
+        columns=COLUMNS,
         figures=(
             Figure("figure-2-p2", "Coordinates of P2", (Panel("P2 [m]", ("x", "y", "z")),)),
-            Figure(
-                "figure-3-energy-and-violations",
-                "Mechanical energy and constraint violation",
-                (
-                    Panel("energy [J]", ("energy",)),
-                    Panel("position [m]", ("position",), log=True),
-                    Panel("velocity [m/s]", ("velocity",), log=True),
-                ),
-            ),
+            ENERGY_FIGURE,
         ),
         options={"section": section},
         build=lambda: make_mechanism(section, "rectangular Bricard", 0),
@@ -74,7 +77,7 @@ def make_a04_bricard(section: float = 0.0) -> Problem:
         output_step=0.2,
         limits=Limits(end_error=1e-5, path=0.05),
         observed="P3",
-        columns=("t", "x", "y", "z", "energy", "position", "velocity"),
+        columns=COLUMNS,
         figures=(
             Figure(
                 "figure-2-p3-displacement",
@@ -82,15 +85,7 @@ def make_a04_bricard(section: float = 0.0) -> Problem:
                 (Panel("x [m]", ("x",)), Panel("y [m]", ("y",)), Panel("z [m]", ("z",))),
                 until=10.0,
             ),
-            Figure(
-                "figure-3-energy-and-violations",
-                "Mechanical energy and constraint violation",
-                (
-                    Panel("energy [J]", ("energy",)),
-                    Panel("position [m]", ("position",), log=True),
-                    Panel("velocity [m/s]", ("velocity",), log=True),
-                ),
-            ),
+            ENERGY_FIGURE,
         ),
         options={"section": section},
         build=lambda: make_mechanism(section, "A04 Bricard", 1),

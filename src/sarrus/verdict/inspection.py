@@ -1,0 +1,270 @@
+"""The verdict on a mechanism as it stands: mobility and redundancy, in sentences with the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..mechanism import Mechanism, MechanismError, check_mechanism
+
+if TYPE_CHECKING:
+    from .mobility import Mobility
+    from .redundancy import Redundancy
+
+# longer lists are cut on the screen; the record has all
+MOST_LINES = 12
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What `inspect` found; print it for sentences, `as_dict()` for the record.
+
+    count: Gruebler's; mobility_here; mobility_motion: of the motion; redundant_here, redundant_motion: joint
+    equations that depend on others; classification: one word, classes: all that apply; mobility and
+    redundancy: the whole records.
+    """
+
+    mechanism: str
+    dimension: int
+    bodies: int
+    joints: int
+    mobility: Mobility = field(repr=False)
+    redundancy: Redundancy = field(repr=False)
+
+    @property
+    def count(self) -> int:
+        """Gruebler's count."""
+        return self.mobility.count
+
+    @property
+    def mobility_here(self) -> int:
+        """Mobility at this pose."""
+        return self.mobility.here
+
+    @property
+    def mobility_motion(self) -> int:
+        """Mobility of the motion."""
+        return self.mobility.motion
+
+    @property
+    def redundant_here(self) -> int:
+        """Joint equations that depend on others at this pose."""
+        return self.mobility.redundant_here
+
+    @property
+    def redundant_motion(self) -> int:
+        """Joint equations that depend on others everywhere on the motion."""
+        return self.mobility.redundant_motion
+
+    @property
+    def classification(self) -> str:
+        """The weightiest word."""
+        return self.mobility.classification
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """All words that apply, the weightiest first."""
+        return self.mobility.classes
+
+    @property
+    def sentences(self) -> list[str]:
+        """The verdict without the list of dependent sets."""
+        return list(_sentences(self))
+
+    def __repr__(self) -> str:
+        return f"<Inspection '{self.mechanism}': {', '.join(self.classes)}>"
+
+    def __str__(self) -> str:
+        kind = "planar" if self.dimension == 2 else "spatial"
+        lines = [
+            f"{self.mechanism}: {kind}, {_many(self.bodies, 'body', 'bodies')}, "
+            f"{_many(self.joints, 'joint')}",
+            *self.sentences,
+        ]
+        if self.redundancy.sets:
+            lines.append("Dependent sets, each minimal:")
+            lines += _cut([f"  {s}" for s in self.redundancy.sets])
+        if self.redundancy.unnamed:
+            lines.append(
+                f"  and {self.redundancy.unnamed} more that no single loop shows (the mechanism is too "
+                "large to look at several loops at once)"
+            )
+        remedies = _remedies(self.redundancy)
+        if remedies:
+            lines.append("Without a new freedom, one of these removes redundant equations:")
+            lines += _cut([f"  {line}" for line in remedies])
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as plain numbers, words and lists, for JSON."""
+        m, r = self.mobility, self.redundancy
+        return {
+            "mechanism": self.mechanism,
+            "dimension": self.dimension,
+            "bodies": self.bodies,
+            "joints": self.joints,
+            "count": m.count,
+            "mobility_here": m.here,
+            "mobility_motion": m.motion,
+            "redundant_here": m.redundant_here,
+            "redundant_motion": m.redundant_motion,
+            "classification": m.classification,
+            "classes": list(m.classes),
+            "rank": m.rank.as_dict(),
+            "nearby": [
+                {"along": n.along, "distance": n.distance, "rank": n.rank.as_dict()}
+                for n in m.nearby
+            ],
+            "idle_spins": list(m.idle_spins),
+            "free_bodies": list(m.free_bodies),
+            "sentences": self.sentences,
+            "dependent_sets": [
+                {
+                    "sentence": str(s),
+                    "loop": list(s.loop),
+                    "equations": [
+                        {
+                            "joint": e.joint,
+                            "bodies": [e.first, e.second],
+                            "kind": e.kind,
+                            "direction": list(e.direction),
+                            "coefficient": c,
+                        }
+                        for e, c in zip(s.equations, s.coefficients, strict=True)
+                    ],
+                    "permanent": s.permanent,
+                }
+                for s in r.sets
+            ],
+            "unnamed_dependences": r.unnamed,
+            "replacements": [
+                {"joint": x.joint, "by": x.by, "removes": x.removes} for x in r.replacements
+            ],
+        }
+
+
+def inspect(mechanism: Mechanism) -> Inspection:
+    """Tell mobility and redundancy of a mechanism at its start position.
+
+    The answer prints as sentences with the numbers that decided; `as_dict()` gives the record. Raises
+    MechanismError, with every reason, if this is no mechanism that could be simulated.
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
+    check_mechanism(mechanism)
+    # SciPy's solvers load slowly: only an inspection pays for them
+    from .joint_equations import make_joint_equations
+    from .mobility import given_velocity, measure_mobility
+    from .redundancy import find_redundancy
+
+    equations = make_joint_equations(mechanism)
+    mobility = measure_mobility(equations, given=given_velocity(equations, mechanism))
+    nearby = mobility.generic
+    redundancy = find_redundancy(
+        equations, mobility.redundant_here, nearby=nearby.pose if nearby else None
+    )
+    return Inspection(
+        mechanism=mechanism.name,
+        dimension=mechanism.dimension,
+        bodies=len(mechanism.bodies),
+        joints=len(mechanism.joints),
+        mobility=mobility,
+        redundancy=redundancy,
+    )
+
+
+def _sentences(x: Inspection) -> Iterator[str]:
+    m = x.mobility
+    yield (
+        f"Gruebler's count is {m.count}, the mobility here {m.here}, the mobility of the motion "
+        f"{m.motion}: {', '.join(m.classes)}."
+    )
+    if m.motion == 0 and m.here:
+        yield (
+            f"It is shaky: {_many(m.here, 'velocity', 'velocities')} that the joints allow here "
+            f"lead{'s' if m.here == 1 else ''} back, so it can move by infinitesimal amounts only."
+        )
+    elif "crossing" in m.classes:
+        yield (
+            f"This is a singular position: {m.here - m.motion} more "
+            f"{'freedom' if m.here - m.motion == 1 else 'freedoms'} here than nearby on the motion; motions "
+            "meet here, and only a velocity chooses between them."
+        )
+    elif m.motion == 0:
+        yield "Nothing can move: it is a structure."
+    if "near-singular" in m.classes:
+        yield (
+            f"A singular position is near: the smallest value that counts is {m.rank.smallest:.2e}, and "
+            "reactions grow with its inverse."
+        )
+    yield _redundant(x)
+    yield _decided(x)
+    if m.free_bodies:
+        yield f"Without any joint: {_names(m.free_bodies)}."
+    if m.idle_spins:
+        yield (
+            f"{_many(len(m.idle_spins), 'freedom is', 'freedoms are')} the spin of a thin body about its "
+            f"own axis, which moves nothing else: {_names(m.idle_spins)}."
+        )
+
+
+def _redundant(x: Inspection) -> str:
+    m = x.mobility
+    rows = m.rank.rows
+    if rows == 0:
+        return "There are no joint equations."
+    if m.redundant_here == 0:
+        return f"None of the {rows} joint equations depends on others."
+    text = f"{m.redundant_here} of the {rows} joint equations depend on others here"
+    if m.redundant_here == 1:
+        text = f"One of the {rows} joint equations depends on others here"
+    if m.redundant_motion == m.redundant_here:
+        text += f" and at all {len(m.nearby)} poses looked at nearby" if m.nearby else ""
+    elif m.redundant_motion:
+        text += f", {m.redundant_motion} nearby on the motion"
+    else:
+        text += ", none nearby on the motion"
+    if m.motion > max(m.count, 0):
+        text += "; so it moves more than the count says"
+    return text + "."
+
+
+def _decided(x: Inspection) -> str:
+    r = x.mobility.rank
+    text = f"Rank {r.rank} of {r.columns} columns, by {r.how}"
+    if r.above:
+        text += f": the smallest that counts is {r.smallest:.3g}"
+    if r.below:
+        text += f", the largest that does not {r.below[0]:.1e}"
+    text += f", the tolerance {r.tolerance:g}."
+    if not r.clear:
+        text += " The gap is narrow: take the rank with care."
+    return text
+
+
+def _remedies(r: Redundancy) -> list[str]:
+    """Replacements that do the same, in one line."""
+    alike: dict[tuple[str, int], list[str]] = {}
+    for x in r.replacements:
+        alike.setdefault((x.by, x.removes), []).append(x.joint)
+    return [
+        f"{by + ' instead of' if by else 'leaving out'} "
+        f"{'joint ' if len(joints) == 1 else 'one of '}{_names(joints)}: removes {removes}"
+        for (by, removes), joints in alike.items()
+    ]
+
+
+def _names(names: tuple[str, ...] | list[str]) -> str:
+    shown = ", ".join(names[:MOST_LINES])
+    return shown + (f" and {len(names) - MOST_LINES} more" if len(names) > MOST_LINES else "")
+
+
+def _cut(lines: list[str]) -> list[str]:
+    if len(lines) <= MOST_LINES:
+        return lines
+    return [*lines[:MOST_LINES], f"  and {len(lines) - MOST_LINES} more"]
+
+
+def _many(n: int, one: str, more: str | None = None) -> str:
+    return f"{n} {one if n == 1 else more or one + 's'}"

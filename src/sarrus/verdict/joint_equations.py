@@ -1,0 +1,459 @@
+"""W: the joint equations written against the twists of the bodies, at any pose.
+
+With v the velocity of a body's centre of mass and w its angular velocity, a joint of body b with body a at
+the point p (arms r from the centres) keeps, for each of its directions u,
+
+    along u:    u . (v_b + w_b x r_b) - u . (v_a + w_a x r_a) = 0
+    about u:    u . w_b - u . w_a = 0
+
+A spatial hinge has three equations along and two about; a ball three along; a weld all six; in the plane a pin two
+along, a weld also the one about the normal. A joint of more than two bodies is its first body paired with each
+other one. Nothing here knows of natural coordinates: these are the equations an engineer counts.
+
+Scaled, all numbers are pure: with D = diag(L sqrt(mu/m), L sqrt(mu/I)) of each body (its mass m and principal
+inertias I; L and mu a length and a mass of the mechanism), the rows of W D that belong to one pair of
+bodies are made orthonormal. Where an inertia vanishes, m l^2 / 100 stands for it, l being the body's own length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..mechanism import Joint, JointKind, Mechanism
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+GROUND = -1
+# an inertia below this share of m l^2 counts as this share
+LEAST_INERTIA = 0.01
+# a direction this close to a world axis is called by its letter
+ALIGNED = 1e-9
+
+ALONG, ABOUT = "along", "about"
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Where all bodies are: centres of mass [m], (nb, 3), and turns from the start, (nb, 3, 3)."""
+
+    centers: Floats
+    turns: Floats
+
+    def moved(self, twists: Floats) -> Pose:
+        """The pose after a finite displacement (dx, turn vector) of each body, shape (nb, 6)."""
+        return Pose(self.centers + twists[:, :3], _turns(twists[:, 3:]) @ self.turns)
+
+
+@dataclass(frozen=True)
+class Equation:
+    """The name of one row: joint, its two bodies, and the direction in words ("along x")."""
+
+    joint: str
+    first: str
+    second: str
+    kind: str
+    direction: tuple[float, float, float]
+
+    @property
+    def words(self) -> str:
+        """Such as "along z" or "about (0.6, 0.8, 0)"."""
+        return f"{self.kind} {name_direction(self.direction)}"
+
+    def __str__(self) -> str:
+        return f"{self.words} at {self.joint}"
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """The scaled joint equations at a pose: pure numbers, the rows of each pair orthonormal.
+
+    Their singular values depend neither on units nor on the directions in which a joint's rows are
+    written. blocks: rows of pairs and the triangle R that turns scaled rows into named ones, row = R^T scaled.
+    """
+
+    matrix: sparse.csr_array
+    blocks: tuple[tuple[Ints, Floats], ...]
+
+    def gaps(self, gaps: Floats) -> Floats:
+        """Gaps of the named rows as gaps of the scaled ones."""
+        out = np.zeros_like(gaps)
+        for rows, R in self.blocks:
+            out[rows] = np.linalg.solve(np.swapaxes(R, 1, 2), gaps[rows][:, :, None])[:, :, 0]
+        return out
+
+    def named(self, left: Floats) -> Floats:
+        """Combinations of the scaled rows, (rows, k), as combinations of the named rows."""
+        out = np.zeros_like(left)
+        for rows, R in self.blocks:
+            out[rows] = np.linalg.solve(R, left[rows])
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class JointEquations:
+    """The joints of a mechanism as equations for the twists of its bodies.
+
+    bodies, masses [kg], centers [m], inertias [kg m^2] (nb, 3, 3), at the start; pairs: each joint's first body
+    with each other one: number of the joint, bodies, place and axis at the start (zero: no axis);
+    row_pair, row_kind, row_direction: what each row is. Planar mechanisms lie in z = 0.
+    """
+
+    dimension: int
+    gravity: Floats
+    bodies: tuple[str, ...]
+    masses: Floats
+    centers: Floats
+    inertias: Floats
+    joints: tuple[str, ...]
+    kinds: tuple[JointKind, ...]
+    pair_joint: Ints
+    pair_bodies: Ints
+    pair_place: Floats
+    pair_axis: Floats
+    row_pair: Ints
+    row_about: NDArray[np.bool_]
+    row_direction: Ints
+    length: float
+    _weights: tuple[Floats, Floats]
+
+    @property
+    def columns_a_body(self) -> int:
+        """3 in the plane, 6 in space."""
+        return 3 if self.dimension == 2 else 6
+
+    @property
+    def columns(self) -> int:
+        """Numbers in the twists of all bodies."""
+        return self.columns_a_body * len(self.bodies)
+
+    @property
+    def rows(self) -> int:
+        """How many joint equations there are."""
+        return len(self.row_pair)
+
+    @property
+    def count(self) -> int:
+        """Gruebler's count: columns minus rows."""
+        return self.columns - self.rows
+
+    def start(self) -> Pose:
+        """The pose in which the mechanism was written."""
+        return Pose(self.centers, np.tile(np.eye(3), (len(self.bodies), 1, 1)))
+
+    def body_name(self, index: int) -> str:
+        """Name of a body by number; -1 is the ground."""
+        return Mechanism.GROUND if index == GROUND else self.bodies[index]
+
+    def pair_frames(self, pose: Pose) -> Floats:
+        """Directions of each pair as columns, (np, 3, 3): for a hinge, its axis comes first."""
+        frames = np.tile(np.eye(3), (len(self.pair_axis), 1, 1))
+        hinge = self._hinges
+        if hinge.any():
+            frames[hinge] = axis_frames(self._turned(pose, 0, self.pair_axis)[hinge])
+        return frames
+
+    def directions(self, pose: Pose) -> Floats:
+        """Direction of each row, shape (rows, 3)."""
+        return self.pair_frames(pose)[self.row_pair, :, self.row_direction]
+
+    def equations(self, pose: Pose) -> list[Equation]:
+        """The names of all rows."""
+        out = []
+        for row, u in enumerate(self.directions(pose)):
+            pair = self.row_pair[row]
+            a, b = self.pair_bodies[pair]
+            kind = ABOUT if self.row_about[row] else ALONG
+            name = self.joints[self.pair_joint[pair]]
+            direction = (float(u[0]), float(u[1]), float(u[2]))
+            out.append(Equation(name, self.body_name(a), self.body_name(b), kind, direction))
+        return out
+
+    def matrix(self, pose: Pose) -> sparse.csr_array:
+        """W: twists (v, w) of the bodies [m/s, rad/s] to relative velocities in the joints."""
+        return self._assemble(self._entries(pose))
+
+    def scaled(self, pose: Pose) -> Scaled:
+        """W D, the rows of each pair of bodies made orthonormal."""
+        weighted = self._weighted(pose)
+        blocks = []
+        for rows in self._pairs_of_equal_size:
+            Q, R = np.linalg.qr(np.swapaxes(weighted[rows].reshape(*rows.shape, 12), 1, 2))
+            weighted[rows] = np.swapaxes(Q, 1, 2).reshape(*rows.shape, 2, 6)
+            blocks.append((rows, R))
+        return Scaled(self._assemble(weighted), tuple(blocks))
+
+    def weighted(self, pose: Pose) -> sparse.csr_array:
+        """W D: the named rows over scaled twists."""
+        return self._assemble(self._weighted(pose))
+
+    def twists(self, pose: Pose, scaled: Floats) -> Floats:
+        """Twists D x of all bodies, shape (nb, 6), from scaled numbers x."""
+        linear, angular = self._weights
+        full = np.zeros((len(self.bodies), 6))
+        full[:, self.used] = scaled.reshape(len(self.bodies), -1)
+        full[:, :3] *= linear[:-1, None]
+        full[:, 3:] = np.einsum(
+            "bij,bjk,bk->bi", pose.turns, angular[: len(self.bodies)], full[:, 3:]
+        )
+        return full
+
+    def scaled_twists(self, pose: Pose, twists: Floats) -> Floats:
+        """The scaled numbers of given twists, shape (nb, 6)."""
+        linear, angular = self._weights
+        full = np.array(twists)
+        full[:, :3] /= linear[:-1, None]
+        back = np.linalg.inv(angular[: len(self.bodies)])
+        full[:, 3:] = np.einsum("bij,bkj,bk->bi", back, pose.turns, full[:, 3:])
+        return full[:, self.used].ravel()
+
+    def scaled_forces(self, pose: Pose, forces: Floats) -> Floats:
+        """D^T F of forces and moments about the centres, shape (nb, 6): what they do to scaled twists."""
+        linear, angular = self._weights
+        full = np.array(forces)
+        full[:, :3] *= linear[:-1, None]
+        full[:, 3:] = np.einsum(
+            "bki,blk,bl->bi", angular[: len(self.bodies)], pose.turns, full[:, 3:]
+        )
+        return full[:, self.used].ravel()
+
+    def gaps(self, pose: Pose) -> Floats:
+        """How far each equation is from being met [m or rad], shape (rows,)."""
+        p_a = self._places(pose, 0)
+        p_b = self._places(pose, 1)
+        hinge = self._hinges
+        turn = np.zeros((len(hinge), 3))
+        e_a, e_b = self._turned(pose, 0, self.pair_axis), self._turned(pose, 1, self.pair_axis)
+        turn[hinge] = np.cross(e_a[hinge], e_b[hinge])
+        if not hinge.all():
+            R_a, R_b = self._pair_turns(pose, 0), self._pair_turns(pose, 1)
+            R = R_b[~hinge] @ np.swapaxes(R_a[~hinge], 1, 2)
+            turn[~hinge] = 0.5 * np.stack(
+                [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1
+            )
+        gap = np.where(self.row_about[:, None], turn[self.row_pair], (p_b - p_a)[self.row_pair])
+        return np.einsum("ri,ri->r", gap, self.directions(pose))
+
+    def joint_places(self, pose: Pose) -> Floats:
+        """Place of each pair on its first body [m], shape (np, 3)."""
+        return self._places(pose, 0)
+
+    @cached_property
+    def _pairs_of_equal_size(self) -> list[Ints]:
+        """Row numbers of the pairs with 2, 3, 5 and 6 rows, shape (pairs, rows of each)."""
+        first, size = np.unique(self.row_pair, return_index=True, return_counts=True)[1:]
+        return [first[size == k][:, None] + np.arange(k) for k in np.unique(size)]
+
+    @cached_property
+    def _hinges(self) -> NDArray[np.bool_]:
+        return np.any(self.pair_axis != 0.0, axis=1)
+
+    @cached_property
+    def used(self) -> list[int]:
+        """Which of (v, w) a body of this mechanism has: in the plane vx, vy, wz."""
+        return [0, 1, 5] if self.dimension == 2 else [0, 1, 2, 3, 4, 5]
+
+    def _pair_turns(self, pose: Pose, side: int) -> Floats:
+        turns = np.concatenate([pose.turns, np.eye(3)[None]])
+        return turns[self.pair_bodies[:, side]]
+
+    def _turned(self, pose: Pose, side: int, vectors: Floats) -> Floats:
+        return np.einsum("pij,pj->pi", self._pair_turns(pose, side), vectors)
+
+    def _arms(self, pose: Pose, side: int) -> Floats:
+        """From the centre of a body to its joint point; for the ground from the origin."""
+        start = np.concatenate([self.centers, np.zeros((1, 3))])[self.pair_bodies[:, side]]
+        return self._turned(pose, side, self.pair_place - start)
+
+    def _places(self, pose: Pose, side: int) -> Floats:
+        centers = np.concatenate([pose.centers, np.zeros((1, 3))])[self.pair_bodies[:, side]]
+        return centers + self._arms(pose, side)
+
+    def _entries(self, pose: Pose) -> Floats:
+        """Coefficients of (v, w) of both bodies in each row, shape (rows, 2, 6); zero for the ground."""
+        u = self.directions(pose)
+        out = np.zeros((self.rows, 2, 6))
+        for side, sign in ((0, -1.0), (1, 1.0)):
+            held = self.pair_bodies[self.row_pair, side] != GROUND
+            along = held & ~self.row_about
+            about = held & self.row_about
+            out[along, side, :3] = sign * u[along]
+            arms = self._arms(pose, side)[self.row_pair]
+            out[along, side, 3:] = sign * np.cross(arms[along], u[along])
+            out[about, side, 3:] = sign * u[about]
+        return out
+
+    def _weighted(self, pose: Pose) -> Floats:
+        """The coefficients of scaled twists, shape (rows, 2, 6)."""
+        entries = self._entries(pose)
+        linear, angular = self._weights
+        turned = np.concatenate([pose.turns, np.eye(3)[None]]) @ angular
+        weighted = np.empty_like(entries)
+        for side in (0, 1):
+            body = self.pair_bodies[self.row_pair, side]
+            weighted[:, side, :3] = entries[:, side, :3] * linear[body, None]
+            weighted[:, side, 3:] = np.einsum("ri,rij->rj", entries[:, side, 3:], turned[body])
+        if self.dimension == 2:
+            weighted[:, :, 2:5] = 0.0
+        return weighted
+
+    def _assemble(self, entries: Floats) -> sparse.csr_array:
+        values = entries[:, :, self.used]
+        width = self.columns_a_body
+        body = self.pair_bodies[self.row_pair]
+        col = width * body[:, :, None] + np.arange(width)
+        row = np.broadcast_to(np.arange(self.rows)[:, None, None], col.shape)
+        keep = (body[:, :, None] != GROUND) & (values != 0.0)
+        shape = (self.rows, self.columns)
+        return sparse.csr_array((values[keep], (row[keep], col[keep])), shape=shape)
+
+
+def make_joint_equations(mechanism: Mechanism) -> JointEquations:
+    """The joint equations of a checked mechanism."""
+    names = tuple(b.name for b in mechanism.bodies)
+    number = {name: i for i, name in enumerate(names)} | {mechanism.GROUND: GROUND}
+    masses = np.array([b.mass for b in mechanism.bodies])
+    centers = np.array([_in_space(b.center) for b in mechanism.bodies])
+    inertias = np.array(
+        [
+            float(b.inertia) * np.eye(3) if b.inertia.ndim == 0 else b.inertia
+            for b in mechanism.bodies
+        ]
+    )
+    pair_joint: list[int] = []
+    pair_bodies, places, axes = [], [], []
+    row_pair, row_about, row_direction = [], [], []
+    for j, joint in enumerate(mechanism.joints):
+        first, *others = (number[name] for name in joint.bodies)
+        for other in others:
+            rows = joint_rows(joint.kind, mechanism.dimension)
+            row_pair += [len(pair_joint)] * len(rows)
+            row_about += [about for about, _ in rows]
+            row_direction += [direction for _, direction in rows]
+            pair_joint.append(j)
+            pair_bodies.append((first, other))
+            places.append(_place(joint, centers, first, other))
+            axis = np.zeros(3) if joint.axis is None else np.asarray(joint.axis, float)
+            axes.append(axis / (np.linalg.norm(axis) or 1.0))
+    pairs = np.array(pair_bodies, dtype=np.int64).reshape(-1, 2)
+    where = np.array(places, dtype=float).reshape(-1, 3)
+    own, length = _lengths(masses, centers, inertias, pairs, where)
+    return JointEquations(
+        dimension=mechanism.dimension,
+        gravity=_in_space(mechanism.gravity),
+        bodies=names,
+        masses=masses,
+        centers=centers,
+        inertias=inertias,
+        joints=tuple(j.name for j in mechanism.joints),
+        kinds=tuple(j.kind for j in mechanism.joints),
+        pair_joint=np.array(pair_joint, dtype=np.int64),
+        pair_bodies=pairs,
+        pair_place=where,
+        pair_axis=np.array(axes, dtype=float).reshape(-1, 3),
+        row_pair=np.array(row_pair, dtype=np.int64),
+        row_about=np.array(row_about, dtype=bool),
+        row_direction=np.array(row_direction, dtype=np.int64),
+        length=length,
+        _weights=_weights(masses, inertias, own, length),
+    )
+
+
+def joint_rows(kind: JointKind, dimension: int) -> list[tuple[bool, int]]:
+    """The equations of a joint: (about or along, which direction of its frame)."""
+    if dimension == 2:
+        return [(False, 0), (False, 1)] + ([(True, 2)] if kind is JointKind.WELD else [])
+    about = {JointKind.REVOLUTE: (1, 2), JointKind.SPHERICAL: (), JointKind.WELD: (0, 1, 2)}[kind]
+    return [(False, k) for k in range(3)] + [(True, k) for k in about]
+
+
+def axis_frames(axes: Floats) -> Floats:
+    """An axis and two perpendiculars as columns, (n, 3, 3); world axes where the axis is one.
+
+    The axis is written with its largest part positive, so that an axis and its opposite are one.
+    """
+    size = np.abs(axes)
+    n = np.arange(len(axes))
+    # parts that differ by rounding only are equal: the first wins
+    top = np.argmax(size >= size.max(axis=1, keepdims=True) - ALIGNED, axis=1)
+    e = axes * np.sign(axes[n, top])[:, None]
+    aligned = np.abs(size[n, top] - 1.0) < 0.5 * ALIGNED**2
+    low = np.argmax(size <= size.min(axis=1, keepdims=True) + ALIGNED, axis=1)
+    # the world axis furthest from this one gives the first perpendicular
+    x = np.eye(3)[np.where(aligned, (top + 1) % 3, low)]
+    x = x - np.einsum("ni,ni->n", x, e)[:, None] * e
+    x /= np.linalg.norm(x, axis=1)[:, None]
+    return np.stack([e, x, np.cross(e, x)], axis=2)
+
+
+def name_direction(u: tuple[float, float, float]) -> str:
+    """The letter of a world axis, or the unit vector."""
+    for letter, value in zip("xyz", u, strict=True):
+        if abs(abs(value) - 1.0) < 1e-8:
+            return letter
+    return "(" + ", ".join(f"{round(c, 4) + 0.0:g}" for c in u) + ")"
+
+
+def _place(joint: Joint, centers: Floats, first: int, other: int) -> Floats:
+    if joint.at is not None:
+        return _in_space(joint.at)
+    # a weld without a place holds anywhere: the centre of the second body
+    return np.array(centers[other if other != GROUND else first])
+
+
+def _lengths(
+    masses: Floats, centers: Floats, inertias: Floats, pairs: Ints, places: Floats
+) -> tuple[Floats, float]:
+    """Each body's own length, and the mechanism's: typical distance from a centre to a joint."""
+    gyration = np.sqrt(np.clip(np.trace(inertias, axis1=1, axis2=2), 0.0, None) / masses)
+    reach = gyration.copy()
+    arms = []
+    for side in (0, 1):
+        held = pairs[:, side] != GROUND
+        body = pairs[held, side]
+        arm = np.linalg.norm(places[held] - centers[body], axis=1)
+        np.maximum.at(reach, body, arm)
+        arms.append(arm)
+    arms_all = np.concatenate(arms)
+    top = max(float(reach.max()), float(arms_all.max(initial=0.0)))
+    some = arms_all[arms_all > 1e-9 * top]
+    length = float(np.mean(some)) if some.size else (float(np.mean(reach)) or 1.0)
+    # a body without extent takes the length of the mechanism
+    reach[reach <= 1e-9 * top] = length
+    return reach, length
+
+
+def _weights(masses: Floats, inertias: Floats, own: Floats, length: float) -> tuple[Floats, Floats]:
+    """D of each body: L sqrt(mu/m), and L sqrt(mu) V I^-1/2 by its principal axes V; ones for the ground."""
+    mu = float(np.exp(np.mean(np.log(masses))))
+    sizes, axes = np.linalg.eigh(inertias)
+    # a body that is the same about all axes keeps the world's
+    round_body = sizes[:, 2] - sizes[:, 0] <= 1e-12 * sizes[:, 2]
+    axes[round_body] = np.eye(3)
+    sizes = np.maximum(sizes, LEAST_INERTIA * (masses * own**2)[:, None])
+    angular = axes * (length * np.sqrt(mu / sizes))[:, None, :]
+    linear = length * np.sqrt(mu / masses)
+    return np.append(linear, 1.0), np.concatenate([angular, np.eye(3)[None]])
+
+
+def _in_space(vector: Floats) -> Floats:
+    return np.append(vector, 0.0) if len(vector) == 2 else np.array(vector, dtype=float)
+
+
+def _turns(vectors: Floats) -> Floats:
+    """Rotation matrices of turn vectors, (n, 3) to (n, 3, 3) (Rodrigues)."""
+    angle = np.linalg.norm(vectors, axis=1)[:, None, None]
+    K = np.zeros((len(vectors), 3, 3))
+    x, y, z = vectors.T
+    K[:, 0, 1], K[:, 0, 2], K[:, 1, 2] = -z, y, -x
+    K -= np.swapaxes(K, 1, 2)
+    small = angle < 1e-6
+    safe = np.where(small, 1.0, angle)
+    s = np.where(small, 1.0 - angle**2 / 6.0, np.sin(safe) / safe)
+    c = np.where(small, 0.5 - angle**2 / 24.0, (1.0 - np.cos(safe)) / safe**2)
+    return np.eye(3) + s * K + c * (K @ K)

@@ -1,0 +1,212 @@
+"""Mobility: Gruebler's count, the mobility here, and the mobility of the motion; and what to call it.
+
+count              columns - rows of W
+mobility here      columns - rank of W at this pose
+of the motion      columns - the largest rank of W nearby on the motion; if there a velocity that W
+                   allows leads back, as at a dead end, only the velocities that lead on count
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..mechanism import Mechanism
+from .joint_equations import GROUND, JointEquations, Pose
+from .nearby import STEP, Nearby, displacement, find_nearby, step_along
+from .rank import DENSE, TOLERANCE, Rank, measure_rank
+
+Floats = NDArray[np.float64]
+
+# a smallest value below this, though above the tolerance, is a singular position close by
+NEAR = 1e-4
+# velocities followed one by one to see whether they lead on: at most so many
+FOLLOWED = 12
+
+REGULAR = "regular"
+REDUNDANT = "permanently redundant"
+CROSSING = "crossing"
+NEAR_SINGULAR = "near-singular"
+LOCKED = "locked"
+OVER_CONSTRAINED = "over-constrained"
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """The mobility of a mechanism at a pose, and the numbers that decided it.
+
+    count: Gruebler's; here, motion: mobilities; redundant_here, redundant_motion: equations that depend
+    on others; classes: the words that apply, the weightiest first; rank: at this pose; nearby: poses
+    looked at on the motion (none where the rank cannot be larger); idle_spins: bodies without inertia
+    about an axis that no joint holds, whose spin is counted as mobility; free_bodies: without any joint.
+    """
+
+    count: int
+    here: int
+    motion: int
+    redundant_here: int
+    redundant_motion: int
+    classes: tuple[str, ...]
+    rank: Rank
+    nearby: tuple[Nearby, ...] = field(repr=False)
+    idle_spins: tuple[str, ...]
+    free_bodies: tuple[str, ...]
+
+    @property
+    def classification(self) -> str:
+        """The weightiest word."""
+        return self.classes[0]
+
+    @property
+    def generic(self) -> Nearby | None:
+        """The pose nearby with the largest rank."""
+        return max(self.nearby, key=lambda n: n.rank.rank, default=None)
+
+
+def measure_mobility(
+    equations: JointEquations,
+    pose: Pose | None = None,
+    given: list[tuple[str, Floats]] | None = None,
+) -> Mobility:
+    """Mobility at a pose (the start if left out); given: velocities to follow first."""
+    pose = equations.start() if pose is None else pose
+    width = equations.columns_a_body
+    W = equations.scaled(pose).matrix
+    rank = measure_rank(W, width)
+    here, most = equations.columns - rank.rank, min(equations.rows, equations.columns)
+    close = rank.smallest < NEAR
+    nearby: list[Nearby] = []
+    if here and (rank.rank < most or close):
+        nearby = find_nearby(equations, pose, given or [], most)
+    largest = max([rank.rank, *(n.rank.rank for n in nearby)])
+    motion = equations.columns - largest
+    if motion and largest < equations.rows:
+        best = max(nearby, key=lambda n: n.rank.rank, default=None)
+        motion = _count_leading_on(equations, best.pose if best else pose, motion, bool(best))
+    singular = largest > rank.rank
+    near = close and any(n.rank.smallest > 10 * rank.smallest for n in nearby)
+    return Mobility(
+        count=equations.count,
+        here=here,
+        motion=motion,
+        redundant_here=equations.rows - rank.rank,
+        redundant_motion=equations.rows - largest,
+        classes=_classes(equations, rank, largest, motion, singular, near or (close and not here)),
+        rank=rank,
+        nearby=tuple(nearby),
+        idle_spins=_idle_spins(equations, pose),
+        free_bodies=tuple(
+            name for i, name in enumerate(equations.bodies) if i not in equations.pair_bodies
+        ),
+    )
+
+
+def given_velocity(equations: JointEquations, mechanism: Mechanism) -> list[tuple[str, Floats]]:
+    """The start velocities of a mechanism as twists of least kinetic energy; none if none is given.
+
+    Large mechanisms are followed along the general velocities only.
+    """
+    if not (mechanism.velocities or mechanism.angular_velocities) or equations.columns > DENSE:
+        return []
+    pose = equations.start()
+    number = {name: i for i, name in enumerate(equations.bodies)}
+    rows, side = [], []
+    for name, velocity in mechanism.velocities:
+        body, at = _point(mechanism, name)
+        i = number.get(body, GROUND)
+        for u, value in zip(np.eye(3), velocity, strict=False):
+            twist = np.zeros((len(equations.bodies), 6))
+            if i != GROUND:
+                twist[i, :3] = u
+                twist[i, 3:] = np.cross(at - equations.centers[i], u)
+            rows.append(twist)
+            side.append(float(value))
+    for name, rate in mechanism.angular_velocities:
+        spins = [(5, float(rate))] if rate.ndim == 0 else zip((3, 4, 5), rate, strict=True)
+        for k, value in spins:
+            twist = np.zeros((len(equations.bodies), 6))
+            twist[number[name], k] = 1.0
+            rows.append(twist)
+            side.append(float(value))
+    D = np.array([equations.twists(pose, e).ravel() for e in np.eye(equations.columns)]).T
+    wanted = np.array([r.ravel() for r in rows]) @ D
+    sizes = np.linalg.norm(wanted, axis=1)
+    sizes[sizes == 0.0] = 1.0
+    A = np.vstack([equations.scaled(pose).matrix.toarray(), wanted / sizes[:, None]])
+    b = np.concatenate([np.zeros(equations.rows), np.array(side) / sizes])
+    scaled = np.linalg.lstsq(A, b, rcond=TOLERANCE)[0]
+    return [("the given velocity", equations.twists(pose, scaled))]
+
+
+def _point(mechanism: Mechanism, name: str) -> tuple[str, Floats]:
+    for marker in mechanism.markers:
+        if marker.name == name:
+            return marker.body, _in_space(marker.at)
+    joint = next(j for j in mechanism.joints if j.name == name and j.at is not None)
+    body = next((b for b in joint.bodies if b == mechanism.GROUND), joint.bodies[0])
+    assert joint.at is not None
+    return body, _in_space(joint.at)
+
+
+def _in_space(vector: Floats) -> Floats:
+    return np.append(vector, 0.0) if len(vector) == 2 else vector
+
+
+def _count_leading_on(equations: JointEquations, pose: Pose, mobility: int, moved: bool) -> int:
+    """How many of the velocities that W allows are finite motions.
+
+    Each is followed for a step and closed again; those that return were infinitesimal only. Too many
+    are not followed: then the rank has the word.
+    """
+    if equations.columns > DENSE or mobility > FOLLOWED:
+        return mobility
+    _, values, basis = np.linalg.svd(equations.scaled(pose).matrix.toarray())
+    free = basis[int(np.sum(values > (TOLERANCE if not moved else STEP * 1e-4))) :]
+    reached = []
+    for direction in free:
+        there = step_along(equations, pose, direction)
+        if there is not None:
+            move = equations.scaled_twists(pose, displacement(equations, pose, there))
+            reached.append(free @ move / np.linalg.norm(move))
+    if not reached:
+        return 0
+    # moves along different velocities differ by order one, a move repeated by the curvature, h
+    return int(np.sum(np.linalg.svd(np.array(reached), compute_uv=False) > 4 * STEP))
+
+
+def _classes(
+    equations: JointEquations, rank: Rank, largest: int, motion: int, singular: bool, near: bool
+) -> tuple[str, ...]:
+    words = []
+    redundant = largest < equations.rows
+    if motion == 0:
+        words.append(LOCKED)
+        if redundant:
+            words.append(OVER_CONSTRAINED)
+    if singular:
+        words.append(CROSSING)
+    if near:
+        words.append(NEAR_SINGULAR)
+    if redundant and motion:
+        words.append(REDUNDANT)
+    return tuple(words) or (REGULAR,)
+
+
+def _idle_spins(equations: JointEquations, pose: Pose) -> tuple[str, ...]:
+    """Bodies that can spin about an axis without inertia, moving nothing else."""
+    if equations.dimension == 2:
+        return ()
+    sizes, axes = np.linalg.eigh(equations.inertias)
+    thin = np.flatnonzero((sizes[:, 0] <= 1e-9 * sizes[:, 2]) & (sizes[:, 2] > 0))
+    if not thin.size:
+        return ()
+    W = equations.matrix(pose).tocsc()
+    out = []
+    for i in thin:
+        axis = pose.turns[i] @ axes[i, :, 0]
+        effect = W[:, 6 * i + 3 : 6 * i + 6] @ axis
+        if np.abs(effect).max(initial=0.0) <= 1e-9 * equations.length:
+            out.append(equations.bodies[i])
+    return tuple(out)

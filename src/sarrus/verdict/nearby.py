@@ -1,0 +1,166 @@
+"""Poses near a given one on the motion: a small step along a velocity the joints allow, then closed again.
+
+Loops are closed by Levenberg-Marquardt steps with damping |gap|^2 [YamashitaFukushima2001]: they converge
+fast also where the equations depend on each other, and slowly but surely back to the given pose where it can
+move by infinitesimal amounts only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import splu
+
+from .joint_equations import JointEquations, Pose
+from .rank import DENSE, TOLERANCE, Rank, measure_rank
+
+Floats = NDArray[np.float64]
+
+# size of the step: radians, or lengths of the mechanism
+STEP = 0.05
+# at a step's distance from a singular position values are of the order of the step; what double roots
+# leave of a zero is up to 1e-7
+NEARBY_TOLERANCE = 1e-6
+# closed: gaps below this, as pure numbers
+CLOSED = 1e-10
+ITERATIONS = 80
+
+
+@dataclass(frozen=True)
+class Nearby:
+    """A pose on the motion, how it was reached, how far it is, and its rank."""
+
+    along: str
+    distance: float
+    pose: Pose
+    rank: Rank
+
+
+def find_nearby(
+    equations: JointEquations, pose: Pose, given: list[tuple[str, Floats]], enough: int
+) -> list[Nearby]:
+    """Poses near the given one; stops at one whose rank is `enough`.
+
+    given: velocities (words, twists of all bodies) to try before the general ones.
+    """
+    found = []
+    matrix = equations.scaled(pose).matrix
+    for words, wish in _wishes(equations, pose, given):
+        allowed = _project(matrix, wish)
+        if np.linalg.norm(allowed) < 1e-6 * np.linalg.norm(wish):
+            continue
+        there = step_along(equations, pose, allowed)
+        if there is None:
+            continue
+        W = equations.scaled(there).matrix
+        rank = measure_rank(W, equations.columns_a_body, NEARBY_TOLERANCE)
+        found.append(Nearby(words, measure_distance(equations, pose, there), there, rank))
+        if rank.rank >= enough:
+            break
+    return found
+
+
+def step_along(equations: JointEquations, pose: Pose, scaled: Floats) -> Pose | None:
+    """The closed pose a step along an allowed velocity; None if it leads nowhere near."""
+    twists = equations.twists(pose, scaled)
+    size = max(
+        float(np.linalg.norm(twists[:, :3], axis=1).max()) / equations.length,
+        float(np.linalg.norm(twists[:, 3:], axis=1).max()),
+    )
+    if size == 0.0:
+        return None
+    for step in (STEP, -STEP, STEP / 4):
+        there = solve_closed(equations, pose.moved(twists * (step / size)))
+        if there is not None:
+            distance = measure_distance(equations, pose, there)
+            if 0.2 * abs(step) < distance < 4.0 * abs(step):
+                return there
+    return None
+
+
+def solve_closed(equations: JointEquations, pose: Pose) -> Pose | None:
+    """The nearest pose at which all joints are closed to rounding; None if there is none near."""
+    best, best_pose, stuck = np.inf, pose, 0
+    for _ in range(ITERATIONS):
+        scaled = equations.scaled(pose)
+        gaps = scaled.gaps(equations.gaps(pose))
+        size = float(np.abs(gaps).max(initial=0.0))
+        if not np.isfinite(size):
+            return None
+        stuck = 0 if size < 0.9 * best else stuck + 1
+        if size < best:
+            best, best_pose = size, pose
+        if size == 0.0 or (stuck >= 3 and best < CLOSED) or stuck > 12:
+            break
+        change = _least_change(scaled.matrix, gaps, min(size * size, 1e-2))
+        pose = pose.moved(equations.twists(pose, change))
+    return best_pose if best < CLOSED else None
+
+
+def measure_distance(equations: JointEquations, a: Pose, b: Pose) -> float:
+    """Largest displacement of a body from a to b: of its centre over the length, or turn."""
+    move = displacement(equations, a, b)
+    return max(
+        float(np.linalg.norm(move[:, :3], axis=1).max(initial=0.0)) / equations.length,
+        float(np.linalg.norm(move[:, 3:], axis=1).max(initial=0.0)),
+    )
+
+
+def displacement(equations: JointEquations, a: Pose, b: Pose) -> Floats:
+    """Displacements (dx, small turn vector) from a to b, shape (nb, 6)."""
+    R = b.turns @ np.swapaxes(a.turns, 1, 2)
+    turn = 0.5 * np.stack(
+        [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1
+    )
+    return np.hstack([b.centers - a.centers, turn])
+
+
+def _wishes(
+    equations: JointEquations, pose: Pose, given: list[tuple[str, Floats]]
+) -> Iterator[tuple[str, Floats]]:
+    """Velocities that a mechanism may follow, as scaled numbers."""
+    n = len(equations.bodies)
+    for words, twists in given:
+        yield words, equations.scaled_twists(pose, twists)
+    fields = []
+    if np.any(equations.gravity):
+        weight = equations.gravity / np.linalg.norm(equations.gravity)
+        fields.append(("falling by its weight", np.append(weight, np.zeros(3))))
+    used = (0, 1, 5) if equations.dimension == 2 else (0, 1, 2, 5, 3, 4)
+    for k in used:
+        what = "all bodies along" if k < 3 else "all bodies turning about"
+        fields.append((f"{what} {'xyz'[k % 3]}", np.eye(6)[k]))
+    for words, twist in fields:
+        yield words, equations.scaled_twists(pose, np.tile(twist, (n, 1)))
+    rng = np.random.default_rng(20)
+    for k in range(4 if equations.columns <= DENSE else 1):
+        yield f"a random velocity ({k + 1})", rng.normal(size=equations.columns)
+
+
+def _project(W: sparse.csr_array, wish: Floats) -> Floats:
+    """The nearest velocity that the joints allow."""
+    if W.shape[1] <= DENSE:
+        _, values, basis = np.linalg.svd(W.toarray(), full_matrices=False)
+        held = basis[values > TOLERANCE]
+        return wish - held.T @ (held @ wish)
+    allowed = wish
+    for _ in range(3):
+        allowed = allowed + _least_change(W, W @ allowed, 0.0)
+    return allowed
+
+
+def _least_change(W: sparse.csr_array, gaps: Floats, damping: float) -> Floats:
+    """Minimise |W d + gaps|^2 + damping |d|^2."""
+    rows, columns = W.shape
+    if columns <= 200:
+        U, values, V = np.linalg.svd(W.toarray(), full_matrices=False)
+        return -V.T @ (values / (values**2 + damping + 1e-20) * (U.T @ gaps))
+    # the same as a quasi-definite system; the floor is larger because values enter unsquared
+    below = -(damping + 1e-12) * sparse.eye_array(rows)
+    K = sparse.block_array([[sparse.eye_array(columns), W.T], [W, below]])
+    side = np.concatenate([np.zeros(columns), -gaps])
+    return np.asarray(splu(sparse.csc_array(K)).solve(side)[:columns])
