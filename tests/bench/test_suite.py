@@ -38,10 +38,11 @@ def test_every_cell_leaves_a_record_and_the_winner_is_timed_again(short, tmp_pat
     records = run_cells(cells, tmp_path, 7, "test")
     assert len(records) == 4
     assert len(list((tmp_path / "cells").glob("**/*.json"))) == 4
-    (best,) = winners(records)
+    ((grade, best),) = winners(records)
+    assert grade == ""
     assert best["timings"]["repeats"] == 7
     assert best["timings"]["same_bits"]
-    folder = tmp_path / "winners" / "double-four-bar" / "series"
+    (folder,) = (tmp_path / "winners" / "double-four-bar").iterdir()
     assert {p.name for p in folder.iterdir()} >= {"results.txt", "run.json"}
 
 
@@ -76,3 +77,14 @@ def test_a_record_of_another_problem_version_is_not_taken(short, tmp_path):
     newer = replace(cell, problem=replace(short, version=2))
     assert suite.load_record(cell.path(tmp_path), cell) is not None
     assert suite.load_record(cell.path(tmp_path), newer) is None
+
+
+def test_two_precision_classes_have_two_winners(tmp_path):
+    """A02: a loose setting wins the low class, a tight one the high class."""
+    problem = replace(problems.get("n-four-bar", windows=2), duration=4.0)
+    records = run_cells(
+        make_cells([problem], ["series"], "1e-2..1e-10", "0.01"), tmp_path, 1, "test"
+    )
+    best = dict(winners(records))
+    assert set(best) == {"low", "high"}
+    assert best["low"]["tolerance"] > best["high"]["tolerance"]

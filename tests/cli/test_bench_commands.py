@@ -21,7 +21,7 @@ def test_bench_submit_board(tmp_path):
     assert "double-four-bar" in report
     assert "## Made with" in report
     assert (out / "work-precision-double-four-bar.png").read_bytes()[:4] == b"\x89PNG"
-    run = out / "winners" / "double-four-bar" / "series"
+    (run,) = (out / "winners" / "double-four-bar").iterdir()
     answer = runner.invoke(app, ["submit", str(run), "--out", str(tmp_path)])
     assert answer.exit_code == 0, answer.output
     (packed,) = tmp_path.glob("*.zip")

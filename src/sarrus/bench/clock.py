@@ -62,7 +62,9 @@ def time_solve(
     with one_core():
         first = simulate()
         begin = time.perf_counter()
-        cpu, wall, prints = [], [], {fingerprint(first)}
+        cpu: list[float] = []
+        wall: list[float] = []
+        prints = {fingerprint(first)}
         while len(cpu) < repeats and (not cpu or time.perf_counter() - begin < patience):
             # a long run has warmed up by itself
             result = first if first.cpu_seconds > patience else simulate()

@@ -1,0 +1,180 @@
+"""Linkages that the verdict must know: paradoxical ones, platforms, doors; and their copies.
+
+Bodies are lumps between their joints: their mass does not matter to the rank.
+"""
+
+import numpy as np
+
+from sarrus import Mechanism
+from sarrus.mechanism import Joint, JointKind
+
+
+def closed_chain(name, points, axes, gravity=(0.0, 0.0, -9.81)):
+    """A single loop of hinges; the last link, from the last joint to the first, is the ground."""
+    m = Mechanism(name, gravity=gravity)
+    n = len(points)
+    bodies = [m.ground]
+    for i in range(n - 1):
+        middle = 0.5 * (points[i] + points[i + 1])
+        bodies.append(m.body(f"link{i + 1}", 1.0 + 0.1 * i, middle, (0.1, 0.2, 0.15)))
+    bodies.append(m.ground)
+    for i in range(n):
+        m.revolute(f"J{i}", bodies[i], bodies[i + 1], at=points[i], axis=axes[i])
+    return m
+
+
+def _screw(length, twist):
+    c, s = np.cos(twist), np.sin(twist)
+    T = np.eye(4)
+    T[1:3, 1:3] = [[c, -s], [s, c]]
+    T[0, 3] = length
+    return T
+
+
+def _turn(angle):
+    c, s = np.cos(angle), np.sin(angle)
+    T = np.eye(4)
+    T[:2, :2] = [[c, -s], [s, c]]
+    return T
+
+
+def bennett_joints(a, alpha, b, beta, angle):
+    """Points and axes of Bennett's linkage; the first link (a, alpha) lies on the x axis.
+
+    a / sin alpha = b / sin beta, no offsets; the angles at the joints obey
+    tan(t1/2) tan(t2/2) = sin((beta + alpha)/2) / sin((alpha - beta)/2), t3 = -t1, t4 = -t2.
+    """
+    assert np.isclose(a / np.sin(alpha), b / np.sin(beta))
+    ratio = np.sin((beta + alpha) / 2) / np.sin((alpha - beta) / 2)
+    other = 2 * np.arctan(ratio / np.tan(angle / 2))
+    T, frames = np.eye(4), []
+    for length, twist, turn in (
+        (a, alpha, angle),
+        (b, beta, other),
+        (a, alpha, -angle),
+        (b, beta, -other),
+    ):
+        frames.append(T)
+        T = T @ _screw(length, twist) @ _turn(turn)
+    assert np.allclose(T, np.eye(4), atol=1e-12)
+    return np.array([F[:3, 3] for F in frames]), np.array([F[:3, 2] for F in frames])
+
+
+def bennett(angle=1.1):
+    """Bennett's linkage: four hinges, count -2, mobility 1."""
+    a, alpha, beta = 1.0, 0.6, 1.2
+    points, axes = bennett_joints(a, alpha, a * np.sin(beta) / np.sin(alpha), beta, angle)
+    return closed_chain("Bennett", points, axes)
+
+
+def goldberg(first=1.1, second=2.0):
+    """Goldberg's 5R: two Bennett linkages on a common link that is then left out.
+
+    Their links on one end of it are made one body; count -1, mobility 1.
+    """
+    a, alpha, beta, gamma = 1.0, 0.6, 1.2, 0.9
+    p, u = bennett_joints(a, alpha, a * np.sin(beta) / np.sin(alpha), beta, first)
+    q, v = bennett_joints(a, alpha, a * np.sin(gamma) / np.sin(alpha), gamma, second)
+    # joints: second joint C (shared), D and A of the first loop, then F and E of the second
+    points = np.array([p[1], p[2], p[3], q[3], q[2]])
+    axes = np.array([u[1], u[2], u[3], v[3], v[2]])
+    return closed_chain("Goldberg", points, axes)
+
+
+def sarrus_linkage(bend=0.5):
+    """Sarrus' linkage: two chains of three parallel hinges; the platform moves straight up."""
+    m = Mechanism("Sarrus", gravity=(0.0, 0.0, -9.81))
+    height = 2 * np.sqrt(1 - bend**2)
+    m.body("platform", 2.0, (0.0, 0.0, height), (0.1, 0.1, 0.2))
+    for letter, out, axis in (("A", (1.0, 0, 0), (0, 1.0, 0)), ("B", (0, 1.0, 0), (1.0, 0, 0))):
+        out = np.array(out)
+        low, high = out, out + (0, 0, height)
+        knee = (1 + bend) * out + (0, 0, height / 2)
+        m.body(f"{letter} lower", 1.0, (low + knee) / 2, (0.1, 0.1, 0.1))
+        m.body(f"{letter} upper", 1.0, (high + knee) / 2, (0.1, 0.1, 0.1))
+        m.revolute(f"{letter}0", m.ground, f"{letter} lower", at=low, axis=axis)
+        m.revolute(f"{letter}1", f"{letter} lower", f"{letter} upper", at=knee, axis=axis)
+        m.revolute(f"{letter}2", f"{letter} upper", "platform", at=high, axis=axis)
+    return m
+
+
+def stewart(turn, height=1.3, spread=0.35):
+    """Stewart platform of six thin legs on ball joints; the platform is turned about z.
+
+    Base and platform are similar hexagons: singular at a quarter turn (Fichter 1986). Each leg can
+    spin about itself: six freedoms that move nothing else.
+    """
+    m = Mechanism("Stewart", gravity=(0.0, 0.0, -9.81))
+    m.body("platform", 3.0, (0.0, 0.0, height), (0.3, 0.3, 0.5))
+    at = np.array([k * 2 * np.pi / 3 + s * spread for k in range(3) for s in (-1, 1)])
+    for i, angle in enumerate(at):
+        low = np.array([2 * np.cos(angle), 2 * np.sin(angle), 0.0])
+        high = np.array([np.cos(angle + turn), np.sin(angle + turn), height])
+        m.rod(f"leg{i}", low, high, mass=0.5)
+        m.spherical(f"L{i}", m.ground, f"leg{i}", at=low)
+        m.spherical(f"H{i}", f"leg{i}", "platform", at=high)
+    return m
+
+
+def door(heights=(0.2, 1.0, 1.8), kind="revolute", R=None, length=1.0, mass=1.0):
+    """A door of 20 kg, 0.8 m wide, on hinges (or balls) on the z axis; other units by factors."""
+    R = np.eye(3) if R is None else R
+    m = Mechanism("door", gravity=R @ (0.0, 0.0, -9.81 * length))
+    inertia = 20.0 * mass * length**2 * R @ np.diag([0.3, 0.35, 0.06]) @ R.T
+    m.body("door", 20.0 * mass, length * R @ (0.4, 0.0, 1.0), inertia)
+    for i, z in enumerate(heights):
+        at = length * R @ (0.0, 0.0, z)
+        if kind == "revolute":
+            m.revolute(f"H{i}", m.ground, "door", at=at, axis=R @ (0.0, 0.0, 1.0))
+        else:
+            m.spherical(f"H{i}", m.ground, "door", at=at)
+    return m
+
+
+def triangle():
+    """Two rods of 1 kg from (0, 0) and (2, 0) to (1, 1): a structure."""
+    m = Mechanism("triangle")
+    m.rod("left", (0, 0), (1, 1), mass=1)
+    m.rod("right", (1, 1), (2, 0), mass=1)
+    m.revolute("A", m.ground, "left", at=(0, 0))
+    m.revolute("B", "left", "right", at=(1, 1))
+    m.revolute("C", m.ground, "right", at=(2, 0))
+    return m
+
+
+def copy_of(m, length=1.0, mass=1.0, R=None, offset=0.0, seed=None, double=None):
+    """The same mechanism in other units, turned, moved, in another order, or with a joint doubled."""
+    R = np.eye(m.dimension) if R is None else R
+    rng = np.random.default_rng(seed)
+
+    def place(p):
+        return length * (R @ p + offset)
+
+    def some_order(items):
+        return [items[i] for i in rng.permutation(len(items))] if seed is not None else list(items)
+
+    out = Mechanism(m.name, gravity=length * R @ m.gravity)
+    for b in some_order(m.bodies):
+        if b.ends is not None:
+            ends = [place(e) for e in b.ends]
+            out.rod(b.name, *ends, mass=mass * b.mass, section=length * b.section)
+        else:
+            inertia = R @ b.inertia @ R.T if m.dimension == 3 else b.inertia
+            out.body(b.name, mass * b.mass, place(b.center), mass * length**2 * inertia)
+    joints = some_order(m.joints)
+    if double is not None:
+        twin = next(j for j in m.joints if j.name == double)
+        joints.append(Joint(twin.name + " twin", twin.kind, twin.bodies, twin.at, twin.axis))
+    for j in joints:
+        at = None if j.at is None else place(j.at)
+        bodies = some_order(j.bodies)
+        if j.kind is JointKind.REVOLUTE:
+            axis = None if j.axis is None else R @ j.axis
+            out.revolute(j.name, *bodies, at=at, axis=axis)
+        elif j.kind is JointKind.SPHERICAL:
+            out.spherical(j.name, *bodies, at=at)
+        else:
+            out.weld(j.name, *bodies, at=at)
+    for name, velocity in m.velocities:
+        out.set_velocity(name, length * R @ velocity)
+    return out
