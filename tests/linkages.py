@@ -98,18 +98,19 @@ def sarrus_linkage(bend=0.5):
     return m
 
 
-def stewart(turn, height=1.3, spread=0.35):
+def stewart(turn, height=1.3, base=0.25, top=0.8):
     """Stewart platform of six thin legs on ball joints; the platform is turned about z.
 
-    Base and platform are similar hexagons: singular at a quarter turn (Fichter 1986). Each leg can
-    spin about itself: six freedoms that move nothing else.
+    Hexagons with a threefold symmetry, corners at k 120 degrees +- base or top: singular at a quarter
+    turn (Fichter 1986), and at every pose if they are similar. Each leg can spin about itself: six
+    freedoms that move nothing else.
     """
     m = Mechanism("Stewart", gravity=(0.0, 0.0, -9.81))
     m.body("platform", 3.0, (0.0, 0.0, height), (0.3, 0.3, 0.5))
-    at = np.array([k * 2 * np.pi / 3 + s * spread for k in range(3) for s in (-1, 1)])
-    for i, angle in enumerate(at):
-        low = np.array([2 * np.cos(angle), 2 * np.sin(angle), 0.0])
-        high = np.array([np.cos(angle + turn), np.sin(angle + turn), height])
+    for i, (k, s) in enumerate((k, s) for k in range(3) for s in (-1, 1)):
+        below, above = (k * 2 * np.pi / 3 + s * spread for spread in (base, top))
+        low = np.array([2 * np.cos(below), 2 * np.sin(below), 0.0])
+        high = np.array([np.cos(above + turn), np.sin(above + turn), height])
         m.rod(f"leg{i}", low, high, mass=0.5)
         m.spherical(f"L{i}", m.ground, f"leg{i}", at=low)
         m.spherical(f"H{i}", f"leg{i}", "platform", at=high)

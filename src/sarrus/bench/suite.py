@@ -28,6 +28,8 @@ DEFAULT_TOLERANCES = "1e-2..1e-12"
 DEFAULT_STEPS = "0.05..0.001"
 # a run that would take longer than this is left out, with a sentence [s]
 BUDGET = 6.0
+# repeats of a first look, if it is short
+FIRST_LOOK = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +102,7 @@ def run_cells(
         record = load_record(path, cell)
         if record is None:
             before = [records[c] for c in cells if c in records and _same_row(c, cell)]
-            record = _too_long(cell, before, budget) or _run(cell, 1, command)
+            record = _too_long(cell, before, budget) or _run(cell, FIRST_LOOK, command)
             write_record(path, record)
         records[cell] = record
     timed: set[Cell] = set()

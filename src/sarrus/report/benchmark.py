@@ -139,12 +139,8 @@ def save_benchmark(
             folder / f"work-precision-{name}.png",
             [r for r in records if r["problem"]["id"] == name],
         )
-    lines = [
-        "# Benchmark",
-        "",
-        "Fastest setting of each method that keeps the limits (of a precision class, where there are two).",
-        "",
-    ]
+    lines = ["# Benchmark", "", "Fastest setting of each method that keeps the limits"]
+    lines += ["(of a precision class, where there are two).", ""]
     lines += _markdown(list(HEADS), winner_rows(best))
     lines += [
         "",
@@ -189,9 +185,10 @@ def save_work_precision(path: Path, records: list[Record]) -> None:
         passed = np.array([r["judgement"]["passed"] for r in ran])
         color, marker = f"C{n % 10}", "osD^v<>P*X"[n % 10]
         axes.plot(cpu, error, color=color, lw=1, alpha=0.6)
-        axes.plot(cpu[passed], error[passed], marker, color=color, label=method, ms=6)
-        label = None if passed.any() else method
-        axes.plot(cpu[~passed], error[~passed], marker, mfc="white", mec=color, label=label, ms=6)
+        for kept, face in ((passed, color), (~passed, "white")):
+            # one entry a method in the legend, filled if it keeps the limits anywhere
+            label = method if kept[0 if not passed.any() else np.argmax(passed)] else None
+            axes.plot(cpu[kept], error[kept], marker, mfc=face, mec=color, label=label, ms=6)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("CPU time of the solve [s]")
