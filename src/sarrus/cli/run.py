@@ -14,7 +14,7 @@ from rich.console import Console
 from .. import problems
 from ..bench import judge, save_run
 from ..bench.runner import run_problem
-from ..report import run_table, save_figures
+from ..report import library_error, run_table, save_figures
 from ..simulate import DEFAULT_METHOD, DEFAULT_TOLERANCE
 from .spec import is_specification, load_problem
 
@@ -83,8 +83,16 @@ def _show(records: list[dict[str, Any]], out: Path) -> None:
             screen.print(
                 f"[red]{name}: {record['status']}[/]: {record['message']}", highlight=False
             )
-        for note in record["notes"]:
-            screen.print(f"{name}: {note}", highlight=False)
+        told = list(record["notes"])
+        if measure := library_error(record):
+            told.append(
+                f"error of the library (threshold, {record['outputs'] - 1} steps): {measure}"
+            )
+        if record["timings"]["busy"]:
+            spread = record["timings"]["spread"]
+            told.append(f"timed on a busy machine: the median is {spread:.0%} above the best")
+        for line in told:
+            screen.print(f"{name}: {line}", highlight=False)
         for check in record["judgement"]["checks"]:
             if not check["passed"]:
                 screen.print(

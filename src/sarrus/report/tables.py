@@ -86,6 +86,16 @@ def judgement_table(judged: dict[str, Any]) -> Table:
     return table
 
 
+def library_error(record: dict[str, Any]) -> str:
+    """Both readings of the MBS Benchmark library's error, or nothing if the problem has none."""
+    readings = {
+        check["what"].rsplit(", ", 1)[1]: check["value"]
+        for check in record["judgement"]["checks"]
+        if "precision" in check["what"]
+    }
+    return ", ".join(f"{name} {value:.1e}" for name, value in readings.items())
+
+
 def show_seconds(seconds: float) -> str:
     """Seconds in the unit that reads best."""
     if seconds < 1e-3:
