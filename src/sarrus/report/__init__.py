@@ -1,6 +1,6 @@
 """What people look at: tables and figures."""
 
 from .figures import save_figures
-from .tables import judgement_table, problem_table, run_table
+from .tables import judgement_table, library_error, problem_table, run_table
 
-__all__ = ["judgement_table", "problem_table", "run_table", "save_figures"]
+__all__ = ["judgement_table", "library_error", "problem_table", "run_table", "save_figures"]

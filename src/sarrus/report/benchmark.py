@@ -12,10 +12,19 @@ from rich.table import Table
 
 from ..bench.machine import describe_machine, describe_threads, describe_versions
 from ..bench.suite import grades
-from .tables import show_seconds
+from .tables import library_error, show_seconds
 
 Record = dict[str, Any]
-HEADS = ("problem", "method", "setting", "solve CPU", "x calibration", "drift [J]", "error [m]")
+HEADS = (
+    "problem",
+    "method",
+    "setting",
+    "solve CPU",
+    "x calibration",
+    "drift [J]",
+    "error [m]",
+    "library error",
+)
 
 
 def record_row(record: Record, grade: str = "") -> list[str]:
@@ -29,6 +38,7 @@ def record_row(record: Record, grade: str = "") -> list[str]:
         f"{timings['solve'] / timings['calibration']:.3g}",
         f"{judged['energy_drift']:.1e}",
         f"{judged['position_error']:.1e}",
+        library_error(record),
     ]
 
 
@@ -54,7 +64,7 @@ def board_table(records: Iterable[Record]) -> Table:
     """Runs of many machines side by side, fastest first; those that fail come last."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     for n, head in enumerate((*HEADS, "", "machine")):
-        table.add_column(head.replace("[", "\\["), justify="left" if n in (0, 1, 8) else "right")
+        table.add_column(head.replace("[", "\\["), justify="left" if n in (0, 1, 9) else "right")
 
     def rank(record: Record) -> tuple[str, bool, float]:
         return (
