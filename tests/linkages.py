@@ -88,8 +88,8 @@ def sarrus_linkage(bend=0.5):
     m.body("platform", 2.0, (0.0, 0.0, height), (0.1, 0.1, 0.2))
     for letter, out, axis in (("A", (1.0, 0, 0), (0, 1.0, 0)), ("B", (0, 1.0, 0), (1.0, 0, 0))):
         out = np.array(out)
-        low, high = out, out + (0, 0, height)
-        knee = (1 + bend) * out + (0, 0, height / 2)
+        low, high = out, np.array([out[0], out[1], height])
+        knee = np.array([*((1 + bend) * out[:2]), height / 2])
         m.body(f"{letter} lower", 1.0, (low + knee) / 2, (0.1, 0.1, 0.1))
         m.body(f"{letter} upper", 1.0, (high + knee) / 2, (0.1, 0.1, 0.1))
         m.revolute(f"{letter}0", m.ground, f"{letter} lower", at=low, axis=axis)

@@ -68,7 +68,7 @@ def bench(
     best = winners(records)
     report = save_benchmark(out, records, best, command)
     screen = Console()
-    screen.width = max(screen.width, 130)
+    screen.width = max(screen.width, 150)
     screen.print(winner_table(best))
     screen.print(
         f"{len(failures(records))} of {len(records)} runs did not keep their limits; each with"

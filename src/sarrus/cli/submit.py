@@ -36,7 +36,7 @@ def board(
 
     records, left_out = collect_records(places)
     screen = Console()
-    screen.width = max(screen.width, 120)
+    screen.width = max(screen.width, 165)
     screen.print(board_table(records))
     for line in left_out:
         screen.print(line, soft_wrap=True, highlight=False)

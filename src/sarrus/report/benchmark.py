@@ -64,7 +64,9 @@ def board_table(records: Iterable[Record]) -> Table:
     """Runs of many machines side by side, fastest first; those that fail come last."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     for n, head in enumerate((*HEADS, "", "machine")):
-        table.add_column(head.replace("[", "\\["), justify="left" if n in (0, 1, 9) else "right")
+        table.add_column(
+            head.replace("[", "\\["), justify="left" if n in (0, 1, 9) else "right", no_wrap=True
+        )
 
     def rank(record: Record) -> tuple[str, bool, float]:
         return (

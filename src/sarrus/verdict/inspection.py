@@ -180,19 +180,24 @@ def _sentences(x: Inspection) -> Iterator[str]:
         f"Gruebler's count is {m.count}, the mobility here {m.here}, the mobility of the motion "
         f"{m.motion}: {', '.join(m.classes)}."
     )
-    if m.motion == 0 and m.here:
+    back = m.here - m.motion
+    if "crossing" in m.classes:
         yield (
-            f"It is shaky: {_many(m.here, 'velocity', 'velocities')} that the joints allow here "
-            f"lead{'s' if m.here == 1 else ''} back, so it can move by infinitesimal amounts only."
+            f"This is a singular position: {_many(back, 'freedom')} more here than nearby on the "
+            "motion; motions meet here, and only a velocity chooses between them."
         )
-    elif "crossing" in m.classes:
+    elif back and "locked" in m.classes:
         yield (
-            f"This is a singular position: {m.here - m.motion} more "
-            f"{'freedom' if m.here - m.motion == 1 else 'freedoms'} here than nearby on the motion; motions "
-            "meet here, and only a velocity chooses between them."
+            f"It is shaky: {_many(back, 'velocity', 'velocities')} that the joints allow here "
+            f"lead{'s' if back == 1 else ''} back, so it can move by infinitesimal amounts only."
         )
-    elif m.motion == 0:
-        yield "Nothing can move: it is a structure."
+    elif back:
+        yield (
+            f"Of the {m.here} velocities that the joints allow, here and nearby, {back} "
+            f"lead{'s' if back == 1 else ''} back: infinitesimal motions only."
+        )
+    elif "locked" in m.classes:
+        yield "Nothing can move" + (" but idle spins" if m.idle_spins else "") + ": a structure."
     if "near-singular" in m.classes:
         yield (
             f"A singular position is near: the smallest value that counts is {m.rank.smallest:.2e}, and "

@@ -382,7 +382,7 @@ def axis_frames(axes: Floats) -> Floats:
     # parts that differ by rounding only are equal: the first wins
     top = np.argmax(size >= size.max(axis=1, keepdims=True) - ALIGNED, axis=1)
     e = axes * np.sign(axes[n, top])[:, None]
-    aligned = np.abs(size[n, top] - 1.0) < 0.5 * ALIGNED**2
+    aligned = np.sum(size > ALIGNED, axis=1) == 1
     low = np.argmax(size <= size.min(axis=1, keepdims=True) + ALIGNED, axis=1)
     # the world axis furthest from this one gives the first perpendicular
     x = np.eye(3)[np.where(aligned, (top + 1) % 3, low)]

@@ -40,7 +40,8 @@ class Mobility:
     count: Gruebler's; here, motion: mobilities; redundant_here, redundant_motion: equations that depend
     on others; classes: the words that apply, the weightiest first; rank: at this pose; nearby: poses
     looked at on the motion (none where the rank cannot be larger); idle_spins: bodies without inertia
-    about an axis that no joint holds, whose spin is counted as mobility; free_bodies: without any joint.
+    about an axis that no joint holds, whose spin counts as mobility but moves nothing (what has no other
+    freedom is locked); free_bodies: without any joint.
     """
 
     count: int
@@ -85,18 +86,26 @@ def measure_mobility(
     if motion and largest < equations.rows:
         best = max(nearby, key=lambda n: n.rank.rank, default=None)
         motion = _count_leading_on(equations, best.pose if best else pose, motion, bool(best))
-    singular = largest > rank.rank
-    near = close and any(n.rank.smallest > 10 * rank.smallest for n in nearby)
+    idle = _idle_spins(equations, pose)
+    # a structure near a singular position has nowhere to go and show it
+    near = close and (
+        here == len(idle) or any(n.rank.smallest > 10 * rank.smallest for n in nearby)
+    )
     return Mobility(
         count=equations.count,
         here=here,
         motion=motion,
         redundant_here=equations.rows - rank.rank,
         redundant_motion=equations.rows - largest,
-        classes=_classes(equations, rank, largest, motion, singular, near or (close and not here)),
+        classes=_classes(
+            locked=motion == len(idle),
+            crossing=largest > rank.rank,
+            near=near,
+            redundant=largest < equations.rows,
+        ),
         rank=rank,
         nearby=tuple(nearby),
-        idle_spins=_idle_spins(equations, pose),
+        idle_spins=idle,
         free_bodies=tuple(
             name for i, name in enumerate(equations.bodies) if i not in equations.pair_bodies
         ),
@@ -176,22 +185,15 @@ def _count_leading_on(equations: JointEquations, pose: Pose, mobility: int, move
     return int(np.sum(np.linalg.svd(np.array(reached), compute_uv=False) > 4 * STEP))
 
 
-def _classes(
-    equations: JointEquations, rank: Rank, largest: int, motion: int, singular: bool, near: bool
-) -> tuple[str, ...]:
-    words = []
-    redundant = largest < equations.rows
-    if motion == 0:
-        words.append(LOCKED)
-        if redundant:
-            words.append(OVER_CONSTRAINED)
-    if singular:
-        words.append(CROSSING)
-    if near:
-        words.append(NEAR_SINGULAR)
-    if redundant and motion:
-        words.append(REDUNDANT)
-    return tuple(words) or (REGULAR,)
+def _classes(locked: bool, crossing: bool, near: bool, redundant: bool) -> tuple[str, ...]:
+    words = {
+        LOCKED: locked,
+        OVER_CONSTRAINED: locked and redundant,
+        CROSSING: crossing,
+        NEAR_SINGULAR: near,
+        REDUNDANT: redundant and not locked,
+    }
+    return tuple(word for word, applies in words.items() if applies) or (REGULAR,)
 
 
 def _idle_spins(equations: JointEquations, pose: Pose) -> tuple[str, ...]:

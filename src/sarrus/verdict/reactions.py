@@ -262,4 +262,4 @@ def _word(unique: Flags) -> str:
     if np.all(unique):
         return "unique"
     shared = int(np.sum(~unique))
-    return "shared" if shared == len(unique) else f"unique but at {shared} of {len(unique)} outputs"
+    return "shared" if shared == len(unique) else f"shared at {shared} of {len(unique)} outputs"

@@ -241,10 +241,10 @@ def _minimal_sets(
     chosen: list[Floats] = []
     span: Floats = np.zeros((k, 0))
     if known is not None and known.size:
-        span = np.linalg.lstsq(basis, known, rcond=None)[0]
+        span = np.asarray(np.linalg.lstsq(basis, known, rcond=None)[0], dtype=float)
+        span = span / np.linalg.norm(span, axis=0)
     for _, (clean, part) in sorted(candidates.items(), key=lambda item: len(item[0])):
-        more = np.column_stack([span, part])
-        more = more / np.linalg.norm(more, axis=0)
+        more = np.column_stack([span, part / np.linalg.norm(part)])
         if np.linalg.matrix_rank(more, tol=1e-6) > np.linalg.matrix_rank(more[:, :-1], tol=1e-6):
             chosen.append(clean)
             span = more
