@@ -9,7 +9,7 @@ JOBS ?= 2
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: run test check test-nojit bench docs-figures clean
+.PHONY: run test check test-nojit bench clean
 
 run: $(VENV)/installed
 	$(BIN)/sarrus run --out runs

@@ -46,7 +46,9 @@ def rows() -> list[Row]:
         Row("A04, 600 s, default", get("a04-bricard"), 1e-10),
     ]
     for windows in (1, 3, 10, 200, 1000):
-        lines.append(Row(f"N = {windows}, 10 s, default", get("n-four-bar", windows=windows), 1e-10))
+        lines.append(
+            Row(f"N = {windows}, 10 s, default", get("n-four-bar", windows=windows), 1e-10)
+        )
     return lines
 
 
@@ -75,7 +77,9 @@ def main() -> None:
     table = Table(title="Sarrus, measured on this machine", title_justify="left")
     heads = ("", "tolerance", "steps", "solve CPU [ms]", "drift [J]", "error [m]", "error [m/s]")
     for head in (*heads, "", "plain [ms]", "ratio"):
-        table.add_column(head.replace("[", "\\["), justify="right" if head else "left", no_wrap=True)
+        table.add_column(
+            head.replace("[", "\\["), justify="right" if head else "left", no_wrap=True
+        )
     for row in rows():
         best, found = measure(row)
         plain = ratio = ""

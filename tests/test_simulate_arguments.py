@@ -60,7 +60,6 @@ WRONG = [
     ("tolerance", {"tolerance": 1e-16}, "1e-15 to 0.1"),
     ("tolerance", {"tolerance": NAN}, "nan"),
     ("tolerance", {"tolerance": "tight"}, "1e-15 to 0.1"),
-    ("tolerance", {"tolerance": None}, "1e-15 to 0.1"),
     ("max_steps", {"max_steps": 0}, "at least 1"),
     ("max_steps", {"max_steps": -5}, "at least 1"),
     ("max_steps", {"max_steps": NAN}, "nan"),

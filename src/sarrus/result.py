@@ -105,7 +105,7 @@ class Result:
 
     @cached_property
     def reactions(self) -> Reactions:
-        """All joint reactions at all outputs, by Newton and Euler for each body; computed when first asked for."""
+        """All joint reactions at all outputs, by Newton and Euler; computed when first asked for."""
         from .verdict.reactions import solve_reactions
 
         states = (self.coordinates, self.rates, self.accelerations)
@@ -114,8 +114,8 @@ class Result:
     def reaction(self, joint: str, body: str | None = None) -> Reaction:
         """Force [N] and moment about its place [N m] that a joint exerts on a body, over time.
 
-        body: one of the joint's bodies, the second one named if left out (so: on the second, from the first).
-        Components that rigid bodies do not determine are flagged.
+        body: one of the joint's bodies, the second one named if left out (so: on the second, from the
+        first). Components that rigid bodies do not determine are flagged.
         """
         return self.reactions.of(joint, body)
 

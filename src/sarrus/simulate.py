@@ -19,6 +19,7 @@ DEFAULT_TOLERANCE = 1e-10
 DEFAULT_METHOD = "series"
 # more would not fit into memory
 MOST_OUTPUTS = 10_000_000
+MOST_NUMBERS = 200_000_000
 
 
 def simulate(
@@ -26,7 +27,7 @@ def simulate(
     duration: float,
     output_step: float | None = None,
     *,
-    tolerance: float = DEFAULT_TOLERANCE,
+    tolerance: float | None = None,
     method: str = DEFAULT_METHOD,
     step: float | None = None,
     max_steps: int = 10_000_000,
@@ -35,8 +36,8 @@ def simulate(
     """Simulate a mechanism for `duration` seconds.
 
     output_step: time between outputs [s], a thousandth of the duration if left out; tolerance: error
-    aimed at, relative to the size of the mechanism. Methods with a fixed step take `step` [s] instead
-    (the output step if left out); options: further parameters of the method.
+    aimed at, relative to the size of the mechanism, 1e-10 if left out. Methods with a fixed step take
+    `step` [s] instead (the output step if left out); options: further parameters of the method.
 
     Raises MechanismError if the mechanism cannot be simulated, ValueError for other arguments. A run
     that loses its tolerance, energy balance or branch ends early: `result.status` says so, and the
@@ -47,7 +48,7 @@ def simulate(
     every = duration / 1000 if output_step is None else _seconds("output_step", output_step)
     given_step = every if step is None else _seconds("step", step)
     _check_arguments(duration, every, given_step)
-    tolerance, max_steps = _check_effort(tolerance, max_steps)
+    aim, max_steps = _check_effort(DEFAULT_TOLERANCE if tolerance is None else tolerance, max_steps)
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
     check_mechanism(mechanism)
@@ -69,12 +70,19 @@ def simulate(
             raise ValueError(f"method '{method}' has no option '{name}'; {has}")
     if chosen.setting == "tolerance" and step is not None:
         raise ValueError(f"method '{method}' chooses its own steps; give tolerance, not step")
-    setting = tolerance if chosen.setting == "tolerance" else given_step
+    if chosen.setting == "step" and tolerance is not None:
+        raise ValueError(f"method '{method}' has a fixed step; give step, not tolerance")
+    setting = aim if chosen.setting == "tolerance" else given_step
     compile_seconds = _warm_up(chosen)
     begin = time.process_time()
     model = make_model(mechanism)
     velocity, notes = solve_start_velocity(model, mechanism)
     times = output_times(duration, every)
+    if len(times) * model.coordinates > MOST_NUMBERS:
+        raise ValueError(
+            f"{len(times)} outputs of {model.coordinates} coordinates would not fit into memory; "
+            "give a longer output_step"
+        )
     set_up = time.process_time() - begin
     outcome = chosen.run(
         model, velocity, times, duration, setting, max_steps, **(chosen.options | options)

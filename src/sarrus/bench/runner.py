@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..problems import Problem
 from ..result import Result
-from ..simulate import DEFAULT_TOLERANCE, simulate
+from ..simulate import simulate
 from .clock import REPEATS, Timing, time_solve
 
 
@@ -20,11 +20,10 @@ def run_problem(
 ) -> tuple[Result, Timing]:
     """Simulate a problem with a tolerance or a step; returns the result and the times of its solve."""
     seconds = problem.duration if duration is None else duration
-    aim = DEFAULT_TOLERANCE if tolerance is None else tolerance
     mechanism = problem.mechanism()
 
     def once() -> Result:
         every = min(problem.output_step, seconds)
-        return simulate(mechanism, seconds, every, method=method, step=step, tolerance=aim)
+        return simulate(mechanism, seconds, every, method=method, step=step, tolerance=tolerance)
 
     return time_solve(once, repeats, patience)

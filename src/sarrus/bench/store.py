@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ def describe_run(
     problem: Problem, result: Result, judgement: Judgement, timing: Timing, command: str
 ) -> dict[str, Any]:
     """Everything about a run but its columns, for run.json."""
-    return {
+    record = {
         "schema": 1,
         "problem": {
             "id": problem.id,
@@ -70,3 +71,13 @@ def describe_run(
         "command": command,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+    return dict(finite(record))
+
+
+def finite(value: Any) -> Any:
+    """JSON has no infinite numbers: null instead."""
+    if isinstance(value, dict):
+        return {name: finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

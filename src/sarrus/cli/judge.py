@@ -14,6 +14,7 @@ from rich.console import Console
 from .. import problems
 from ..bench.judge import judge_columns
 from ..bench.result_file import load_columns
+from ..bench.store import finite
 from ..report import judgement_table
 
 
@@ -52,7 +53,7 @@ def judge(
         "judgement": judged.as_dict(),
     }
     if as_json:
-        print(json.dumps(_finite(record), indent=2, allow_nan=False))
+        print(json.dumps(finite(record), indent=2, allow_nan=False))
     else:
         _show(record)
     if not judged.passed:
@@ -71,12 +72,3 @@ def _show(record: dict[str, Any]) -> None:
         f"{record['problem']['duration']:g} s",
         highlight=False,
     )
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no infinite numbers: null instead."""
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

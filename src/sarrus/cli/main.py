@@ -47,3 +47,6 @@ def main() -> None:
             f"[red]error:[/] {escape(str(error))}", highlight=False
         )
         sys.exit(2)
+    except MemoryError:
+        Console(stderr=True).print("[red]error:[/] out of memory; ask for fewer outputs")
+        sys.exit(2)

@@ -15,7 +15,7 @@ from .. import problems
 from ..bench import judge, save_run
 from ..bench.runner import run_problem
 from ..report import library_error, run_table, save_figures
-from ..simulate import DEFAULT_METHOD, DEFAULT_TOLERANCE
+from ..simulate import DEFAULT_METHOD
 from .spec import is_specification, load_problem
 
 
@@ -33,8 +33,9 @@ def run(
     ] = None,
     duration: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
     tolerance: Annotated[
-        float, typer.Option(help="Error aimed at, relative to the mechanism's size.")
-    ] = DEFAULT_TOLERANCE,
+        float | None,
+        typer.Option(help="Error aimed at, relative to the mechanism's size; 1e-10 if left out."),
+    ] = None,
     method: Annotated[str, typer.Option(help="Method.")] = DEFAULT_METHOD,
     step: Annotated[
         float | None, typer.Option(help="Step of a method with a fixed step [s].")

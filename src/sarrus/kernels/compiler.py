@@ -54,9 +54,8 @@ def cache_folder() -> Path:
             return folder
     except OSError:
         pass
-    folder = Path(tempfile.gettempdir()) / f"sarrus-{os.getuid()}" / folder.name
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    # a new folder of this process alone: compiled code of others is not to be trusted
+    return Path(tempfile.mkdtemp(prefix="sarrus-"))
 
 
 CACHE = cache_folder()

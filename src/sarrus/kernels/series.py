@@ -36,6 +36,8 @@ SLACK = 4.0
 NOISE = 1e-9
 # energy may change in a step by this many tolerances (of the largest kinetic energy)
 ENERGY_SLACK = 1e3
+# and in a run by so many times that
+DRIFT_SLACK = 100.0
 # steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one
 TRIES = 4
 LOOSEST = 1e-5
@@ -227,6 +229,16 @@ def eval_polynomial(qc, order, s, q, v):
         q[i] = q[i] * s + row[i]
 
 
+@kernel
+def eval_polynomial_rate(qc, order, s, a):
+    """Acceleration at s after the start of a step."""
+    for i in range(qc.shape[1]):
+        x = 0.0
+        for k in range(order, 1, -1):
+            x = x * s + k * (k - 1.0) * qc[k, i]
+        a[i] = x
+
+
 @block
 def land(form, ws, qc, order, h, tolerance):
     """End of a step, projected: ws.q, ws.v with the factor of K there.
@@ -248,12 +260,14 @@ def land(form, ws, qc, order, h, tolerance):
 
 @entry
 def advance(
-    form, ws, t, t_end, tolerance, log_cost, state, starts, orders, coefficients, watch, counters
-):
+    form, ws, t, t_end, tolerance, log_cost,
+    state, starts, orders, coefficients, watch, counters, balance,
+):  # fmt: skip
     """Step from t to t_end or until the buffers are full; returns the reason and how many steps.
 
     state: position and velocity, consistent, updated. Outputs: start, order and coefficients of each
-    step; watch: smallest pivot after it and how far its landing was moved; counters, added to.
+    step; watch: smallest pivot after it and how far its landing was moved; counters, added to;
+    balance: energy at the start of the run and the largest kinetic energy, kept between calls.
     """
     q = state[0]
     v = state[1]
@@ -266,7 +280,10 @@ def advance(
     energy, kinetic = eval_energy(form, q, v)
     # what an error of the energy is measured by: the largest kinetic energy so far; at rest in an
     # equilibrium there is none, but the rounding of the weights' work
-    scale = kinetic
+    if counters[STEPS] == 0:
+        balance[0] = energy
+        balance[1] = kinetic
+    scale = balance[1]
     weight = 0.0
     for i in range(nq):
         weight += abs(form.Q[i])
@@ -283,6 +300,7 @@ def advance(
             return NOT_FINITE, n
         local = tolerance
         attempts = 0
+        most = t_end - t
         beyond = 0
         choose = True
         while True:
@@ -290,31 +308,34 @@ def advance(
                 choose = False
                 order, log_step = choose_step(ws.log_size, known, np.log(local), log_cost)
                 # exp of a huge step would overflow; the end of the run is nearer
-                h = min(np.exp(min(log_step, 600.0)), t_end - t)
+                h = min(np.exp(min(log_step, 600.0)), most)
             last = h >= t_end - t
             moved, turned, smallest, drop = land(form, ws, qc, order, h, tolerance)
             counters[FACTORISATIONS] += 2
             # a step that starts at a singular position is noisy: land a little behind it
-            if drop < NEAR and beyond < 2 and not last:
+            # (beyond the end of the run too: what is recorded there comes from the series)
+            if drop < NEAR and beyond < 2:
                 beyond += 1
-                h = min(BEYOND * h, t_end - t)
+                h *= BEYOND
                 continue
             now, kinetic = eval_energy(form, ws.q, ws.v)
             off = max(moved, turned * h / order)
             allowed = ENERGY_SLACK * (tolerance + NOISE) * max(scale, kinetic) + 1e-12 * weight
             # written so that nan is refused too
-            if off <= SLACK * local + NOISE and abs(now - energy) <= allowed:
+            kept = abs(now - energy) <= allowed and abs(now - balance[0]) <= DRIFT_SLACK * allowed
+            if off <= SLACK * local + NOISE and kept:
                 break
             counters[REJECTED] += 1
             attempts += 1
             h *= 0.5
+            most = h
             choose = attempts % TRIES == 0
             if choose:
                 # rounding, not truncation: no step is small enough; go on a little looser, counted
                 local *= 10.0
                 if local > LOOSEST:
                     return STUCK, n
-        if local > tolerance:
+        if local > tolerance or off > 10.0 * SLACK * tolerance:
             counters[LOOSENED] += 1
         for i in range(nq):
             q[i] = ws.q[i]
@@ -322,6 +343,7 @@ def advance(
         energy = now
         learn_pivots(form, ws.L, ws.usual)
         scale = max(scale, kinetic)
+        balance[1] = scale
         t = t_end if last else t + h
         orders[n] = order
         starts[n + 1] = t
@@ -335,7 +357,7 @@ def advance(
 
 @entry
 def record(form, ws, starts, orders, coefficients, steps, times, q, v, a, norms, energy):
-    """States at the given times, on the constraints to rounding, with their accelerations.
+    """States at the given times with their accelerations, projected where that gains digits.
 
     Outputs: q, v, a: one row a time; norms: of Phi, Phi', Phi''; energy.
     """
@@ -343,20 +365,30 @@ def record(form, ws, starts, orders, coefficients, steps, times, q, v, a, norms,
     for k in range(len(times)):
         while n < steps - 1 and times[k] > starts[n + 1]:
             n += 1
-        _, _, smallest, _ = land(form, ws, coefficients[n], orders[n], times[k] - starts[n], 0.0)
+        s = times[k] - starts[n]
+        qc = coefficients[n]
+        _, _, smallest, drop = land(form, ws, qc, orders[n], s, 0.0)
+        if drop < NEAR:
+            # beside a singular position projections divide rounding by a vanishing pivot; the series
+            # itself does not know of it
+            eval_polynomial(qc, orders[n], s, ws.q, ws.v)
+            eval_polynomial_rate(qc, orders[n], s, a[k])
+            eval_forms(form, ws.q, ws.e)
+            eval_form_rates(form, ws.v, ws.de)
+        else:
+            # accelerations: M a + J^T lam = Q, J a = -J' v
+            eval_form_rates(form, ws.v, ws.de)
+            eval_curvature(form, ws.de, ws.phi)
+            for i in range(len(form.Q)):
+                ws.b[form.pos_q[i]] = form.Q[i]
+            for c in range(len(form.phi0)):
+                ws.b[form.pos_c[c]] = -ws.phi[c]
+            solve_refined(form, ws.J, ws.L, ws.b, refinements_for(smallest, 0.0), ws.r, ws.x)
+            for i in range(len(form.Q)):
+                a[k, i] = ws.x[form.pos_q[i]]
         for i in range(len(form.Q)):
             q[k, i] = ws.q[i]
             v[k, i] = ws.v[i]
-        # accelerations: M a + J^T lam = Q, J a = -J' v
-        eval_form_rates(form, ws.v, ws.de)
-        eval_curvature(form, ws.de, ws.phi)
-        for i in range(len(form.Q)):
-            ws.b[form.pos_q[i]] = form.Q[i]
-        for c in range(len(form.phi0)):
-            ws.b[form.pos_c[c]] = -ws.phi[c]
-        solve_refined(form, ws.J, ws.L, ws.b, refinements_for(smallest, 0.0), ws.r, ws.x)
-        for i in range(len(form.Q)):
-            a[k, i] = ws.x[form.pos_q[i]]
         eval_constraints(form, ws.e, ws.phi)
         norms[k, 0] = norm(ws.phi)
         eval_constraint_rates(form, ws.e, ws.de, ws.phi)

@@ -11,7 +11,6 @@ from .compiler import block, kernel
 EPS = 1e-14
 PERMANENT = 1e-6
 # a residual below this, relative to the right side, needs no refinement
-RESIDUAL = 1e-14
 
 
 @block

@@ -42,10 +42,11 @@ def find_problems(mechanism: Mechanism) -> list[str]:
         ]
     if not mechanism.bodies:
         return [f"mechanism '{mechanism.name}' has no bodies; add one with rod() or body()"]
+    known = {body.name: body for body in mechanism.bodies}
     return [
         *_names(mechanism),
         *(line for body in mechanism.bodies for line in _body(mechanism, body)),
-        *(line for joint in mechanism.joints for line in _joint(mechanism, joint)),
+        *(line for joint in mechanism.joints for line in _joint(mechanism, joint, known)),
         *_markers(mechanism),
         *_velocities(mechanism),
     ]
@@ -122,9 +123,8 @@ def _worst_moment(body: Body) -> float:
     return float(np.linalg.eigvalsh(0.5 * (moments + moments.T))[0])
 
 
-def _joint(m: Mechanism, joint: Joint) -> Iterator[str]:
+def _joint(m: Mechanism, joint: Joint, known: dict[str, Body]) -> Iterator[str]:
     what = f"joint '{joint.name}' ({joint.kind.value})"
-    known = {body.name: body for body in m.bodies}
     if len(joint.bodies) < 2:
         yield f"{what} has {len(joint.bodies)} bodies; a joint connects two or more"
     for name, count in Counter(joint.bodies).items():

@@ -42,6 +42,7 @@ def run(
         np.zeros((capacity, 2)),
     )
     counters = np.zeros(5, np.int64)
+    balance = np.zeros(2)
     state = np.array([np.zeros(nq), velocity])
     n = len(times)
     q, v, a = np.zeros((n, nq)), np.zeros((n, nq)), np.zeros((n, nq))
@@ -57,7 +58,7 @@ def run(
         room = coefficients[: max_steps - int(counters[kernels.STEPS])]
         wall, cpu = time.perf_counter(), time.process_time()
         reason, steps = kernels.advance(
-            form, ws, t, duration, local, log_cost, state, starts, orders, room, watch, counters
+            form, ws, t, duration, local, log_cost, state, starts, orders, room, watch, counters, balance,
         )  # fmt: skip
         solve_cpu += time.process_time() - cpu
         solve_wall += time.perf_counter() - wall
@@ -76,7 +77,7 @@ def run(
         history.append((starts[1 : steps + 1].copy(), orders[:steps].copy(), watch[:steps].copy()))
         record_cpu += time.process_time() - cpu
 
-    status, message = _status(reason, t, duration, tolerance, max_steps)
+    status, message = _status(reason, t, duration, tolerance, max_steps, ws.usual.min(initial=1.0))
     moved = np.concatenate([w[:, 1] for _, _, w in history]) if history else np.zeros(0)
     keep = slice(0, done)
     return Outcome(
@@ -116,10 +117,17 @@ def _log_cost() -> Floats:
 
 
 def _status(
-    reason: int, t: float, duration: float, tolerance: float, max_steps: int
+    reason: int, t: float, duration: float, tolerance: float, max_steps: int, pivot: float
 ) -> tuple[str, str]:
     if reason == kernels.DONE:
         return "done", f"simulated {duration:g} s"
+    if reason == kernels.STUCK and t <= 1e-6 * duration:
+        return "not-converged", (
+            "cannot leave the start: no motion continues it. Either the start is a singular position and "
+            "the velocity given follows none of the motions that meet there, or joints that should depend "
+            f"on each other close only roughly (smallest relative pivot {pivot:.1e}): give places and axes "
+            "to all digits"
+        )
     if reason == kernels.STUCK:
         return "not-converged", (
             f"stopped at t = {t:.9g} s: no step keeps constraints, branch and energy near the "

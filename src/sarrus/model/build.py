@@ -172,8 +172,8 @@ def _massless(
         for body in group.bodies
     ]
     return (
-        f"{' or '.join(names)} can move without moving any mass: it has no inertia about an axis that "
-        "no joint holds; give it an inertia (a section, if it is a rod), or hold that axis"
+        f"{' or '.join(names)} can move without moving any mass, or next to none: there is no inertia "
+        "about an axis that no joint holds; give it one (a section, if it is a rod), or hold that axis"
     )
 
 
@@ -192,7 +192,7 @@ def _model_directions(mechanism: Mechanism) -> Vector:
                 k = int(np.argmax(np.abs(z)))
                 if abs(z[k]) == 1.0:
                     # a permutation keeps the user's numbers bit for bit
-                    return np.roll(np.eye(3), k + 1, axis=1)[[0, 1, 2]] if k < 2 else np.eye(3)
+                    return np.roll(np.eye(3), k + 1, axis=1) if k < 2 else np.eye(3)
                 x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
                 x /= np.linalg.norm(x)
                 return np.array([x, np.cross(z, x), z])

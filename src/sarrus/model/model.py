@@ -28,9 +28,9 @@ class Units:
 class BodyRows:
     """How the pose of every body is read: centre of mass, and unit vectors fixed in it.
 
-    centers: world displacement [m] per unit of q, 3 rows a body; vectors: change of each vector, world, 3
-    rows a vector; starts: their values at the start, (nv, 3); owner: body of each vector. A thin
-    rod on ball joints has one vector, a point none: their spin is not defined.
+    centers: world displacement [m] per unit of q, 3 rows a body; vectors: change of each vector, world,
+    3 rows a vector; starts: their values at the start, (nv, 3); owner: body of each vector. A thin rod
+    on ball joints has one vector, a point none: their spin is not defined.
     """
 
     names: tuple[str, ...]

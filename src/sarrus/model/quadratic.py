@@ -17,6 +17,11 @@ from .reduce import Row
 
 Vector = NDArray[np.float64]
 
+# a coordinate with less than this share of its entry in M (a rod with a small section) is treated like one
+# without mass: J M^-1 J^T would be huge there and cost digits. Below rounding there is no mass at all
+LIGHT = 1e-4
+ROUNDING = 1e-12
+
 
 class MasslessFreedomError(Exception):
     """Some coordinates can move without moving any mass; args[0] lists them."""
@@ -119,7 +124,7 @@ def assemble_form(equations: Equations, M: sparse.csr_array, Q: Vector) -> Form:
     lower = sparse.tril(M).tocoo()
     augmented = sparse.csr_array(M + J0.T @ sparse.diags_array(rho) @ J0)
     if rho.any():
-        massless = np.flatnonzero(_light_coordinates(augmented))
+        massless = np.flatnonzero(_light_coordinates(augmented, ROUNDING))
         if massless.size:
             raise MasslessFreedomError(massless.tolist())
     diagonal = augmented.diagonal()
@@ -155,14 +160,14 @@ def _augmented(M: sparse.csr_array, J_eq: Ints, J_col: Ints, nc: int) -> Vector:
     rho = np.zeros(nc)
     _, part = csgraph.connected_components(M, directed=False)
     # a null vector of M may reach all coordinates that M connects with its pivot
-    light = np.isin(part, part[_light_coordinates(M)])
+    light = np.isin(part, part[_light_coordinates(M, LIGHT)])
     # a model without any mass still gets a pivot, and then a message
     rho[np.unique(J_eq[light[J_col]])] = M.diagonal().max(initial=0.0) or 1.0
     return rho
 
 
-def _light_coordinates(M: sparse.csr_array) -> NDArray[np.bool_]:
-    """Coordinates whose pivot in a Cholesky factorisation of M vanishes: no mass of their own."""
+def _light_coordinates(M: sparse.csr_array, share: float) -> NDArray[np.bool_]:
+    """Coordinates whose pivot in a Cholesky factorisation of M is below this share of the entry."""
     nq = M.shape[0]
     neighbours: list[set[int]] = [set() for _ in range(nq)]
     _connect(neighbours, *M.nonzero())
@@ -178,8 +183,7 @@ def _light_coordinates(M: sparse.csr_array) -> NDArray[np.bool_]:
         pairs = len(column) * (len(column) + 1) // 2
         target = factor.target[done : done + pairs]
         done += pairs
-        # what is left of a diagonal entry after cancellation is rounding below this
-        light[j] = values[j] <= 1e-12 * whole[j] + 1e-14 * scale
+        light[j] = values[j] <= share * (whole[j] + 0.01 * scale)
         if not light[j]:
             a, b = np.triu_indices(len(column))
             values[target] -= column[a] * column[b] / values[j]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
 
 from .bricard.problem import make_a04_bricard, make_rectangular_bricard
 from .n_four_bar.problem import make_double_four_bar, make_n_four_bar
@@ -33,4 +34,10 @@ def get(problem: str, **options: float) -> Problem:
         if option not in known:
             has = f"it has: {', '.join(known)}" if known else "it has none"
             raise ValueError(f"problem '{problem}' has no option '{option}'; {has}")
-    return maker(**options)
+    return maker(**{option: _number(option, value) for option, value in options.items()})
+
+
+def _number(option: str, value: float) -> float:
+    if isinstance(value, bool | str) or not isinstance(value, int | float) or not isfinite(value):
+        raise ValueError(f"{option} = {value!r}; give a finite number")
+    return value

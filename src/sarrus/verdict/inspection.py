@@ -20,9 +20,9 @@ MOST_LINES = 12
 class Inspection:
     """What `inspect` found; print it for sentences, `as_dict()` for the record.
 
-    count: Gruebler's; mobility_here; mobility_motion: of the motion; redundant_here, redundant_motion: joint
-    equations that depend on others; classification: one word, classes: all that apply; mobility and
-    redundancy: the whole records.
+    count: Gruebler's; mobility_here; mobility_motion: of the motion; redundant_here, redundant_motion:
+    joint equations that depend on others; classification: one word, classes: all that apply; mobility
+    and redundancy: the whole records.
     """
 
     mechanism: str
@@ -209,8 +209,8 @@ def _sentences(x: Inspection) -> Iterator[str]:
         yield f"Without any joint: {_names(m.free_bodies)}."
     if m.idle_spins:
         yield (
-            f"{_many(len(m.idle_spins), 'freedom is', 'freedoms are')} the spin of a thin body about its "
-            f"own axis, which moves nothing else: {_names(m.idle_spins)}."
+            f"{_many(len(m.idle_spins), 'freedom is', 'freedoms are')} the spin of a thin body about "
+            f"its own axis, which moves nothing else: {_names(m.idle_spins)}."
         )
 
 

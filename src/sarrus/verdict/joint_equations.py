@@ -1,18 +1,20 @@
 """W: the joint equations written against the twists of the bodies, at any pose.
 
-With v the velocity of a body's centre of mass and w its angular velocity, a joint of body b with body a at
-the point p (arms r from the centres) keeps, for each of its directions u,
+With v the velocity of a body's centre of mass and w its angular velocity, a joint of body b with body a
+at the point p (arms r from the centres) keeps, for each of its directions u,
 
     along u:    u . (v_b + w_b x r_b) - u . (v_a + w_a x r_a) = 0
     about u:    u . w_b - u . w_a = 0
 
-A spatial hinge has three equations along and two about; a ball three along; a weld all six; in the plane a pin two
-along, a weld also the one about the normal. A joint of more than two bodies is its first body paired with each
-other one. Nothing here knows of natural coordinates: these are the equations an engineer counts.
+A spatial hinge has three equations along and two about; a ball three along; a weld all six; in the
+plane a pin two along, a weld also the one about the normal. A joint of more than two bodies is its
+first body paired with each other one. Nothing here knows of natural coordinates: these are the
+equations an engineer counts.
 
-Scaled, all numbers are pure: with D = diag(L sqrt(mu/m), L sqrt(mu/I)) of each body (its mass m and principal
-inertias I; L and mu a length and a mass of the mechanism), the rows of W D that belong to one pair of
-bodies are made orthonormal. Where an inertia vanishes, m l^2 / 100 stands for it, l being the body's own length.
+Scaled, all numbers are pure: with D = diag(L sqrt(mu/m), L sqrt(mu/I)) of each body (its mass m and
+principal inertias I; L and mu a length and a mass of the mechanism), the rows of W D that belong to one
+pair of bodies are made orthonormal. Where an inertia vanishes, m l^2 / 100 stands for it, l being the
+body's own length.
 """
 
 from __future__ import annotations
@@ -32,8 +34,11 @@ Ints = NDArray[np.int64]
 GROUND = -1
 # an inertia below this share of m l^2 counts as this share
 LEAST_INERTIA = 0.01
-# a direction this close to a world axis is called by its letter
-ALIGNED = 1e-9
+# parts of an axis that differ by less than this are equal
+SAME = 1e-9
+
+# scaled singular values are of order one; joints typed to 12 digits leave zeros of about 1e-12
+TOLERANCE = 1e-9
 
 ALONG, ABOUT = "along", "about"
 
@@ -74,7 +79,8 @@ class Scaled:
     """The scaled joint equations at a pose: pure numbers, the rows of each pair orthonormal.
 
     Their singular values depend neither on units nor on the directions in which a joint's rows are
-    written. blocks: rows of pairs and the triangle R that turns scaled rows into named ones, row = R^T scaled.
+    written. blocks: rows of pairs and the triangle R that turns scaled rows into named ones, row = R^T
+    scaled.
     """
 
     matrix: sparse.csr_array
@@ -99,13 +105,15 @@ class Scaled:
 class JointEquations:
     """The joints of a mechanism as equations for the twists of its bodies.
 
-    bodies, masses [kg], centers [m], inertias [kg m^2] (nb, 3, 3), at the start; pairs: each joint's first body
-    with each other one: number of the joint, bodies, place and axis at the start (zero: no axis);
-    row_pair, row_kind, row_direction: what each row is. Planar mechanisms lie in z = 0.
+    bodies, masses [kg], centers [m], inertias [kg m^2] (nb, 3, 3), at the start; pairs: each joint's
+    first body with each other one: number of the joint, bodies, place and axis at the start (zero: no
+    axis); row_pair, row_about, row_direction: what each row is. Planar mechanisms lie in z = 0. All
+    places are counted from `origin`, the mean of the centres.
     """
 
     dimension: int
     gravity: Floats
+    origin: Floats
     bodies: tuple[str, ...]
     masses: Floats
     centers: Floats
@@ -136,6 +144,12 @@ class JointEquations:
     def rows(self) -> int:
         """How many joint equations there are."""
         return len(self.row_pair)
+
+    @property
+    def tolerance(self) -> float:
+        """Scaled values below this are zero: TOLERANCE, or what rounding of far places leaves."""
+        far = float(np.abs(self.origin).max()) + float(np.abs(self.centers).max())
+        return max(TOLERANCE, 100 * float(np.finfo(float).eps) * far / self.length)
 
     @property
     def count(self) -> int:
@@ -213,7 +227,7 @@ class JointEquations:
         return full[:, self.used].ravel()
 
     def scaled_forces(self, pose: Pose, forces: Floats) -> Floats:
-        """D^T F of forces and moments about the centres, shape (nb, 6): what they do to scaled twists."""
+        """D^T F of forces and moments about the centres, (nb, 6): what they do to scaled twists."""
         linear, angular = self._weights
         full = np.array(forces)
         full[:, :3] *= linear[:-1, None]
@@ -238,10 +252,6 @@ class JointEquations:
             )
         gap = np.where(self.row_about[:, None], turn[self.row_pair], (p_b - p_a)[self.row_pair])
         return np.einsum("ri,ri->r", gap, self.directions(pose))
-
-    def joint_places(self, pose: Pose) -> Floats:
-        """Place of each pair on its first body [m], shape (np, 3)."""
-        return self._places(pose, 0)
 
     @cached_property
     def _pairs_of_equal_size(self) -> list[Ints]:
@@ -316,9 +326,11 @@ class JointEquations:
 def make_joint_equations(mechanism: Mechanism) -> JointEquations:
     """The joint equations of a checked mechanism."""
     names = tuple(b.name for b in mechanism.bodies)
+    # places are counted from the mechanism itself: far from the world's origin they lose no digits
+    origin = np.mean([_in_space(b.center) for b in mechanism.bodies], axis=0)
     number = {name: i for i, name in enumerate(names)} | {mechanism.GROUND: GROUND}
     masses = np.array([b.mass for b in mechanism.bodies])
-    centers = np.array([_in_space(b.center) for b in mechanism.bodies])
+    centers = np.array([_in_space(b.center) for b in mechanism.bodies]) - origin
     inertias = np.array(
         [
             float(b.inertia) * np.eye(3) if b.inertia.ndim == 0 else b.inertia
@@ -337,7 +349,7 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
             row_direction += [direction for _, direction in rows]
             pair_joint.append(j)
             pair_bodies.append((first, other))
-            places.append(_place(joint, centers, first, other))
+            places.append(_place(joint, origin, centers, first, other))
             axis = np.zeros(3) if joint.axis is None else np.asarray(joint.axis, float)
             axes.append(axis / (np.linalg.norm(axis) or 1.0))
     pairs = np.array(pair_bodies, dtype=np.int64).reshape(-1, 2)
@@ -346,6 +358,7 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
     return JointEquations(
         dimension=mechanism.dimension,
         gravity=_in_space(mechanism.gravity),
+        origin=origin,
         bodies=names,
         masses=masses,
         centers=centers,
@@ -373,19 +386,17 @@ def joint_rows(kind: JointKind, dimension: int) -> list[tuple[bool, int]]:
 
 
 def axis_frames(axes: Floats) -> Floats:
-    """An axis and two perpendiculars as columns, (n, 3, 3); world axes where the axis is one.
+    """An axis and two perpendiculars as columns, (n, 3, 3): world axes where the axis is one.
 
     The axis is written with its largest part positive, so that an axis and its opposite are one.
     """
     size = np.abs(axes)
     n = np.arange(len(axes))
     # parts that differ by rounding only are equal: the first wins
-    top = np.argmax(size >= size.max(axis=1, keepdims=True) - ALIGNED, axis=1)
+    top = np.argmax(size >= size.max(axis=1, keepdims=True) - SAME, axis=1)
     e = axes * np.sign(axes[n, top])[:, None]
-    aligned = np.sum(size > ALIGNED, axis=1) == 1
-    low = np.argmax(size <= size.min(axis=1, keepdims=True) + ALIGNED, axis=1)
-    # the world axis furthest from this one gives the first perpendicular
-    x = np.eye(3)[np.where(aligned, (top + 1) % 3, low)]
+    # the next world axis stands at 45 degrees or more and gives the first perpendicular
+    x = np.eye(3)[(top + 1) % 3]
     x = x - np.einsum("ni,ni->n", x, e)[:, None] * e
     x /= np.linalg.norm(x, axis=1)[:, None]
     return np.stack([e, x, np.cross(e, x)], axis=2)
@@ -399,9 +410,9 @@ def name_direction(u: tuple[float, float, float]) -> str:
     return "(" + ", ".join(f"{round(c, 4) + 0.0:g}" for c in u) + ")"
 
 
-def _place(joint: Joint, centers: Floats, first: int, other: int) -> Floats:
+def _place(joint: Joint, origin: Floats, centers: Floats, first: int, other: int) -> Floats:
     if joint.at is not None:
-        return _in_space(joint.at)
+        return _in_space(joint.at) - origin
     # a weld without a place holds anywhere: the centre of the second body
     return np.array(centers[other if other != GROUND else first])
 
@@ -429,7 +440,7 @@ def _lengths(
 
 
 def _weights(masses: Floats, inertias: Floats, own: Floats, length: float) -> tuple[Floats, Floats]:
-    """D of each body: L sqrt(mu/m), and L sqrt(mu) V I^-1/2 by its principal axes V; ones for the ground."""
+    """D of each body: L sqrt(mu/m), and L sqrt(mu) V I^-1/2, V its principal axes; 1 for the ground."""
     mu = float(np.exp(np.mean(np.log(masses))))
     sizes, axes = np.linalg.eigh(inertias)
     # a body that is the same about all axes keeps the world's

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..mechanism import Mechanism
 from .joint_equations import GROUND, JointEquations, Pose
 from .nearby import STEP, Nearby, displacement, find_nearby, step_along
-from .rank import DENSE, TOLERANCE, Rank, measure_rank
+from .rank import DENSE, Rank, measure_rank
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +75,7 @@ def measure_mobility(
     pose = equations.start() if pose is None else pose
     width = equations.columns_a_body
     W = equations.scaled(pose).matrix
-    rank = measure_rank(W, width)
+    rank = measure_rank(W, width, equations.tolerance)
     here, most = equations.columns - rank.rank, min(equations.rows, equations.columns)
     close = rank.smallest < NEAR
     nearby: list[Nearby] = []
@@ -124,6 +124,7 @@ def given_velocity(equations: JointEquations, mechanism: Mechanism) -> list[tupl
     rows, side = [], []
     for name, velocity in mechanism.velocities:
         body, at = _point(mechanism, name)
+        at = at - equations.origin
         i = number.get(body, GROUND)
         for u, value in zip(np.eye(3), velocity, strict=False):
             twist = np.zeros((len(equations.bodies), 6))
@@ -145,7 +146,7 @@ def given_velocity(equations: JointEquations, mechanism: Mechanism) -> list[tupl
     sizes[sizes == 0.0] = 1.0
     A = np.vstack([equations.scaled(pose).matrix.toarray(), wanted / sizes[:, None]])
     b = np.concatenate([np.zeros(equations.rows), np.array(side) / sizes])
-    scaled = np.linalg.lstsq(A, b, rcond=TOLERANCE)[0]
+    scaled = np.linalg.lstsq(A, b, rcond=equations.tolerance)[0]
     return [("the given velocity", equations.twists(pose, scaled))]
 
 
@@ -172,7 +173,7 @@ def _count_leading_on(equations: JointEquations, pose: Pose, mobility: int, move
     if equations.columns > DENSE or mobility > FOLLOWED:
         return mobility
     _, values, basis = np.linalg.svd(equations.scaled(pose).matrix.toarray())
-    free = basis[int(np.sum(values > (TOLERANCE if not moved else STEP * 1e-4))) :]
+    free = basis[int(np.sum(values > (STEP * 1e-4 if moved else equations.tolerance))) :]
     reached = []
     for direction in free:
         there = step_along(equations, pose, direction)

@@ -1,8 +1,8 @@
-"""Poses near a given one on the motion: a small step along a velocity the joints allow, then closed again.
+"""Poses near a given one on the motion: a small step along an allowed velocity, then closed again.
 
-Loops are closed by Levenberg-Marquardt steps with damping |gap|^2 [YamashitaFukushima2001]: they converge
-fast also where the equations depend on each other, and slowly but surely back to the given pose where it can
-move by infinitesimal amounts only.
+Loops are closed by Levenberg-Marquardt steps with damping |gap|^2 [YamashitaFukushima2001]: they
+converge fast also where the equations depend on each other, and slowly but surely back to the given
+pose where it can move by infinitesimal amounts only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from .joint_equations import JointEquations, Pose
-from .rank import DENSE, TOLERANCE, Rank, measure_rank
+from .rank import DENSE, Rank, measure_rank
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +28,8 @@ NEARBY_TOLERANCE = 1e-6
 # closed: gaps below this, as pure numbers
 CLOSED = 1e-10
 ITERATIONS = 80
+# more poses would tell no more
+MOST_POSES = 6
 
 
 @dataclass(frozen=True)
@@ -43,14 +45,14 @@ class Nearby:
 def find_nearby(
     equations: JointEquations, pose: Pose, given: list[tuple[str, Floats]], enough: int
 ) -> list[Nearby]:
-    """Poses near the given one; stops at one whose rank is `enough`.
+    """Poses near the given one, MOST_POSES at most; stops at one whose rank is `enough`.
 
     given: velocities (words, twists of all bodies) to try before the general ones.
     """
     found = []
     matrix = equations.scaled(pose).matrix
     for words, wish in _wishes(equations, pose, given):
-        allowed = _project(matrix, wish)
+        allowed = _project(matrix, wish, equations.tolerance)
         if np.linalg.norm(allowed) < 1e-6 * np.linalg.norm(wish):
             continue
         there = step_along(equations, pose, allowed)
@@ -59,7 +61,7 @@ def find_nearby(
         W = equations.scaled(there).matrix
         rank = measure_rank(W, equations.columns_a_body, NEARBY_TOLERANCE)
         found.append(Nearby(words, measure_distance(equations, pose, there), there, rank))
-        if rank.rank >= enough:
+        if rank.rank >= enough or len(found) == MOST_POSES:
             break
     return found
 
@@ -77,7 +79,10 @@ def step_along(equations: JointEquations, pose: Pose, scaled: Floats) -> Pose | 
         there = solve_closed(equations, pose.moved(twists * (step / size)))
         if there is not None:
             distance = measure_distance(equations, pose, there)
-            if 0.2 * abs(step) < distance < 4.0 * abs(step):
+            if distance <= 0.2 * abs(step):
+                # it leads back
+                return None
+            if distance < 4.0 * abs(step):
                 return there
     return None
 
@@ -141,11 +146,11 @@ def _wishes(
         yield f"a random velocity ({k + 1})", rng.normal(size=equations.columns)
 
 
-def _project(W: sparse.csr_array, wish: Floats) -> Floats:
+def _project(W: sparse.csr_array, wish: Floats, tolerance: float) -> Floats:
     """The nearest velocity that the joints allow."""
     if W.shape[1] <= DENSE:
         _, values, basis = np.linalg.svd(W.toarray(), full_matrices=False)
-        held = basis[values > TOLERANCE]
+        held = basis[values > tolerance]
         return wish - held.T @ (held @ wish)
     allowed = wish
     for _ in range(3):

@@ -1,8 +1,8 @@
 """Poses and spins of all bodies from the coordinates of a result.
 
-A body's pose is read from vectors fixed in it: c = R c0, c' = w x c, c'' = w' x c + w x (w x c), all by least
-squares. A thin rod on ball joints has one vector and a point none: the spin they do not show is zero; nothing
-that has inertia or is held by a joint depends on it.
+A body's pose is read from vectors fixed in it: c = R c0, c' = w x c, c'' = w' x c + w x (w x c), all by
+least squares. A thin rod on ball joints has one vector and a point none: the spin they do not show is
+zero; nothing that has inertia or is held by a joint depends on it.
 """
 
 from __future__ import annotations

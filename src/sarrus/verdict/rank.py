@@ -1,9 +1,9 @@
 """Rank of the scaled joint equations, with the numbers around the gap.
 
 Up to DENSE columns by singular values. Beyond, by elimination body by body: the rows that touch a body
-are turned by an orthogonal matrix so that as many as its columns can hold become its pivots; the others no
-longer touch it and are passed on, compressed, to its neighbours. Bodies with few neighbours go first, so
-the cost is linear in the length of a chain. The pivots (singular values of each body's part) then stand
+are turned by an orthogonal matrix so that as many as its columns can hold become its pivots; the others
+no longer touch it and are passed on, compressed, to its neighbours. Bodies with few neighbours go first,
+so the cost is linear in the length of a chain. The pivots (singular values of each body's part) then stand
 for the singular values: they bound them, and fall to rounding where an equation depends on others.
 """
 
@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .joint_equations import TOLERANCE
+
 Floats = NDArray[np.float64]
 
-# scaled singular values are of order one; joints typed to 12 digits leave zeros of about 1e-12
-TOLERANCE = 1e-9
 # up to this many columns: dense singular values
 DENSE = 600
 

@@ -5,10 +5,10 @@ opposite), in the directions of the joint equations,
 
     W^T f = (m (a - g),  I w' + w x I w)        for all bodies.
 
-The equations are those of W transposed, so nothing depends on the coordinates of the simulation. A component
-is unique if no self-stress (W^T y = 0) has a part in it, else it is shared [Wojtyra2005]: only sums over a
-dependent set are then determined by rigid bodies. Shared values are those of least norm, moments being divided by
-the mechanism's length, so that they do not depend on units.
+The equations are those of W transposed, so nothing depends on the coordinates of the simulation. A
+component is unique if no self-stress (W^T y = 0) has a part in it, else it is shared [Wojtyra2005]:
+only sums over a dependent set are then determined by rigid bodies. Shared values are those of least
+norm, moments being divided by the mechanism's length, so that they do not depend on units.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from scipy.sparse.linalg import splu
 
 from .joint_equations import JointEquations, Pose
 from .poses import read_poses, read_rows, read_spins
-from .rank import TOLERANCE
 
 if TYPE_CHECKING:
     from ..model.model import BodyRows
@@ -53,10 +52,10 @@ class Component:
 class Reaction:
     """What a joint exerts on one of its bodies, over time.
 
-    force [N], (n, dimension), and moment about the joint's place [N m], (n, 3), in the plane (n,), in world
-    directions; force_unique, moment_unique: flags of the same shapes; components: the same by the directions
-    of the joint (a hinge: its axis first), each with flags. Where a flag is False rigid bodies
-    do not determine the value, and the one of least norm over all joints is given.
+    force [N], (n, dimension), and moment about the joint's place [N m], (n, 3), in the plane (n,), in
+    world directions; force_unique, moment_unique: flags of the same shapes; components: the same by the
+    directions of the joint (a hinge: its axis first), each with flags. Where a flag is False rigid
+    bodies do not determine the value, and the one of least norm over all joints is given.
     """
 
     joint: str
@@ -85,7 +84,7 @@ class Reaction:
 class Reactions:
     """All joint reactions at all outputs.
 
-    values: components of every row of W, (n, rows); self_stress: of each output, unit columns over the rows;
+    values: components of every row of W, (n, rows); self_stress: of each output, unit columns (rows, k);
     frames: directions of each pair, (n, np, 3, 3); imbalance: largest force (or moment over the length)
     that is left on a body, over the largest one on any body, (n,).
     """
@@ -171,8 +170,8 @@ def solve_wrenches(
 ) -> tuple[Floats, Floats, float]:
     """Joint components f with W^T f = forces (nb, 6), of least norm; unit self-stresses; what is left.
 
-    Self-stresses are columns over the rows, moments over the mechanism's length; what is left is relative to
-    the largest force or weight, moments over the length again.
+    Self-stresses are columns over the rows, moments over the mechanism's length; what is left is
+    relative to the largest force or weight, moments over the length again.
     """
     e = equations
     weights = np.where(e.row_about, e.length, 1.0)
@@ -195,7 +194,7 @@ def _solve_dense(
 ) -> tuple[Floats, Floats]:
     scaled = e.scaled(pose)
     U, values, V = np.linalg.svd(scaled.matrix.toarray())
-    rank = int(np.sum(values > TOLERANCE))
+    rank = int(np.sum(values > e.tolerance))
     some = U[:, :rank] @ ((V[:rank] @ side) / values[:rank])
     z = scaled.named(some[:, None])[:, 0] / weights
     free = np.zeros((e.rows, 0))

@@ -1,14 +1,14 @@
 """Redundancy in joint language: which joint equations depend on each other, loop by loop.
 
 A dependence y^T W = 0 is a state of self-stress: wrenches y in the joints that hold each other in
-balance. In a single loop it is one wrench passed from joint to joint. A minimal dependent set is one from which no
-equation can be left out; with N a basis of all y and D rows on which N is invertible, the columns of N N_D^-1
-have minimal sets as their supports. Choosing D among the rows of one joint after the other and keeping the
-smallest sets gives sentences that can be read. Loops are taken from the shortest paths to the ground; what
-is left spans several loops.
+balance. In a single loop it is one wrench passed from joint to joint. A minimal dependent set is one
+from which no equation can be left out; with N a basis of all y and D rows on which N is invertible, the
+columns of N N_D^-1 have minimal sets as their supports. Choosing D among the rows of one joint after
+the other and keeping the smallest sets gives sentences that can be read. Loops are taken from the
+shortest paths to the ground; what is left spans several loops.
 
-Rows S of a joint can be freed without a new freedom if and only if N restricted to S has rank |S|: then the
-redundancy falls by |S| and the mobility stays.
+Rows S of a joint can be freed without a new freedom if and only if N restricted to S has rank |S|: then
+the redundancy falls by |S| and the mobility stays.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..mechanism import JointKind
 from .joint_equations import GROUND, Equation, JointEquations, Pose
 from .nearby import NEARBY_TOLERANCE, STEP
-from .rank import DENSE, TOLERANCE
+from .rank import DENSE
 
 Floats = NDArray[np.float64]
 
@@ -54,8 +54,8 @@ class Dependence:
     """A minimal set of joint equations that depend on each other.
 
     loop: joints around the loop (empty if several loops are needed); equations: the set, by joint and
-    direction; coefficients: of the combination that vanishes, the largest being one (forces and moments over
-    the mechanism's length); permanent: whether the set is dependent nearby on the motion too.
+    direction; coefficients: of the combination that vanishes, the largest being one (forces and moments
+    over the mechanism's length); permanent: whether the set is dependent nearby on the motion too.
     """
 
     loop: tuple[str, ...]
@@ -104,7 +104,7 @@ def find_redundancy(
     rows_of_pair: list[list[int]] = [[] for _ in equations.pair_joint]
     for row, pair in enumerate(equations.row_pair):
         rows_of_pair[pair].append(row)
-    here = _Look(equations, pose, TOLERANCE)
+    here = _Look(equations, pose, equations.tolerance)
     there = here if nearby is None else _Look(equations, nearby, NEARBY_TOLERANCE)
     found: list[Dependence] = []
     known: list[Floats] = []

@@ -1,0 +1,66 @@
+"""Random mechanisms whose places are fractions: exact in binary, and often special."""
+
+import numpy as np
+
+from sarrus import Mechanism
+
+# places on a grid of eighths: exact in binary, and often special (collinear, parallel, coincident)
+SCALE = 8
+
+
+class GridMechanism:
+    """A random mechanism on a grid: a tree of bodies, then further joints that close loops."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+        self.kind = ("planar", "tree", "spatial", "planar in space", "parallel hinges")[seed % 5]
+        planar = self.kind == "planar"
+        self.dimension = 2 if planar else 3
+        self.m = Mechanism(f"grid {seed}", gravity=np.zeros(self.dimension))
+        most = 50 if seed % 10 < 5 else 8
+        self.count = int(self.rng.integers(1, most + 1))
+
+    def place(self):
+        """A grid point; in the plane z = 0 for planar loops in space."""
+        p = self.rng.integers(-12, 13, self.dimension) / SCALE
+        if self.kind == "planar in space":
+            p[2] = 0.0
+        return p
+
+    def axis(self):
+        """Normal of the plane, one of three directions, or any small whole vector."""
+        if self.kind == "planar in space":
+            return np.array([0.0, 0.0, 1.0])
+        if self.kind == "parallel hinges":
+            return np.eye(3)[self.rng.integers(3)]
+        axis = self.rng.integers(-2, 3, 3).astype(float)
+        return axis if axis.any() else np.array([1.0, 0.0, 0.0])
+
+    def join(self, a, b):
+        """A joint of a random kind at a random place."""
+        name = f"j{len(self.m.joints)}"
+        choice = self.rng.uniform()
+        if choice < 0.05:
+            self.m.weld(name, a, b, at=self.place())
+        elif self.dimension == 2:
+            self.m.revolute(name, a, b, at=self.place())
+        elif choice < 0.25 and self.kind != "planar in space":
+            self.m.spherical(name, a, b, at=self.place())
+        else:
+            self.m.revolute(name, a, b, at=self.place(), axis=self.axis())
+
+    def make(self):
+        """The mechanism; trees stay open, others get about a loop for every three bodies."""
+        rng, names = self.rng, ["ground"]
+        for i in range(self.count):
+            mass = float(rng.uniform(0.5, 2.0))
+            inertia = mass * rng.uniform(0.05, 0.1, () if self.dimension == 2 else 3)
+            self.m.body(f"b{i}", mass, self.place(), inertia)
+            if rng.uniform() < 0.95:
+                self.join(str(rng.choice(names)), f"b{i}")
+            names.append(f"b{i}")
+        loops = 0 if self.kind == "tree" else int(rng.integers(1, 2 + self.count // 3))
+        for _ in range(loops if self.count > 1 else 0):
+            a, b = rng.choice(len(names), 2, replace=False)
+            self.join(names[a], names[b])
+        return self.m

@@ -1,0 +1,164 @@
+"""Redundancy in joint language: minimal sets as sentences, loops, and freer joints."""
+
+import numpy as np
+import pytest
+
+from builders import bricard, in_plane_of, n_four_bar, rotation
+from grid_mechanisms import GridMechanism
+from linkages import bennett, copy_of, door, goldberg, sarrus_linkage, stewart
+from sarrus import Mechanism, inspect
+from sarrus.mechanism import JointKind
+from sarrus.verdict.joint_equations import make_joint_equations
+from sarrus.verdict.redundancy import find_loops
+
+
+def named_matrix(mechanism):
+    """W over scaled twists with unit rows, and the row number of each (joint, second body, words)."""
+    equations = make_joint_equations(mechanism)
+    W = equations.weighted(equations.start()).toarray()
+    names = {
+        (e.joint, e.second, e.words): i
+        for i, e in enumerate(equations.equations(equations.start()))
+    }
+    return W / np.linalg.norm(W, axis=1)[:, None], names
+
+
+def check_minimal(mechanism, found):
+    """Each set is dependent, without any one of its equations independent; together they span all."""
+    W, names = named_matrix(mechanism)
+    picked = np.zeros((len(found.redundancy.sets), len(W)))
+    for k, dependence in enumerate(found.redundancy.sets):
+        rows = [names[e.joint, e.second, e.words] for e in dependence.equations]
+        assert np.linalg.matrix_rank(W[rows], tol=1e-9) == len(rows) - 1
+        for left_out in range(len(rows)):
+            others = rows[:left_out] + rows[left_out + 1 :]
+            assert np.linalg.matrix_rank(W[others], tol=1e-9) == len(others)
+        picked[k, rows] = np.linalg.svd(W[rows])[0][:, -1]
+    assert np.linalg.matrix_rank(picked, tol=1e-6) == found.redundant_here == len(picked)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: n_four_bar(2, lean=np.pi / 2),
+        lambda: n_four_bar(2, plane_to_space=in_plane_of(rotation(1))),
+        bricard,
+        bennett,
+        goldberg,
+        sarrus_linkage,
+        door,
+        lambda: stewart(np.pi / 2),
+        lambda: copy_of(bricard(), double="P3"),
+    ],
+)
+def test_sets_are_minimal_and_complete(build):
+    """Every set is a minimal dependent one, and there are as many as redundant equations."""
+    m = build()
+    check_minimal(m, inspect(m))
+
+
+def test_sets_of_random_mechanisms():
+    """The same for random mechanisms on a grid."""
+    checked = 0
+    for seed in range(700, 760):
+        m = GridMechanism(seed).make()
+        if len(m.bodies) <= 8:
+            found = inspect(m)
+            check_minimal(m, found)
+            checked += found.redundant_here > 0
+    assert checked > 8
+
+
+def test_four_bar_in_space_as_sentences():
+    """The loop and its three sets, each with joints and directions."""
+    found = inspect(n_four_bar(1, plane_to_space=in_plane_of()))
+    lines = [str(s) for s in found.redundancy.sets]
+    loop = "loop A0-B0-B1-A1: the equations"
+    assert f"{loop} about x at A0, B0, B1 and A1 depend on each other" in lines
+    assert f"{loop} about y at A0, B0, B1 and A1 depend on each other" in lines
+    assert sum(line.startswith(f"{loop} along z at A0, B0, B1 and A1") for line in lines) == 1
+    assert all(s.permanent for s in found.redundancy.sets)
+
+
+def test_flat_four_bar_as_sentences():
+    """At the flat position the equations along the line depend on each other, but only there."""
+    found = inspect(n_four_bar(2, lean=np.pi / 2))
+    assert [str(s) for s in found.redundancy.sets] == [
+        f"loop A{i}-B{i}-B{i + 1}-A{i + 1}: the equations along x at A{i}, B{i}, B{i + 1} and A{i + 1} "
+        "depend on each other here, but not nearby on the motion"
+        for i in range(2)
+    ]
+
+
+def test_permanent_and_instant_sets():
+    """In space the flat four-bar has three permanent sets and one that holds only there."""
+    for R in (np.eye(3), rotation(6)):
+        found = inspect(n_four_bar(1, lean=np.pi / 2, plane_to_space=in_plane_of(R)))
+        assert sum(s.permanent for s in found.redundancy.sets) == 3
+        assert len(found.redundancy.sets) == 4
+
+
+def test_sarrus_linkage_as_a_sentence():
+    """The one redundant equation of Sarrus' linkage is the turn about the vertical."""
+    (only,) = inspect(sarrus_linkage()).redundancy.sets
+    assert str(only) == (
+        "loop A0-A1-A2-B2-B1-B0: the equations about z at A0, A1, A2, B2, B1 and B0 depend on each other"
+    )
+
+
+def test_several_loops_together():
+    """A second coupler at half height: each loop is sound, both together are redundant."""
+    m = n_four_bar(1)
+    m.rod("coupler", (0, 0.5), (1, 0.5), mass=1)
+    m.revolute("C0", "crank0", "coupler", at=(0, 0.5))
+    m.revolute("C1", "crank1", "coupler", at=(1, 0.5))
+    found = inspect(m)
+    assert (found.count, found.mobility_motion, found.redundant_motion) == (0, 1, 1)
+    (only,) = found.redundancy.sets
+    assert str(only).startswith(
+        "several loops together: the equations along x at A0, A1, B0, B1, C0"
+    )
+
+
+def test_loops_of_a_graph():
+    """As many independent loops as joints beyond a tree, the shortest ones first from the ground."""
+    equations = make_joint_equations(n_four_bar(5))
+    loops = find_loops(equations)
+    assert len(loops) == 5
+    assert all(len(loop) == 4 for loop in loops)
+
+
+def replaced(m, replacement):
+    """The mechanism with the suggested joint, where this package has such a joint."""
+    kinds = {"a ball joint": JointKind.SPHERICAL}
+    out = Mechanism(m.name, gravity=m.gravity)
+    out.bodies.extend(m.bodies)
+    for j in m.joints:
+        if j.name == replacement.joint:
+            if replacement.by:
+                assert kinds[replacement.by] is JointKind.SPHERICAL
+                out.spherical(j.name, *j.bodies, at=j.at)
+        else:
+            out.joints.append(j)
+    return out
+
+
+@pytest.mark.parametrize(
+    "build", [lambda: n_four_bar(1, plane_to_space=in_plane_of()), bennett, goldberg, door]
+)
+def test_replacing_a_joint_removes_what_it_says(build):
+    """A ball joint as suggested, or a joint left out: that much less redundancy, the same mobility."""
+    m = build()
+    found = inspect(m)
+    tried = [r for r in found.redundancy.replacements if r.by in ("a ball joint", "")]
+    assert tried
+    for replacement in tried:
+        other = inspect(replaced(m, replacement))
+        assert other.redundant_motion == found.redundant_motion - replacement.removes
+        assert other.mobility_motion == found.mobility_motion
+
+
+def test_bricard_takes_no_ball():
+    """In Bricard's linkage a ball joint would add a freedom; a hinge that slides would not."""
+    words = {r.by for r in inspect(bricard()).redundancy.replacements}
+    assert words == {"a hinge that may slide along its axis"}
