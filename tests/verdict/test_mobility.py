@@ -1,6 +1,7 @@
 """Mobility: known linkages, singular positions, other units and orders."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -204,6 +205,27 @@ def test_verdict_turned_and_moved(name):
     assert numbers(other) == numbers(found)
     assert np.allclose(values(other), values(found), rtol=1e-9)
     assert len(other.redundancy.sets) == len(found.redundancy.sets)
+
+
+@pytest.mark.parametrize("name", ["four-bar", "flat", "in space", "bricard"])
+def test_verdict_far_from_the_origin(name):
+    """A thousand kilometres away the words are the same; the tolerance knows the lost digits."""
+    m = BUILDS[name]()
+    found, other = inspect(m), inspect(copy_of(m, offset=1e6))
+    assert numbers(other) == numbers(found)
+    assert found.mobility.rank.tolerance == 1e-9
+    assert 1e-9 < other.mobility.rank.tolerance < 1e-7
+
+
+@pytest.mark.parametrize("ratio", [1e-3, 1e-6, 1e6])
+def test_masses_far_apart(ratio):
+    """One body much lighter or heavier than the others: the same verdict."""
+    for name in ("four-bar", "bricard", "sarrus"):
+        m = BUILDS[name]()
+        found = numbers(inspect(m))
+        body = m.bodies[1]
+        m.bodies[1] = replace(body, mass=ratio * body.mass, inertia=ratio * body.inertia)
+        assert numbers(inspect(m)) == found
 
 
 @pytest.mark.parametrize("name", BUILDS)

@@ -20,8 +20,8 @@ HIGHEST_ORDER = 30
 SHARE = 0.02
 # what double precision gives in a step
 FLOOR = 1e-13
-# memory for the coefficients between two recordings
-BUFFER_BYTES = 32_000_000
+# memory for the coefficients between two recordings: small enough to stay in a core's cache
+BUFFER_BYTES = 2_000_000
 
 
 def run(

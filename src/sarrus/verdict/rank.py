@@ -3,8 +3,9 @@
 Up to DENSE columns by singular values. Beyond, by elimination body by body: the rows that touch a body
 are turned by an orthogonal matrix so that as many as its columns can hold become its pivots; the others
 no longer touch it and are passed on, compressed, to its neighbours. Bodies with few neighbours go first,
-so the cost is linear in the length of a chain. The pivots (singular values of each body's part) then stand
-for the singular values: they bound them, and fall to rounding where an equation depends on others.
+so the cost is linear in the length of a chain. The pivots (singular values of each body's part) then
+stand for the singular values: they fall to rounding where an equation depends on others, but are no
+estimate of the smallest one (long chains have smaller singular values than pivots).
 """
 
 from __future__ import annotations
