@@ -64,6 +64,7 @@ def test_random_spatial_mechanism(seed):
     check_same_motion(seed, random_mechanism(seed, 3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [2, 3])
 @pytest.mark.parametrize("seed", range(15))
 def test_random_mechanism_of_crowded_joints(seed, dimension):

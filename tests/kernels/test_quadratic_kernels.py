@@ -210,6 +210,7 @@ def test_factor_order_puts_equations_after_their_coordinates(case):
     assert np.all(f.pos_c[f.J_eq] > f.pos_q[f.J_col])
 
 
+@pytest.mark.slow
 def test_solve_refined_equals_dense_kkt(case):
     """With refinements the factor solves [M J^T; J 0]: the accelerations equal least squares."""
     J = dense_jacobian(case.form, np.zeros(case.nq))
@@ -262,6 +263,7 @@ def start_series(case, q, v):
     return qc
 
 
+@pytest.mark.slow
 def test_next_coefficient_equals_dense_recursion(case):
     """The coefficients equal those of the recursion written with dense matrices."""
     J = dense_jacobian(case.form, np.zeros(case.nq))
@@ -302,6 +304,7 @@ def test_eval_polynomial_is_numpy_polynomial(case):
     np.testing.assert_allclose(v, P.polyval(s, P.polyder(qc[: order + 1])), atol=100 * ROUNDING)
 
 
+@pytest.mark.slow
 def test_projection_lands_on_the_constraints(case):
     """Newton with the factor at hand ends on Phi = 0 and J v = 0, and reports how far it moved."""
     form, ws = case.form, case.ws

@@ -24,6 +24,7 @@ def check_exact(seed):
     return equations.rows - exact, equations.columns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(6))
 def test_rank_equals_exact_rank(part):
     """Rank / 600 random mechanisms of up to 50 bodies in exact arithmetic."""
