@@ -111,11 +111,11 @@ def run_steps(
     reason = kernels.DONE
     while reason == kernels.DONE and taken < wanted:
         room = store[: min(capacity, wanted - taken) + 1]
-        wall, cpu = time.perf_counter(), time.process_time()
+        wall, cpu = time.perf_counter(), time.thread_time()
         reason, steps = advance(room, taken == 0, counters)
-        solve_cpu += time.process_time() - cpu
+        solve_cpu += time.thread_time() - cpu
         solve_wall += time.perf_counter() - wall
-        cpu = time.process_time()
+        cpu = time.thread_time()
         ended = taken + steps == count
         upto = total if ended else int(np.searchsorted(times, (taken + steps) * h, side="right"))
         part = slice(done, upto)
@@ -126,7 +126,7 @@ def run_steps(
         done = upto
         store[0] = store[steps]
         taken += steps
-        record_cpu += time.process_time() - cpu
+        record_cpu += time.thread_time() - cpu
 
     if counters[kernels.LOOSENED]:
         notes = [

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ..kernels.layout import Form
+from ..kernels.layout import Form, pack
 from ..kernels.solve import EPS
 from .order import Ints, make_factor
 from .reduce import Row
@@ -130,7 +130,7 @@ def assemble_form(equations: Equations, M: sparse.csr_array, Q: Vector) -> Form:
     diagonal = augmented.diagonal()
     size = (J0.multiply(J0) @ (1.0 / diagonal)) if nc else np.zeros(0)
     pos = factor.position
-    return Form(
+    return pack(Form(
         D_start=_ints(D.indptr), D_col=_ints(D.indices), D_val=D.data, e0=e0,
         sq_form=_ints([s[0] for s in squares]), sq_eq=_ints([s[1] for s in squares]),
         sq_c=np.array([s[2] for s in squares], dtype=float),
@@ -148,7 +148,7 @@ def assemble_form(equations: Equations, M: sparse.csr_array, Q: Vector) -> Form:
         K_A_1=_ints([a for a, _ in augment]), K_A_2=_ints([b for _, b in augment]),
         rho=rho, eps=EPS * size,
         L_start=factor.start, L_row=factor.rows, L_target=factor.target,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _augmented(M: sparse.csr_array, J_eq: Ints, J_col: Ints, nc: int) -> Vector:
