@@ -24,8 +24,6 @@ from .judge import judge
 from .runner import run_problem
 from .store import describe_run, save_run
 
-DEFAULT_TOLERANCES = "1e-2..1e-12"
-DEFAULT_STEPS = "0.05..0.001"
 # a run that would take longer than this is left out, with a sentence [s]
 BUDGET = 6.0
 # repeats of a first look, if it is short

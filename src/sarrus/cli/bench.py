@@ -21,7 +21,7 @@ def bench(
     method: Annotated[
         list[str] | None, typer.Option(help="Method, may be repeated; all if left out.")
     ] = None,
-    tolerances: Annotated[str, typer.Option(help="Ladder of tolerances.")] = "1e-2..1e-12",
+    tolerances: Annotated[str, typer.Option(help="Ladder of tolerances.")] = "1e-1..1e-12",
     steps: Annotated[str, typer.Option(help="Ladder of steps [s].")] = "0.05..0.001",
     repeat: Annotated[int, typer.Option(help="Timed repeats of each winner.")] = 7,
     budget: Annotated[float, typer.Option(help="Longest solve that is tried [s].")] = 6.0,
