@@ -1,10 +1,21 @@
 """Sarrus: closed-loop mechanisms, simulated exactly and fast, with the truth about their rank."""
 
 from . import problems
-from .mechanism import Mechanism, MechanismError
+from .mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table
 from .result import Result
 from .simulate import simulate
 from .verdict import inspect
 
-__all__ = ["Mechanism", "MechanismError", "Result", "inspect", "problems", "simulate"]
+__all__ = [
+    "Mechanism",
+    "MechanismError",
+    "Polynomial",
+    "Result",
+    "Sine",
+    "SmoothStep",
+    "Table",
+    "inspect",
+    "problems",
+    "simulate",
+]
 __version__ = "0.1.0"

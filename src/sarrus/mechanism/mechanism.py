@@ -6,7 +6,7 @@ is checked as a whole by `check_mechanism` (which `simulate` calls first).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import MechanismError
+from .forces import WORLD, Drive, Force, Spring, Torque, Torsion, UserForce
+from .motion import Motion, as_motion
 
 Vector = NDArray[np.float64]
 
@@ -25,6 +27,13 @@ class JointKind(Enum):
     REVOLUTE = "revolute"
     SPHERICAL = "spherical"
     WELD = "weld"
+    PRISMATIC = "prismatic"
+    CYLINDRICAL = "cylindrical"
+    UNIVERSAL = "universal"
+    PLANAR = "planar"
+    POINT_ON_LINE = "point-on-line"
+    POINT_ON_PLANE = "point-on-plane"
+    DISTANCE = "distance"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +54,20 @@ class Body:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """A joint of two or more bodies at one place; its name is the name of that point."""
+    """A joint of two or more bodies at one place; its name is the name of that point.
+
+    axis: of a hinge or slider, direction of a line, normal of a plane; it belongs to the first body. A
+    universal joint has two: axis on the first body, second_axis on the second. places: where each body has
+    the joint, if that is not one place: the ends of a distance joint, or what `assemble` has to close.
+    """
 
     name: str
     kind: JointKind
     bodies: tuple[str, ...]
     at: Vector | None
     axis: Vector | None = None
+    second_axis: Vector | None = None
+    places: tuple[Vector, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +96,12 @@ class Mechanism:
         self.bodies: list[Body] = []
         self.joints: list[Joint] = []
         self.markers: list[Marker] = []
+        self.forces: list[Force] = []
+        self.torques: list[Torque] = []
+        self.springs: list[Spring] = []
+        self.torsions: list[Torsion] = []
+        self.user_forces: list[UserForce] = []
+        self.drives: list[Drive] = []
         self.velocities: list[tuple[str, Vector]] = []
         self.angular_velocities: list[tuple[str, Vector]] = []
 
@@ -160,6 +182,212 @@ class Mechanism:
         """Join bodies rigidly, as they stand; `at` only names a point."""
         return self._join(name, JointKind.WELD, bodies, at)
 
+    def prismatic(
+        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, axis: ArrayLike
+    ) -> Joint:
+        """Let the second body slide along `axis` of the first, without turning."""
+        return self._join(name, JointKind.PRISMATIC, (first, second), at, axis)
+
+    def cylindrical(
+        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, axis: ArrayLike
+    ) -> Joint:
+        """Let the second body slide along and turn about `axis` of the first; in space."""
+        return self._join(name, JointKind.CYLINDRICAL, (first, second), at, axis)
+
+    def universal(
+        self,
+        name: str,
+        first: Body | str,
+        second: Body | str,
+        *,
+        at: ArrayLike,
+        axis: ArrayLike,
+        second_axis: ArrayLike,
+    ) -> Joint:
+        """Join two bodies by a cross: `axis` lies in the first, `second_axis` in the second; in space.
+
+        The angle between the axes stays what it is at the start, a right angle as a rule.
+        """
+        return self._join(name, JointKind.UNIVERSAL, (first, second), at, axis, second_axis)
+
+    def planar(
+        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, normal: ArrayLike
+    ) -> Joint:
+        """Let the second body slide on a plane of the first with this normal, face on face; in space."""
+        return self._join(name, JointKind.PLANAR, (first, second), at, normal)
+
+    def point_on_line(
+        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, axis: ArrayLike
+    ) -> Joint:
+        """Keep a point of the second body on a line of the first, along `axis` through `at`."""
+        return self._join(name, JointKind.POINT_ON_LINE, (first, second), at, axis)
+
+    def point_on_plane(
+        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, normal: ArrayLike
+    ) -> Joint:
+        """Keep a point of the second body on a plane of the first through `at`; in space."""
+        return self._join(name, JointKind.POINT_ON_PLANE, (first, second), at, normal)
+
+    def distance(
+        self, name: str, first: Body | str, second: Body | str, *, start: ArrayLike, end: ArrayLike
+    ) -> Joint:
+        """Join two bodies by a massless link from `start` on the first to `end` on the second."""
+        name = _word(name, "name of a joint")
+        joint = Joint(
+            name,
+            JointKind.DISTANCE,
+            (self._name(first, f"joint '{name}'"), self._name(second, f"joint '{name}'")),
+            None,
+            places=(
+                _vector(start, f"start of joint '{name}'"),
+                _vector(end, f"end of joint '{name}'"),
+            ),
+        )
+        self.joints.append(joint)
+        return joint
+
+    # forces
+
+    def force(
+        self,
+        name: str,
+        body: Body | str,
+        *,
+        at: ArrayLike,
+        vector: ArrayLike,
+        fixed_in: str = WORLD,
+    ) -> Force:
+        """Let a constant force [N] act at a point of a body.
+
+        fixed_in: "world" keeps its direction, "body" turns it with the body.
+        """
+        name = _word(name, "name of a force")
+        force = Force(
+            name,
+            self._name(body, f"force '{name}'"),
+            _vector(at, f"place of force '{name}'"),
+            _vector(vector, f"vector of force '{name}'"),
+            fixed_in,
+        )
+        self.forces.append(force)
+        return force
+
+    def torque(
+        self, name: str, body: Body | str, vector: ArrayLike | float, *, fixed_in: str = WORLD
+    ) -> Torque:
+        """Let a constant torque [N m] act on a body: a number in the plane, 3 numbers in space."""
+        name = _word(name, "name of a torque")
+        torque = Torque(
+            name,
+            self._name(body, f"torque '{name}'"),
+            _vector(vector, f"vector of torque '{name}'"),
+            fixed_in,
+        )
+        self.torques.append(torque)
+        return torque
+
+    def joint_torque(self, name: str, joint: Joint | str, torque: float) -> Torsion:
+        """Let a revolute joint turn its second body by a constant torque [N m], its first by the opposite."""
+        return self.torsion(name, joint, torque=torque)
+
+    def spring(
+        self,
+        name: str,
+        first: Body | str,
+        second: Body | str,
+        *,
+        start: ArrayLike,
+        end: ArrayLike,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        free_length: float | None = None,
+        preload: float = 0.0,
+    ) -> Spring:
+        """Put a spring and damper between `start` on the first body and `end` on the second.
+
+        It pulls with stiffness (length - free_length) + damping (rate of length) + preload [N];
+        free_length: the length at the start if left out.
+        """
+        name = _word(name, "name of a spring")
+        what = f"spring '{name}'"
+        a, b = _vector(start, f"start of {what}"), _vector(end, f"end of {what}")
+        if free_length is None:
+            free = float(np.linalg.norm(b - a)) if a.shape == b.shape else 0.0
+        else:
+            free = _number(free_length, f"free length of {what}")
+        spring = Spring(
+            name,
+            (self._name(first, what), self._name(second, what)),
+            (a, b),
+            _number(stiffness, f"stiffness of {what}"),
+            _number(damping, f"damping of {what}"),
+            free,
+            _number(preload, f"preload of {what}"),
+        )
+        self.springs.append(spring)
+        return spring
+
+    def torsion(
+        self,
+        name: str,
+        joint: Joint | str,
+        *,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        free_angle: float = 0.0,
+        torque: float = 0.0,
+    ) -> Torsion:
+        """Put a torsional spring and damper [N m/rad, N m s/rad] into a revolute joint of two bodies.
+
+        The angle is that of the second body seen from the first, 0 at the start, and goes on counting
+        beyond a turn.
+        """
+        name = _word(name, "name of a torsional spring")
+        what = f"torsion '{name}'"
+        torsion = Torsion(
+            name,
+            self._joint_name(joint, what),
+            _number(stiffness, f"stiffness of {what}"),
+            _number(damping, f"damping of {what}"),
+            _number(free_angle, f"free angle of {what}"),
+            _number(torque, f"torque of {what}"),
+        )
+        self.torsions.append(torsion)
+        return torsion
+
+    def user_force(
+        self,
+        name: str,
+        points: Sequence[Joint | Marker | str],
+        function: Callable[[float, Vector, Vector], Any],
+    ) -> UserForce:
+        """Let forces act at named points, computed by function(t, position, velocity).
+
+        position [m] and velocity [m/s] of the points are arrays of shape (points, dimension); the
+        function returns the forces [N], same shape. It is compiled if it can be.
+        """
+        name = _word(name, "name of a user force")
+        listed = [points] if isinstance(points, Joint | Marker | str) else list(points)
+        names = tuple(
+            p.name if isinstance(p, Joint | Marker) else _word(p, f"point of user force '{name}'")
+            for p in listed
+        )
+        force = UserForce(name, names, function)
+        self.user_forces.append(force)
+        return force
+
+    def drive(self, name: str, joint: Joint | str, motion: Motion | float) -> Drive:
+        """Prescribe the coordinate of a joint as a function of time.
+
+        The angle [rad] of a revolute joint or the travel [m] of a prismatic or cylindrical one, both 0
+        at the start; the length [m] of a distance joint.
+        """
+        name = _word(name, "name of a drive")
+        what = f"drive '{name}'"
+        drive = Drive(name, self._joint_name(joint, what), as_motion(motion, what))
+        self.drives.append(drive)
+        return drive
+
     # start velocities
 
     def set_velocity(self, point: Joint | Marker | str, velocity: ArrayLike) -> None:
@@ -198,6 +426,11 @@ class Mechanism:
             )
         return body if isinstance(body, str) else body.name
 
+    def _joint_name(self, joint: Joint | str, what: str) -> str:
+        if not isinstance(joint, Joint | str):
+            raise MechanismError(f"{what}: {joint!r} is no joint; give a joint or its name")
+        return joint if isinstance(joint, str) else joint.name
+
     def _join(
         self,
         name: str,
@@ -205,6 +438,7 @@ class Mechanism:
         bodies: Sequence[Body | str],
         at: ArrayLike | None,
         axis: ArrayLike | None = None,
+        second_axis: ArrayLike | None = None,
     ) -> Joint:
         name = _word(name, "name of a joint")
         joint = Joint(
@@ -213,6 +447,7 @@ class Mechanism:
             tuple(self._name(b, f"joint '{name}'") for b in bodies),
             None if at is None else _vector(at, f"place of joint '{name}'"),
             None if axis is None else _vector(axis, f"axis of joint '{name}'"),
+            None if second_axis is None else _vector(second_axis, f"second axis of joint '{name}'"),
         )
         self.joints.append(joint)
         return joint

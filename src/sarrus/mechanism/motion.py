@@ -1,0 +1,144 @@
+"""Functions of time for drives: polynomial, sine, smooth step, table with a spline.
+
+Each is a sum of a piecewise polynomial and a sine: that is all a kernel needs to know of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import MechanismError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """c0 + c1 t + c2 t^2 + ...; coefficients: (c0, c1, c2, ...)."""
+
+    coefficients: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Sine:
+    """offset + amplitude sin(2 pi frequency t + phase); frequency [Hz], phase [rad]."""
+
+    amplitude: float
+    frequency: float
+    phase: float = 0.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
+class SmoothStep:
+    """From `first` before t = begin to `last` after t = end, smoothly.
+
+    Between them the polynomial of degree five whose rate and acceleration vanish at both ends.
+    """
+
+    first: float
+    last: float
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Table:
+    """Values at given times, joined by a cubic spline (not-a-knot ends); it ends with its last time."""
+
+    times: tuple[float, ...]
+    values: tuple[float, ...]
+
+
+Motion = Polynomial | Sine | SmoothStep | Table
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """A motion as numbers: on piece i, from breaks[i] on, sum_k coefficients[i, k] (t - breaks[i])^k;
+    to that comes amplitude sin(rate t + phase). end: where it stops being defined [s].
+    """
+
+    breaks: Floats
+    coefficients: Floats
+    amplitude: float = 0.0
+    rate: float = 0.0
+    phase: float = 0.0
+    end: float = np.inf
+
+    def value(self, t: float) -> float:
+        """The motion at a time."""
+        i = max(int(np.searchsorted(self.breaks, t, side="right")) - 1, 0)
+        s = t - self.breaks[i]
+        polynomial = float(np.polynomial.polynomial.polyval(s, self.coefficients[i]))
+        return polynomial + self.amplitude * float(np.sin(self.rate * t + self.phase))
+
+
+def make_pieces(motion: Motion) -> Pieces:
+    """The numbers of a checked motion."""
+    if isinstance(motion, Polynomial):
+        return Pieces(np.zeros(1), np.array([motion.coefficients], dtype=float))
+    if isinstance(motion, Sine):
+        rate = 2.0 * np.pi * motion.frequency
+        offset = np.array([[motion.offset]])
+        return Pieces(np.zeros(1), offset, motion.amplitude, rate, motion.phase)
+    if isinstance(motion, SmoothStep):
+        return _step_pieces(motion)
+    from scipy.interpolate import CubicSpline
+
+    spline = CubicSpline(motion.times, motion.values)
+    # its coefficients come with the highest power first
+    return Pieces(spline.x[:-1], np.ascontiguousarray(spline.c[::-1].T), end=float(spline.x[-1]))
+
+
+def _step_pieces(motion: SmoothStep) -> Pieces:
+    rise, width = motion.last - motion.first, motion.end - motion.begin
+    between = np.array([0.0, 0.0, 0.0, 10.0, -15.0, 6.0]) * rise / width ** np.arange(6.0)
+    between[0] = motion.first
+    coefficients = np.zeros((3, 6))
+    coefficients[0, 0], coefficients[1], coefficients[2, 0] = motion.first, between, motion.last
+    # the first piece counts from before any run
+    breaks = np.array([min(0.0, motion.begin) - 1.0, motion.begin, motion.end])
+    return Pieces(breaks, coefficients)
+
+
+def check_motion(motion: object, what: str) -> list[str]:
+    """What is wrong with a motion, in words."""
+    if not isinstance(motion, Motion):
+        return [f"{what}: {motion!r} is no motion; give a Polynomial, Sine, SmoothStep or Table"]
+    numbers = [x for value in vars(motion).values() for x in np.ravel(value)]
+    try:
+        finite = bool(np.isfinite(np.array(numbers, dtype=float)).all())
+    except (TypeError, ValueError):
+        return [f"{what}: {motion!r} has entries that are no numbers; give plain numbers"]
+    if not finite:
+        return [f"{what}: {motion!r} has entries that are not finite; give finite numbers"]
+    if isinstance(motion, Polynomial) and not motion.coefficients:
+        return [f"{what}: the polynomial has no coefficients; give at least one"]
+    if isinstance(motion, SmoothStep) and not motion.end > motion.begin:
+        return [
+            f"{what}: the step ends at {motion.end:g} s, not after its begin, {motion.begin:g} s"
+        ]
+    if isinstance(motion, Table):
+        n, m = len(motion.times), len(motion.values)
+        if n != m:
+            return [f"{what}: the table has {n} times but {m} values; give one value a time"]
+        if n < 4:
+            return [f"{what}: the table has {n} rows; a cubic spline needs at least 4"]
+        if np.any(np.diff(motion.times) <= 0):
+            return [f"{what}: the times of the table do not increase; sort them, each once"]
+        if motion.times[0] > 0:
+            return [f"{what}: the table begins at {motion.times[0]:g} s; a run begins at 0"]
+    return []
+
+
+def as_motion(motion: Motion | float | int, what: str) -> Motion:
+    """A motion; a plain number is a constant."""
+    if isinstance(motion, bool):
+        raise MechanismError(f"{what}: {motion!r} is no motion; give a Polynomial, Sine or Table")
+    if isinstance(motion, int | float):
+        return Polynomial((float(motion),))
+    return motion
