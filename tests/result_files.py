@@ -11,10 +11,7 @@ G = 9.81
 def exact_columns(problem):
     """The exact motion in the columns of a problem: no drift, no violation."""
     times = np.arange(round(problem.duration / problem.output_step) + 1) * problem.output_step
-    motion = problem.reference(times)
-    letters = "xyz"[: motion.shape[1] // 2]
-    columns = dict(zip([*letters, *("v" + c for c in letters)], motion.T, strict=True))
-    columns["t"] = times
+    columns = {"t": times, **problem.reference_columns(times)}
     return {name: columns.get(name, np.zeros(len(times))) for name in problem.columns}
 
 
