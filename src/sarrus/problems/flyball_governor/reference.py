@@ -25,9 +25,9 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-STAGES = 20
+STAGES = 24
 # panels [s]; steps of Newton's method at most
-FIRST, LONGEST, FURTHEST = 1e-5, 0.1, 1000.0
+FIRST, LONGEST, FURTHEST = 1e-5, 0.2, 1000.0
 ITERATIONS = 12
 
 GRAVITY, SPEED = 9.81, 2.0 * np.pi
@@ -64,9 +64,7 @@ def spin_inertia(beta: Array, inertia: Inertia) -> tuple[Array, Array, Array]:
     return total, -(c1 + 2.0 * c2 * cos) * sin, -c1 * cos - 2.0 * c2 * (cos * cos - sin * sin)
 
 
-def governor_accelerations(
-    q: Array, v: Array, inertia: Inertia
-) -> tuple[Array, Array, Array]:
+def governor_accelerations(q: Array, v: Array, inertia: Inertia) -> tuple[Array, Array, Array]:
     """(beta'', s''), and their derivatives by (beta, s) and by (beta', s'), over instants (n, 2)."""
     H = float(spin_inertia(START[:1], inertia)[0][0]) * SPEED
     b, s = q.T
