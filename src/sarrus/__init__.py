@@ -4,17 +4,23 @@ from . import problems
 from .mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table
 from .result import Result
 from .simulate import simulate
+from .statics import Equilibrium, Mode, Modes, equilibrium, modes
 from .verdict import inspect
 
 __all__ = [
+    "Equilibrium",
     "Mechanism",
     "MechanismError",
+    "Mode",
+    "Modes",
     "Polynomial",
     "Result",
     "Sine",
     "SmoothStep",
     "Table",
+    "equilibrium",
     "inspect",
+    "modes",
     "problems",
     "simulate",
 ]
