@@ -29,7 +29,11 @@ def run(
     windows: Annotated[int | None, typer.Option(help="Windows N of a four-bar.")] = None,
     speed: Annotated[float | None, typer.Option(help="Start speed of a four-bar [m/s].")] = None,
     section: Annotated[
-        float | None, typer.Option(help="Section of Bricard's rods [m]; 0 is thin.")
+        float | None,
+        typer.Option(help="Section of Bricard's or the governor's rods [m]; 0 is thin."),
+    ] = None,
+    damping: Annotated[
+        float | None, typer.Option(help="Damper of the four-bar with spring [N s/m].")
     ] = None,
     duration: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
     tolerance: Annotated[
@@ -44,7 +48,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
 ) -> None:
     """Simulate a problem (or all), judge it, write results.txt, run.json and the figures."""
-    chosen = {"windows": windows, "speed": speed, "section": section}
+    chosen = {"windows": windows, "speed": speed, "section": section, "damping": damping}
     options = {name: value for name, value in chosen.items() if value is not None}
     if problem is None and options:
         raise ValueError(f"name the problem that --{next(iter(options))} is meant for")

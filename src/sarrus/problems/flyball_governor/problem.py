@@ -22,6 +22,7 @@ from .reference import (
     STIFFNESS,
     TIP_MASS,
     governor_reference,
+    read_inertia,
 )
 
 COLUMNS = ("t", "z", "energy")
@@ -32,21 +33,23 @@ def make_mechanism(section: float, name: str) -> Mechanism:
     """A spinning shaft with two rods and balls, a slider on it, and two stiff spring-dampers."""
     beta, height = START
     m = Mechanism(name, gravity=(0.0, 0.0, -9.81))
-    shaft = m.rod("shaft", (0, 0, 0), (0, 0, 1), mass=ROD_MASS, section=section)
+    # as heavy as a rod, but with hinges beside it
+    own = read_inertia(section)
+    shaft = m.body("shaft", ROD_MASS, (0, 0, 0.5), (own.across, own.across, own.shaft))
     slider = m.body("slider", SLIDER_MASS, (0, 0, height), (SLIDER_INERTIA,) * 3)
     m.point("S", slider, at=(0, 0, height))
     m.revolute("foot", m.ground, shaft, at=(0, 0, 0), axis=(0, 0, 1))
     m.prismatic("guide", shaft, slider, at=(0, 0, height), axis=(0, 0, 1))
     spin = (0.0, 0.0, SPEED)
-    for name, side in (("right", 1.0), ("left", -1.0)):
+    for word, side in (("right", 1.0), ("left", -1.0)):
         hinge = np.array([side * OFFSET, 0.0, 1.0])
         along = np.array([side * np.cos(beta), 0.0, -np.sin(beta)])
-        rod = m.rod(f"{name} rod", hinge, hinge + along, mass=ROD_MASS, section=section)
-        ball = m.body(f"{name} ball", TIP_MASS, hinge + along)
-        m.weld(f"{name} tip", rod, ball, at=hinge + along)
-        m.revolute(f"{name} hinge", shaft, rod, at=hinge, axis=(0, 1, 0))
+        rod = m.rod(f"{word} rod", hinge, hinge + along, mass=ROD_MASS, section=section)
+        ball = m.body(f"{word} ball", TIP_MASS, hinge + along)
+        m.weld(f"{word} tip", rod, ball, at=hinge + along)
+        m.revolute(f"{word} hinge", shaft, rod, at=hinge, axis=(0, 1, 0))
         m.spring(
-            f"{name} spring",
+            f"{word} spring",
             slider,
             rod,
             start=(side * OFFSET, 0, height),

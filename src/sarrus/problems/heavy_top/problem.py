@@ -23,7 +23,7 @@ def make_heavy_top() -> Problem:
         id="heavy-top",
         title="Heavy top",
         library="literature",
-        source="Geradin, Cardona 2001; Bruls, Cardona 2010; Arnold, Bruls, Cardona 2015",
+        source="test of Lie-group integrators; Arnold, Bruls, Cardona 2015 and papers before it",
         note="48 turns of spin in 2 s, one of precession; limit ours",
         version=1,
         duration=2.0,
