@@ -1,11 +1,23 @@
 """Columns and files for the tests of the judge, made without the simulator."""
 
 import numpy as np
+import pytest
 from scipy.integrate import solve_ivp
 
+from sarrus import problems
 from sarrus.problems.n_four_bar.reference import flat_times, four_bar_reference
 
 G = 9.81
+# their references or runs take seconds
+LONG = ("flyball-governor-a05", "andrews-squeezer-a03")
+
+
+def problem_cases():
+    """All problems, the long ones marked as slow."""
+    return [
+        pytest.param(name, marks=pytest.mark.slow) if name in LONG else name
+        for name in problems.names()
+    ]
 
 
 def exact_columns(problem):

@@ -61,6 +61,8 @@ def four_bar_spring_reference(times: ArrayLike, angle: float, damping: float) ->
     returns: columns x, y [m], vx, vy [m/s], shape (n, 4)
     """
     t = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    if not t.size:
+        return np.zeros((0, 4))
     reach = float(2.0 ** np.ceil(np.log2(max(float(t.max(initial=1.0)), 1.0))))
     phi, rate = _solve_swing(reach, angle, damping)(np.maximum(t, 0.0))
     sin, cos = np.sin(phi), np.cos(phi)

@@ -35,6 +35,8 @@ def top_reference(times: ArrayLike) -> Array:
     returns: columns x, y, z [m], vx, vy, vz [m/s], shape (n, 6)
     """
     t = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    if not t.size:
+        return np.zeros((0, 6))
     ends = 2.0 ** np.ceil(np.log2(np.maximum([t.max(initial=1.0), -t.min(initial=0.0)], 1.0)))
     forth, back = _solve_axis(float(ends[0])), _solve_axis(-float(ends[1]))
     states = np.where(t >= 0.0, forth(np.maximum(t, 0.0)), back(np.minimum(t, 0.0)))
