@@ -1,7 +1,8 @@
-"""What a linkage is: bodies, points, joints, gravity, start velocities. No numerics."""
+"""What a linkage is: bodies, points, joints, gravity, start velocities; model files. No numerics."""
 
-from .check import check_mechanism, find_problems
-from .errors import MechanismError
+from .check import check_mechanism, find_problems, find_remarks
+from .errors import MechanismError, ModelFileError
+from .files import from_data, get_value, load, load_data, load_file, save, set_value, to_data
 from .forces import Drive, Force, Spring, Torque, Torsion, UserForce
 from .mechanism import Body, Joint, JointKind, Marker, Mechanism
 from .motion import Motion, Polynomial, Sine, SmoothStep, Table
@@ -15,6 +16,7 @@ __all__ = [
     "Marker",
     "Mechanism",
     "MechanismError",
+    "ModelFileError",
     "Motion",
     "Polynomial",
     "Sine",
@@ -26,4 +28,13 @@ __all__ = [
     "UserForce",
     "check_mechanism",
     "find_problems",
+    "find_remarks",
+    "from_data",
+    "get_value",
+    "load",
+    "load_data",
+    "load_file",
+    "save",
+    "set_value",
+    "to_data",
 ]

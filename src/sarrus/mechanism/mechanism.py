@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,10 @@ class Mechanism:
         self.drives: list[Drive] = []
         self.velocities: list[tuple[str, Vector]] = []
         self.angular_velocities: list[tuple[str, Vector]] = []
+        # a wish for the simulation: close the loops first
+        self.assemble = False
+        # what `sarrus simulate` does unless told otherwise: duration [s], output_step [s], tolerance, ...
+        self.defaults: dict[str, float | str] = {}
 
     @property
     def dimension(self) -> int:
@@ -411,6 +416,21 @@ class Mechanism:
         from .check import check_mechanism
 
         check_mechanism(self)
+
+    # files
+
+    def save(self, path: str | Path) -> None:
+        """Write a model file (YAML); `load` reads it back to the last bit."""
+        from .files import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Mechanism:
+        """Read a model file; raises MechanismError that lists every problem with file, line and key."""
+        from .files import load
+
+        return load(path)
 
     def _add(self, body: Body) -> Body:
         self.bodies.append(body)

@@ -1,0 +1,309 @@
+"""From plain data to a mechanism: every problem named with its key, and its line if it has one."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from ..check import find_problems, find_remarks
+from ..errors import MechanismError, ModelFileError
+from ..mechanism import JointKind, Mechanism
+from ..motion import Motion, Polynomial, Sine, SmoothStep, Table
+from . import schema, units
+from .paths import nearest
+from .reading import Document, Where
+from .units import Kind, Quantity, UnitError, shorten
+
+# dimension of what a drive of a joint prescribes; None: the joint has no drive
+ANGLES = (JointKind.REVOLUTE,)
+_KEYS_WITH_TAG = ("bodies", "joints", "drives")
+
+
+def build_mechanism(document: Document, check: bool = True) -> Mechanism:
+    """The mechanism of a document; check: refuse what cannot be simulated."""
+    if not isinstance(document.data, dict):
+        why = (
+            f"this is {shorten(document.data)}; begin with 'sarrus: {schema.VERSION}', then name, "
+        )
+        raise ModelFileError(
+            document.source, [document.message((), f"{why}gravity, bodies and joints")]
+        )
+    model = _validate(document)
+    problems: list[str] = []
+    # numbers near the largest double overflow on the way; the check tells which
+    with np.errstate(over="ignore", invalid="ignore"):
+        try:
+            mechanism = _Builder(document, model, problems).build()
+            found = find_problems(mechanism) if check and not problems else []
+        except MechanismError as error:
+            found = [str(error)]
+    problems += [document.message(*place(document.data, line)) for line in found]
+    if problems:
+        raise ModelFileError(document.source, problems)
+    return mechanism
+
+
+def remarks(document: Document, mechanism: Mechanism) -> list[str]:
+    """What a user should know about a good mechanism, with line and key."""
+    return [document.message(*place(document.data, line)) for line in find_remarks(mechanism)]
+
+
+def _validate(document: Document) -> schema.ModelFile:
+    data = document.data
+    version = data.get("sarrus")
+    if "sarrus" not in data:
+        why = f"there is no version; is this a model file? Begin it with 'sarrus: {schema.VERSION}'"
+        raise ModelFileError(document.source, [document.message((), why)])
+    if version != schema.VERSION or isinstance(version, bool):
+        why = (
+            f"version {shorten(version)} is not known; this program reads version {schema.VERSION}"
+        )
+        raise ModelFileError(document.source, [document.message(("sarrus",), why)])
+    try:
+        return schema.ModelFile.model_validate(data)
+    except ValidationError as error:
+        found = [document.message(*_translate(data, item)) for item in error.errors()]
+        # one slip may break several rules: each place is told once
+        raise ModelFileError(document.source, list(dict.fromkeys(found))) from None
+
+
+def _translate(data: dict[str, Any], error: Any) -> tuple[Where, str]:
+    """Path and sentence of one error of pydantic."""
+    loc: Where = error["loc"]
+    block = str(loc[0]) if loc else ""
+    tag = str(loc[2]) if block in _KEYS_WITH_TAG and len(loc) > 2 else None
+    where: Where = (*loc[:2], *loc[3:]) if tag else loc
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "value_error":
+        return where, str(context["error"])
+    if kind == "extra_forbidden":
+        return where, _unknown(str(where[-1]), block, tag, where)
+    if kind == "missing":
+        return where[:-1], f"'{where[-1]}' is missing; {_advice(block, tag, where)}"
+    if kind == "union_tag_not_found":
+        return where, _no_kind(block, error["input"])
+    if kind in ("too_short", "too_long"):
+        count = context["actual_length"]
+        return where, f"{count} entries; {_advice(block, tag, where)}"
+    if kind == "literal_error":
+        return where, f"{shorten(error['input'])} is not possible; give {context['expected']}"
+    if kind == "bool_type":
+        return where, f"{shorten(error['input'])} is neither true nor false; give one of them"
+    if kind in ("list_type", "dict_type", "model_type"):
+        needed = "list" if kind == "list_type" else "mapping of keys and values"
+        why = f"{shorten(error['input'])} is no {needed}"
+        return where, f"{why}; {_advice(block, tag, where)}"
+    if kind == "string_type" and where:
+        return where, f"{shorten(where[-1])} is no name; put it into quotes"
+    return where, f"{shorten(error['input'])} cannot be read: {error['msg']}"
+
+
+def _unknown(key: str, block: str, tag: str | None, where: Where) -> str:
+    if len(where) == 1:
+        return f"unknown key; {nearest(key, schema.known_keys(schema.ModelFile))}"
+    if block == "joints" and key in schema.JOINTS:
+        return f"the joint is {tag} already; a joint has one kind"
+    if block == "drives" and key in schema.DRIVES:
+        return f"the drive has a {tag} already; a drive has one motion"
+    return f"unknown key; {nearest(key, schema.known_keys(_model(block, tag, where)))}"
+
+
+def _model(block: str, tag: str | None, where: Where) -> type[schema.Block]:
+    """The model that holds the last key of a path."""
+    if block == "simulate":
+        return schema.SimulateEntry
+    if len(where) == 1:
+        return schema.ModelFile
+    model = schema.entry_model(block, tag) or schema.ModelFile
+    inner = {"sine": schema.SineEntry, "step": schema.StepEntry, "table": schema.TableEntry}
+    return inner[tag] if block == "drives" and tag in inner and len(where) > 3 else model
+
+
+def _advice(block: str, tag: str | None, where: Where) -> str:
+    """What to write at a path, by the example of its field."""
+    if block in schema.BLOCKS and len(where) < 3:
+        examples = {
+            "bodies": "{crank: {rod: [[0, 0], [0, 1]], mass: 1 kg}}",
+            "joints": "{A0: {revolute: [ground, crank], at: [0, 0]}}",
+        }
+        if len(where) == 1:
+            return f"give entries by name, like {examples.get(block, '{name: {...}}')}"
+        keys = ", ".join(schema.known_keys(_model(block, tag, (*where, ""))))
+        return f"give a mapping with the keys {keys}"
+    model = _model(block, tag, where)
+    # entries of a list stand below their key
+    key = next((part for part in reversed(where) if isinstance(part, str)), "")
+    for name, item in model.model_fields.items():
+        if (item.alias or name) == key:
+            example = f", like {show_value(item.examples[0])}" if item.examples else ""
+            return f"give {item.description or 'it'}{example}"
+    return "see docs/model-files.md"
+
+
+def show_value(value: Any) -> str:
+    """An example as a file spells it."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(show_value, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {show_value(item)}' for key, item in value.items())}}}"
+    return f'"{value}"' if isinstance(value, str) and value.startswith("[") else str(value)
+
+
+def _no_kind(block: str, entry: Any) -> str:
+    known = list(schema.JOINTS if block == "joints" else schema.DRIVES)
+    what = "a joint" if block == "joints" else "a drive"
+    example = (
+        "{revolute: [ground, crank], at: [0, 0]}"
+        if block == "joints"
+        else "{joint: A0, polynomial: [0, 60 rpm]}"
+    )
+    if not isinstance(entry, dict):
+        return f"{shorten(entry)} is no {what[2:]}; give one like {example}"
+    for key in entry:
+        meant = nearest(str(key), known)
+        if meant.startswith("did"):
+            return f"unknown key '{key}'; {meant}"
+    return f"{what} needs one of {', '.join(known)}; give it like {example}"
+
+
+# what a sentence of the check begins with, and the block it speaks of
+_SUBJECTS = {
+    "rod": "bodies",
+    "body": "bodies",
+    "joint": "joints",
+    "point": "points",
+    "force": "forces",
+    "torque": "torques",
+    "spring": "springs",
+    "torsion": "torsions",
+    "drive": "drives",
+    "velocity of point": "velocities",
+    "velocity given for": "velocities",
+    "angular velocity of body": "angular_velocities",
+}
+
+
+def place(data: dict[str, Any], sentence: str) -> tuple[Where, str]:
+    """Path and text of a sentence about a mechanism, found by the name it begins with."""
+    for subject, block in _SUBJECTS.items():
+        if not sentence.startswith(f"{subject} '"):
+            continue
+        rest = sentence[len(subject) + 2 :]
+        named = [name for name in data.get(block) or {} if rest.startswith(f"{name}'")]
+        if not named:
+            continue
+        name = max(named, key=len)
+        entry = data[block][name]
+        # the key it speaks of, if it names one next: "rod 'crank': mass 0 kg"
+        word = re.match(r"(?: \([a-z-]+\))?[,:] (\w+)", rest[len(name) + 1 :])
+        inside = isinstance(entry, dict) and word is not None and word[1] in entry
+        return ((block, name, word[1]) if inside and word else (block, name)), sentence
+    for name in data.get("points") or {}:
+        if sentence.endswith(f"are called '{name}'; give each a name of its own"):
+            return ("points", name), sentence
+    if Mechanism.GROUND in (data.get("bodies") or {}) and sentence.startswith("a body is called"):
+        return ("bodies", Mechanism.GROUND), sentence
+    if ": gravity" in sentence:
+        return ("gravity",), sentence
+    return (), sentence
+
+
+class _Builder:
+    """Writes a mechanism by its own methods, so that files mean what Python means."""
+
+    def __init__(self, document: Document, model: schema.ModelFile, problems: list[str]) -> None:
+        self.document = document
+        self.model = model
+        self.problems = problems
+        self.m = Mechanism(model.name, gravity=model.gravity)
+
+    def build(self) -> Mechanism:
+        m, file = self.m, self.model
+        for name, body in file.bodies.items():
+            if isinstance(body, schema.RodEntry):
+                m.rod(name, *body.rod, mass=body.mass, section=body.section)
+            else:
+                m.body(name, body.mass, body.center, body.inertia)
+        for name, joint in file.joints.items():
+            self.joint(name, joint)
+        for name, point in file.points.items():
+            m.point(name, point.body, point.at)
+        for name, item in file.forces.items():
+            m.force(name, item.body, at=item.at, vector=item.vector, fixed_in=item.fixed_in)
+        for name, item in file.torques.items():
+            m.torque(name, item.body, item.vector, fixed_in=item.fixed_in)
+        for name, item in file.springs.items():
+            rest = item.model_dump(exclude={"bodies"})
+            m.spring(name, *item.bodies, **rest)
+        for name, item in file.torsions.items():
+            rest = item.model_dump(exclude={"joint"})
+            m.torsion(name, item.joint, **rest)
+        for name, item in file.drives.items():
+            m.drive(name, item.joint, self.motion(name, item))
+        for name, vector in file.velocities.items():
+            m.set_velocity(name, vector)
+        for name, vector in file.angular_velocities.items():
+            m.set_angular_velocity(name, vector)
+        m.assemble = file.assemble
+        given = file.simulate.model_dump()
+        m.defaults = {name: value for name, value in given.items() if value is not None}
+        return m
+
+    def joint(self, name: str, entry: schema.Block) -> None:
+        kind, bodies = schema.joint_kind(entry), schema.joint_bodies(entry)
+        given = entry.model_dump(exclude={kind.value.replace("-", "_"), "places"})
+        make: Callable[..., Any] = getattr(self.m, kind.value.replace("-", "_"))
+        joint = make(name, *bodies, **given)
+        places = getattr(entry, "places", None)
+        if places is not None:
+            arrays = tuple(np.array(p, dtype=float) for p in places)
+            self.m.joints[-1] = dataclasses.replace(joint, places=arrays)
+
+    def motion(self, name: str, drive: Any) -> Motion:
+        """The motion of a drive: angles or lengths, as its joint asks for."""
+        joint = self.model.joints.get(drive.joint)
+        angles = joint is None or schema.joint_kind(joint) in ANGLES
+        kind = units.ANGLE if angles else units.LENGTH
+
+        def read(quantity: Quantity, *key: str | int, power: int = 0) -> float:
+            try:
+                return units.as_kind(quantity, _rate(kind, power))
+            except UnitError as error:
+                why = f"{error}: drive of joint '{drive.joint}'"
+                self.problems.append(self.document.message(("drives", name, *key), why))
+                return 0.0
+
+        if isinstance(drive, schema.PolynomialDrive):
+            given = enumerate(drive.polynomial)
+            return Polynomial(tuple(read(q, "polynomial", i, power=i) for i, q in given))
+        if isinstance(drive, schema.SineDrive):
+            sine = drive.sine
+            amplitude, offset = (
+                read(sine.amplitude, "sine", "amplitude"),
+                read(sine.offset, "sine", "offset"),
+            )
+            return Sine(amplitude, sine.frequency, sine.phase, offset)
+        if isinstance(drive, schema.StepDrive):
+            step = drive.step
+            first, last = read(step.first, "step", "from"), read(step.last, "step", "to")
+            return SmoothStep(first, last, step.begin, step.end)
+        values = enumerate(drive.table.values)
+        return Table(
+            tuple(drive.table.times), tuple(read(q, "table", "values", i) for i, q in values)
+        )
+
+
+def _rate(kind: Kind, power: int) -> Kind:
+    """The kind of a coefficient of t^power."""
+    if power == 0:
+        return kind
+    length, mass, time, angle = kind.dimension
+    dimension = (length, mass, time - power, angle)
+    known = next((k for k in units.KINDS if k.dimension == dimension), None)
+    unit = f"{kind.unit}/s" if power == 1 else f"{kind.unit}/s^{power}"
+    return known or Kind(f"{kind.name} per s^{power}", dimension, unit, f"2 {unit}")
