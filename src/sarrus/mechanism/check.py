@@ -73,8 +73,8 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
         if len(group) == 1:
             remarks.append(f"{what}: no joint reaches it, it moves freely")
         else:
-            others = [f"'{name}'" for name in group[1:]]
-            shown = ", ".join(others[:8]) + (", ..." if len(others) > 8 else "")
+            shown = ", ".join(f"'{name}'" for name in group[1:9])
+            shown += ", ..." if len(group) > 9 else ""
             remarks.append(f"{what}: joined to {shown} but not to the ground, all move freely")
     return remarks
 

@@ -19,7 +19,7 @@ from .paths import nearest
 from .reading import Document, Where
 from .units import Kind, Quantity, UnitError, shorten
 
-# dimension of what a drive of a joint prescribes; None: the joint has no drive
+# joints whose drive prescribes an angle; of the others it is a length
 ANGLES = (JointKind.REVOLUTE,)
 _KEYS_WITH_TAG = ("bodies", "joints", "drives")
 
@@ -67,12 +67,23 @@ def _validate(document: Document) -> schema.ModelFile:
     try:
         return schema.ModelFile.model_validate(data)
     except ValidationError as error:
-        found = [document.message(*_translate(data, item)) for item in error.errors()]
-        # one slip may break several rules: each place is told once
-        raise ModelFileError(document.source, list(dict.fromkeys(found))) from None
+        found = [document.message(*_translate(item)) for item in _slips(error)]
+        raise ModelFileError(document.source, found) from None
 
 
-def _translate(data: dict[str, Any], error: Any) -> tuple[Where, str]:
+def _slips(error: ValidationError) -> list[Any]:
+    """The errors of pydantic; a misspelt key is not told a second time as a missing one."""
+    items = error.errors()
+    unknown = [item["loc"] for item in items if item["type"] == "extra_forbidden"]
+
+    def misspelt(loc: Where) -> bool:
+        beside = [str(other[-1]) for other in unknown if other[:-1] == loc[:-1]]
+        return any(nearest(word, [str(loc[-1])]).startswith("did") for word in beside)
+
+    return [item for item in items if item["type"] != "missing" or not misspelt(item["loc"])]
+
+
+def _translate(error: Any) -> tuple[Where, str]:
     """Path and sentence of one error of pydantic."""
     loc: Where = error["loc"]
     block = str(loc[0]) if loc else ""
@@ -88,8 +99,10 @@ def _translate(data: dict[str, Any], error: Any) -> tuple[Where, str]:
     if kind == "union_tag_not_found":
         return where, _no_kind(block, error["input"])
     if kind in ("too_short", "too_long"):
-        count = context["actual_length"]
-        return where, f"{count} entries; {_advice(block, tag, where)}"
+        count, bound = context["actual_length"], "max" if kind == "too_long" else "min"
+        entries = "1 entry" if count == 1 else f"{count} entries"
+        advice = _advice(block, tag, where)
+        return where, f"{entries}, {bound}imum {context[f'{bound}_length']}; {advice}"
     if kind == "literal_error":
         return where, f"{shorten(error['input'])} is not possible; give {context['expected']}"
     if kind == "bool_type":
@@ -120,7 +133,11 @@ def _model(block: str, tag: str | None, where: Where) -> type[schema.Block]:
     if len(where) == 1:
         return schema.ModelFile
     model = schema.entry_model(block, tag) or schema.ModelFile
-    inner = {"sine": schema.SineEntry, "step": schema.StepEntry, "table": schema.TableEntry}
+    inner: dict[str, type[schema.Block]] = {
+        "sine": schema.SineEntry,
+        "step": schema.StepEntry,
+        "table": schema.TableEntry,
+    }
     return inner[tag] if block == "drives" and tag in inner and len(where) > 3 else model
 
 
@@ -202,7 +219,10 @@ def place(data: dict[str, Any], sentence: str) -> tuple[Where, str]:
         # the key it speaks of, if it names one next: "rod 'crank': mass 0 kg"
         word = re.match(r"(?: \([a-z-]+\))?[,:] (\w+)", rest[len(name) + 1 :])
         inside = isinstance(entry, dict) and word is not None and word[1] in entry
-        return ((block, name, word[1]) if inside and word else (block, name)), sentence
+        where = (block, name, word[1]) if inside and word else (block, name)
+        # the path says already whom the sentence speaks of
+        told = re.sub(r"^[,:] ", "", rest[len(name) + 1 :])
+        return where, sentence if told == rest[len(name) + 1 :] else told
     for name in data.get("points") or {}:
         if sentence.endswith(f"are called '{name}'; give each a name of its own"):
             return ("points", name), sentence
@@ -226,25 +246,26 @@ class _Builder:
         m, file = self.m, self.model
         for name, body in file.bodies.items():
             if isinstance(body, schema.RodEntry):
-                m.rod(name, *body.rod, mass=body.mass, section=body.section)
+                start, end = body.rod
+                m.rod(name, start, end, body.mass, body.section)
             else:
                 m.body(name, body.mass, body.center, body.inertia)
         for name, joint in file.joints.items():
             self.joint(name, joint)
         for name, point in file.points.items():
             m.point(name, point.body, point.at)
-        for name, item in file.forces.items():
-            m.force(name, item.body, at=item.at, vector=item.vector, fixed_in=item.fixed_in)
-        for name, item in file.torques.items():
-            m.torque(name, item.body, item.vector, fixed_in=item.fixed_in)
-        for name, item in file.springs.items():
-            rest = item.model_dump(exclude={"bodies"})
-            m.spring(name, *item.bodies, **rest)
-        for name, item in file.torsions.items():
-            rest = item.model_dump(exclude={"joint"})
-            m.torsion(name, item.joint, **rest)
-        for name, item in file.drives.items():
-            m.drive(name, item.joint, self.motion(name, item))
+        for name, force in file.forces.items():
+            m.force(name, force.body, at=force.at, vector=force.vector, fixed_in=force.fixed_in)
+        for name, torque in file.torques.items():
+            m.torque(name, torque.body, torque.vector, fixed_in=torque.fixed_in)
+        for name, spring in file.springs.items():
+            rest = spring.model_dump(exclude={"bodies"})
+            m.spring(name, *spring.bodies, **rest)
+        for name, torsion in file.torsions.items():
+            rest = torsion.model_dump(exclude={"joint"})
+            m.torsion(name, torsion.joint, **rest)
+        for name, drive in file.drives.items():
+            m.drive(name, drive.joint, self.motion(name, drive))
         for name, vector in file.velocities.items():
             m.set_velocity(name, vector)
         for name, vector in file.angular_velocities.items():
@@ -267,14 +288,17 @@ class _Builder:
     def motion(self, name: str, drive: Any) -> Motion:
         """The motion of a drive: angles or lengths, as its joint asks for."""
         joint = self.model.joints.get(drive.joint)
-        angles = joint is None or schema.joint_kind(joint) in ANGLES
-        kind = units.ANGLE if angles else units.LENGTH
+        joint_kind = schema.joint_kind(joint) if joint else None
+        kind = units.ANGLE if joint_kind in ANGLES else units.LENGTH
 
         def read(quantity: Quantity, *key: str | int, power: int = 0) -> float:
+            # a joint that does not exist is the problem of the check
+            if joint_kind is None:
+                return quantity.value
             try:
                 return units.as_kind(quantity, _rate(kind, power))
             except UnitError as error:
-                why = f"{error}: drive of joint '{drive.joint}'"
+                why = f"joint '{drive.joint}' is {joint_kind.value}, but {error}"
                 self.problems.append(self.document.message(("drives", name, *key), why))
                 return 0.0
 

@@ -7,6 +7,8 @@ import difflib
 import re
 from typing import Any
 
+import numpy as np
+
 from ..errors import MechanismError
 from .units import shorten
 
@@ -63,7 +65,8 @@ def set_value(data: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     last: Any = parts[-1]
     if isinstance(place, list):
         last = _key(place, last, path)
-    place[last] = value
+    # arrays and numbers of NumPy as plain ones
+    place[last] = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
     return new
 
 

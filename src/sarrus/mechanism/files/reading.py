@@ -82,6 +82,7 @@ def load_document(path: str | Path) -> Document:
 
 def read_document(text: str, source: str) -> Document:
     """Read the text of a file."""
+    line: int | None
     if found := _UNPRINTABLE.search(text):
         line = text.count("\n", 0, found.start()) + 1
         code = ord(found[0])
@@ -110,9 +111,12 @@ class _Reader:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.problems: list[str] = []
-        # open containers: data, path, line, the key that waits for its value, keys to ignore
+        # open containers: data, path, line
         self.open: list[tuple[Any, Where, int]] = []
+        # and in each mapping the key that waits for its value
         self.keys: list[str | None] = []
+        # each is told once
+        self.anchors: set[str] = set()
         self.values = 0
         self.documents = 0
 
@@ -124,9 +128,10 @@ class _Reader:
                 if self.documents > 1:
                     self.stop(line, "a second document begins; a file holds one mechanism")
             elif isinstance(event, yaml.AliasEvent):
-                self.problem(
-                    line, f"alias *{event.anchor}: aliases are not read; write the value out"
-                )
+                if event.anchor not in self.anchors:
+                    self.anchors.add(event.anchor)
+                    why = f"alias *{event.anchor}: aliases are not read; write the value out"
+                    self.problem(line, why)
                 self.put(None, line, is_text=True)
             elif isinstance(event, yaml.NodeEvent):
                 self.node(event, line)
@@ -139,6 +144,7 @@ class _Reader:
         if self.values > MOST_VALUES:
             self.stop(line, f"the file holds more than {MOST_VALUES} values; make it smaller")
         if event.anchor is not None:
+            self.anchors.add(event.anchor)
             self.problem(line, f"anchor &{event.anchor}: anchors are not read; write the value out")
         if event.tag is not None and event.tag != "!":
             self.problem(line, f"tag {shorten(event.tag)}: tags are not read; leave it out")
@@ -189,7 +195,7 @@ class _Reader:
             if word in parent:
                 first = self.document.line(path)
                 self.problem(
-                    line, f"this key stands on line {first} already; give it another name", path
+                    line, f"this key stands on line {first} already; remove one or rename it", path
                 )
             else:
                 self.document.lines[path] = line

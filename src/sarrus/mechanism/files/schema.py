@@ -541,7 +541,7 @@ Drive = Annotated[
     _first_of(DRIVES),
 ]
 _read_block = BeforeValidator(_nothing_is_empty)
-_named = Field(default_factory=dict)
+_named: Any = Field(default_factory=dict)
 
 
 class ModelFile(Block):
@@ -551,7 +551,7 @@ class ModelFile(Block):
     sarrus: Literal[1] = Field(description="version of the format", examples=[1])
     name: Name = Field(default="mechanism", description="name of the mechanism")
     gravity: Acceleration = Field(
-        description="2 numbers make the mechanism planar, 3 spatial", examples=[[0, -9.81]]
+        description="2 numbers for a planar, 3 for a spatial mechanism", examples=[[0, -9.81]]
     )
     bodies: Annotated[dict[str, Body], _read_block] = Field(
         description="rods and other bodies by name", examples=[{"crank": {"mass": "1 kg"}}]

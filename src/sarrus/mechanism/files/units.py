@@ -117,6 +117,7 @@ _PLAIN = re.compile(_NUMBER)
 _WITH_UNIT = re.compile(rf"({_NUMBER})\s*(.*)", re.DOTALL)
 _FACTOR = re.compile(r"([^\W\d_]+|°)(?:(?:\^|\*\*)(-?[0-9]{1,3})|([²³]))?")
 _NOT_FINITE = re.compile(r"[-+]?\.?(?:inf|nan|infinity)", re.IGNORECASE)
+_OTHER_BASE = re.compile(r"[-+]?0[xob]")
 _VECTOR = re.compile(r"\s*\[([^\[\]]*)\]\s*(.*)", re.DOTALL)
 _ANY_UNIT = r"[a-zA-Zµμ°][a-zA-Zµμ°0-9²³ /*·^-]*"
 
@@ -132,7 +133,7 @@ def parse_quantity(given: object) -> Quantity:
         raise UnitError(f"{shorten(text)} is no number: it has {len(text)} characters")
     if _NOT_FINITE.fullmatch(text):
         raise UnitError(f"{shorten(text)} is not finite; give a finite number")
-    found = _WITH_UNIT.fullmatch(text)
+    found = None if _OTHER_BASE.match(text) else _WITH_UNIT.fullmatch(text)
     if not found:
         raise UnitError(f"{shorten(given)} is no number")
     number, unit = found.groups()
@@ -275,6 +276,7 @@ def _unit_pattern(kind: Kind) -> str:
 
 
 def parse_for(given: object, kind: Kind, where: str = "") -> Quantity:
+    """A quantity of any kind; what is no number is answered with what to write for this one."""
     try:
         return parse_quantity(given)
     except UnitError as error:
@@ -293,7 +295,7 @@ def _split_vector(text: str, kind: Kind) -> list[str]:
     for entry in entries:
         if not _PLAIN.fullmatch(entry):
             raise UnitError(
-                f"{shorten(text)}: {shorten(entry)} is no plain number, and the unit stands behind "
+                f"{shorten(text)}: {shorten(entry)} is no plain number; write the unit once, behind "
                 "the list"
             )
     return [f"{entry} {unit.strip()}" for entry in entries]
