@@ -221,7 +221,7 @@ def place(data: dict[str, Any], sentence: str) -> tuple[Where, str]:
         inside = isinstance(entry, dict) and word is not None and word[1] in entry
         where = (block, name, word[1]) if inside and word else (block, name)
         # the path says already whom the sentence speaks of
-        told = re.sub(r"^[,:] ", "", rest[len(name) + 1 :])
+        told = re.sub(r"^(?: \([a-z-]+\))?[,:] ", "", rest[len(name) + 1 :])
         return where, sentence if told == rest[len(name) + 1 :] else told
     for name in data.get("points") or {}:
         if sentence.endswith(f"are called '{name}'; give each a name of its own"):

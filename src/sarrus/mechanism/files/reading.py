@@ -24,6 +24,7 @@ from .units import shorten
 MOST_BYTES = 10_000_000
 MOST_VALUES = 500_000
 MOST_DEPTH = 24
+MOST_CHARACTERS = 1000
 
 Where = tuple[str | int, ...]
 
@@ -65,12 +66,12 @@ class Document:
         """`file:line: key: why`."""
         line = self.line(where) if line is None else line
         place = self.source if line is None else f"{self.source}:{line}"
-        return f"{place}: {join_path(where)}: {why}" if where else f"{place}: {why}"
+        return _one_line(f"{place}: {join_path(where)}: {why}" if where else f"{place}: {why}")
 
 
 def show_source(path: object) -> str:
     """The name of a file as one printable line."""
-    text = "".join(c if c.isprintable() else "?" for c in str(path))
+    text = _one_line(str(path))
     return text if len(text) <= 200 else f"...{text[-197:]}"
 
 
@@ -228,6 +229,12 @@ class _Reader:
 
     def stop(self, line: int, why: str) -> NoReturn:
         _refuse(self.document.source, line, why)
+
+
+def _one_line(text: str) -> str:
+    """Text that a terminal shows as it is, in one line of a readable length."""
+    line = "".join(c if c.isprintable() else "?" for c in text)
+    return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 3]}..."
 
 
 def _read(path: str | Path, source: str) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,21 +131,12 @@ def save_text(text: str, path: str | Path) -> None:
             # a device or a pipe is written as it is
             target.write_bytes(data)
             return
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}-")
+        beside = target.with_name(f".{target.name[:40]}.{os.getpid()}")
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(name, 0o666 & ~umask)
-            os.replace(name, target)
-        except BaseException:
-            os.unlink(name)
-            raise
-    except UnicodeEncodeError as error:
-        raise MechanismError(
-            f"a name holds {error.object[error.start : error.end]!r}, which no file can hold; rename it"
-        ) from None
+            beside.write_bytes(data)
+            os.replace(beside, target)
+        finally:
+            beside.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise MechanismError(f"{path}: cannot be written: {why}; check the path") from None
@@ -254,5 +244,9 @@ def _node(value: Any, levels: int) -> yaml.Node:
 def _word(text: str) -> yaml.Node:
     import yaml
 
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise MechanismError(f"name {text!r}: no file can hold this text; rename it") from None
     plain = _SIMPLE.fullmatch(text) and not _RESERVED.fullmatch(text)
     return yaml.ScalarNode("tag:yaml.org,2002:str", text, style=None if plain else '"')
