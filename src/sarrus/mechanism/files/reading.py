@@ -117,7 +117,7 @@ class _Reader:
         # and in each mapping the key that waits for its value
         self.keys: list[str | None] = []
         # each is told once
-        self.anchors: set[str] = set()
+        self.anchors: set[str | None] = set()
         self.values = 0
         self.documents = 0
 
