@@ -111,6 +111,8 @@ UNITS = tuple(_UNITS)
 # longer texts are no numbers of anybody; without the bound a fraction could fill the memory
 MOST_CHARACTERS = 100
 MOST_POWER = 9
+# beyond it a mass times a squared length overflows
+LARGEST = 1e100
 
 _NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 _PLAIN = re.compile(_NUMBER)
@@ -308,6 +310,8 @@ def _finite(value: float) -> float:
         number = math.inf
     if not math.isfinite(number):
         raise UnitError(f"{shorten(number)} is not finite; give a finite number")
+    if abs(number) > LARGEST:
+        raise UnitError(f"{number:g} is larger than {LARGEST:g}; check its digits and its unit")
     return number
 
 

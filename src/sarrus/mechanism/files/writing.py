@@ -13,6 +13,7 @@ from ..errors import MechanismError
 from ..mechanism import Body, Joint, JointKind, Mechanism
 from ..motion import Motion, Polynomial, Sine, SmoothStep
 from .paths import join_path
+from .units import LARGEST
 
 if TYPE_CHECKING:
     import yaml
@@ -101,7 +102,7 @@ def to_data(mechanism: Mechanism) -> dict[str, Any]:
             name: value if isinstance(value, str) else float(value)
             for name, value in m.defaults.items()
         }
-    _check_finite(data, ())
+    _check_numbers(data, ())
     return data
 
 
@@ -209,14 +210,13 @@ def _list(values: np.ndarray) -> Any:
     return np.asarray(values, dtype=float).tolist()
 
 
-def _check_finite(value: Any, where: tuple[Any, ...]) -> None:
-    if isinstance(value, float) and not np.isfinite(value):
-        raise MechanismError(
-            f"{join_path(where)}: {value} is not finite; a file holds finite numbers"
-        )
+def _check_numbers(value: Any, where: tuple[Any, ...]) -> None:
+    if isinstance(value, float) and not abs(value) <= LARGEST:
+        why = "is not finite" if not np.isfinite(value) else f"is larger than {LARGEST:g}"
+        raise MechanismError(f"{join_path(where)}: {value:g} {why}; a file cannot hold it")
     if isinstance(value, dict | list):
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            _check_finite(item, (*where, key))
+            _check_numbers(item, (*where, key))
 
 
 def _node(value: Any, levels: int) -> yaml.Node:
