@@ -29,8 +29,8 @@ def choose_points(mechanism: Mechanism, result: Result, wanted: Iterable[str]) -
         except KeyError as error:
             # its text without the quotes of a KeyError
             raise ValueError(error.args[0]) from None
-    named = {joint.name for joint in mechanism.joints} | {p.name for p in mechanism.markers}
-    return chosen or [name for name in result.points if name in named]
+    named = [joint.name for joint in mechanism.joints] + [p.name for p in mechanism.markers]
+    return chosen or [name for name in named if name in result.reading.points]
 
 
 def motion_columns(result: Result, points: Iterable[str]) -> dict[str, Floats]:

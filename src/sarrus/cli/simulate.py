@@ -43,6 +43,7 @@ def simulate(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the files; runs/NAME if left out.")
     ] = None,
+    figure: Annotated[bool, typer.Option(help="Draw motion.png.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
 ) -> None:
     """Simulate the mechanism of a file; write columns.csv, run.json, model.yaml and motion.png."""
@@ -74,7 +75,8 @@ def simulate(
         folder = out or Path("runs") / Path(file).stem
         command = shlex.join(["sarrus", *sys.argv[1:]])
         record = save_simulation(folder, mechanism, result, points, Path(file).name, command)
-        save_motion_figure(folder / "motion.png", result, points)
+        if figure:
+            save_motion_figure(folder / "motion.png", result, points)
     if as_json:
         print(json.dumps(record, indent=2))
     else:
@@ -104,4 +106,4 @@ def _show(record: dict[str, Any], notes: list[str], folder: Path) -> None:
     end = Text.assemble((record["status"], style), f": {record['message']}")
     for line in (end, *map(Text, notes)):
         screen.print(line, soft_wrap=True)
-    screen.print(Text(f"files and figure: {folder}/"), soft_wrap=True)
+    screen.print(Text(f"files: {folder}/"), soft_wrap=True)
