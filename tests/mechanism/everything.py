@@ -82,10 +82,8 @@ def space_of_everything():
     m.distance("bar", "1", "über", start=(0, 0, 1), end=(0, 0, 0))
     m.torque("turn", "full", (1, 2, 3), fixed_in="body")
     m.set_angular_velocity("full", (0, 150, -4.61538))
-    joint = m.spherical("open", m.ground, "full", at=(0, 0, 0))
-    m.joints[-1] = dataclasses.replace(
-        joint, at=None, places=(np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.1, 1.0]))
-    )
+    m.spherical("open", m.ground, "full", at=((0, 0, 1), (0, 0.1, 1)))
+    m.revolute("skew", m.ground, "full", at=(0, 0, 1), axis=((0, 0, 1), (0.1, 0, 1)))
     return m
 
 

@@ -67,8 +67,6 @@ def simulate(
         raise ValueError(
             f"how long? Give --duration, or write `simulate: {{duration: 10 s}}` into {file}"
         )
-    if mechanism.assemble:
-        settings["assemble"] = True
     with screen.status(f"{Path(file).name}: simulating {settings['duration']:g} s"):
         result = simulate_mechanism(mechanism, **settings)
         points = choose_points(mechanism, result, point or ())

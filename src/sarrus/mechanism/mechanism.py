@@ -92,6 +92,7 @@ class Mechanism:
     def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, -9.81)) -> None:
         self.name = _word(name, "name of a mechanism")
         self.gravity = _vector(gravity, f"gravity of mechanism '{name}'")
+        self.assemble = False
         self.ground = Body(self.GROUND, np.inf, np.zeros(self.dimension), np.zeros(0))
         self._own = {id(self.ground)}
         self.bodies: list[Body] = []
@@ -105,8 +106,6 @@ class Mechanism:
         self.drives: list[Drive] = []
         self.velocities: list[tuple[str, Vector]] = []
         self.angular_velocities: list[tuple[str, Vector]] = []
-        # a wish for the simulation: close the loops first
-        self.assemble = False
         # what `sarrus simulate` does unless told otherwise: duration [s], output_step [s], tolerance, ...
         self.defaults: dict[str, float | str] = {}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable
 from typing import Any
@@ -277,13 +276,9 @@ class _Builder:
 
     def joint(self, name: str, entry: schema.Block) -> None:
         kind, bodies = schema.joint_kind(entry), schema.joint_bodies(entry)
-        given = entry.model_dump(exclude={kind.value.replace("-", "_"), "places"})
+        given = entry.model_dump(exclude={kind.value.replace("-", "_")})
         make: Callable[..., Any] = getattr(self.m, kind.value.replace("-", "_"))
-        joint = make(name, *bodies, **given)
-        places = getattr(entry, "places", None)
-        if places is not None:
-            arrays = tuple(np.array(p, dtype=float) for p in places)
-            self.m.joints[-1] = dataclasses.replace(joint, places=arrays)
+        make(name, *bodies, **given)
 
     def motion(self, name: str, drive: Any) -> Motion:
         """The motion of a drive: angles or lengths, as its joint asks for."""

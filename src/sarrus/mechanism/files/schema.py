@@ -64,11 +64,37 @@ def _vector(kind: Kind) -> Any:
     return Annotated[list[float], read, WithJsonSchema(_vector_schema(kind))]
 
 
+def _vectors(kind: Kind) -> Any:
+    """A type: a vector, or one for each body of a joint."""
+
+    def read(given: object) -> list[Any]:
+        if isinstance(given, list) and any(_is_vector(entry) for entry in given):
+            vectors = [units.vector_in_si(entry, kind) for entry in given]
+            if len({len(vector) for vector in vectors}) > 1:
+                raise UnitError(
+                    "the vectors have different lengths; give 2 numbers each, or 3 each"
+                )
+            return vectors
+        return units.vector_in_si(given, kind)
+
+    one = _vector_schema(kind)
+    several = {"type": "array", "items": one, "minItems": 2}
+    return Annotated[
+        Any,
+        BeforeValidator(read),
+        WithJsonSchema({**one, "anyOf": [*one["anyOf"], several]}),
+    ]
+
+
+def _is_vector(given: object) -> bool:
+    return isinstance(given, list) or (isinstance(given, str) and given.lstrip().startswith("["))
+
+
 def _number_or_vector(kind: Kind) -> Any:
     """A type: a number in the plane, 3 numbers in space."""
 
     def read(given: object) -> float | list[float]:
-        if isinstance(given, list) or (isinstance(given, str) and given.lstrip().startswith("[")):
+        if _is_vector(given):
             return units.vector_in_si(given, kind)
         return units.in_si(given, kind)
 
@@ -95,7 +121,7 @@ def _read_inertia(given: object) -> Any:
         if len(rows) != 3 or any(len(row) != 3 for row in rows):
             raise UnitError("an inertia matrix has 3 rows of 3 numbers; give these, or 3 numbers")
         return rows
-    if isinstance(given, list) or (isinstance(given, str) and given.lstrip().startswith("[")):
+    if _is_vector(given):
         values = units.vector_in_si(given, kind)
         if len(values) != 3:
             raise UnitError(f"{len(values)} numbers; give one in the plane, 3 or 3 x 3 in space")
@@ -164,6 +190,7 @@ Stiffness, Damping = _number(units.STIFFNESS), _number(units.DAMPING)
 TorsionalStiffness = _number(units.TORSIONAL_STIFFNESS)
 TorsionalDamping = _number(units.TORSIONAL_DAMPING)
 Place, Direction = _vector(units.LENGTH), _vector(units.NUMBER)
+Places, Directions = _vectors(units.LENGTH), _vectors(units.NUMBER)
 Velocity, Acceleration = _vector(units.VELOCITY), _vector(units.ACCELERATION)
 ForceVector = _vector(units.FORCE)
 Torques = _number_or_vector(units.TORQUE)
@@ -229,40 +256,35 @@ class BodyEntry(Block):
 
 
 class JointEntry(Block):
-    """A joint of bodies at one place; or at `places`, one a body, which `assemble` brings together."""
+    """A joint of bodies at one place; or at one place a body, which `assemble` brings together."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"anyOf": [{"required": ["at"]}, {"required": ["places"]}]},
-    )
-    at: Place | None = Field(default=None, description="where it is", examples=[[0, 0]])
-    places: list[Place] | None = Field(
-        default=None, description="where each body has it, if they do not meet yet"
-    )
+    at: Places = Field(description="where it is", examples=[[0, 0]])
 
     @model_validator(mode="after")
-    def _has_a_place(self) -> JointEntry:
-        if self.at is None and self.places is None:
-            raise ValueError("the joint has no place; give at, where its bodies meet")
-        if self.places is not None and len(self.places) != len(joint_bodies(self)):
-            raise ValueError(
-                f"{len(self.places)} places for {len(joint_bodies(self))} bodies; give one a body"
-            )
+    def _counts(self) -> JointEntry:
+        bodies = len(joint_bodies(self))
+        for key, value in self:
+            each = key in ("at", "axis", "normal") and value and isinstance(value[0], list)
+            if each and len(value) != bodies:
+                raise ValueError(
+                    f"{key} has {len(value)} entries for {bodies} bodies; give one for all, or "
+                    "one for each body"
+                )
         return self
 
 
 Bodies = Annotated[list[Name], Field(min_length=2)]
 TwoBodies = Annotated[list[Name], Field(min_length=2, max_length=2)]
-_bodies = Field(description="the bodies it joins", examples=[[Mechanism.GROUND, "crank"]])
-_axis = Field(description="its direction", examples=[[1, 0]])
-_normal = Field(description="normal of the plane", examples=[[0, 0, 1]])
+_bodies: Any = Field(description="the bodies it joins", examples=[[Mechanism.GROUND, "crank"]])
+_axis: Any = Field(description="its direction", examples=[[1, 0]])
+_normal: Any = Field(description="normal of the plane", examples=[[0, 0, 1]])
 
 
 class RevoluteEntry(JointEntry):
     """A hinge: a pin in the plane, a hinge about `axis` in space."""
 
     revolute: Bodies = _bodies
-    axis: Direction | None = Field(default=None, description="only in space", examples=[[0, 0, 1]])
+    axis: Directions | None = Field(default=None, description="only in space", examples=[[0, 0, 1]])
 
 
 class SphericalEntry(JointEntry):
@@ -274,12 +296,8 @@ class SphericalEntry(JointEntry):
 class WeldEntry(JointEntry):
     """Bodies joined rigidly as they stand; `at` only names a point."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={})
     weld: Bodies = _bodies
-
-    @model_validator(mode="after")
-    def _has_a_place(self) -> WeldEntry:
-        return self
+    at: Places | None = Field(default=None, description="a point to name", examples=[[0, 0]])
 
 
 class PrismaticEntry(JointEntry):
@@ -293,7 +311,7 @@ class CylindricalEntry(JointEntry):
     """The second body slides along and turns about `axis` of the first; in space."""
 
     cylindrical: TwoBodies = _bodies
-    axis: Direction = _axis
+    axis: Directions = _axis
 
 
 class UniversalEntry(JointEntry):
@@ -308,7 +326,7 @@ class PlanarEntry(JointEntry):
     """The second body slides on a plane of the first, face on face; in space."""
 
     planar: TwoBodies = _bodies
-    normal: Direction = _normal
+    normal: Directions = _normal
 
 
 class PointOnLineEntry(JointEntry):

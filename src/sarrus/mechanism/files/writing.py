@@ -165,14 +165,17 @@ def _body(body: Body) -> dict[str, Any]:
 
 def _joint(joint: Joint) -> dict[str, Any]:
     entry: dict[str, Any] = {joint.kind.value: list(joint.bodies)}
-    if joint.at is not None:
-        entry["at"] = _list(joint.at)
-    if joint.places is not None and joint.kind is JointKind.DISTANCE:
-        entry["start"], entry["end"] = (_list(place) for place in joint.places)
-    elif joint.places is not None:
-        entry["places"] = [_list(place) for place in joint.places]
-    if joint.axis is not None:
-        entry["normal" if joint.kind in _NORMAL else "axis"] = _list(joint.axis)
+    if joint.kind is JointKind.DISTANCE:
+        entry["start"], entry["end"] = (_list(place) for place in joint.places or ())
+        return entry
+    # one place and axis for each body, where they do not meet yet
+    axes = getattr(joint, "axes", None)
+    at = joint.at if joint.places is None else joint.places
+    axis = joint.axis if axes is None else axes
+    if at is not None:
+        entry["at"] = _list(np.array(at))
+    if axis is not None:
+        entry["normal" if joint.kind in _NORMAL else "axis"] = _list(np.array(axis))
     if joint.second_axis is not None:
         entry["second_axis"] = _list(joint.second_axis)
     return entry
