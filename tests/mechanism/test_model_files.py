@@ -361,6 +361,7 @@ def test_schema_refuses_most_of_the_bad_files(validator):
     assert sorted(missed) == [
         "key-places-count",
         "several-checks",
+        "type-places-ragged",
         "unit-drive-length",
         "unit-drive-table",
         "unit-mixed-vector",
