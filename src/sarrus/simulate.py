@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .mechanism import Mechanism, MechanismError, check_mechanism, find_remarks
+from .mechanism import Mechanism, MechanismError, check_mechanism
+from .mechanism.remarks import find_remarks
 from .result import Reading, Result
 
 if TYPE_CHECKING:

@@ -69,33 +69,6 @@ def find_problems(mechanism: Mechanism) -> list[str]:
     ]
 
 
-def find_remarks(mechanism: Mechanism) -> list[str]:
-    """What is allowed but may be a slip: bodies that no joint ties to the ground."""
-    groups: dict[str, list[str]] = {
-        name: [name] for name in (mechanism.GROUND, *(body.name for body in mechanism.bodies))
-    }
-    for joint in mechanism.joints:
-        first, *others = (groups[name] for name in joint.bodies)
-        for group in others:
-            if group is not first:
-                first.extend(group)
-                groups.update(dict.fromkeys(group, first))
-    grounded = groups[mechanism.GROUND]
-    remarks = []
-    for body in mechanism.bodies:
-        group = groups[body.name]
-        if group is grounded or body.name != group[0]:
-            continue
-        what = f"rod '{body.name}'" if body.ends else f"body '{body.name}'"
-        if len(group) == 1:
-            remarks.append(f"{what}: no joint reaches it, it moves freely")
-        else:
-            shown = ", ".join(f"'{name}'" for name in group[1:9])
-            shown += ", ..." if len(group) > 9 else ""
-            remarks.append(f"{what}: joined to {shown} but not to the ground, all move freely")
-    return remarks
-
-
 def _names(m: Mechanism) -> Iterator[str]:
     bodies = Counter(body.name for body in m.bodies)
     points = Counter([j.name for j in m.joints] + [p.name for p in m.markers])

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from ..check import find_problems, find_remarks
+from ..check import find_problems
 from ..errors import MechanismError, ModelFileError
 from ..mechanism import JointKind, Mechanism
 from ..motion import Motion, Polynomial, Sine, SmoothStep, Table
+from ..remarks import find_remarks
 from . import schema, units
 from .paths import nearest
 from .reading import Document, Where
