@@ -188,6 +188,10 @@ def _no_kind(block: str, entry: Any) -> str:
     return f"{what} needs one of {', '.join(known)}; give it like {example}"
 
 
+_BODIES_IN_FILES = {
+    "rod() or body()": "rod, or center and inertia, under bodies",
+    "body()": "center and inertia instead of rod",
+}
 # what a sentence of the check begins with, and the block it speaks of
 _SUBJECTS = {
     "rod": "bodies",
@@ -207,6 +211,7 @@ _SUBJECTS = {
 
 def place(data: dict[str, Any], sentence: str) -> tuple[Where, str]:
     """Path and text of a sentence about a mechanism, found by the name it begins with."""
+    sentence = _in_words_of_files(sentence)
     for subject, block in _SUBJECTS.items():
         if not sentence.startswith(f"{subject} '"):
             continue
@@ -231,6 +236,16 @@ def place(data: dict[str, Any], sentence: str) -> tuple[Where, str]:
     if ": gravity" in sentence:
         return ("gravity",), sentence
     return (), sentence
+
+
+def _in_words_of_files(sentence: str) -> str:
+    """Advice to write Python, as advice to write a file: axis=(x, y) is axis: [x, y]."""
+    sentence = re.sub(r"\b(\w+)=\(([xyz, ]+)\)", r"\1: [\2]", sentence)
+    sentence = re.sub(r"\bgive (\w+)=,", r"give \1,", sentence)
+    sentence = re.sub(
+        r"\b(rod\(\) or body\(\)|body\(\))", lambda found: _BODIES_IN_FILES[found[0]], sentence
+    )
+    return re.sub(r"\buse (\w+)\(\)", lambda found: f"use {found[1].replace('_', '-')}", sentence)
 
 
 class _Builder:
