@@ -72,7 +72,7 @@ def set_value(data: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
 
 def nearest(word: str, known: list[str]) -> str:
     """The known word that is probably meant, else all of them."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     if close:
         return f"did you mean '{close[0]}'?"
     shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
