@@ -292,9 +292,9 @@ class _Builder:
 
     def joint(self, name: str, entry: schema.Block) -> None:
         kind, bodies = schema.joint_kind(entry), schema.joint_bodies(entry)
-        given = entry.model_dump(exclude={kind.value.replace("-", "_")})
-        make: Callable[..., Any] = getattr(self.m, kind.value.replace("-", "_"))
-        make(name, *bodies, **given)
+        word = kind.value.replace("-", "_")
+        make: Callable[..., Any] = getattr(self.m, word)
+        make(name, *bodies, **{key: value for key, value in entry if key != word})
 
     def motion(self, name: str, drive: Any) -> Motion:
         """The motion of a drive: angles or lengths, as its joint asks for."""

@@ -11,6 +11,7 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeGuard
 
 Dimension = tuple[int, int, int, int]
 
@@ -188,6 +189,8 @@ def parse_unit(text: str) -> tuple[Fraction, int, Dimension]:
 
 def in_si(given: object, kind: Kind) -> float:
     """A number of a kind in SI units; a plain number is SI already."""
+    if _is_plain(given):
+        return given
     return as_kind(parse_for(given, kind), kind)
 
 
@@ -202,6 +205,8 @@ def as_kind(quantity: Quantity, kind: Kind) -> float:
 
 def vector_in_si(given: object, kind: Kind) -> list[float]:
     """Numbers of one kind: a list, or text such as `[10, 20] mm`."""
+    if isinstance(given, list) and all(map(_is_plain, given)):
+        return given[:]
     return [as_kind(part, kind) for part in parse_vector(given, kind)]
 
 
@@ -268,6 +273,11 @@ def shorten(given: object, size: int = 40) -> str:
     line = "".join(c if c.isprintable() else "?" for c in text[: size + 1])
     line = line if len(line) <= size else line[: size - 3] + "..."
     return f"'{line}'" if isinstance(given, str) else line
+
+
+def _is_plain(given: object) -> TypeGuard[float]:
+    """Whether nothing is to be read or refused: the way of data that come from a mechanism."""
+    return type(given) is float and -LARGEST <= given <= LARGEST
 
 
 def _unit_pattern(kind: Kind) -> str:
