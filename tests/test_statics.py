@@ -276,7 +276,9 @@ def test_no_freedom():
 
 def test_unbalanced_position_is_refused():
     """Modes need a position at rest; the message has the number and what to do."""
-    with pytest.raises(MechanismError, match=r"not at rest.*0\.84 of all forces.*sarrus.equilibrium"):
+    with pytest.raises(
+        MechanismError, match=r"not at rest.*0\.84 of all forces.*sarrus.equilibrium"
+    ):
         modes(pendulum(1.0))
 
 

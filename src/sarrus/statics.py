@@ -132,7 +132,9 @@ class Modes:
     @property
     def stable(self) -> bool:
         """Whether no small motion grows."""
-        return bool(np.all(self.eigenvalues.real <= 1e-9 * np.abs(self.eigenvalues).max(initial=0.0)))
+        return bool(
+            np.all(self.eigenvalues.real <= 1e-9 * np.abs(self.eigenvalues).max(initial=0.0))
+        )
 
 
 def equilibrium(mechanism: Mechanism) -> Equilibrium:
@@ -264,7 +266,9 @@ class _System:
         form, e = self.form, self.D @ q + self.form.e0
         J = np.zeros((self.model.equations, self.model.coordinates))
         np.add.at(J, form.sq_eq, (form.sq_c * e[form.sq_form])[:, None] * self.D[form.sq_form])
-        pairs = e[form.bl_a][:, None] * self.D[form.bl_b] + e[form.bl_b][:, None] * self.D[form.bl_a]
+        pairs = (
+            e[form.bl_a][:, None] * self.D[form.bl_b] + e[form.bl_b][:, None] * self.D[form.bl_a]
+        )
         np.add.at(J, form.bl_eq, form.bl_c[:, None] * pairs)
         return J
 
@@ -375,7 +379,9 @@ class _State:
     def singular(self) -> bool:
         """Whether a dependent equation bends along the freedoms: then not all of them are motions."""
         Z = self.freedom_basis
-        bent = [np.abs(Z.T @ self.system.curvature(n) @ Z).max(initial=0.0) for n in self.left_null.T]
+        bent = [
+            np.abs(Z.T @ self.system.curvature(n) @ Z).max(initial=0.0) for n in self.left_null.T
+        ]
         return bool(max(bent, default=0.0) > 1e-6)
 
 

@@ -13,6 +13,7 @@ from .export import export
 from .inspect import inspect
 from .judge import judge
 from .listing import list_problems
+from .modes import modes
 from .run import run
 from .schema import schema
 from .simulate import simulate
@@ -30,6 +31,7 @@ app.command("list")(list_problems)
 app.command("run")(run)
 app.command("simulate")(simulate)
 app.command("inspect")(inspect)
+app.command("modes")(modes)
 app.command("export")(export)
 app.command("schema")(schema)
 app.command("judge")(judge)
