@@ -25,7 +25,7 @@ def double_pendulum(first, second):
     """Two point masses of 1 kg on massless bars of 1 m, at angles from the downward vertical."""
     m = Mechanism("double pendulum")
     a = np.array([np.sin(first), -np.cos(first)])
-    b = a + [np.sin(second), -np.cos(second)]
+    b = a + np.array([np.sin(second), -np.cos(second)])
     m.body("upper", 1, a)
     m.body("lower", 1, b)
     m.revolute("O", m.ground, "upper", at=(0, 0))

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
+T = TypeVar("T")
 
 # singular values of J below this share of the largest are dependence: entries are of order one
 DEPENDENT = 1e-9
@@ -214,7 +215,7 @@ def _checked_model(mechanism: Mechanism) -> Model:
     return make_model(mechanism)
 
 
-def _pick(points: dict, name: str):  # type: ignore[no-untyped-def,type-arg]  # noqa: ANN202
+def _pick(points: dict[str, T], name: str) -> T:
     if name not in points:
         known = ", ".join(f"'{n}'" for n in list(points)[:12])
         more = ", ..." if len(points) > 12 else ""
@@ -373,7 +374,7 @@ class _State:
     @cached_property
     def stiffness_values(self) -> Floats:
         """Eigenvalues of the symmetric part."""
-        return np.linalg.eigvalsh(0.5 * (self.stiffness + self.stiffness.T))
+        return np.asarray(np.linalg.eigvalsh(0.5 * (self.stiffness + self.stiffness.T)))
 
     @cached_property
     def singular(self) -> bool:
@@ -424,9 +425,9 @@ def _search(system: _System) -> tuple[Floats, str, bool, int]:
         if np.abs(q).max() > FAR:
             return q, "nothing holds it: it falls without end", False, step
         # rounding allows no more
-        if tiny and here.residual >= 0.5 * before and here.residual < 1e-9:
-            if here.stiffness_values[0] >= -here.indifferent:
-                return q, f"at rest after {step + 1} steps", True, step + 1
+        ended = tiny and 0.5 * before <= here.residual < 1e-9
+        if ended and here.stiffness_values[0] >= -here.indifferent:
+            return q, f"at rest after {step + 1} steps", True, step + 1
     return q, f"no rest within {ITERATIONS} steps: {_stuck(here)}", False, ITERATIONS
 
 

@@ -175,7 +175,7 @@ def multipliers(q, v, a):
         Q[j] = -spring - inertia.sum() - np.array(andrews.INERTIAS) @ (spin * turn)
         G[:, j] = np.column_stack([loop.real, loop.imag]).ravel()
     Q[0] += andrews.TORQUE
-    lam, rest, *_ = np.linalg.lstsq(G.T, Q, rcond=None)
+    lam, *_ = np.linalg.lstsq(G.T, Q, rcond=None)
     # seven equations, six unknowns: they agree
     assert np.abs(G.T @ lam - Q).max() < 1e-8
     return lam

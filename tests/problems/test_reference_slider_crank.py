@@ -36,7 +36,8 @@ def test_start_of_the_source():
     assert 6.0 * np.linalg.norm(spins) == pytest.approx(np.sqrt(4.8384), rel=1e-14)
     M, V = slider_crank_energy(0.0, SLENDER)
     # Latussek, Kinon, Betsch 2026
-    assert 18.0 * M + V == pytest.approx(0.76643568, abs=5e-9)
+    energy = 18.0 * M + V
+    assert energy == pytest.approx(0.76643568, abs=5e-9)
 
 
 def test_published_rows_tell_the_readings_apart():

@@ -56,8 +56,8 @@ class Clock:
         for _ in range(NEWTON_STEPS):
             late = chebyshev.chebval(s, series, tensor=False) - within
             s = s - late / (half * chebyshev.chebval(s, slopes, tensor=False))
-        rate = 1.0 / chebyshev.chebval(s, slopes, tensor=False)
-        return self.breaks[panel] + half * (s + 1.0), rate
+        rate = np.asarray(1.0 / chebyshev.chebval(s, slopes, tensor=False), dtype=np.float64)
+        return np.asarray(self.breaks[panel] + half * (s + 1.0)), rate
 
 
 def make_clock(slope: Callable[[Array], Array], breaks: Array) -> Clock:

@@ -17,6 +17,7 @@ from .reference import (
     A,
     B,
     C,
+    Points,
     squeezer_pose,
     squeezer_reference,
 )
@@ -133,5 +134,5 @@ def _problem(
     )
 
 
-def _place(point: complex) -> tuple[float, float]:
+def _place(point: complex | Points) -> tuple[float, float]:
     return float(point.real), float(point.imag)

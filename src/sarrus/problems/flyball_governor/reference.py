@@ -70,18 +70,18 @@ def governor_accelerations(q: Array, v: Array, inertia: Inertia) -> tuple[Array,
     b, s = q.T
     sin, cos = np.sin(b), np.cos(b)
     rise = 1.0 - 0.5 * sin - s
-    l = np.sqrt(0.25 * cos * cos + rise * rise)
+    length = np.sqrt(0.25 * cos * cos + rise * rise)
     # first and second derivatives of l by (beta, s): l l_i = u_i, l l_ij = u_ij - l_i l_j
     half = np.stack([-0.25 * cos * sin - 0.5 * cos * rise, -rise], axis=-1)
-    l1 = half / l[:, None]
+    l1 = half / length[:, None]
     u2 = np.empty((len(b), 2, 2))
     # of 1/2 l^2 = 1/8 cos^2 + 1/2 rise^2
     u2[:, 0, 0] = -0.25 * (cos * cos - sin * sin) + 0.5 * sin * rise + 0.25 * cos * cos
     u2[:, 0, 1] = u2[:, 1, 0] = 0.5 * cos
     u2[:, 1, 1] = 1.0
-    l2 = (u2 - l1[:, :, None] * l1[:, None, :]) / l[:, None, None]
+    l2 = (u2 - l1[:, :, None] * l1[:, None, :]) / length[:, None, None]
     rate = np.einsum("ni,ni->n", l1, v)
-    force = STIFFNESS * (l - FREE_LENGTH) + DAMPING * rate
+    force = STIFFNESS * (length - FREE_LENGTH) + DAMPING * rate
     mass = np.array([2.0 * (TIP_MASS + ROD_MASS / 4.0 + inertia.across), SLIDER_MASS])
     total, first, second = spin_inertia(b, inertia)
     weight = 2.0 * GRAVITY * (TIP_MASS + 0.5 * ROD_MASS)
@@ -178,6 +178,11 @@ def _radau_points(stages: int) -> tuple[Array, Array, Array, Array]:
     x = np.sort(legendre.legroots([*np.zeros(stages - 1), -1.0, 1.0]).real)
     x[-1] = 1.0
     coefficients = np.linalg.inv(legendre.legvander(x, stages - 1))
-    once = 0.5 * legendre.legint(coefficients, lbnd=-1, axis=0)
-    twice = 0.5 * legendre.legint(once, lbnd=-1, axis=0)
-    return 0.5 * (x + 1.0), legendre.legvander(x, stages) @ once, once, twice
+    once = np.asarray(0.5 * legendre.legint(coefficients, lbnd=-1, axis=0), dtype=np.float64)
+    twice = np.asarray(0.5 * legendre.legint(once, lbnd=-1, axis=0), dtype=np.float64)
+    return (
+        0.5 * (x + 1.0),
+        np.asarray(legendre.legvander(x, stages) @ once),
+        once,
+        np.asarray(twice),
+    )

@@ -14,6 +14,7 @@ a Runge-Kutta method of order eight [HairerNorsettWanner1993].
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -70,7 +71,7 @@ def four_bar_spring_reference(times: ArrayLike, angle: float, damping: float) ->
 
 
 @lru_cache(maxsize=8)
-def _solve_swing(reach: float, angle: float, damping: float):  # noqa: ANN202
+def _solve_swing(reach: float, angle: float, damping: float) -> Callable[[Array], Array]:
     from scipy.integrate import solve_ivp
 
     def rates(_: float, state: Array) -> list[float]:
@@ -80,7 +81,7 @@ def _solve_swing(reach: float, angle: float, damping: float):  # noqa: ANN202
 
     if reach > FURTHEST:
         raise ValueError(f"the four-bar's reference ends at {FURTHEST:g} s, not {reach:g} s")
-    return solve_ivp(
+    done = solve_ivp(
         rates,
         (0.0, reach),
         [angle, 0.0],
@@ -89,4 +90,6 @@ def _solve_swing(reach: float, angle: float, damping: float):  # noqa: ANN202
         atol=1e-15,
         max_step=LONGEST_STEP,
         dense_output=True,
-    ).sol
+    )
+    motion: Callable[[Array], Array] = done.sol
+    return motion

@@ -11,6 +11,7 @@ Integrated by a Runge-Kutta method of order eight [HairerNorsettWanner1993].
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -54,11 +55,11 @@ def top_rates(state: Array) -> Array:
 
 
 @lru_cache(maxsize=8)
-def _solve_axis(end: float):  # noqa: ANN202
+def _solve_axis(end: float) -> Callable[[Array], Array]:
     from scipy.integrate import solve_ivp
 
     start = np.concatenate([START_AXIS, np.cross(START_SPIN, START_AXIS)])
-    return solve_ivp(
+    done = solve_ivp(
         lambda _, state: top_rates(state),
         (0.0, end),
         start,
@@ -67,4 +68,6 @@ def _solve_axis(end: float):  # noqa: ANN202
         atol=1e-15,
         max_step=LONGEST_STEP,
         dense_output=True,
-    ).sol
+    )
+    motion: Callable[[Array], Array] = done.sol
+    return motion

@@ -32,7 +32,7 @@ COLUMNS = ("t", "x", "angle", "energy")
 
 def make_mechanism(inertia: tuple[float, float, float], name: str) -> Mechanism:
     """Crank about x, rod on a ball and a cross, slider along x; the crank stands upright."""
-    B, C = A + (0.0, 0.0, CRANK), np.array([0.2, 0.0, 0.0])
+    B, C = A + np.array([0.0, 0.0, CRANK]), np.array([0.2, 0.0, 0.0])
     along = (B - C) / np.linalg.norm(B - C)
     cross = np.cross((1.0, 0.0, 0.0), along)
     cross /= np.linalg.norm(cross)
