@@ -212,6 +212,44 @@ def test_constant_torque():
     assert mode.eigenvalue.imag == pytest.approx(np.sqrt(G * np.cos(angle)), rel=1e-12)
 
 
+def test_user_force():
+    """The spring of the four-bar written as a user force: the same rest and eigenvalues."""
+
+    def pull(t, position, velocity):
+        way = position[0]
+        length = np.sqrt(way[0] ** 2 + way[1] ** 2)
+        rate = (way[0] * velocity[0, 0] + way[1] * velocity[0, 1]) / length
+        force = 25.0 * (length - np.sqrt(2.0)) + 1.0 * rate
+        return -force / length * position
+
+    m = make_four_bar(0.0, 2.0, "four-bar")
+    m.springs.clear()
+    m.user_force("pull", ["C"], pull)
+    rest = equilibrium(m)
+    phi = equilibrium_angle()
+    np.testing.assert_allclose(rest.position("C"), [1 + np.cos(phi), np.sin(phi)], atol=1e-12)
+    # derivatives by differences of 1e-6
+    found = modes(m, at=rest).eigenvalues
+    np.testing.assert_allclose(found, small_eigenvalues(1.0), atol=1e-7)
+
+
+def test_failing_user_force_is_told():
+    """Its own words reach the user."""
+    m = pendulum(0.3)
+    m.user_force("broken", ["O"], lambda t, position, velocity: 1 / 0)
+    with pytest.raises(MechanismError, match="'broken'.*ZeroDivisionError"):
+        equilibrium(m)
+
+
+def test_spring_without_length_is_told():
+    """A spring between two points at one place has no direction."""
+    m = pendulum(0.3)
+    place = m.bodies[0].center
+    m.spring("short", m.ground, "bob", start=place, end=place, stiffness=1.0)
+    with pytest.raises(MechanismError, match=r"length|apart|place"):
+        equilibrium(m)
+
+
 def test_driven_joint_is_held():
     """With its first joint driven a double pendulum is a pendulum."""
     m = double_pendulum(0.5, -0.7)

@@ -212,7 +212,15 @@ def _checked_model(mechanism: Mechanism) -> Model:
     # numba and SciPy load slowly: only who asks pays for them
     from .model import make_model
 
-    return make_model(mechanism)
+    model = make_model(mechanism)
+    for n, (force, call) in enumerate(zip(mechanism.user_forces, model.user_calls, strict=True)):
+        places = np.array([model.origins[model.points[name]] for name in force.points])
+        call.check(places.reshape(call.shape), np.zeros(call.shape))
+        if call.failure:
+            raise MechanismError(call.failure)
+        # a compiled function that disagrees with the plain one is dropped
+        model.form.user[n, 0] = call.address
+    return model
 
 
 def _pick(points: dict[str, T], name: str) -> T:
@@ -290,6 +298,13 @@ class _System:
 
         Q, A, B = np.zeros(nq), np.zeros(len(form.G_row)), np.zeros(len(form.G_row))
         eval_static_loads(form, self.ws, 0.0, q, np.zeros(nq), Q, A, B)
+        if not (np.isfinite(Q).all() and np.isfinite(A).all()):
+            failed = next((call.failure for call in self.model.user_calls if call.failure), "")
+            raise MechanismError(
+                failed
+                or f"the forces on '{self.model.name}' are not finite: a spring has no length here; "
+                "move its ends apart"
+            )
         by_q, by_v = np.zeros((2, len(form.f0), len(form.f0)))
         np.add.at(by_q, (form.G_row, form.G_col), A)
         np.add.at(by_v, (form.G_row, form.G_col), B)
