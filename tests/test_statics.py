@@ -201,6 +201,21 @@ def test_light_cart():
     assert "indifferent in 1 of 2 freedoms" in rest.message
 
 
+def test_free_and_damped_freedoms():
+    """A cart that rolls freely with a damped pendulum on it: 0 twice, and the damped pair."""
+    m = Mechanism("cart")
+    m.body("cart", 2, (0, 0))
+    m.body("bob", 1, (0, -1))
+    m.prismatic("rail", m.ground, "cart", at=(0, 0), axis=(1, 0))
+    m.revolute("hinge", "cart", "bob", at=(0, 0))
+    m.torsion("damper", "hinge", damping=0.5)
+    # theta alone: m M / (m + M) l^2 theta'' + c theta' + m g l theta = 0
+    expected = np.roots([2 / 3, 0.5, G])
+    found = modes(m).eigenvalues
+    np.testing.assert_array_equal(found[:2], [0.0, 0.0])
+    np.testing.assert_allclose(np.sort_complex(found[2:]), np.sort_complex(expected), rtol=1e-13)
+
+
 def test_constant_torque():
     """A torque on a pendulum: rest at sin(a) = tau / (m g l), w^2 = g cos(a) / l."""
     m = pendulum(0.1)

@@ -506,10 +506,20 @@ def _solve_modes(here: _State) -> tuple[Complex, Complex]:
         squares = np.where(np.abs(squares) <= sizes, 0.0, squares)
         roots = np.sqrt(-squares.astype(complex))
         return np.concatenate([roots, -roots]), np.hstack([shapes, shapes]).astype(complex)
-    first = np.block([[np.zeros((n, n)), np.eye(n)], [-K, -C]])
-    second = np.block([[np.eye(n), np.zeros((n, n))], [np.zeros((n, n)), M]])
+    # freedoms without stiffness and damping have the value 0 twice, which rounding would tear apart
+    sizes, vectors = np.linalg.eigh(0.5 * (K + K.T))
+    free = vectors[:, np.abs(sizes) <= here.indifferent]
+    noise = 1e-12 * max(float(np.abs(C).max()), here.indifferent)
+    if max(np.abs(C @ free).max(initial=0.0), np.abs(free.T @ C).max(initial=0.0)) > noise:
+        free = vectors[:, :0]
+    # the others, apart from them by their mass
+    T = linalg.null_space(free.T @ M) if free.shape[1] else np.eye(n)
+    m = T.shape[1]
+    first = np.block([[np.zeros((m, m)), np.eye(m)], [-T.T @ K @ T, -T.T @ C @ T]])
+    second = np.block([[np.eye(m), np.zeros((m, m))], [np.zeros((m, m)), T.T @ M @ T]])
     values, vectors = linalg.eig(first, second)
-    return values, vectors[:n]
+    zeros = np.zeros(2 * free.shape[1])
+    return np.concatenate([zeros, values]), np.hstack([free, free, T @ vectors[:m]])
 
 
 def _one_of_each(values: Complex) -> list[int]:
