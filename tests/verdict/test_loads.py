@@ -148,7 +148,7 @@ def test_torsion(dimension):
     m.torsion("t", "B", stiffness=3.0, damping=0.5, free_angle=0.2, torque=1.1)
     m.joint_torque("u", "A", 0.7)
     equations = make_joint_equations(m)
-    axis = equations.pair_axes[1, 0]
+    axis = equations.pair_axis[1]
     first, second, w = 0.6, 2.5, (1.5, -0.8)
     twists = np.zeros((2, 6))
     twists[:, 3:] = np.outer(w, axis)
@@ -171,7 +171,7 @@ def test_angle_goes_on_beyond_a_turn():
     angle = 40.0 * times + 9.0 * np.sin(1.3 * times)
     rate = 40.0 + 11.7 * np.cos(1.3 * times)
     rise = -1.3 * 11.7 * np.sin(1.3 * times)
-    axis = equations.pair_axes[0, 0]
+    axis = equations.pair_axis[0]
     start = equations.start()
     poses = [start.moved(np.array([[0, 0, 0, *(a * axis)], np.zeros(6)])) for a in angle]
     spins, rates, none = (np.zeros((len(times), 2, 3)) for _ in range(3))

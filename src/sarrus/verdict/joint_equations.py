@@ -112,10 +112,11 @@ class JointEquations:
     """The joints of a mechanism as equations for the twists of its bodies.
 
     bodies, masses [kg], centers [m], inertias [kg m^2] (nb, 3, 3), at the start; pairs: each joint's
-    first body with each other one: number of the joint, bodies, places on both and axes on both at the
-    start (zero: no axis); row_pair, row_about, row_direction: what each row is; row_drive: the number of
-    its drive, or -1. The rows of a pair stand together, those of drives last. Planar mechanisms lie in
-    z = 0. All places are counted from `origin`, the mean of the centres.
+    first body with each other one: number of the joint, bodies, place and axis at the start (zero: no
+    axis) on the first body and on the other one; row_pair, row_about, row_direction: what each row is;
+    row_drive: the number of its drive, or -1. The rows of a pair stand together, those of drives last.
+    Planar mechanisms lie in z = 0. All places are counted from `origin`, the mean of the centres.
+    length: of the mechanism, reach: of each body [m].
     """
 
     dimension: int
@@ -130,13 +131,16 @@ class JointEquations:
     drives: tuple[str, ...]
     pair_joint: Ints
     pair_bodies: Ints
-    pair_places: Floats
-    pair_axes: Floats
+    pair_place: Floats
+    pair_axis: Floats
+    pair_other_place: Floats
+    pair_other_axis: Floats
     row_pair: Ints
     row_about: NDArray[np.bool_]
     row_direction: Ints
     row_drive: Ints
     length: float
+    reach: Floats
     _weights: tuple[Floats, Floats]
 
     @property
@@ -190,12 +194,12 @@ class JointEquations:
 
     def axes(self, pose: Pose) -> Floats:
         """First direction of each pair's frame as it is now, (np, 3): of links from first to second."""
-        out = self._turned(pose, 0, self.pair_axes[:, 0])
+        out = self._turned(pose, 0, self.pair_axis)
         link, cross = self._frame == LINK, self._frame == CROSS
         if link.any():
             out[link] = _unit((self._places(pose, 1) - self._places(pose, 0))[link])
         if cross.any():
-            second = self._turned(pose, 1, self.pair_axes[:, 1])
+            second = self._turned(pose, 1, self.pair_other_axis)
             out[cross] = _unit(np.cross(out[cross], second[cross]))
         return out
 
@@ -281,26 +285,27 @@ class JointEquations:
         gaps -= np.sign(gaps) * self._link_lengths[self.row_pair]
         about = self.row_about
         if about.any():
-            sines, cosine = self._relative_turns(pose)
-            a, b = (self._turned(pose, side, self.pair_axes[:, side]) for side in (0, 1))
-            normal = np.cross(a, b)
-            # hinges: their axes are one
-            one = self._one_axis
-            turn = np.where(one[:, None], normal, sines)
-            cross = self._frame == CROSS
-            if cross.any():
-                more = np.einsum("pi,pi->p", a, b) - np.einsum(
-                    "pi,pi->p", self.pair_axes[:, 0], self.pair_axes[:, 1]
-                )
-                square = np.einsum("pi,pi->p", normal, normal)
-                turn[cross] = (
-                    -(more / np.where(square > 0, square, 1.0))[cross, None] * normal[cross]
-                )
-            gaps[about] = np.einsum("ri,ri->r", turn[self.row_pair[about]], u[about])
+            turn = turn_vectors(
+                self._pair_turns(pose, 1) @ np.swapaxes(self._pair_turns(pose, 0), 1, 2)
+            )
             driven = about & (self.row_drive >= 0)
-            sine = np.einsum("ri,ri->r", sines[self.row_pair[driven]], u[driven])
-            gaps[driven] = np.arctan2(sine, cosine[self.row_pair[driven]])
+            gaps[driven] = np.einsum("ri,ri->r", turn[self.row_pair[driven]], u[driven])
+            a = self._turned(pose, 0, self.pair_axis)
+            b = self._turned(pose, 1, self.pair_other_axis)
+            one, cross = self._one_axis, self._frame == CROSS
+            turn[one] = turns_between(a[one], b[one])
+            turn[cross] = self._cross_gaps(a[cross], b[cross], cross)
+            held = about & ~driven
+            gaps[held] = np.einsum("ri,ri->r", turn[self.row_pair[held]], u[held])
         return gaps
+
+    def _cross_gaps(self, a: Floats, b: Floats, which: NDArray[np.bool_]) -> Floats:
+        """How far the angle between the axes of crosses is from that at the start, about their normal."""
+        start = np.einsum("pi,pi->p", self.pair_axis[which], self.pair_other_axis[which])
+        normal = np.cross(a, b)
+        square = np.einsum("pi,pi->p", normal, normal)
+        more = np.einsum("pi,pi->p", a, b) - start
+        return -(more / np.where(square > 0, square, 1.0))[:, None] * normal
 
     @cached_property
     def _pairs_of_equal_size(self) -> list[Ints]:
@@ -328,7 +333,7 @@ class JointEquations:
 
     @cached_property
     def _link_lengths(self) -> Floats:
-        length = np.linalg.norm(self.pair_places[:, 1] - self.pair_places[:, 0], axis=1)
+        length = np.linalg.norm(self.pair_other_place - self.pair_place, axis=1)
         return np.where(self._frame == LINK, length, 0.0)
 
     @cached_property
@@ -343,22 +348,14 @@ class JointEquations:
     def _turned(self, pose: Pose, side: int, vectors: Floats) -> Floats:
         return np.einsum("pij,pj->pi", self._pair_turns(pose, side), vectors)
 
-    def _relative_turns(self, pose: Pose) -> tuple[Floats, Floats]:
-        """Turn of the second body from the first: sine times axis, (np, 3), and cosine, (np,)."""
-        R = self._pair_turns(pose, 1) @ np.swapaxes(self._pair_turns(pose, 0), 1, 2)
-        sines = 0.5 * np.stack(
-            [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1
-        )
-        return sines, 0.5 * (np.trace(R, axis1=1, axis2=2) - 1.0)
-
     def _pair_centers(self, centers: Floats, side: int) -> Floats:
         """Centres of the bodies on one side of each pair; of the ground the origin."""
         return np.concatenate([centers, np.zeros((1, 3))])[self.pair_bodies[:, side]]
 
     def _arms(self, pose: Pose, side: int) -> Floats:
         """From the centre of a body to its joint point; for the ground from the origin."""
-        start = self.pair_places[:, side] - self._pair_centers(self.centers, side)
-        return self._turned(pose, side, start)
+        place = self.pair_other_place if side else self.pair_place
+        return self._turned(pose, side, place - self._pair_centers(self.centers, side))
 
     def _places(self, pose: Pose, side: int) -> Floats:
         return self._pair_centers(pose.centers, side) + self._arms(pose, side)
@@ -445,6 +442,7 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
             axes.append(_axes(joint, mechanism.dimension))
     pairs = np.array(pair_bodies, dtype=np.int64).reshape(-1, 2)
     where = np.array(places, dtype=float).reshape(-1, 2, 3)
+    directions = np.array(axes, dtype=float).reshape(-1, 2, 3)
     own, length = _lengths(masses, centers, inertias, pairs, where)
     return JointEquations(
         dimension=mechanism.dimension,
@@ -459,13 +457,16 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
         drives=tuple(d.name for d in mechanism.drives),
         pair_joint=np.array(pair_joint, dtype=np.int64),
         pair_bodies=pairs,
-        pair_places=where,
-        pair_axes=np.array(axes, dtype=float).reshape(-1, 2, 3),
+        pair_place=where[:, 0],
+        pair_axis=directions[:, 0],
+        pair_other_place=where[:, 1],
+        pair_other_axis=directions[:, 1],
         row_pair=np.array(row_pair, dtype=np.int64),
         row_about=np.array(row_about, dtype=bool),
         row_direction=np.array(row_direction, dtype=np.int64),
         row_drive=np.array(row_drive, dtype=np.int64),
         length=length,
+        reach=own,
         _weights=_weights(masses, inertias, own, length),
     )
 
@@ -542,6 +543,43 @@ def _unit(vectors: Floats) -> Floats:
 
 def _in_space(vector: Floats) -> Floats:
     return np.append(vector, 0.0) if len(vector) == 2 else np.array(vector, dtype=float)
+
+
+def turns_between(e_a: Floats, e_b: Floats) -> Floats:
+    """Shortest turn vectors that bring unit vectors e_a to e_b, (n, 3); their length is the angle.
+
+    Not the sine of the angle: an axis that stands upside down is far from closed.
+    """
+    cross = np.cross(e_a, e_b)
+    sine = np.linalg.norm(cross, axis=1)
+    cosine = np.einsum("ni,ni->n", e_a, e_b)
+    angle = np.arctan2(sine, cosine)
+    opposite = (sine < 1e-9) & (cosine < 0)
+    # a turn to the exact opposite goes about any perpendicular
+    cross[opposite] = axis_frames(e_a[opposite])[:, :, 1]
+    sine[opposite] = 1.0
+    # for small angles the quotient is one
+    factor = np.where(sine > 1e-9, angle / np.where(sine > 1e-9, sine, 1.0), 1.0)
+    return cross * factor[:, None]
+
+
+def turn_vectors(R: Floats) -> Floats:
+    """Turn vectors (axis times angle) of rotation matrices, (n, 3, 3) to (n, 3)."""
+    sines = 0.5 * np.stack(
+        [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1
+    )
+    cosine = 0.5 * (np.trace(R, axis1=1, axis2=2) - 1.0)
+    sine = np.linalg.norm(sines, axis=1)
+    angle = np.arctan2(sine, cosine)
+    factor = np.where(sine > 1e-9, angle / np.where(sine > 1e-9, sine, 1.0), 1.0)
+    out = sines * factor[:, None]
+    # close to half a turn the sines are lost: the axis is in the symmetric part, R + 1 = 2 n n^T
+    for i in np.flatnonzero((sine < 1e-3) & (cosine < 0)):
+        column = R[i] + R[i].T + (1.0 - np.trace(R[i])) * np.eye(3)
+        n = column[:, int(np.argmax(np.diagonal(column)))]
+        n = n / np.linalg.norm(n)
+        out[i] = angle[i] * n * (1.0 if n @ sines[i] >= 0 else -1.0)
+    return out
 
 
 def _turns(vectors: Floats) -> Floats:

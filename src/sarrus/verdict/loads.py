@@ -191,7 +191,7 @@ class Loads:
         pairs, _ = self.torsions
         a, b = self.equations.pair_bodies[pairs].T
         axes = np.einsum(
-            "tpij,pj->tpi", _of(motion.turns, a, np.eye(3)), self.equations.pair_axes[pairs, 0]
+            "tpij,pj->tpi", _of(motion.turns, a, np.eye(3)), self.equations.pair_axis[pairs]
         )
         w = _of(motion.spins, b) - _of(motion.spins, a)
         w1 = _of(motion.spin_rates, b) - _of(motion.spin_rates, a)
