@@ -41,6 +41,7 @@ def joint_power(result):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_random_mechanisms_with_every_joint(dimension):
     """Every body is balanced, and no joint does work."""

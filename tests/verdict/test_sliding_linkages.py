@@ -58,6 +58,7 @@ def test_trammel():
         assert numbers(inspect(trammel(angle))) == (1, 1, 1, 0, 0, ("regular",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUILDS)
 def test_verdict_of_a_copy(name):
     """In millimetres and tonnes, turned and moved, in another order: the same words."""

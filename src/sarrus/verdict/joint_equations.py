@@ -283,21 +283,28 @@ class JointEquations:
         apart = (self._places(pose, 1) - self._places(pose, 0))[self.row_pair]
         gaps = np.einsum("ri,ri->r", apart, u)
         gaps -= np.sign(gaps) * self._link_lengths[self.row_pair]
-        about = self.row_about
+        about, driven = self.row_about, self.row_about & (self.row_drive >= 0)
         if about.any():
-            turn = turn_vectors(
-                self._pair_turns(pose, 1) @ np.swapaxes(self._pair_turns(pose, 0), 1, 2)
-            )
-            driven = about & (self.row_drive >= 0)
-            gaps[driven] = np.einsum("ri,ri->r", turn[self.row_pair[driven]], u[driven])
+            turns = self._turn_gaps(pose)[self.row_pair[about]]
+            gaps[about] = np.einsum("ri,ri->r", turns, u[about])
+        if driven.any():
+            turns = turn_vectors(self._relative_turns(pose, self.row_pair[driven]))
+            gaps[driven] = np.einsum("ri,ri->r", turns, u[driven])
+        return gaps
+
+    def _turn_gaps(self, pose: Pose) -> Floats:
+        """How far the second body of each pair is turned from where its joint wants it, (np, 3)."""
+        out = np.zeros((len(self.pair_joint), 3))
+        one, cross = self._one_axis, self._frame == CROSS
+        rest = np.flatnonzero(~(one | cross))
+        if len(rest):
+            out[rest] = turn_vectors(self._relative_turns(pose, rest))
+        if len(rest) < len(out):
             a = self._turned(pose, 0, self.pair_axis)
             b = self._turned(pose, 1, self.pair_other_axis)
-            one, cross = self._one_axis, self._frame == CROSS
-            turn[one] = turns_between(a[one], b[one])
-            turn[cross] = self._cross_gaps(a[cross], b[cross], cross)
-            held = about & ~driven
-            gaps[held] = np.einsum("ri,ri->r", turn[self.row_pair[held]], u[held])
-        return gaps
+            out[one] = turns_between(a[one], b[one])
+            out[cross] = self._cross_gaps(a[cross], b[cross], cross)
+        return out
 
     def _cross_gaps(self, a: Floats, b: Floats, which: NDArray[np.bool_]) -> Floats:
         """How far the angle between the axes of crosses is from that at the start, about their normal."""
@@ -344,6 +351,10 @@ class JointEquations:
     def _pair_turns(self, pose: Pose, side: int) -> Floats:
         turns = np.concatenate([pose.turns, np.eye(3)[None]])
         return turns[self.pair_bodies[:, side]]
+
+    def _relative_turns(self, pose: Pose, pairs: Ints) -> Floats:
+        first, second = (self._pair_turns(pose, side)[pairs] for side in (0, 1))
+        return second @ np.swapaxes(first, 1, 2)
 
     def _turned(self, pose: Pose, side: int, vectors: Floats) -> Floats:
         return np.einsum("pij,pj->pi", self._pair_turns(pose, side), vectors)
@@ -439,7 +450,7 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
             pair_joint.append(j)
             pair_bodies.append((first, other))
             places.append(_places(joint, k + 1, origin, centers, first, other))
-            axes.append(_axes(joint, mechanism.dimension))
+            axes.append([_axis(joint, i, mechanism.dimension) for i in (0, k + 1)])
     pairs = np.array(pair_bodies, dtype=np.int64).reshape(-1, 2)
     where = np.array(places, dtype=float).reshape(-1, 2, 3)
     directions = np.array(axes, dtype=float).reshape(-1, 2, 3)
@@ -490,14 +501,12 @@ def _places(
     return at, at
 
 
-def _axes(joint: Joint, dimension: int) -> tuple[Floats, Floats]:
-    """Unit axes on the first and the second body; in the plane a pin turns about the normal."""
+def _axis(joint: Joint, k: int, dimension: int) -> Floats:
+    """Unit axis on the k-th body of a joint, zero if it has none; in the plane a pin has the normal."""
     if dimension == 2 and joint.kind is JointKind.REVOLUTE:
-        return np.eye(3)[2], np.eye(3)[2]
-    if joint.axis is None:
-        return np.zeros(3), np.zeros(3)
-    first = _unit(_in_space(joint.axis))
-    return first, first if joint.second_axis is None else _unit(_in_space(joint.second_axis))
+        return np.eye(3)[2]
+    given = joint.axis if k == 0 or joint.second_axis is None else joint.second_axis
+    return np.zeros(3) if given is None else _unit(_in_space(given))
 
 
 def _lengths(
