@@ -168,9 +168,9 @@ def test_angle_goes_on_beyond_a_turn():
     equations = make_joint_equations(m)
     loads = make_loads(m, equations)
     times = np.arange(0.0, 8.0, 1.0)
-    angle = 40.0 * times + 9.0 * np.sin(1.3 * times)
-    rate = 40.0 + 11.7 * np.cos(1.3 * times)
-    rise = -1.3 * 11.7 * np.sin(1.3 * times)
+    angle = 40.0 * times + 30.0 * np.sin(1.3 * times)
+    rate = 40.0 + 39.0 * np.cos(1.3 * times)
+    rise = -1.3 * 39.0 * np.sin(1.3 * times)
     axis = equations.pair_axis[0]
     start = equations.start()
     poses = [start.moved(np.array([[0, 0, 0, *(a * axis)], np.zeros(6)])) for a in angle]
