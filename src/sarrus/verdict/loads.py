@@ -69,17 +69,6 @@ class Loads:
     torsions: tuple[Ints, Floats]
     user: tuple[tuple[str, _Points, Callable[[float, Floats, Floats], Any]], ...]
 
-    @property
-    def any(self) -> bool:
-        """Whether anything acts at all."""
-        return bool(
-            len(self.forces[1])
-            or len(self.torques[1])
-            or len(self.springs[2])
-            or len(self.torsions[1])
-            or self.user
-        )
-
     def wrenches(self, motion: BodyMotion, angles: Floats | None = None) -> Floats:
         """Force and moment about the centre that act on each body, (n, nb, 6) [N, N m].
 

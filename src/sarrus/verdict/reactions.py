@@ -235,11 +235,12 @@ def solve_reactions(
             for c in chunks
         ]
         angles = loads.angles(times, *(np.concatenate(x) for x in zip(*looks, strict=True)))
+    arms = np.array([1.0] * 3 + [equations.length] * 3)
     for chunk in chunks:
         motion = read_motion(equations, bodies, times[chunk], *(x[chunk] for x in states))
         inertia = inertia_forces(equations, motion)
         applied = loads.wrenches(motion, angles[chunk])
-        sizes = np.abs(applied).max(axis=(1, 2), initial=0.0)
+        sizes = np.abs(applied / arms).max(axis=(1, 2), initial=0.0)
         for i, t in enumerate(range(chunk.start, chunk.stop)):
             pose = Pose(motion.centers[i], motion.turns[i])
             found = solve_wrenches(equations, pose, inertia[i] - applied[i], stiff, float(sizes[i]))
