@@ -9,29 +9,12 @@ from typing import TYPE_CHECKING, Any
 from ..mechanism import Mechanism, MechanismError, check_mechanism
 
 if TYPE_CHECKING:
-    from .joint_equations import JointEquations
+    from .driven import Driven
     from .mobility import Mobility
     from .redundancy import Dependence, Redundancy
 
 # longer lists are cut on the screen; the record has all
 MOST_LINES = 12
-
-
-@dataclass(frozen=True)
-class Driven:
-    """What drives do to the freedoms of a mechanism.
-
-    drives: their names; free_here, free_motion: freedoms they leave, here and nearby on the motion;
-    idle_here, idle_motion: how many of them prescribe what joints and other drives hold already; sets:
-    the dependent equations of joints and drives here.
-    """
-
-    drives: tuple[str, ...]
-    free_here: int
-    free_motion: int
-    idle_here: int
-    idle_motion: int
-    sets: tuple[Dependence, ...]
 
 
 @dataclass(frozen=True)
@@ -161,6 +144,7 @@ def inspect(mechanism: Mechanism) -> Inspection:
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
     check_mechanism(mechanism)
     # SciPy's solvers load slowly: only an inspection pays for them
+    from .driven import measure_driven
     from .joint_equations import make_joint_equations
     from .mobility import given_velocity, measure_mobility
     from .redundancy import find_redundancy
@@ -179,40 +163,7 @@ def inspect(mechanism: Mechanism) -> Inspection:
         joints=len(mechanism.joints),
         mobility=mobility,
         redundancy=redundancy,
-        driven=_measure_driven(whole, mobility) if mechanism.drives else None,
-    )
-
-
-def _measure_driven(whole: JointEquations, mobility: Mobility) -> Driven:
-    """Rank with the equations of the drives, here and at poses nearby on the motion."""
-    from .nearby import NEARBY_TOLERANCE, find_nearby
-    from .rank import measure_rank
-    from .redundancy import find_redundancy
-
-    joints, rows, width = whole.undriven, whole.rows, whole.columns_a_body
-    start = whole.start()
-    here = measure_rank(whole.scaled(start).matrix, width, whole.tolerance).rank
-    idle_here = rows - here - mobility.redundant_here
-    poses = [n.pose for n in mobility.nearby]
-    if idle_here and not poses:
-        # the joints alone had no reason to look around
-        poses = [n.pose for n in find_nearby(joints, start, [], whole.columns + 1)]
-    there = [measure_rank(whole.scaled(p).matrix, width, NEARBY_TOLERANCE).rank for p in poses]
-    largest = max([here, *there])
-    sets: tuple[Dependence, ...] = ()
-    if idle_here:
-        nearby = poses[there.index(largest)] if largest in there else None
-        found = find_redundancy(whole, rows - here, nearby=nearby)
-        sets = tuple(s for s in found.sets if any(e.drive for e in s.equations))
-    # velocities of the joints that lead back are no freedoms with drives either
-    back = whole.columns - (joints.rows - mobility.redundant_motion) - mobility.motion
-    return Driven(
-        drives=whole.drives,
-        free_here=whole.columns - here,
-        free_motion=max(whole.columns - largest - back, 0),
-        idle_here=idle_here,
-        idle_motion=max(rows - largest - mobility.redundant_motion, 0),
-        sets=sets,
+        driven=measure_driven(whole, mobility) if mechanism.drives else None,
     )
 
 
