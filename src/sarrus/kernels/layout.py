@@ -129,6 +129,16 @@ class Workspace(NamedTuple):
     Q: Floats
     # driven equations: right side, its rate and second rate
     drive: Floats
+    # series coefficients, a row a quantity: load forms; springs: length and pull over length;
+    # torsions: cosine, sine, angle, torque, torque times cosine and sine; motions and what they make of
+    # the driven right sides; work of loads and drives
+    fc: Floats
+    length: Floats
+    ratio: Floats
+    turn: Floats
+    motion: Floats
+    side: Floats
+    work: Floats
 
 
 def pack(arrays: Any) -> Any:
@@ -167,4 +177,7 @@ def make_workspace(form: Form, order: int) -> Workspace:
         q=z(nq), v=z(nq), dq=z(nq), log_size=z(rows), usual=z(nc),
         f=z(nl), df=z(nl), fw=z(nl), theta=z(len(form.angle)), Q=z(nq),
         drive=z((3, len(form.drive))),
+        fc=z((nl, rows)), length=z((len(form.line), rows)), ratio=z((len(form.line), rows)),
+        turn=z((len(form.angle), 6, rows)), motion=z((len(form.motion_sine), rows)),
+        side=z((len(form.drive), rows)), work=z(rows),
     ))  # fmt: skip

@@ -9,13 +9,20 @@ from typing import Literal
 from .outcome import Outcome
 
 
+# what a method may or may not be able to do; the value is what a user reads
+LOADS = "springs, torsions, torques or forces that turn with a body"
+DRIVES = "drives"
+USER_FORCES = "user forces"
+
+
 @dataclass(frozen=True)
 class Method:
     """A way to advance in time.
 
     setting: what steers its accuracy, "tolerance" or "step" [s]. run(model, velocity, times, duration,
     setting, max_steps, **options): simulate from q = 0 and the given velocity, record at the given
-    times. options: its further parameters with their defaults.
+    times. options: its further parameters with their defaults. does: what it can simulate besides
+    constant forces: LOADS, DRIVES, USER_FORCES.
     """
 
     id: str
@@ -23,3 +30,4 @@ class Method:
     setting: Literal["tolerance", "step"]
     run: Callable[..., Outcome]
     options: dict[str, float] = field(default_factory=dict)
+    does: frozenset[str] = frozenset()

@@ -29,6 +29,7 @@ from .quadratic import (
     sparse_from_entries,
     sparse_from_rows,
 )
+from .readings import make_readings
 from .reduce import Reduction, Row, component_rows, drop_fixed
 from .sharing import GROUND, Group, Sharing, share_features
 
@@ -131,6 +132,8 @@ def make_model(mechanism: Mechanism) -> Model:
             for name, _ in mechanism.angular_velocities
         },
         body_rows=_body_rows(mechanism, sharing, frames, rows_of, centers, turn, nq),
+        readings=make_readings(mechanism, features, nq),
+        drive_rates=drives.start_rates(len(form.phi0)),
         user_calls=tuple(call for call, _ in loads.users),
     )
 

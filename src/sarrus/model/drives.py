@@ -46,6 +46,15 @@ class Drives:
             )
         self.equations.append((equation, kind, motion, factor))
 
+    def start_rates(self, count: int) -> Vector:
+        """phi0' of all equations at the start."""
+        rates = np.zeros(count)
+        for equation, kind, motion, factor in self.equations:
+            x, rate = self.motions[motion].value(0.0), self.motions[motion].rate(0.0)
+            slope = {LINEAR: 1.0, COSINE: -np.sin(x), SINE: np.cos(x), SQUARE: x}[kind]
+            rates[equation] = factor * slope * rate
+        return rates
+
     def arrays(self) -> dict[str, Any]:
         """The arrays of `Form` that belong to drives."""
         width = max((p.coefficients.shape[1] for p in self.motions), default=1)
@@ -61,7 +70,7 @@ class Drives:
             "motion_break": np.array([b for p in self.motions for b in p.breaks], dtype=float),
             "motion_poly": np.vstack([np.zeros((0, width)), *polynomials]),
             "motion_sine": np.array(
-                [[p.amplitude, p.rate, p.phase] for p in self.motions], dtype=float
+                [[p.amplitude, p.angular, p.phase] for p in self.motions], dtype=float
             ).reshape(-1, 3),
         }
 
@@ -123,7 +132,7 @@ def _scaled(pieces: Pieces, factor: float) -> Pieces:
         pieces.breaks,
         pieces.coefficients * factor,
         pieces.amplitude * factor,
-        pieces.rate,
+        pieces.angular,
         pieces.phase,
         pieces.end,
     )
