@@ -51,7 +51,7 @@ class Equations:
         scale = (0.5 if square else 1.0) / np.sqrt(sizes[0] * sizes[1])
         products: dict[tuple[int, int], float] = defaultdict(float)
         for ra, xa, rb, xb in zip(rows_a, start_a, rows_b, start_b, strict=True):
-            if ra or rb:
+            if (ra or xa) and (rb or xb) and (ra or rb):
                 (fa, sa), (fb, sb) = self._form(ra, float(xa)), self._form(rb, float(xb))
                 products[min(fa, fb), max(fa, fb)] += scale * sa * sb
         products = {k: c for k, c in sorted(products.items()) if c != 0.0}
@@ -69,8 +69,8 @@ class Equations:
         return number, scale * next(iter(self.products[number].values())) / first
 
     def _form(self, row: Row, start: float) -> tuple[int, float]:
-        """Number and factor of a form; forms that differ by a factor are one form."""
-        factor = next(iter(row.values())) if row else 1.0
+        """Number and factor of a form; forms that differ by a factor are one form (the constant 1, too)."""
+        factor = next(iter(row.values())) if row else start
         items = tuple((i, c / factor) for i, c in row.items())
         start = start / factor
         key = (tuple((i, round(c, 13)) for i, c in items), round(start, 13))
