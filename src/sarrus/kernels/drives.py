@@ -3,7 +3,9 @@
 J and the curvature of Phi stay as they are; Phi' = J v - phi0', Phi'' = J a + J' v - phi0''. With x(t)
 the motion, a piecewise polynomial and a sine, phi0 is c times
 
-    x (a travel),      cos x and sin x (an angle),      1/2 x^2 (a length).
+    x (a travel),      cos x and sin x (an angle),      1/2 x^2 (a length)
+
+minus a constant, where a component of the product never changes.
 """
 
 import numpy as np
@@ -69,6 +71,7 @@ def eval_drives(form, t, values):
             values[0, k] = c * np.sin(x)
             values[1, k] = c * np.cos(x) * v
             values[2, k] = c * (np.cos(x) * a - np.sin(x) * v * v)
+        values[0, k] -= form.drive_0[k]
 
 
 @kernel

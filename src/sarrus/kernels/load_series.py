@@ -14,7 +14,7 @@ when q_{k+2} is computed, and the order of the series is kept. Arrays here have 
 import numpy as np
 
 from .compiler import block, kernel
-from .drives import COSINE, EQUATION, KIND, LINEAR, MOTION, SQUARE, find_piece
+from .drives import COSINE, EQUATION, KIND, LINEAR, MOTION, SINE, SQUARE, find_piece
 from .forces import (
     DAMPING,
     FREE,
@@ -69,7 +69,7 @@ def length_coefficient(form, ws, n, m):
 
 @kernel
 def line_coefficient(form, ws, n, k):
-    """Coefficient k of what a spring exerts, added to ws.fw; returns that of its damper's power."""
+    """Coefficient k of what a spring exerts, added to ws.fw."""
     a = form.line_f[n]
     p = form.line[n]
     length = ws.length[n]
@@ -83,20 +83,11 @@ def line_coefficient(form, ws, n, k):
     ratio[k] = (pull - cauchy(ratio, length, 0, k, k)) / length[0]
     for i in range(3):
         ws.fw[a + i] -= cauchy(ratio, ws.fc[a + i], 0, k + 1, k)
-    power = 0.0
-    if p[DAMPING] != 0.0:
-        for j in range(k + 1):
-            power -= (j + 1.0) * length[j + 1] * (k - j + 1.0) * length[k - j + 1]
-        power *= p[DAMPING]
-    return power
 
 
 @kernel
 def angle_coefficient(form, ws, n, k):
-    """Coefficient k of what a torsion exerts, added to ws.fw; returns that of its power.
-
-    The power is that of the torque and the damper: the spring has a potential.
-    """
+    """Coefficient k of what a torsion exerts, added to ws.fw."""
     u = form.angle_f[n]
     p = form.angle[n]
     turn = ws.turn[n]
@@ -118,29 +109,19 @@ def angle_coefficient(form, ws, n, k):
         ws.fw[i] -= cauchy(ms, ws.fc[i + 6], 0, k + 1, k)
         ws.fw[i + 3] += cauchy(mc, ws.fc[i + 6], 0, k + 1, k)
         ws.fw[i + 6] += cauchy(mc, ws.fc[i + 3], 0, k + 1, k) - cauchy(ms, ws.fc[i], 0, k + 1, k)
-    power = p[PRELOAD] * rate
-    if p[DAMPING] != 0.0:
-        for j in range(k + 1):
-            power -= p[DAMPING] * (j + 1.0) * theta[j + 1] * (k - j + 1.0) * theta[k - j + 1]
-    return power
 
 
 @block
 def load_coefficient(form, ws, k):
-    """ws.fw: coefficient k of w, from the forms up to k + 1; returns that of the loads' power."""
+    """ws.fw: coefficient k of w, from the forms up to k + 1."""
     for i in range(len(ws.fw)):
         ws.fw[i] = 0.0
-    power = 0.0
     for n in range(len(form.line)):
-        power += line_coefficient(form, ws, n, k)
+        line_coefficient(form, ws, n, k)
     for n in range(len(form.angle)):
-        power += angle_coefficient(form, ws, n, k)
+        angle_coefficient(form, ws, n, k)
     for n in range(len(form.pr_c)):
-        a = form.pr_a[n]
-        b = form.pr_b[n]
-        ws.fw[a] += form.pr_c[n] * ws.fc[b, k]
-        power += form.pr_c[n] * cauchy_rates(ws.fc[b], ws.fc[a], k)
-    return power
+        ws.fw[form.pr_a[n]] += form.pr_c[n] * ws.fc[form.pr_b[n], k]
 
 
 @kernel
@@ -234,17 +215,78 @@ def drive_coefficients(form, ws, m):
 
 
 @kernel
-def drive_power(form, ws, k):
-    """Coefficient k of the power of the drives, -lam . phi0'."""
-    power = 0.0
+def add_work(factor, x, y, last, work):
+    """work += factor * integral of x y', both up to coefficient `last`."""
+    for i in range(last + 1):
+        for j in range(1, last + 1):
+            work[i + j] += factor * x[i] * (j * y[j]) / (i + j)
+
+
+@kernel
+def add_damping(factor, x, last, work):
+    """work -= factor * integral of x'^2, x up to coefficient `last`."""
+    for i in range(1, last + 1):
+        for j in range(1, last + 1):
+            work[i + j - 1] -= factor * (i * x[i]) * (j * x[j]) / (i + j - 1.0)
+
+
+@kernel
+def drive_coefficient(form, ws, m, k):
+    """Coefficient k of the force of a drive along its motion, -lam . dphi0/dx.
+
+    The multipliers of an angle are not unique, this sum of them is; so it is taken first.
+    """
+    force = 0.0
     for n in range(len(form.drive)):
-        eq = form.drive[n, EQUATION]
-        side = ws.side[n]
-        s = 0.0
-        for j in range(k + 1):
-            s += ws.lam[k - j, eq] * (j + 1.0) * side[j + 1]
-        power -= form.drive_c[n] * s
-    return power
+        if form.drive[n, MOTION] == m:
+            kind = form.drive[n, KIND]
+            eq = form.drive[n, EQUATION]
+            if kind == LINEAR:
+                part = ws.lam[k, eq]
+            else:
+                # slopes: x of a square, -sine of a cosine, cosine of a sine
+                slope = ws.motion[m]
+                if kind == COSINE:
+                    slope = ws.side[n + 1]
+                elif kind == SINE:
+                    slope = ws.side[n - 1]
+                part = 0.0
+                for j in range(k + 1):
+                    part += ws.lam[k - j, eq] * slope[j]
+                if kind == COSINE:
+                    part = -part
+            force -= form.drive_c[n] * part
+    return force
+
+
+@block
+def work_coefficients(form, ws, known):
+    """ws.work: coefficients of the work of loads without potential and of drives since t.
+
+    Work is quadratic in the motion and its series converges more slowly than that of the motion: so
+    it is the integral of the product of polynomials, with all their powers up to 2 known.
+    """
+    for k in range(len(ws.work)):
+        ws.work[k] = 0.0
+    if len(form.f0):
+        # the forms are known one further than what acts on them
+        load_coefficient(form, ws, known - 1)
+    for n in range(len(form.line)):
+        if form.line[n, DAMPING] != 0.0:
+            add_damping(form.line[n, DAMPING], ws.length[n], known, ws.work)
+    for n in range(len(form.angle)):
+        theta = ws.turn[n, 2]
+        if form.angle[n, DAMPING] != 0.0:
+            add_damping(form.angle[n, DAMPING], theta, known, ws.work)
+        for k in range(1, known + 1):
+            ws.work[k] += form.angle[n, PRELOAD] * theta[k]
+    for n in range(len(form.pr_c)):
+        add_work(form.pr_c[n], ws.fc[form.pr_b[n]], ws.fc[form.pr_a[n]], known, ws.work)
+    for m in range(len(form.motion_sine)):
+        force = ws.pull[m]
+        for k in range(known + 1):
+            force[k] = drive_coefficient(form, ws, m, k) if k < known - 1 else 0.0
+        add_work(1.0, force, ws.motion[m], known, ws.work)
 
 
 @kernel

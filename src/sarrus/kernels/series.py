@@ -34,13 +34,13 @@ from .forms import (
 )
 from .load_series import (
     drive_coefficients,
-    drive_power,
     eval_series,
     keep_load_forms,
     land_loads,
     load_coefficient,
     start_drives,
     start_loads,
+    work_coefficients,
 )
 from .project import project_position, project_velocity
 from .solve import eval_pivots, factorise, learn_pivots, refinements_for, solve_refined
@@ -157,9 +157,8 @@ def next_coefficient(form, ws, k, refinements, qc):
             x = ws.w[f]
             for n in range(form.D_start[f], form.D_start[f + 1]):
                 b[form.pos_q[form.D_col[n]]] -= form.D_val[n] * x
-    power = 0.0
     if len(form.f0):
-        power = load_coefficient(form, ws, k)
+        load_coefficient(form, ws, k)
         for f in range(len(form.f0)):
             for n in range(form.F_start[f], form.F_start[f + 1]):
                 b[form.pos_q[form.F_col[n]]] += form.F_val[n] * ws.fw[f]
@@ -188,9 +187,6 @@ def next_coefficient(form, ws, k, refinements, qc):
     gather(form, ws, m, ws.de)
     if len(form.f0):
         keep_load_forms(form, ws, m, row)
-    if len(form.drive):
-        power += drive_power(form, ws, k)
-    ws.work[k + 1] = power / (k + 1.0)
     return largest
 
 
@@ -312,15 +308,15 @@ def land(form, ws, t, qc, order, h, tolerance):
 
 
 @kernel
-def keep_sides(ws, order, carried, sides):
-    """Coefficients of angles and work in a step, zero beyond the order."""
+def keep_sides(ws, known, carried, sides):
+    """Coefficients of angles and work in a step, zero beyond those known."""
     na = len(carried) - 1
     for i in range(na):
         for k in range(sides.shape[1]):
-            sides[i, k] = ws.turn[i, 2, k] if k <= order else 0.0
+            sides[i, k] = ws.turn[i, 2, k] if k <= known else 0.0
     sides[na, 0] = carried[na]
     for k in range(1, sides.shape[1]):
-        sides[na, k] = ws.work[k] if k <= order else 0.0
+        sides[na, k] = ws.work[k]
 
 
 @entry
@@ -374,11 +370,8 @@ def advance(
         counters[COEFFICIENTS] += known - 1
         if known < 3:
             return NOT_FINITE, n
-        top = known - 1
-        if len(form.f0) and len(form.drive) == 0:
-            # the forms are known one further than the multipliers
-            top = known
-            ws.work[top] = load_coefficient(form, ws, top - 1) / top
+        if loaded:
+            work_coefficients(form, ws, known)
         # a step ends where a motion changes its polynomial
         stop = min(t_end, next_break(form, t))
         local = tolerance
@@ -408,8 +401,8 @@ def advance(
             exchanged = kinetic
             held = weight
             if loaded:
-                strain = land_loads(form, ws, top, h, ws.q)
-                work = carried[na] + eval_series(ws.work, top, h)
+                strain = land_loads(form, ws, known, h, ws.q)
+                work = carried[na] + eval_series(ws.work, 2 * known, h)
                 now += strain - work
                 # where little moves, what springs, dampers and drives exchange is what counts
                 exchanged = max(kinetic, abs(strain - springs), abs(work))
@@ -440,7 +433,7 @@ def advance(
         scale = max(scale, exchanged)
         balance[1] = scale
         if loaded:
-            keep_sides(ws, top, carried, sides[n])
+            keep_sides(ws, known, carried, sides[n])
             springs = strain
             for i in range(na):
                 carried[i] = ws.theta[i]

@@ -50,7 +50,7 @@ def run(
     norms, energy = np.zeros((n, 3)), np.zeros(n)
     torsions, drives = len(form.angle), len(form.motion_sine)
     beside = torsions + 1 if len(form.f0) or drives else 0
-    carried, sides = np.zeros(beside), np.zeros((capacity, beside, rows))
+    carried, sides = np.zeros(beside), np.zeros((capacity, beside, 2 * rows))
     angles, work, drive_forces = np.zeros((n, torsions)), np.zeros(n), np.zeros((n, drives))
     history: list[tuple[Floats, np.ndarray, Floats]] = []
 
