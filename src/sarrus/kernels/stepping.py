@@ -163,10 +163,12 @@ def check_state(opening, state):
 
 
 @entry
-def check_row(form, ws, q, state):
+def check_row(form, ws, t, q, state):
     """check_state for a state that is kept elsewhere: one row, any numbers that must be finite."""
     eval_forms(form, q, ws.e)
-    return check_state(eval_constraints(form, ws.e, ws.phi), state)
+    eval_constraints(form, ws.e, ws.phi)
+    eval_drives(form, t, ws.drive)
+    return check_state(drive_constraints(form, ws.drive, ws.phi), state)
 
 
 @entry

@@ -67,7 +67,7 @@ METHODS: dict[str, Method] = {
             "step",
             penalty.run,
             penalty.OPTIONS,
-            EVERYTHING,
+            frozenset({LOADS, USER_FORCES}),
         ),
         Method(
             "null-space",

@@ -108,7 +108,7 @@ def run(
                     ),
                 )
                 break
-            reason = stepping.check_row(form, ws, solver.y[:nq], solver.y[None, :])
+            reason = stepping.check_row(form, ws, solver.t, solver.y[:nq], solver.y[None, :])
             if reason != stepping.DONE:
                 status, why = SENTENCES[reason]
                 message = f"stopped at t = {solver.t_old:.9g} s: {why}"
