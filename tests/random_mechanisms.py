@@ -133,7 +133,24 @@ class CrowdedGenerator(Generator):
 
 
 class SlidingGenerator(Generator):
-    """Joins bodies by every kind of joint there is."""
+    """Joins bodies by every kind of joint there is; these leave spins free, so all need inertia."""
+
+    def add_body(self, i):
+        """As before, but a rod is thick: a thin one may spin without moving any mass."""
+        super().add_body(i)
+        body = self.m.bodies[-1]
+        if body.ends is not None:
+            self.m.bodies.pop()
+            self.m.rod(body.name, *body.ends, body.mass, section=0.1)
+
+    def inertia(self, mass):
+        """Of a lump."""
+        if self.dimension == 2:
+            return mass * self.rng.uniform(0.01, 0.5)
+        Q, _ = np.linalg.qr(self.rng.normal(size=(3, 3)))
+        second = mass * Q @ np.diag(self.rng.uniform(0.02, 0.5, 3)) @ Q.T
+        inertia = np.trace(second) * np.eye(3) - second
+        return 0.5 * (inertia + inertia.T)
 
     def join(self, joint, parent, name, p, along):
         """Any kind, its bodies in random order; a rod has its joint's point on itself."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from .mechanism import Mechanism, MechanismError, check_mechanism
 from .mechanism.check_forces import check_drive_times
+from .mechanism.remarks import find_remarks
 from .result import Reading, Result
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def simulate(
             "set_up": set_up,
             **outcome.timings,
         },
-        notes=notes + outcome.notes,
+        notes=find_remarks(mechanism) + notes + outcome.notes,
         coordinates=outcome.q,
         rates=outcome.v,
         accelerations=outcome.a,
