@@ -252,7 +252,7 @@ def test_failing_user_force_is_told():
     """Its own words reach the user."""
     m = pendulum(0.3)
     m.user_force("broken", ["O"], lambda t, position, velocity: 1 / 0)
-    with pytest.raises(MechanismError, match="'broken'.*ZeroDivisionError"):
+    with pytest.raises(MechanismError, match=r"'broken'.*ZeroDivisionError"):
         equilibrium(m)
 
 

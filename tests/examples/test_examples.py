@@ -31,6 +31,13 @@ def test_tilted_bricard_moves_as_the_upright_one():
     assert runpy.run_path(str(EXAMPLES / "02_bricard.py"))["main"]() < 1e-9
 
 
+def test_sprung_four_bar_has_the_published_eigenvalue(capsys):
+    """Example 3: twelve digits of the four-bar with diagonal spring."""
+    found = runpy.run_path(str(EXAMPLES / "03_small_motions.py"))["main"]()
+    assert abs(found[0].eigenvalue - (-0.242385809311 + 2.133955028348j)) < 1e-12
+    assert "at rest" in capsys.readouterr().out
+
+
 def test_four_bar_file_is_the_mechanism_of_example_1(tmp_path):
     """The file and the Python text write the same mechanism."""
     written = runpy.run_path(str(EXAMPLES / "01_four_bar.py"))["make_four_bar"]()
