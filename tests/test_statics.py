@@ -227,6 +227,7 @@ def test_constant_torque():
     assert mode.eigenvalue.imag == pytest.approx(np.sqrt(G * np.cos(angle)), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_user_force():
     """The spring of the four-bar written as a user force: the same rest and eigenvalues."""
 

@@ -110,7 +110,7 @@ def test_derivatives():
 
 
 def test_other_integrator():
-    """SciPy's Radau at 1e-10 agrees over 1 s, and panels of half the length over 10 s."""
+    """SciPy's Radau at 1e-9 agrees over half a second."""
     inertia = read_inertia(0.01)
 
     def rates(_, y):
@@ -123,9 +123,9 @@ def test_other_integrator():
         return np.block([[np.zeros((2, 2)), np.eye(2)], [by_q[0], by_v[0]]])
 
     start = np.concatenate([governor.START, np.zeros(2)])
-    done = solve_ivp(rates, (0, 1), start, "Radau", [0.5, 1.0], jac=slopes, rtol=1e-9, atol=1e-11)
+    done = solve_ivp(rates, (0, 0.5), start, "Radau", [0.1, 0.5], jac=slopes, rtol=1e-9, atol=1e-11)
     # its global error is some hundred tolerances
-    assert np.abs(done.y[1] - governor_reference([0.5, 1.0])[:, 2]).max() < 1e-7
+    assert np.abs(done.y[1] - governor_reference([0.1, 0.5])[:, 2]).max() < 1e-7
 
 
 def test_panels_have_converged(monkeypatch):

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..clock import Clock, make_clock
+from ..quadrature import Clock, make_clock
 
 Array = NDArray[np.float64]
 Points = NDArray[np.complex128]

@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..clock import Clock, make_clock
+from ..quadrature import Clock, make_clock
 
 Array = NDArray[np.float64]
 
