@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 if TYPE_CHECKING:
+    from .model.dips import Watch
     from .model.model import BodyRows
+    from .verdict.crossings import Crossing, NearMiss
     from .verdict.joint_equations import JointEquations
     from .verdict.reactions import Reaction, Reactions
 
@@ -76,6 +78,7 @@ class Result:
     step_times: Floats = field(repr=False)
     step_orders: NDArray[np.int64] = field(repr=False)
     step_pivots: Floats = field(repr=False)
+    watch: Watch | None = field(repr=False, default=None)
 
     def __repr__(self) -> str:
         return f"<Result '{self.mechanism}': {self.status}, {self.message}>"
@@ -118,6 +121,33 @@ class Result:
         first). Components that rigid bodies do not determine are flagged.
         """
         return self.reactions.of(joint, body)
+
+    @property
+    def crossings(self) -> tuple[Crossing, ...]:
+        """The instants at which the mobility rises, in the order of time; judged when first asked for.
+
+        Raises ValueError if the method does not watch its motion.
+        """
+        return self._moments[0]
+
+    @property
+    def near_singular(self) -> tuple[NearMiss, ...]:
+        """The instants at which a singular position is passed closely, not met."""
+        return self._moments[1]
+
+    @cached_property
+    def _moments(self) -> tuple[tuple[Crossing, ...], tuple[NearMiss, ...]]:
+        from .verdict.crossings import Motion, judge_dips
+
+        if self.watch is None:
+            raise ValueError(
+                f"method '{self.method}' does not watch for crossings; simulate with method 'series'"
+            )
+        motion = Motion(self.times, self.energy, self.norms[:, 0])
+        crossings, misses = judge_dips(
+            self.reading, self.watch, self.watch.dips, motion, self.tolerance or 0.0
+        )
+        return tuple(crossings), tuple(misses)
 
     def violation(self, level: str = "position") -> Floats:
         """Norm of the constraints at a level: "position" [m], "velocity", "acceleration"."""

@@ -115,6 +115,7 @@ def simulate(
         step_times=outcome.step_times,
         step_orders=outcome.step_orders,
         step_pivots=outcome.step_pivots,
+        watch=outcome.watch,
     )
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.dips import Watch
+
 Floats = NDArray[np.float64]
 
 
@@ -15,7 +17,8 @@ class Outcome:
     """Trajectory of a run in model units, up to where it is good.
 
     status: one word, message: one sentence; norms: of the constraints at position, velocity and
-    acceleration level; step_*: the steps taken and the smallest pivot after each.
+    acceleration level; step_*: the steps taken and the smallest pivot after each; watch: where equations
+    came close to depending on others, None if the method does not watch.
     """
 
     status: str
@@ -32,3 +35,4 @@ class Outcome:
     step_times: Floats = field(default_factory=lambda: np.zeros(0))
     step_orders: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     step_pivots: Floats = field(default_factory=lambda: np.zeros(0))
+    watch: Watch | None = None

@@ -14,6 +14,7 @@ from ..kernels import series as kernels
 from ..kernels.layout import make_workspace
 from ..model import Model
 from .outcome import Floats, Outcome
+from .watching import Watcher
 
 HIGHEST_ORDER = 30
 # a step holds this share of the tolerance, so that a whole run comes near to it; above 1e-6 the share
@@ -49,6 +50,7 @@ def run(
     q, v, a = np.zeros((n, nq)), np.zeros((n, nq)), np.zeros((n, nq))
     norms, energy = np.zeros((n, 3)), np.zeros(n)
     history: list[tuple[Floats, np.ndarray, Floats]] = []
+    watcher = Watcher(model, capacity)
 
     wanted = SHARE * tolerance * float(np.clip((1e-6 / tolerance) ** (1 / 3), 0.1, 1.0))
     local = max(wanted, FLOOR)
@@ -79,6 +81,7 @@ def run(
         done = max(done, upto)
         history.append((starts[1 : steps + 1].copy(), orders[:steps].copy(), watch[:steps].copy()))
         record_cpu += time.thread_time() - cpu
+        watcher.look(starts, orders, coefficients, steps, last=reason != kernels.FULL)
 
     status, message = _status(reason, t, duration, tolerance, max_steps, ws.usual.min(initial=1.0))
     moved = np.concatenate([w[:, 1] for _, _, w in history]) if history else np.zeros(0)
@@ -99,13 +102,19 @@ def run(
             "coefficients": int(counters[kernels.COEFFICIENTS]),
             "loosened": int(counters[kernels.LOOSENED]),
         },
-        timings={"solve_cpu": solve_cpu, "solve_wall": solve_wall, "record_cpu": record_cpu},
+        timings={
+            "solve_cpu": solve_cpu,
+            "solve_wall": solve_wall,
+            "record_cpu": record_cpu,
+            "watch_cpu": watcher.cpu,
+        },
         notes=_notes(tolerance, local > wanted, counters, moved),
         step_times=np.concatenate([s for s, _, _ in history]) if history else np.zeros(0),
         step_orders=np.concatenate([o for _, o, _ in history])
         if history
         else np.zeros(0, np.int64),
         step_pivots=np.concatenate([w[:, 0] for _, _, w in history]) if history else np.zeros(0),
+        watch=watcher.watch(),
     )
 
 
