@@ -13,6 +13,7 @@ from scipy import sparse
 if TYPE_CHECKING:
     from .model.dips import Watch
     from .model.model import BodyRows
+    from .verdict.branches import Branches
     from .verdict.crossings import Crossing, NearMiss
     from .verdict.joint_equations import JointEquations
     from .verdict.reactions import Reaction, Reactions
@@ -54,7 +55,7 @@ class Result:
     total energy from its start [J]; status: one word ("done" if all went well), message: one sentence;
     notes: decisions taken that a user should know; counters; timings [s]; step_times, step_orders,
     step_pivots: the steps taken and the smallest relative pivot after each (small near a singular
-    position).
+    position); at_crossing: what was to be done there.
     """
 
     mechanism: str
@@ -79,6 +80,7 @@ class Result:
     step_orders: NDArray[np.int64] = field(repr=False)
     step_pivots: Floats = field(repr=False)
     watch: Watch | None = field(repr=False, default=None)
+    at_crossing: str = "continue"
 
     def __repr__(self) -> str:
         return f"<Result '{self.mechanism}': {self.status}, {self.message}>"
@@ -135,9 +137,20 @@ class Result:
         """The instants at which a singular position is passed closely, not met."""
         return self._moments[1]
 
+    @property
+    def branches(self) -> Branches:
+        """The motions that meet at the last crossing: where the run stopped, if it was told to.
+
+        Raises ValueError if no crossing was met.
+        """
+        if not self.crossings:
+            raise ValueError(f"'{self.mechanism}' met no crossing, so there are no branches")
+        return self.crossings[-1].branches
+
     @cached_property
     def _moments(self) -> tuple[tuple[Crossing, ...], tuple[NearMiss, ...]]:
-        from .verdict.crossings import Motion, judge_dips
+        from .verdict.branches import Branches
+    from .verdict.crossings import Motion, judge_dips
 
         if self.watch is None:
             raise ValueError(

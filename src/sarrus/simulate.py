@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from .result import Reading, Result
 if TYPE_CHECKING:
     from .methods import Method
     from .model import Model
+    from .model.dips import Dip, Watch
     from .verdict.joint_equations import JointEquations
 
 DEFAULT_TOLERANCE = 1e-10
@@ -20,6 +22,7 @@ DEFAULT_METHOD = "series"
 # more would not fit into memory
 MOST_OUTPUTS = 10_000_000
 MOST_NUMBERS = 200_000_000
+CONTINUE, STOP, BRANCHES = "continue", "stop", "branches"
 
 
 def simulate(
@@ -31,6 +34,7 @@ def simulate(
     method: str = DEFAULT_METHOD,
     step: float | None = None,
     max_steps: int = 10_000_000,
+    at_crossing: str = CONTINUE,
     **options: float,
 ) -> Result:
     """Simulate a mechanism for `duration` seconds.
@@ -38,6 +42,8 @@ def simulate(
     output_step: time between outputs [s], a thousandth of the duration if left out; tolerance: error
     aimed at, relative to the size of the mechanism, 1e-10 if left out. Methods with a fixed step take
     `step` [s] instead (the output step if left out); options: further parameters of the method.
+    at_crossing: what to do where motions meet: "continue" along the analytic continuation, "stop" there,
+    or stop and list the "branches" (`result.branches`).
 
     Raises MechanismError if the mechanism cannot be simulated, ValueError for other arguments. A run
     that loses its tolerance, energy balance or branch ends early: `result.status` says so, and the
@@ -72,6 +78,7 @@ def simulate(
         raise ValueError(f"method '{method}' chooses its own steps; give tolerance, not step")
     if chosen.setting == "step" and tolerance is not None:
         raise ValueError(f"method '{method}' has a fixed step; give step, not tolerance")
+    _check_at_crossing(at_crossing, chosen)
     setting = aim if chosen.setting == "tolerance" else given_step
     compile_seconds = _warm_up(chosen)
     begin = time.thread_time()
@@ -83,12 +90,14 @@ def simulate(
             f"{len(times)} outputs of {model.coordinates} coordinates would not fit into memory; "
             "give a longer output_step"
         )
+    reading = _reading(model, make_joint_equations(mechanism))
+    more: dict[str, Any] = chosen.options | options
+    if at_crossing != CONTINUE:
+        more["stop"] = _first_crossing(reading, setting)
     set_up = time.thread_time() - begin
-    outcome = chosen.run(
-        model, velocity, times, duration, setting, max_steps, **(chosen.options | options)
-    )
+    outcome = chosen.run(model, velocity, times, duration, setting, max_steps, **more)
     units = model.units
-    return Result(
+    result = Result(
         mechanism=mechanism.name,
         method=method,
         tolerance=setting if chosen.setting == "tolerance" else None,
@@ -111,12 +120,16 @@ def simulate(
         rates=outcome.v,
         accelerations=outcome.a,
         norms=outcome.norms * units.length,
-        reading=_reading(model, make_joint_equations(mechanism)),
+        reading=reading,
         step_times=outcome.step_times,
         step_orders=outcome.step_orders,
         step_pivots=outcome.step_pivots,
         watch=outcome.watch,
+        at_crossing=at_crossing,
     )
+    if outcome.status == "stopped" and at_crossing == BRANCHES:
+        result.notes.append(str(result.branches))
+    return result
 
 
 def output_times(duration: float, step: float) -> np.ndarray:
@@ -169,6 +182,29 @@ def _reading(model: Model, equations: JointEquations) -> Reading:
     return Reading(
         model.dimension, model.points, model.places, model.origins, model.body_rows, equations
     )
+
+
+def _check_at_crossing(word: str, method: Method) -> None:
+    if word not in (CONTINUE, STOP, BRANCHES):
+        raise ValueError(f"at_crossing = {word!r}; give '{CONTINUE}', '{STOP}' or '{BRANCHES}'")
+    if word != CONTINUE and not method.stops:
+        raise ValueError(
+            f"method '{method.id}' cannot stop at crossings; leave at_crossing out, or take "
+            f"method '{DEFAULT_METHOD}'"
+        )
+
+
+def _first_crossing(reading: Reading, tolerance: float) -> Callable[..., float | None]:
+    """What a run asks to know whether to stop: the first crossing behind the start."""
+    from .verdict.crossings import Motion, judge_dips
+
+    none = Motion(np.zeros(0), np.zeros(0), np.zeros(0))
+
+    def stop(dips: list[Dip], watch: Watch) -> float | None:
+        found, _ = judge_dips(reading, watch, tuple(dips), none, tolerance)
+        return next((c.time for c in found if c.time > 0.0), None)
+
+    return stop
 
 
 def _warm_up(method: Method) -> float:

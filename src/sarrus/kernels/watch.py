@@ -15,10 +15,13 @@ from .solve import EPS, PERMANENT, factorise
 
 # a link turns by this between two samples [rad]; two links against each other by twice as much
 ANGLE = 0.3
+# after slow phases the time between samples grows by no more than this
+GROWTH = 1.5
 # a dip: below this share of what is usual for the equation, with a parabola through three samples that
-# falls below this share of its ends
+# falls below this share of its ends, or in any case below DEEP
 LOW = 0.2
 BOTTOM = 0.1
+DEEP = 1e-3
 # beyond the ends of a run the series is followed as far as its last term stays below this
 BEYOND_TERM = 1e-8
 
@@ -109,7 +112,7 @@ def has_dip(times, samples):
             r = (d2 - d0) / (c - a)
             p = d0 - r * a
             bottom = f1 - 0.25 * p * p / r if r > 0.0 else f1
-            if bottom < BOTTOM * max(f0, f2):
+            if bottom < BOTTOM * max(f0, f2) or f1 < DEEP * usual[k]:
                 return True
     return False
 
@@ -138,22 +141,27 @@ def watch(form, ws, starts, orders, coefficients, steps, first, last, times, sam
     while not ended:
         while n < steps - 1 and starts[n + 1] <= times[1]:
             n += 1
-        qc = coefficients[n]
         if times[1] < starts[steps]:
-            # no step is passed without a sample: a series is good for its own step only
-            times[2] = times[1] + times[3]
-            if times[1] + 1.3 * times[3] > starts[n + 1]:
-                times[2] = starts[n + 1]
+            slow = max(starts[n + 1] - starts[n], GROWTH * (times[1] - times[0]))
+            times[2] = times[1] + min(times[3], slow)
+            if times[2] > starts[steps]:
+                if not last:
+                    # the next steps will show
+                    break
+                times[2] = starts[steps]
+            while n < steps - 1 and starts[n + 1] < times[2]:
+                n += 1
         elif last:
             ended = True
             size = 1e-300
-            for i in range(qc.shape[1]):
-                size = max(size, abs(qc[orders[n], i]))
+            for i in range(coefficients.shape[2]):
+                size = max(size, abs(coefficients[n, orders[n], i]))
             h = starts[n + 1] - starts[n]
             most = max(h, (BEYOND_TERM / size) ** (1.0 / orders[n]))
             times[2] = starts[steps] + min(times[1] - times[0], most)
         else:
             break
+        qc = coefficients[n]
         s = times[2] - starts[n]
         times[3] = take_sample(form, ws, qc, orders[n], s, sums, samples[2])
         for k in range(samples.shape[1]):

@@ -16,7 +16,9 @@ from .outcome import Outcome
 METHODS: dict[str, Method] = {
     method.id: method
     for method in (
-        Method("series", "Taylor series, order chosen at each step", "tolerance", series.run),
+        Method(
+            "series", "Taylor series, order chosen at each step", "tolerance", series.run, stops=True
+        ),
         Method(
             "energy-momentum",
             "Energy-momentum: midpoint forces, constraints at the end",

@@ -15,7 +15,8 @@ class Method:
 
     setting: what steers its accuracy, "tolerance" or "step" [s]. run(model, velocity, times, duration,
     setting, max_steps, **options): simulate from q = 0 and the given velocity, record at the given
-    times. options: its further parameters with their defaults.
+    times. options: its further parameters with their defaults. stops: whether run takes `stop`, which
+    is asked at every dip of a pivot and may end the run there.
     """
 
     id: str
@@ -23,3 +24,4 @@ class Method:
     setting: Literal["tolerance", "step"]
     run: Callable[..., Outcome]
     options: dict[str, float] = field(default_factory=dict)
+    stops: bool = False

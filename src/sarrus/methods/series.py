@@ -7,12 +7,15 @@ motion is analytic across a singular position, so a step may jump over it withou
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from ..kernels import series as kernels
 from ..kernels.layout import make_workspace
 from ..model import Model
+from ..model.dips import Dip, Watch
 from .outcome import Floats, Outcome
 from .watching import Watcher
 
@@ -24,17 +27,34 @@ SHARE = 0.02
 FLOOR = 1e-13
 # memory for the coefficients between two recordings: small enough to stay in a core's cache
 BUFFER_BYTES = 2_000_000
+# a run that may have to stop looks back after so many steps
+STEPS_AT_ONCE = 16
+
+# (dips seen since it was last asked, what is known of the run) -> when to stop [s], or None
+Stop = Callable[[list[Dip], Watch], float | None]
 
 
 def run(
-    model: Model, velocity: Floats, times: Floats, duration: float, tolerance: float, max_steps: int
+    model: Model,
+    velocity: Floats,
+    times: Floats,
+    duration: float,
+    tolerance: float,
+    max_steps: int,
+    *,
+    stop: Stop | None = None,
 ) -> Outcome:
-    """Simulate from q = 0 and the given velocity; record at the given times."""
+    """Simulate from q = 0 and the given velocity; record at the given times.
+
+    stop: asked wherever an equation comes close to depending on others; the run ends at the time it
+    returns, with an output there.
+    """
     form = model.form
     nq = model.coordinates
     ws = make_workspace(form, HIGHEST_ORDER)
     rows = HIGHEST_ORDER + 1
-    capacity = int(np.clip(BUFFER_BYTES // (8 * rows * max(nq, 1)), 16, 1024))
+    most = 1024 if stop is None else STEPS_AT_ONCE
+    capacity = int(np.clip(BUFFER_BYTES // (8 * rows * max(nq, 1)), 16, most))
     coefficients = np.zeros((capacity, rows, nq))
     # memory is handed out when it is first touched: do that now, not in the solve
     coefficients.fill(0.0)
@@ -58,7 +78,8 @@ def run(
     t, done = 0.0, 0
     solve_cpu = solve_wall = record_cpu = 0.0
     reason = kernels.FULL
-    while reason == kernels.FULL and counters[kernels.STEPS] < max_steps:
+    stopped: float | None = None
+    while reason == kernels.FULL and stopped is None and counters[kernels.STEPS] < max_steps:
         room = coefficients[: max_steps - int(counters[kernels.STEPS])]
         # CPU time of this thread: idle threads of a linear algebra library may spin beside it
         wall, cpu = time.perf_counter(), time.thread_time()
@@ -81,9 +102,31 @@ def run(
         done = max(done, upto)
         history.append((starts[1 : steps + 1].copy(), orders[:steps].copy(), watch[:steps].copy()))
         record_cpu += time.thread_time() - cpu
-        watcher.look(starts, orders, coefficients, steps, last=reason != kernels.FULL)
+        dips = watcher.look(starts, orders, coefficients, steps, last=reason != kernels.FULL)
+        if stop is not None and dips:
+            stopped = stop(dips, watcher.watch())
 
+    seen = watcher.watch()
+    if stopped is not None:
+        # outputs behind the stop are dropped, and one exactly there is added
+        done = int(np.searchsorted(times, stopped))
+        piece = next(d for d in dips if d.times[0] <= stopped <= d.times[2]).piece(stopped)
+        at = np.array([piece.start, piece.end])
+        p = np.array([len(piece.coefficients) - 1])
+        times, q, v, a, norms, energy = (
+            np.concatenate([x[:done], np.zeros((1, *x.shape[1:]))]) for x in (times, q, v, a, norms, energy)
+        )  # fmt: skip
+        times[done] = stopped
+        part = slice(done, done + 1)
+        kernels.record(
+            form, ws, at, p, piece.coefficients[None], 1,
+            times[part], q[part], v[part], a[part], norms[part], energy[part],
+        )  # fmt: skip
+        done += 1
+        seen = replace(seen, until=stopped)
     status, message = _status(reason, t, duration, tolerance, max_steps, ws.usual.min(initial=1.0))
+    if stopped is not None:
+        status, message = "stopped", f"stopped at the crossing at t = {stopped:.12g} s, as asked for"
     moved = np.concatenate([w[:, 1] for _, _, w in history]) if history else np.zeros(0)
     keep = slice(0, done)
     return Outcome(
@@ -114,7 +157,7 @@ def run(
         if history
         else np.zeros(0, np.int64),
         step_pivots=np.concatenate([w[:, 0] for _, _, w in history]) if history else np.zeros(0),
-        watch=watcher.watch(),
+        watch=seen,
     )
 
 

@@ -11,20 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import barycentric_interpolate
-from scipy.optimize import minimize_scalar
 
 from ..kernels.layout import make_workspace
 from ..kernels.solve import PERMANENT
-from ..kernels.watch import BOTTOM, LOW, sample_pivots
+from ..kernels.watch import BOTTOM, DEEP, LOW, sample_pivots
+from .branches import Branches, find_branches
 from .poses import read_poses
 from .rank import Rank, measure_rank
 
 if TYPE_CHECKING:
+    from ..kernels.layout import Form
     from ..model.dips import Dip, Watch
     from ..result import Reading
 
@@ -64,6 +66,7 @@ class _Moment:
     coordinates: Floats = field(repr=False)
     rates: Floats = field(repr=False)
     reading: Reading = field(repr=False)
+    form: Form = field(repr=False)
 
     def position(self, name: str) -> Floats:
         """World place of a joint, named point or centre of a body at this moment [m]."""
@@ -120,6 +123,12 @@ class Crossing(_Moment):
     def value(self) -> float:
         """The largest singular value of W that counts as zero here."""
         return self.rank.below[0]
+
+    @cached_property
+    def branches(self) -> Branches:
+        """The motions that meet here; found when first asked for."""
+        motion = self.mobility_motion
+        return find_branches(self.form, self.reading, self.coordinates, self.rates, motion)
 
     def __str__(self) -> str:
         return (
@@ -196,7 +205,7 @@ def judge_dips(
             if any(abs(t - other) <= SAME * max(aside, width) for other, width in done):
                 continue
             done.append((t, aside))
-            found = _judge(reading, dip, t, aside, motion, zero)
+            found = _judge(reading, watch.form, dip, t, motion, zero)
             if isinstance(found, Crossing):
                 crossings.append(found)
             elif found is not None:
@@ -207,16 +216,17 @@ def judge_dips(
 
 
 def _judge(
-    reading: Reading, dip: Dip, t: float, aside: float, motion: Motion, zero: float
+    reading: Reading, form: Form, dip: Dip, t: float, motion: Motion, zero: float
 ) -> Crossing | NearMiss | None:
-    """What W says at a time; aside: how far off [s] the position is regular again."""
+    """What W says at a time, compared with the ends of the dip."""
     t = max(t, 0.0)
     piece = dip.piece(t)
     q, v = piece.position(t), piece.velocity(t)
     here = _rank_at(reading, q, zero)
-    beside = [_rank_at(reading, dip.piece(x).position(x), zero) for x in (t - aside, t + aside)]
+    ends = (dip.times[0], dip.times[2])
+    beside = [_rank_at(reading, dip.piece(x).position(x), zero) for x in ends]
     nearby = max(beside, key=lambda r: (r.rank, r.smallest))
-    record = (t, here, nearby, *motion.around(t), q, v, reading)
+    record = (t, here, nearby, *motion.around(t), q, v, reading, form)
     if here.rank < nearby.rank:
         return Crossing(*record)
     near = here.rank == nearby.rank and here.smallest < NEAR_SHARE * nearby.smallest
@@ -244,7 +254,7 @@ def _bottoms(watch: Watch, ws: Any, dip: Dip) -> Iterator[tuple[float, float]]:
     usual = np.maximum(watch.usual, np.max([f0, f1, f2], axis=0))
     ends = np.maximum(f0, f2)
     open_ = (usual > PERMANENT) & (f1 <= f0) & (f1 <= f2) & (f1 < LOW * usual)
-    open_ &= _vertex_values(dip.times, f0, f1, f2) < BOTTOM * ends
+    open_ &= (_vertex_values(dip.times, f0, f1, f2) < BOTTOM * ends) | (f1 < DEEP * usual)
     while open_.any():
         # the deepest first: it explains the others that vanish with it
         j = int(np.argmin(np.where(open_, f1 / ends, np.inf)))
@@ -269,10 +279,13 @@ def _vertex_values(times: tuple[float, float, float], f0: Any, f1: Any, f2: Any)
 
 def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
     """The time at which a pivot is least, and how far off [s] it is regular again."""
-    width = high - low
-    options = {"xatol": 1e-6 * width, "maxiter": 60}
-    t = float(minimize_scalar(pivot, bounds=(low, high), method="bounded", options=options).x)
-    aside = 0.05 * width
+    aside = 0.05 * (high - low)
+    # ever finer grids: sharp turns beside a singular position mislead parabolas
+    for _ in range(10):
+        times = np.linspace(low, high, 9)
+        best = int(np.argmin([pivot(x) for x in times]))
+        low, high = times[max(best - 1, 0)], times[min(best + 1, 8)]
+    t = float(times[best])
     for _ in range(2):
         times = t + aside * NODES
         values = np.array([pivot(x) for x in times])
@@ -280,7 +293,10 @@ def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[f
             # a near miss has no root to be found
             break
         # f ~ (t - ts)^(2a): a is 1, unless the motion only touches the position
-        power = max(1.0, round(0.5 * float(np.mean(np.log2(values[[0, 5]] / values[[2, 3]]))) / np.log2(3)))
-        g = np.sign(NODES) * values ** (0.5 / power)
-        t = float(barycentric_interpolate(g, times, 0.0))
+        growth = float(np.mean(np.log(values[[0, -1]] / values[[2, 3]]))) / np.log(NODES[-1] / NODES[3])
+        g = np.sign(NODES) * values ** (1.0 / max(2.0, 2.0 * round(0.5 * growth)))
+        root = float(barycentric_interpolate(g, times, 0.0))
+        if pivot(root) > pivot(t) + 1e-10 * values.min():
+            break
+        t = root
     return t, aside
