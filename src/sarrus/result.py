@@ -149,8 +149,7 @@ class Result:
 
     @cached_property
     def _moments(self) -> tuple[tuple[Crossing, ...], tuple[NearMiss, ...]]:
-        from .verdict.branches import Branches
-    from .verdict.crossings import Motion, judge_dips
+        from .verdict.crossings import Motion, judge_dips
 
         if self.watch is None:
             raise ValueError(

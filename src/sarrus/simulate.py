@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from .mechanism import Mechanism, MechanismError, check_mechanism
 from .result import Reading, Result
 
 if TYPE_CHECKING:
-    from .methods import Method
+    from .methods import Method, Outcome
     from .model import Model
     from .model.dips import Dip, Watch
     from .verdict.joint_equations import JointEquations
@@ -96,6 +97,8 @@ def simulate(
         more["stop"] = _first_crossing(reading, setting)
     set_up = time.thread_time() - begin
     outcome = chosen.run(model, velocity, times, duration, setting, max_steps, **more)
+    if outcome.watch is not None:
+        outcome = _check_start(outcome, reading, duration)
     units = model.units
     result = Result(
         mechanism=mechanism.name,
@@ -182,6 +185,22 @@ def _reading(model: Model, equations: JointEquations) -> Reading:
     return Reading(
         model.dimension, model.points, model.places, model.origins, model.body_rows, equations
     )
+
+
+def _check_start(outcome: Outcome, reading: Reading, duration: float) -> Outcome:
+    """The outcome, cut to its start if that is a singular position and nothing chooses a motion."""
+    from .verdict.start import describe_start
+
+    assert outcome.watch is not None
+    if not len(outcome.times):
+        return outcome
+    failed = outcome.status == "not-converged" and outcome.watch.until <= 1e-6 * duration
+    missing = describe_start(reading, outcome.watch, outcome.v[0], outcome.a[0], failed)
+    if not missing:
+        return outcome
+    kept = {name: getattr(outcome, name)[:1] for name in ("times", "q", "v", "a", "norms", "energy")}
+    watch = replace(outcome.watch, until=0.0)
+    return replace(outcome, status="not-converged", message=missing, watch=watch, **kept)
 
 
 def _check_at_crossing(word: str, method: Method) -> None:

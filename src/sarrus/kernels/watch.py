@@ -98,6 +98,15 @@ def take_sample(form, ws, qc, order, s, sums, pivots):
 
 
 @kernel
+def eval_reach(qc, order, h):
+    """How far a series can be followed beyond its step: where its last term is still small."""
+    size = 1e-300
+    for i in range(qc.shape[1]):
+        size = max(size, abs(qc[order, i]))
+    return max(h, (BEYOND_TERM / size) ** (1.0 / order))
+
+
+@kernel
 def has_dip(times, samples):
     """Whether the pivot of some equation dips to zero between three samples."""
     a = times[0] - times[1]
@@ -122,7 +131,8 @@ def watch(form, ws, starts, orders, coefficients, steps, first, last, times, sam
     """Sample the steps in the buffer; returns how many dips were found.
 
     first, last: whether the run begins or ends here. times: of the last two samples, scratch, and how long
-    until the next; samples: their pivots, scratch, and the largest pivots so far; both kept between calls. Outputs: dips:
+    until the next; samples: their pivots, scratch, the largest pivots so far and those of
+    the start; both kept between calls. Outputs: dips:
     three times around each.
     """
     found = 0
@@ -131,12 +141,14 @@ def watch(form, ws, starts, orders, coefficients, steps, first, last, times, sam
         # the sample before the first lies on the series too, which knows of no beginning
         gap = take_sample(form, ws, coefficients[0], orders[0], 0.0, sums, samples[1])
         times[1] = starts[0]
-        times[0] = starts[0] - min(gap, starts[1] - starts[0])
+        reach = eval_reach(coefficients[0], orders[0], starts[1] - starts[0])
+        times[0] = starts[0] - min(gap, reach)
         s = times[0] - starts[0]
         take_sample(form, ws, coefficients[0], orders[0], s, sums, samples[0])
         times[3] = gap
         for k in range(samples.shape[1]):
             samples[3, k] = max(samples[0, k], samples[1, k])
+            samples[4, k] = samples[1, k]
     ended = False
     while not ended:
         while n < steps - 1 and starts[n + 1] <= times[1]:
@@ -153,12 +165,8 @@ def watch(form, ws, starts, orders, coefficients, steps, first, last, times, sam
                 n += 1
         elif last:
             ended = True
-            size = 1e-300
-            for i in range(coefficients.shape[2]):
-                size = max(size, abs(coefficients[n, orders[n], i]))
-            h = starts[n + 1] - starts[n]
-            most = max(h, (BEYOND_TERM / size) ** (1.0 / orders[n]))
-            times[2] = starts[steps] + min(times[1] - times[0], most)
+            reach = eval_reach(coefficients[n], orders[n], starts[n + 1] - starts[n])
+            times[2] = starts[steps] + min(times[1] - times[0], reach)
         else:
             break
         qc = coefficients[n]

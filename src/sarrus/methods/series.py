@@ -178,10 +178,8 @@ def _status(
         return "done", f"simulated {duration:g} s"
     if reason == kernels.STUCK and t <= 1e-6 * duration:
         return "not-converged", (
-            "cannot leave the start: no motion continues it. Either the start is a singular position and "
-            "the velocity given follows none of the motions that meet there, or joints that should depend "
-            f"on each other close only roughly (smallest relative pivot {pivot:.1e}): give places and axes "
-            "to all digits"
+            "cannot leave the start: no motion continues it. Joints that should depend on each other may "
+            f"close only roughly (smallest relative pivot {pivot:.1e}): give places and axes to all digits"
         )
     if reason == kernels.STUCK:
         return "not-converged", (

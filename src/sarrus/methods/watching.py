@@ -28,7 +28,7 @@ class Watcher:
         self._form = without_masses(model.form)
         self._ws = make_workspace(model.form, 0)
         self._times = np.zeros(4)
-        self._samples = np.zeros((4, nc))
+        self._samples = np.zeros((5, nc))
         self._sums = np.zeros((3, nc))
         self._found = np.zeros((capacity * MOST_SAMPLES, 3))
         self._tail: list[Piece] = []
@@ -87,4 +87,5 @@ class Watcher:
 
     def watch(self) -> Watch:
         """All that was seen."""
-        return Watch(self._form, tuple(self.dips), self._samples[3].copy(), self._until)
+        start, usual = self._samples[4].copy(), self._samples[3].copy()
+        return Watch(self._form, tuple(self.dips), start, usual, self._until)

@@ -47,11 +47,13 @@ class Dip:
 class Watch:
     """What was seen along a motion: dips, and the form (masses left out) whose pivots were watched.
 
-    usual: the largest pivot that each equation has shown; until: the motion was watched up to there [s].
+    start: the pivot of each equation at the start; usual: the largest that it has shown; until: the motion
+    was watched up to there [s].
     """
 
     form: Form
     dips: tuple[Dip, ...]
+    start: Floats
     usual: Floats
     until: float
 

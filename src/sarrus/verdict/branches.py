@@ -34,6 +34,8 @@ Floats = NDArray[np.float64]
 MOST_EXTRA = 3
 # a row of J whose part in a combination is below this is no dependence; J has entries of order one
 ZERO = 1e-7
+# velocities typed with some digits miss a motion by less than this
+ALONG = 1e-6
 STARTS = 600
 ITERATIONS = 80
 # two directions are the same up to this: a double root is found to half the digits
@@ -147,7 +149,10 @@ def find_branches(
         else:
             items.append(branch)
     items.sort(key=lambda b: not b.so_far)
-    return Branches(_sentence(m, items, back, continuum), m, continuum, tuple(items))
+    sentence = _sentence(m, items, back, continuum)
+    if v is not None and items and not any(b.so_far for b in items):
+        sentence += "; the motion so far is none of them"
+    return Branches(sentence, m, continuum, tuple(items))
 
 
 def _sentence(m: int, items: list[Branch], back: int, continuum: bool) -> str:
@@ -160,9 +165,14 @@ def _sentence(m: int, items: list[Branch], back: int, continuum: bool) -> str:
         text += f"; {len(items)} {motion} here, each can be followed both ways"
     if back:
         text += f"; {back} more of second order lead{'s' if back == 1 else ''} nowhere"
-    if items and not any(b.so_far for b in items):
-        text += "; the velocity here follows none of them"
     return text
+
+
+def leads_on(form: Form, q: Floats, w: Floats) -> bool:
+    """Whether a velocity that the joints allow at q leads on in second order."""
+    U, values, _ = np.linalg.svd(_jacobian(form, q))
+    size = float(np.linalg.norm(w)) or 1.0
+    return bool(np.abs(U[:, _rank(values) :].T @ _curvature(form, w / size)).max(initial=0.0) < ALONG)
 
 
 def _rank(values: Floats) -> int:

@@ -202,6 +202,8 @@ def judge_dips(
         for t, aside in _bottoms(watch, ws, dip):
             if not -SAME * aside <= t <= watch.until + SAME * aside:
                 continue
+            # a run that starts at a crossing starts there
+            t = 0.0 if t <= SAME * aside else t
             if any(abs(t - other) <= SAME * max(aside, width) for other, width in done):
                 continue
             done.append((t, aside))
@@ -219,7 +221,6 @@ def _judge(
     reading: Reading, form: Form, dip: Dip, t: float, motion: Motion, zero: float
 ) -> Crossing | NearMiss | None:
     """What W says at a time, compared with the ends of the dip."""
-    t = max(t, 0.0)
     piece = dip.piece(t)
     q, v = piece.position(t), piece.velocity(t)
     here = _rank_at(reading, q, zero)
@@ -286,8 +287,8 @@ def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[f
         best = int(np.argmin([pivot(x) for x in times]))
         low, high = times[max(best - 1, 0)], times[min(best + 1, 8)]
     t = float(times[best])
-    for _ in range(2):
-        times = t + aside * NODES
+    for near in (1.0, 0.2):
+        times = t + near * aside * NODES
         values = np.array([pivot(x) for x in times])
         if pivot(t) > 1e-4 * values.min():
             # a near miss has no root to be found
