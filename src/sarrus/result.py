@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .verdict.crossings import Crossing, NearMiss
     from .verdict.joint_equations import JointEquations
     from .verdict.reactions import Reaction, Reactions
+    from .verdict.verdict import Verdict
 
 Floats = NDArray[np.float64]
 
@@ -136,6 +137,22 @@ class Result:
     def near_singular(self) -> tuple[NearMiss, ...]:
         """The instants at which a singular position is passed closely, not met."""
         return self._moments[1]
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Mobility and redundancy at the start and over the motion, crossings; made when first asked for."""
+        from .verdict.verdict import make_verdict
+
+        return make_verdict(
+            self.reading,
+            self.mechanism,
+            self.method,
+            self.times,
+            self.coordinates,
+            self.rates,
+            self.norms[:, 0],
+            None if self.watch is None else self._moments,
+        )
 
     @property
     def branches(self) -> Branches:

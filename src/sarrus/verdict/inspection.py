@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from ..mechanism import Mechanism, MechanismError, check_mechanism
 
 if TYPE_CHECKING:
+    from .joint_equations import JointEquations
     from .mobility import Mobility
+    from .nearby import Nearby
     from .redundancy import Redundancy
 
 # longer lists are cut on the screen; the record has all
@@ -22,7 +24,7 @@ class Inspection:
 
     count: Gruebler's; mobility_here; mobility_motion: of the motion; redundant_here, redundant_motion:
     joint equations that depend on others; classification: one word, classes: all that apply; mobility
-    and redundancy: the whole records.
+    and redundancy: the whole records; poses: random ones of the mechanism further away, with their rank.
     """
 
     mechanism: str
@@ -31,6 +33,7 @@ class Inspection:
     joints: int
     mobility: Mobility = field(repr=False)
     redundancy: Redundancy = field(repr=False)
+    poses: tuple[Nearby, ...] = field(repr=False, default=())
 
     @property
     def count(self) -> int:
@@ -116,6 +119,9 @@ class Inspection:
                 {"along": n.along, "distance": n.distance, "rank": n.rank.as_dict()}
                 for n in m.nearby
             ],
+            "random_poses": [
+                {"distance": n.distance, "rank": n.rank.as_dict()} for n in self.poses
+            ],
             "idle_spins": list(m.idle_spins),
             "free_bodies": list(m.free_bodies),
             "sentences": self.sentences,
@@ -155,22 +161,33 @@ def inspect(mechanism: Mechanism) -> Inspection:
     check_mechanism(mechanism)
     # SciPy's solvers load slowly: only an inspection pays for them
     from .joint_equations import make_joint_equations
-    from .mobility import given_velocity, measure_mobility
-    from .redundancy import find_redundancy
+    from .mobility import given_velocity
 
     equations = make_joint_equations(mechanism)
-    mobility = measure_mobility(equations, given=given_velocity(equations, mechanism))
+    return inspect_equations(mechanism.name, equations, given_velocity(equations, mechanism))
+
+
+def inspect_equations(
+    name: str, equations: JointEquations, given: list[tuple[str, Any]]
+) -> Inspection:
+    """The inspection of joint equations at their start; given: velocities to follow first."""
+    from .mobility import measure_mobility
+    from .nearby import wander
+    from .redundancy import find_redundancy
+
+    mobility = measure_mobility(equations, given=given)
     nearby = mobility.generic
     redundancy = find_redundancy(
         equations, mobility.redundant_here, nearby=nearby.pose if nearby else None
     )
     return Inspection(
-        mechanism=mechanism.name,
-        dimension=mechanism.dimension,
-        bodies=len(mechanism.bodies),
-        joints=len(mechanism.joints),
+        mechanism=name,
+        dimension=equations.dimension,
+        bodies=len(equations.bodies),
+        joints=len(equations.joints),
         mobility=mobility,
         redundancy=redundancy,
+        poses=tuple(wander(equations, equations.start())) if mobility.motion else (),
     )
 
 
@@ -204,6 +221,8 @@ def _sentences(x: Inspection) -> Iterator[str]:
             "reactions grow with its inverse."
         )
     yield _redundant(x)
+    if x.poses and m.rank.rows:
+        yield _elsewhere(x)
     yield _decided(x)
     if m.free_bodies:
         yield f"Without any joint: {_names(m.free_bodies)}."
@@ -233,6 +252,18 @@ def _redundant(x: Inspection) -> str:
     if m.motion > max(m.count, 0):
         text += "; so it moves more than the count says"
     return text + "."
+
+
+def _elsewhere(x: Inspection) -> str:
+    numbers = sorted({n.rank.rows - n.rank.rank for n in x.poses})
+    many = f"{numbers[0]} of them" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]} of them"
+    many = "none of them" if numbers == [0] else many
+    depend = "depends" if numbers in ([0], [1]) else "depend"
+    far = max(n.distance for n in x.poses)
+    return (
+        f"At {_many(len(x.poses), 'random pose')} of the mechanism (up to {far:.2g} rad or lengths away) "
+        f"{many} {depend} on others."
+    )
 
 
 def _decided(x: Inspection) -> str:

@@ -30,6 +30,10 @@ CLOSED = 1e-10
 ITERATIONS = 80
 # more poses would tell no more
 MOST_POSES = 6
+# random walks over a mechanism, their steps, and how large it may be
+WALKS = 3
+WALK = 10
+FOLLOWED = 200
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,33 @@ def find_nearby(
         found.append(Nearby(words, measure_distance(equations, pose, there), there, rank))
         if rank.rank >= enough or len(found) == MOST_POSES:
             break
+    return found
+
+
+def wander(equations: JointEquations, pose: Pose) -> list[Nearby]:
+    """Random poses of the mechanism: walks of WALK steps from the given one, WALKS at most.
+
+    Only for mechanisms of up to FOLLOWED columns.
+    """
+    found = []
+    rng = np.random.default_rng(31)
+    for k in range(WALKS if equations.columns <= FOLLOWED else 0):
+        there, wish = pose, rng.normal(size=equations.columns)
+        for _ in range(WALK):
+            allowed = _project(equations.scaled(there).matrix, wish, equations.tolerance)
+            if np.linalg.norm(allowed) < 1e-6 * np.linalg.norm(wish):
+                break
+            ahead = step_along(equations, there, allowed)
+            if ahead is None:
+                break
+            # straight on from here
+            wish = equations.scaled_twists(ahead, displacement(equations, there, ahead))
+            there = ahead
+        if there is not pose:
+            W = equations.scaled(there).matrix
+            rank = measure_rank(W, equations.columns_a_body, NEARBY_TOLERANCE)
+            distance = measure_distance(equations, pose, there)
+            found.append(Nearby(f"a random walk ({k + 1})", distance, there, rank))
     return found
 
 
