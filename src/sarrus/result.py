@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+# what a method with a fixed step can tell from zero, over the size of the mechanism
+FIXED_STEP = 1e-6
 LEVELS = ("position", "velocity", "acceleration")
 
 
@@ -170,11 +172,12 @@ class Result:
 
         if self.watch is None:
             raise ValueError(
-                f"method '{self.method}' does not watch for crossings; simulate with method 'series'"
+                f"method '{self.method}' does not watch for crossings; take method 'series'"
             )
         motion = Motion(self.times, self.energy, self.norms[:, 0])
+        tolerance = FIXED_STEP if self.tolerance is None else self.tolerance
         crossings, misses = judge_dips(
-            self.reading, self.watch, self.watch.dips, motion, self.tolerance or 0.0
+            self.reading, self.watch, self.watch.dips, motion, tolerance
         )
         return tuple(crossings), tuple(misses)
 

@@ -239,7 +239,11 @@ def _warm_up(method: Method) -> float:
         tiny.revolute("pin", tiny.ground, "rod", at=(0, 0))
         model = make_model(tiny)
         start = np.zeros(model.coordinates)
-        method.run(model, start, np.zeros(1), 1e-3, 1e-3, 10, **method.options)
+        outcome = method.run(model, start, np.zeros(1), 1e-3, 1e-3, 10, **method.options)
+        if outcome.watch is not None:
+            from .verdict.crossings import warm_up
+
+            warm_up(outcome.watch, start)
         remember_compilation(method.id)
         _WARM.add(method.id)
     return time.perf_counter() - begin

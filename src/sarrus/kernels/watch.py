@@ -11,7 +11,7 @@ import numpy as np
 
 from .compiler import block, entry, kernel
 from .forms import eval_form_rates, eval_forms, eval_jacobian
-from .solve import EPS, PERMANENT, factorise
+from .solve import EPS, factorise
 
 # a link turns by this between two samples [rad]; two links against each other by twice as much
 ANGLE = 0.3
@@ -23,7 +23,9 @@ LOW = 0.2
 BOTTOM = 0.1
 DEEP = 1e-3
 # beyond the ends of a run the series is followed as far as its last term stays below this
-BEYOND_TERM = 1e-8
+BEYOND_TERM = 1e-6
+# an equation whose pivot never was larger than this is redundant at every position
+REDUNDANT = 1e-8
 
 
 @kernel
@@ -114,7 +116,7 @@ def has_dip(times, samples):
     usual = samples[3]
     for k in range(samples.shape[1]):
         f0, f1, f2 = samples[0, k], samples[1, k], samples[2, k]
-        if usual[k] > PERMANENT and f1 <= f0 and f1 <= f2 and f1 < LOW * usual[k]:
+        if usual[k] > REDUNDANT and f1 <= f0 and f1 <= f2 and f1 < LOW * usual[k]:
             # parabola f1 + p s + r s^2 through the three
             d0 = (f0 - f1) / a
             d2 = (f2 - f1) / c

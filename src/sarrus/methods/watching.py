@@ -25,6 +25,7 @@ class Watcher:
 
     def __init__(self, model: Model, capacity: int) -> None:
         nc = model.equations
+        self._capacity = capacity
         self._form = without_masses(model.form)
         self._ws = make_workspace(model.form, 0)
         self._times = np.zeros(4)
@@ -84,6 +85,18 @@ class Watcher:
         self.dips += new
         self.cpu += time.thread_time() - cpu
         return new
+
+    def look_between(self, times: Floats, q: Floats, v: Floats, *, last: bool) -> None:
+        """Watch the cubic polynomials between states at some times, (n,), (n, nq)."""
+        for begin in range(0, len(times) - 1, self._capacity):
+            end = min(begin + self._capacity, len(times) - 1)
+            h = np.diff(times[begin : end + 1])[:, None]
+            q0, v0 = q[begin:end], v[begin:end]
+            dq, dv = q[begin + 1 : end + 1] - q0 - h * v0, v[begin + 1 : end + 1] - v0
+            rows = np.stack([q0, v0, (3 * dq - h * dv) / h**2, (h * dv - 2 * dq) / h**3], axis=1)
+            orders = np.full(end - begin, 3, np.int64)
+            final = last and end == len(times) - 1
+            self.look(times[begin : end + 1], orders, rows, end - begin, last=final)
 
     def watch(self) -> Watch:
         """All that was seen."""

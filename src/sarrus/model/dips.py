@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +41,7 @@ class Dip:
 
     def piece(self, t: float) -> Piece:
         """The piece that holds a time; the first and the last go on beyond their ends."""
-        return next((p for p in self.pieces if t <= p.end), self.pieces[-1])
+        return self.pieces[bisect_left(self.pieces[:-1], t, key=lambda p: p.end)]
 
 
 @dataclass(frozen=True)

@@ -204,6 +204,14 @@ def _curvature(form: Form, x: Floats) -> Floats:
     return np.asarray(out + np.bincount(form.bl_eq, both, len(form.phi0)))
 
 
+def eval_closure(form: Form, q: Floats) -> Floats:
+    """Phi at q."""
+    e = form.e0 + _forms(form, q)
+    out = np.bincount(form.sq_eq, 0.5 * form.sq_c * e[form.sq_form] ** 2, len(form.phi0))
+    both = form.bl_c * e[form.bl_a] * e[form.bl_b]
+    return np.asarray(out + np.bincount(form.bl_eq, both, len(form.phi0)) - form.phi0)
+
+
 def _quadrics(form: Form, U: Floats, N: Floats) -> Floats:
     """Independent symmetric matrices H with a^T H a = u^T B(N a, N a), of unit size, (n, m, m)."""
     d, m = _forms(form, N), N.shape[1]

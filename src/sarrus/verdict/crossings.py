@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from scipy.interpolate import barycentric_interpolate
 
 from ..kernels.layout import make_workspace
-from ..kernels.solve import PERMANENT
-from ..kernels.watch import BOTTOM, DEEP, LOW, sample_pivots
-from .branches import Branches, find_branches
+from ..kernels.watch import BOTTOM, DEEP, LOW, REDUNDANT, sample_pivots
+from .branches import Branches, eval_closure, find_branches
 from .poses import read_poses
 from .rank import Rank, measure_rank
 
@@ -39,8 +38,12 @@ RUN_SHARE = 1.0
 MOST_ZERO = 1e-4
 # what the rounding of a crossing's time leaves of a zero, in a mechanism turning at some rad/s
 LEAST_ZERO = 1e-8
+# and up to so many times the largest violation of a constraint there, over a typical link
+HIDES = 10.0
 # crossings closer than this share of the time between samples are one
 SAME = 1e-6
+# an output this close to a moment is at it, neither before nor behind [s]
+AT = 1e-10
 # equations whose pivots fall below this share at a bottom found have no other one
 GONE = 1e-9
 # points for t(g), as shares of the distance at which the position is regular again
@@ -178,8 +181,8 @@ class Motion:
 
     def around(self, t: float) -> tuple[float, float, float, float]:
         """Energy and closure at the outputs before and behind a time."""
-        i = int(np.searchsorted(self.times, t))
-        j = i + 1 if i < len(self.times) and self.times[i] == t else i
+        i = int(np.searchsorted(self.times, t - AT))
+        j = int(np.searchsorted(self.times, t + AT))
         out = []
         for column in (self.energy, self.closure):
             out += [
@@ -217,15 +220,22 @@ def judge_dips(
     return crossings, misses
 
 
+def warm_up(watch: Watch, start: Floats) -> None:
+    """Compile what judging needs."""
+    rows, nc = np.array([start, start]), len(watch.usual)
+    ws = make_workspace(watch.form, 0)
+    sample_pivots(watch.form, ws, rows, 1, 0.0, np.zeros((3, nc)), np.zeros(nc))
+
+
 def _judge(
     reading: Reading, form: Form, dip: Dip, t: float, motion: Motion, zero: float
 ) -> Crossing | NearMiss | None:
     """What W says at a time, compared with the ends of the dip."""
     piece = dip.piece(t)
     q, v = piece.position(t), piece.velocity(t)
-    here = _rank_at(reading, q, zero)
+    here = _rank_at(reading, form, q, zero)
     ends = (dip.times[0], dip.times[2])
-    beside = [_rank_at(reading, dip.piece(x).position(x), zero) for x in ends]
+    beside = [_rank_at(reading, form, dip.piece(x).position(x), zero) for x in ends]
     nearby = max(beside, key=lambda r: (r.rank, r.smallest))
     record = (t, here, nearby, *motion.around(t), q, v, reading, form)
     if here.rank < nearby.rank:
@@ -234,8 +244,11 @@ def _judge(
     return NearMiss(*record) if near else None
 
 
-def _rank_at(reading: Reading, q: Floats, tolerance: float) -> Rank:
+def _rank_at(reading: Reading, form: Form, q: Floats, zero: float) -> Rank:
+    """The rank at a position; one that is not quite closed hides zeros."""
     e = reading.equations
+    gap = float(np.abs(eval_closure(form, q)).max(initial=0.0))
+    tolerance = max(zero, min(HIDES * gap, MOST_ZERO))
     pose = read_poses(e, reading.bodies, q[None])[0]
     return measure_rank(e.scaled(pose).matrix, e.columns_a_body, tolerance)
 
@@ -254,7 +267,7 @@ def _bottoms(watch: Watch, ws: Any, dip: Dip) -> Iterator[tuple[float, float]]:
     f0, f1, f2 = (pivots(t) for t in dip.times)
     usual = np.maximum(watch.usual, np.max([f0, f1, f2], axis=0))
     ends = np.maximum(f0, f2)
-    open_ = (usual > PERMANENT) & (f1 <= f0) & (f1 <= f2) & (f1 < LOW * usual)
+    open_ = (usual > REDUNDANT) & (f1 <= f0) & (f1 <= f2) & (f1 < LOW * usual)
     open_ &= (_vertex_values(dip.times, f0, f1, f2) < BOTTOM * ends) | (f1 < DEEP * usual)
     while open_.any():
         # the deepest first: it explains the others that vanish with it

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.solve import PERMANENT
+from ..kernels.watch import REDUNDANT
 from .branches import Branches, find_branches, leads_on
 from .rank import DENSE
 
@@ -26,7 +26,7 @@ def describe_start(reading: Reading, watch: Watch, v: Floats, a: Floats, failed:
 
     v, a: rates and accelerations of the coordinates at the start; failed: the run did not leave it.
     """
-    known = watch.usual > PERMANENT
+    known = watch.usual > REDUNDANT
     singular = bool(np.any(watch.start[known] < SINGULAR * watch.usual[known]))
     if not (singular or failed):
         return ""

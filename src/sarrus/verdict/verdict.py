@@ -66,10 +66,11 @@ class Verdict:
     def sentences(self) -> list[str]:
         """The verdict over the motion."""
         low, high = self.redundant
-        some = f"{low}" if low == high else f"{low} to {high}"
+        some = f"{low} to {high}" if high > low else str(low or "no")
+        depend = "equation depends" if low == high == 1 else "equations depend"
         out = [
             f"Over the motion ({len(self.ranks)} poses): mobility {self.mobility_motion}, {some} joint "
-            f"equations depend on others: {', '.join(self.classes)}."
+            f"{depend} on others: {', '.join(self.classes)}."
         ]
         if self.crossings is None:
             out.append(f"Method '{self.method}' does not watch for crossings; 'series' does.")
