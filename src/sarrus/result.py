@@ -176,9 +176,7 @@ class Result:
             )
         motion = Motion(self.times, self.energy, self.norms[:, 0])
         tolerance = FIXED_STEP if self.tolerance is None else self.tolerance
-        crossings, misses = judge_dips(
-            self.reading, self.watch, self.watch.dips, motion, tolerance
-        )
+        crossings, misses = judge_dips(self.reading, self.watch, self.watch.dips, motion, tolerance)
         return tuple(crossings), tuple(misses)
 
     def violation(self, level: str = "position") -> Floats:

@@ -198,7 +198,9 @@ def _check_start(outcome: Outcome, reading: Reading, duration: float) -> Outcome
     missing = describe_start(reading, outcome.watch, outcome.v[0], outcome.a[0], failed)
     if not missing:
         return outcome
-    kept = {name: getattr(outcome, name)[:1] for name in ("times", "q", "v", "a", "norms", "energy")}
+    kept = {
+        name: getattr(outcome, name)[:1] for name in ("times", "q", "v", "a", "norms", "energy")
+    }
     watch = replace(outcome.watch, until=0.0)
     return replace(outcome, status="not-converged", message=missing, watch=watch, **kept)
 

@@ -144,13 +144,14 @@ def test_a_continuum_of_directions():
     """Two windows flat at once that know nothing of each other: any mixture of their motions goes."""
     m = flat_windows(1)
     both = Mechanism("two of them")
-    for k, right in enumerate((0.0, 5.0)):
+    for k in range(2):
+        right = np.array([5.0 * k, 0.0])
         for b in m.bodies:
-            ends = [e + (right, 0.0) for e in b.ends]
+            ends = [e + right for e in b.ends]
             both.rod(f"{b.name}.{k}", *ends, mass=1.0)
         for j in m.joints:
             names = [n if n == m.GROUND else f"{n}.{k}" for n in j.bodies]
-            both.revolute(f"{j.name}.{k}", *names, at=j.at + (right, 0.0))
+            both.revolute(f"{j.name}.{k}", *names, at=j.at + right)
             if j.name.startswith("B"):
                 both.set_velocity(f"{j.name}.{k}", (0.0, -1.0))
     result = simulate(both, 0.1, 0.05)
@@ -160,9 +161,7 @@ def test_a_continuum_of_directions():
     assert "continuum" in crossing.branches.sentence
 
 
-@pytest.mark.parametrize(
-    ("velocities", "angle"), [((1.0, 0.5), 18.43), ((0.2, 1.0), 11.31)]
-)
+@pytest.mark.parametrize(("velocities", "angle"), [((1.0, 0.5), 18.43), ((0.2, 1.0), 11.31)])
 def test_a_start_that_chooses_no_motion(velocities, angle):
     """Between two motions none is taken: the result names them and the nearest, and ends there."""
     result = simulate(flat_windows(1, 1.0, velocities), 1.0, 0.1)
@@ -206,6 +205,7 @@ def test_as_many_branches_in_other_words(change):
     assert sorted(b.mobility for b in branches) == [1, 1, 2]
     # the second: the left crank stays
     speeds = sorted(
-        tuple(bool(np.linalg.norm(b.velocities[f"B{i}"]) > 1e-6) for i in range(3)) for b in branches
+        tuple(bool(np.linalg.norm(b.velocities[f"B{i}"]) > 1e-6) for i in range(3))
+        for b in branches
     )
     assert speeds == [(False, False, True), (False, True, True), (True, True, True)]

@@ -41,9 +41,7 @@ def times_of(result):
     return np.array([c.time for c in result.crossings])
 
 
-@pytest.mark.parametrize(
-    ("windows", "first"), [(2, 0.714355529293), (40, 0.721581024826)]
-)
+@pytest.mark.parametrize(("windows", "first"), [(2, 0.714355529293), (40, 0.721581024826)])
 def test_first_flat_position(windows, first):
     """The published instants of the first flat position, to 1e-8 s."""
     result = simulate(problems.get("n-four-bar", windows=windows).mechanism(), 1.0, 0.01)
@@ -246,9 +244,7 @@ def test_pivots_are_distances_between_rows():
     q = np.random.default_rng(0).normal(size=model.coordinates) * 0.3
     nc = model.equations
     found = np.zeros(nc)
-    sample_pivots(
-        form, make_workspace(form, 0), np.array([q, q]), 1, 0.0, np.zeros((3, nc)), found
-    )
+    sample_pivots(form, make_workspace(form, 0), np.array([q, q]), 1, 0.0, np.zeros((3, nc)), found)
     J, J0 = _jacobian(form, q), _jacobian(form, 0 * q)
     for k in range(nc):
         before = J[form.pos_c < form.pos_c[k]]

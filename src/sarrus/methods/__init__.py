@@ -17,7 +17,11 @@ METHODS: dict[str, Method] = {
     method.id: method
     for method in (
         Method(
-            "series", "Taylor series, order chosen at each step", "tolerance", series.run, stops=True
+            "series",
+            "Taylor series, order chosen at each step",
+            "tolerance",
+            series.run,
+            stops=True,
         ),
         Method(
             "energy-momentum",

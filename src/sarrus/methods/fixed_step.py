@@ -130,7 +130,7 @@ def run_steps(
         )  # fmt: skip
         done = upto
         record_cpu += time.thread_time() - cpu
-        ends_at = np.arange(taken, taken + steps + 1) * h
+        ends_at = np.arange(float(taken), taken + steps + 1.0) * float(h)
         over = reason != kernels.DONE or taken + steps >= wanted
         watcher.look_between(ends_at, store[: steps + 1, 0], store[: steps + 1, 1], last=over)
         store[0] = store[steps]

@@ -126,7 +126,10 @@ def run(
         seen = replace(seen, until=stopped)
     status, message = _status(reason, t, duration, tolerance, max_steps, ws.usual.min(initial=1.0))
     if stopped is not None:
-        status, message = "stopped", f"stopped at the crossing at t = {stopped:.12g} s, as asked for"
+        status, message = (
+            "stopped",
+            f"stopped at the crossing at t = {stopped:.12g} s, as asked for",
+        )
     moved = np.concatenate([w[:, 1] for _, _, w in history]) if history else np.zeros(0)
     keep = slice(0, done)
     return Outcome(

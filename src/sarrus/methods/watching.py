@@ -35,6 +35,8 @@ class Watcher:
         self._tail: list[Piece] = []
         self._until = 0.0
         self._begun = False
+        self._begin = np.zeros((2, model.coordinates))
+        self._later = np.zeros(model.coordinates)
         self.dips: list[Dip] = []
         self.cpu = 0.0
 
@@ -55,6 +57,9 @@ class Watcher:
             self._form, self._ws, starts, orders, coefficients, steps, not self._begun, last,
             self._times, self._samples, self._sums, self._found,
         )  # fmt: skip
+        if not self._begun:
+            self._begin = coefficients[0, :2].copy()
+            self._later = coefficients[steps - 1, 0].copy()
         self._begun = True
         self._until = float(starts[steps])
 
@@ -75,7 +80,9 @@ class Watcher:
                     *pieces(min(first, steps - 1), min(final + 1, steps)),
                 ),
             )
-            for (low, middle, high), first, final in zip(found.tolist(), firsts, finals, strict=True)
+            for (low, middle, high), first, final in zip(
+                found.tolist(), firsts, finals, strict=True
+            )
         ]
         # a dip around the end of these steps is seen by the next ones
         if not last:
@@ -100,5 +107,12 @@ class Watcher:
 
     def watch(self) -> Watch:
         """All that was seen."""
-        start, usual = self._samples[4].copy(), self._samples[3].copy()
-        return Watch(self._form, tuple(self.dips), start, usual, self._until)
+        return Watch(
+            form=self._form,
+            dips=tuple(self.dips),
+            start=self._samples[4].copy(),
+            usual=self._samples[3].copy(),
+            begin=self._begin,
+            later=self._later,
+            until=self._until,
+        )

@@ -10,8 +10,12 @@ from numpy.typing import NDArray
 
 from ..kernels.layout import Form
 from ..kernels.solve import EPS
+from ..kernels.watch import REDUNDANT
 
 Floats = NDArray[np.float64]
+
+# a pivot below this share of what is usual is zero at the start
+SINGULAR = 1e-9
 
 
 @dataclass(frozen=True)
@@ -48,15 +52,23 @@ class Dip:
 class Watch:
     """What was seen along a motion: dips, and the form (masses left out) whose pivots were watched.
 
-    start: the pivot of each equation at the start; usual: the largest that it has shown; until: the motion
-    was watched up to there [s].
+    start: the pivot of each equation at the start; usual: the largest that it has shown; begin: position
+    and velocity at the start; later: a position some steps later; until: the motion was watched up to
+    there [s].
     """
 
     form: Form
     dips: tuple[Dip, ...]
     start: Floats
     usual: Floats
+    begin: Floats
+    later: Floats
     until: float
+
+    @property
+    def singular_start(self) -> bool:
+        """Whether an equation depends on others at the start, and not all along."""
+        return bool(np.any((self.usual > REDUNDANT) & (self.start < SINGULAR * self.usual)))
 
 
 def without_masses(form: Form) -> Form:

@@ -36,8 +36,8 @@ MOST_EXTRA = 3
 ZERO = 1e-7
 # velocities typed with some digits miss a motion by less than this
 ALONG = 1e-6
-STARTS = 600
-ITERATIONS = 80
+STARTS = 300
+ITERATIONS = 60
 # two directions are the same up to this: a double root is found to half the digits
 SAME = 1e-3
 # a branch is followed for this share of a typical link
@@ -51,9 +51,9 @@ class Branch:
     """One motion through a singular position; it can be followed both ways.
 
     direction: rates of the coordinates, the fastest body turning at 1 rad/s (or moving by one length of
-    the mechanism a second); velocities: of joints and named points that can move [m/s]; turning: angular velocity of
-    each body [rad/s], a number in the plane; mobility: on this branch, a little behind the position;
-    so_far: whether the simulation came along it.
+    the mechanism a second); velocities: of joints and named points that can move [m/s]; turning: angular
+    velocity of each body [rad/s], a number in the plane; mobility: on this branch, a little behind the
+    position; so_far: whether the simulation came along it.
     """
 
     direction: Floats = field(repr=False)
@@ -124,7 +124,9 @@ def find_branches(
 
     motion: mobility before and behind; where it is not known, any number of freedoms is looked at.
     """
-    m = len(q) - _rank(np.linalg.svd(_jacobian(form, q), compute_uv=False))
+    U, values, V = np.linalg.svd(_jacobian(form, q))
+    rank = _rank(values)
+    m = len(q) - rank
     if m - (motion or 1) > MOST_EXTRA:
         return Branches(
             f"{m} freedoms at this position, {m - (motion or 1)} more than the motion has: directions "
@@ -133,8 +135,6 @@ def find_branches(
             False,
             (),
         )
-    U, values, V = np.linalg.svd(_jacobian(form, q))
-    rank = _rank(values)
     N = V[rank:].T
     quadrics = _quadrics(form, U[:, rank:], N)
     single, multiple = _directions(quadrics, m)
@@ -172,7 +172,9 @@ def leads_on(form: Form, q: Floats, w: Floats) -> bool:
     """Whether a velocity that the joints allow at q leads on in second order."""
     U, values, _ = np.linalg.svd(_jacobian(form, q))
     size = float(np.linalg.norm(w)) or 1.0
-    return bool(np.abs(U[:, _rank(values) :].T @ _curvature(form, w / size)).max(initial=0.0) < ALONG)
+    return bool(
+        np.abs(U[:, _rank(values) :].T @ _curvature(form, w / size)).max(initial=0.0) < ALONG
+    )
 
 
 def _rank(values: Floats) -> int:
@@ -181,9 +183,7 @@ def _rank(values: Floats) -> int:
 
 def _forms(form: Form, x: Floats) -> Floats:
     """D x; x may have columns."""
-    D = sparse.csr_array(
-        (form.D_val, form.D_col, form.D_start), shape=(len(form.e0), len(form.Q))
-    )
+    D = sparse.csr_array((form.D_val, form.D_col, form.D_start), shape=(len(form.e0), len(form.Q)))
     return np.asarray(D @ x)
 
 
@@ -236,9 +236,10 @@ def _directions(H: Floats, m: int) -> tuple[Floats, Floats]:
         # steps along the sphere: the direction a itself is held by a row of its own
         A = np.concatenate([2.0 * Ha, a[:, None, :]], axis=1)
         r = np.concatenate([F, np.zeros((len(a), 1))], axis=1)
-        damping = np.minimum(np.einsum("si,si->s", F, F), 1e-2) + 1e-30
+        # a double root makes the matrix singular: the floor keeps the steps along it
+        damping = np.minimum(np.einsum("si,si->s", F, F), 1e-2) + 1e-14
         normal = np.swapaxes(A, 1, 2) @ A + damping[:, None, None] * np.eye(m)
-        a = a - (np.linalg.pinv(normal) @ np.swapaxes(A, 1, 2) @ r[:, :, None])[:, :, 0]
+        a = a - np.linalg.solve(normal, np.swapaxes(A, 1, 2) @ r[:, :, None])[:, :, 0]
         a /= np.linalg.norm(a, axis=1, keepdims=True)
     F = np.abs(np.einsum("sa,iab,sb->si", a, H, a)).max(axis=1, initial=0.0)
     kinds: tuple[list[Floats], list[Floats]] = ([], [])
@@ -252,9 +253,7 @@ def _directions(H: Floats, m: int) -> tuple[Floats, Floats]:
     return np.array(kinds[0]).reshape(-1, m), np.array(kinds[1]).reshape(-1, m)
 
 
-def _follow(
-    form: Form, reading: Reading, q: Floats, w: Floats, v: Floats | None
-) -> Branch | None:
+def _follow(form: Form, reading: Reading, q: Floats, w: Floats, v: Floats | None) -> Branch | None:
     """A direction followed for a short distance; None if it leads nowhere."""
     w = w / np.abs(w).max()
     there = None

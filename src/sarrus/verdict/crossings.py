@@ -201,7 +201,16 @@ def judge_dips(
     zero = max(LEAST_ZERO, reading.equations.tolerance, min(RUN_SHARE * tolerance, MOST_ZERO))
     ws = make_workspace(watch.form, 0)
     done: list[tuple[float, float]] = []
+    if watch.singular_start:
+        # the series there is noisy: the start itself is looked at
+        q, v = watch.begin
+        here, later = (_rank_at(reading, watch.form, x, zero) for x in (q, watch.later))
+        found = _moment(0.0, here, later, q, v, reading, watch.form, motion)
+        if isinstance(found, Crossing):
+            crossings.append(found)
     for dip in dips:
+        if watch.singular_start and dip.times[0] < 0.0:
+            continue
         for t, aside in _bottoms(watch, ws, dip):
             if not -SAME * aside <= t <= watch.until + SAME * aside:
                 continue
@@ -237,6 +246,20 @@ def _judge(
     ends = (dip.times[0], dip.times[2])
     beside = [_rank_at(reading, form, dip.piece(x).position(x), zero) for x in ends]
     nearby = max(beside, key=lambda r: (r.rank, r.smallest))
+    return _moment(t, here, nearby, q, v, reading, form, motion)
+
+
+def _moment(
+    t: float,
+    here: Rank,
+    nearby: Rank,
+    q: Floats,
+    v: Floats,
+    reading: Reading,
+    form: Form,
+    motion: Motion,
+) -> Crossing | NearMiss | None:
+    """What a rank says, compared with one nearby."""
     record = (t, here, nearby, *motion.around(t), q, v, reading, form)
     if here.rank < nearby.rank:
         return Crossing(*record)
@@ -307,7 +330,9 @@ def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[f
             # a near miss has no root to be found
             break
         # f ~ (t - ts)^(2a): a is 1, unless the motion only touches the position
-        growth = float(np.mean(np.log(values[[0, -1]] / values[[2, 3]]))) / np.log(NODES[-1] / NODES[3])
+        growth = float(np.mean(np.log(values[[0, -1]] / values[[2, 3]]))) / np.log(
+            NODES[-1] / NODES[3]
+        )
         g = np.sign(NODES) * values ** (1.0 / max(2.0, 2.0 * round(0.5 * growth)))
         root = float(barycentric_interpolate(g, times, 0.0))
         if pivot(root) > pivot(t) + 1e-10 * values.min():

@@ -256,7 +256,9 @@ def _redundant(x: Inspection) -> str:
 
 def _elsewhere(x: Inspection) -> str:
     numbers = sorted({n.rank.rows - n.rank.rank for n in x.poses})
-    many = f"{numbers[0]} of them" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]} of them"
+    many = (
+        f"{numbers[0]} of them" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]} of them"
+    )
     many = "none of them" if numbers == [0] else many
     depend = "depends" if numbers in ([0], [1]) else "depend"
     far = max(n.distance for n in x.poses)

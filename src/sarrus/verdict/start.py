@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.watch import REDUNDANT
 from .branches import Branches, find_branches, leads_on
 from .rank import DENSE
 
@@ -17,18 +16,13 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-# a pivot below this share of what is usual is zero at the start
-SINGULAR = 1e-9
-
 
 def describe_start(reading: Reading, watch: Watch, v: Floats, a: Floats, failed: bool) -> str:
     """What is missing at a start where motions meet; empty if nothing is.
 
     v, a: rates and accelerations of the coordinates at the start; failed: the run did not leave it.
     """
-    known = watch.usual > REDUNDANT
-    singular = bool(np.any(watch.start[known] < SINGULAR * watch.usual[known]))
-    if not (singular or failed):
+    if not (watch.singular_start or failed):
         return ""
     moving = bool(np.any(v))
     q, w = np.zeros(len(v)), v if moving else a

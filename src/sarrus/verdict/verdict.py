@@ -45,7 +45,11 @@ class Verdict:
     @property
     def mobility_motion(self) -> int:
         """The smallest mobility found along the motion, at rank's word."""
-        return min(r.columns - r.rank for r in self.ranks) if self.ranks else self.inspection.mobility_motion
+        return (
+            min(r.columns - r.rank for r in self.ranks)
+            if self.ranks
+            else self.inspection.mobility_motion
+        )
 
     @property
     def redundant(self) -> tuple[int, int]:
@@ -79,7 +83,9 @@ class Verdict:
             (self.crossings, "crossing", "crossings"),
             (self.near_singular or (), "near-singular moment", "near-singular moments"),
         ):
-            out.append(f"{len(found) or 'No'} {one if len(found) == 1 else more}{':' if found else '.'}")
+            out.append(
+                f"{len(found) or 'No'} {one if len(found) == 1 else more}{':' if found else '.'}"
+            )
             out += [f"  {x}" for x in found[:MOST_LINES]]
             if len(found) > MOST_LINES:
                 out.append(f"  and {len(found) - MOST_LINES} more")
@@ -95,7 +101,8 @@ class Verdict:
             "mobility_motion": self.mobility_motion,
             "redundant": list(self.redundant),
             "poses": [
-                {"time": t, "rank": r.as_dict()} for t, r in zip(self.times, self.ranks, strict=True)
+                {"time": t, "rank": r.as_dict()}
+                for t, r in zip(self.times, self.ranks, strict=True)
             ],
             "crossings": None if self.crossings is None else [c.as_dict() for c in self.crossings],
             "near_singular": None
@@ -123,7 +130,8 @@ def make_verdict(
         spins, _ = read_spins(reading.bodies, q[:1], v[:1], np.zeros_like(q[:1]))
         twists = np.hstack([read_rows(reading.bodies.centers, v[:1])[0], spins[0]])
         given = [("the given velocity", twists)]
-    chosen = np.unique(np.linspace(0, len(times) - 1, POSES).round().astype(int)) if len(times) else []
+    spread = np.linspace(0, len(times) - 1, POSES).round() if len(times) else np.zeros(0)
+    chosen = np.unique(spread).astype(int).tolist()
     ranks = []
     for i in chosen:
         pose = read_poses(e, reading.bodies, q[i : i + 1])[0]
