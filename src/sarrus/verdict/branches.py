@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .nearby import NEARBY_TOLERANCE
-from .poses import read_poses, read_spins
+from .poses import Reading, read_poses, read_spins
 from .rank import measure_rank
 
 if TYPE_CHECKING:
     from ..kernels.layout import Form
-    from ..result import Reading
 
 Floats = NDArray[np.float64]
 

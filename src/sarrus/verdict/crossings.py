@@ -21,13 +21,12 @@ from scipy.interpolate import barycentric_interpolate
 from ..kernels.layout import make_workspace
 from ..kernels.watch import BOTTOM, DEEP, LOW, REDUNDANT, sample_pivots
 from .branches import Branches, eval_closure, find_branches
-from .poses import read_poses
+from .poses import Reading, read_poses
 from .rank import Rank, measure_rank
 
 if TYPE_CHECKING:
     from ..kernels.layout import Form
     from ..model.dips import Dip, Watch
-    from ..result import Reading
 
 Floats = NDArray[np.float64]
 

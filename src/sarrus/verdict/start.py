@@ -12,7 +12,7 @@ from .rank import DENSE
 
 if TYPE_CHECKING:
     from ..model.dips import Watch
-    from ..result import Reading
+    from .poses import Reading
 
 Floats = NDArray[np.float64]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 from .crossings import Crossing, NearMiss
 from .inspection import Inspection, inspect_equations
 from .mobility import CROSSING, NEAR_SINGULAR, REGULAR
-from .poses import read_poses, read_rows, read_spins
+from .poses import Reading, read_poses, read_rows, read_spins
 from .rank import Rank, measure_rank
-
-if TYPE_CHECKING:
-    from ..result import Reading
 
 Floats = NDArray[np.float64]
 
