@@ -24,7 +24,8 @@ class Inspection:
 
     count: Gruebler's; mobility_here; mobility_motion: of the motion; redundant_here, redundant_motion:
     joint equations that depend on others; classification: one word, classes: all that apply; mobility
-    and redundancy: the whole records; poses: random ones of the mechanism further away, with their rank.
+    and redundancy: the whole records; poses: random ones of the mechanism further away, with their rank
+    (where equations depend on others here).
     """
 
     mechanism: str
@@ -187,7 +188,9 @@ def inspect_equations(
         joints=len(equations.joints),
         mobility=mobility,
         redundancy=redundancy,
-        poses=tuple(wander(equations, equations.start())) if mobility.motion else (),
+        poses=tuple(wander(equations, equations.start()))
+        if mobility.motion and mobility.redundant_here
+        else (),
     )
 
 

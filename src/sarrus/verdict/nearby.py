@@ -27,12 +27,14 @@ STEP = 0.05
 NEARBY_TOLERANCE = 1e-6
 # closed: gaps below this, as pure numbers
 CLOSED = 1e-10
+# and below this nothing is left but rounding
+ROUNDING = 1e-16
 ITERATIONS = 80
 # more poses would tell no more
 MOST_POSES = 6
 # random walks over a mechanism, their steps, and how large it may be
 WALKS = 3
-WALK = 10
+WALK = 8
 FOLLOWED = 200
 
 
@@ -130,7 +132,7 @@ def solve_closed(equations: JointEquations, pose: Pose) -> Pose | None:
         stuck = 0 if size < 0.9 * best else stuck + 1
         if size < best:
             best, best_pose = size, pose
-        if size == 0.0 or (stuck >= 3 and best < CLOSED) or stuck > 12:
+        if size < ROUNDING or (stuck >= 3 and best < CLOSED) or stuck > 12:
             break
         change = _least_change(scaled.matrix, gaps, min(size * size, 1e-2))
         pose = pose.moved(equations.twists(pose, change))
