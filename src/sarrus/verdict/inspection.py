@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..mechanism import Mechanism, MechanismError, check_mechanism
@@ -24,8 +25,7 @@ class Inspection:
 
     count: Gruebler's; mobility_here; mobility_motion: of the motion; redundant_here, redundant_motion:
     joint equations that depend on others; classification: one word, classes: all that apply; mobility
-    and redundancy: the whole records; poses: random ones of the mechanism further away, with their rank
-    (where equations depend on others here).
+    and redundancy: the whole records; equations: those of the joints.
     """
 
     mechanism: str
@@ -34,7 +34,7 @@ class Inspection:
     joints: int
     mobility: Mobility = field(repr=False)
     redundancy: Redundancy = field(repr=False)
-    poses: tuple[Nearby, ...] = field(repr=False, default=())
+    equations: JointEquations = field(repr=False)
 
     @property
     def count(self) -> int:
@@ -70,6 +70,15 @@ class Inspection:
     def classes(self) -> tuple[str, ...]:
         """All words that apply, the weightiest first."""
         return self.mobility.classes
+
+    @cached_property
+    def poses(self) -> tuple[Nearby, ...]:
+        """Random poses of the mechanism further away with their rank, where equations depend here."""
+        from .nearby import wander
+
+        if not (self.mobility_motion and self.redundant_here):
+            return ()
+        return tuple(wander(self.equations, self.equations.start()))
 
     @property
     def sentences(self) -> list[str]:
@@ -173,7 +182,6 @@ def inspect_equations(
 ) -> Inspection:
     """The inspection of joint equations at their start; given: velocities to follow first."""
     from .mobility import measure_mobility
-    from .nearby import wander
     from .redundancy import find_redundancy
 
     mobility = measure_mobility(equations, given=given)
@@ -188,9 +196,7 @@ def inspect_equations(
         joints=len(equations.joints),
         mobility=mobility,
         redundancy=redundancy,
-        poses=tuple(wander(equations, equations.start()))
-        if mobility.motion and mobility.redundant_here
-        else (),
+        equations=equations,
     )
 
 
