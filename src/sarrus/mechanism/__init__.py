@@ -1,9 +1,10 @@
 """What a linkage is: bodies, points, joints, gravity, start velocities. No numerics."""
 
-from .check import check_mechanism, find_problems
+from .check import check_mechanism, find_gaps, find_problems, measure_apart
 from .errors import MechanismError
 from .forces import Drive, Force, Spring, Torque, Torsion, UserForce
 from .mechanism import Body, Joint, JointKind, Marker, Mechanism
+from .moved import Move, move_bodies
 from .motion import Motion, Polynomial, Sine, SmoothStep, Table
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Mechanism",
     "MechanismError",
     "Motion",
+    "Move",
     "Polynomial",
     "Sine",
     "SmoothStep",
@@ -25,5 +27,8 @@ __all__ = [
     "Torsion",
     "UserForce",
     "check_mechanism",
+    "find_gaps",
     "find_problems",
+    "measure_apart",
+    "move_bodies",
 ]

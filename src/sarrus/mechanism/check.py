@@ -16,11 +16,21 @@ from .mechanism import Body, Joint, JointKind, Mechanism, Vector
 
 # a joint may miss a rod by this much of the rod's length: rounding, not more
 ON_ROD = 1e-12
+# and its places on its bodies may be apart by this much of the bodies' size, its axes by this angle [rad]
+APART = 1e-12
+
+# joints that keep a point on a line, or on a plane: along it places may be apart
+ON_LINE = (JointKind.PRISMATIC, JointKind.CYLINDRICAL, JointKind.POINT_ON_LINE)
+ON_PLANE = (JointKind.PLANAR, JointKind.POINT_ON_PLANE)
+# joints whose axis both bodies have
+COMMON_AXIS = (JointKind.REVOLUTE, JointKind.CYLINDRICAL, JointKind.PLANAR)
 
 
-def check_mechanism(mechanism: Mechanism) -> None:
-    """Raise MechanismError with every problem found."""
+def check_mechanism(mechanism: Mechanism, *, closed: bool = True) -> None:
+    """Raise MechanismError with every problem found; closed: joints that are apart are one."""
     problems = find_problems(mechanism)
+    if closed and not problems:
+        problems = find_gaps(mechanism)
     if len(problems) == 1:
         raise MechanismError(problems[0])
     if problems:
@@ -50,6 +60,12 @@ def find_problems(mechanism: Mechanism) -> list[str]:
         *_markers(mechanism),
         *_velocities(mechanism),
     ]
+
+
+def find_gaps(mechanism: Mechanism) -> list[str]:
+    """The joints of an otherwise sound mechanism that are apart, in words."""
+    known = {body.name: body for body in mechanism.bodies}
+    return [line for joint in mechanism.joints for line in _apart(joint, known)]
 
 
 def _names(m: Mechanism) -> Iterator[str]:
@@ -138,12 +154,25 @@ def _joint(m: Mechanism, joint: Joint, known: dict[str, Body]) -> Iterator[str]:
         if joint.kind is not JointKind.WELD:
             yield f"{what} has no place; give at=, the point where the bodies meet"
         return
-    bad = list(_place(m, joint.at, f"{what}, at"))
+    places = joint.places or (joint.at,) * len(joint.bodies)
+    if len(places) != len(joint.bodies):
+        yield (
+            f"{what}: at has {len(places)} places for {len(joint.bodies)} bodies; give one place, or one "
+            "for each body"
+        )
+        return
+    bad = [
+        line
+        for k, place in enumerate(places)
+        if k == 0 or joint.places
+        for line in _place(m, place, f"{what}, at")
+    ]
     yield from bad
     if not bad:
-        for name in joint.bodies:
+        for name, place in zip(joint.bodies, places, strict=True):
             if name in known:
-                yield from _off_rod(known[name], joint.at, what)
+                yield from _off_rod(known[name], place, what)
+    yield from _axes(m, joint, what)
     if joint.axis is not None and m.dimension == 2:
         yield f"{what}: in the plane a hinge turns about the normal; leave the axis out"
     if joint.kind is JointKind.REVOLUTE and m.dimension == 3:
@@ -154,6 +183,72 @@ def _joint(m: Mechanism, joint: Joint, known: dict[str, Body]) -> Iterator[str]:
             yield from bad
             if not bad and not np.linalg.norm(joint.axis) > 0:
                 yield f"{what}: its axis has length zero; give a direction"
+
+
+def _axes(m: Mechanism, joint: Joint, what: str) -> Iterator[str]:
+    """Axes given for each body of a joint."""
+    if joint.axes is None:
+        return
+    if joint.kind not in COMMON_AXIS:
+        yield f"{what}: its axis belongs to one body; give one axis"
+    elif len(joint.axes) != len(joint.bodies):
+        yield (
+            f"{what}: {len(joint.axes)} axes for {len(joint.bodies)} bodies; give one axis, or one for "
+            "each body"
+        )
+    else:
+        for axis in joint.axes[1:]:
+            bad = list(_place(m, axis, f"{what}, axis"))
+            yield from bad
+            if not bad and not np.linalg.norm(axis) > 0:
+                yield f"{what}: an axis has length zero; give a direction"
+
+
+def measure_apart(joint: Joint) -> tuple[float, float]:
+    """How far a joint's places [m] and axes [rad] are apart, of the worst of its bodies."""
+    far = wide = 0.0
+    if joint.places is not None and joint.kind is not JointKind.DISTANCE:
+        offsets = np.array(joint.places) - joint.places[0]
+        if joint.axis is not None and joint.kind in ON_LINE + ON_PLANE:
+            along = np.outer(offsets @ joint.axis, joint.axis) / float(joint.axis @ joint.axis)
+            offsets = along if joint.kind in ON_PLANE else offsets - along
+        far = float(np.linalg.norm(offsets, axis=1).max())
+    if joint.axes is not None:
+        units = np.array([a / np.linalg.norm(a) for a in joint.axes])
+        sines = np.linalg.norm(np.cross(units, units[0]), axis=1)
+        wide = float(np.arctan2(sines, units @ units[0]).max())
+    return far, wide
+
+
+def _apart(joint: Joint, known: dict[str, Body]) -> Iterator[str]:
+    """A joint whose bodies do not meet at the start: no model can be made of it."""
+    if joint.places is None and joint.axes is None:
+        return
+    far, wide = measure_apart(joint)
+    places = joint.places or (joint.at,) * len(joint.bodies)
+    pairs = [(known[n], p) for n, p in zip(joint.bodies, places, strict=True) if n in known]
+    size = max(
+        (
+            float(np.linalg.norm(p - e))
+            for b, p in pairs
+            if p is not None
+            for e in (b.center, *(b.ends or ()))
+        ),
+        default=0.0,
+    )
+    # places far from the origin carry the rounding of their own size
+    largest = max((float(np.abs(p).max()) for p in places if p is not None), default=0.0)
+    parts = []
+    if far > APART * size + 8e-16 * largest:
+        parts.append(f"the places of its bodies by {far:.6g} m")
+    if wide > APART:
+        parts.append(f"their axes by {wide:.6g} rad")
+    if parts:
+        yield (
+            f"joint '{joint.name}' ({joint.kind.value}) of {', '.join(joint.bodies)} is apart: "
+            f"{' and '.join(parts)}; give one place and axis, or close it with sarrus.assemble() or "
+            "simulate(..., assemble=True)"
+        )
 
 
 def _markers(m: Mechanism) -> Iterator[str]:

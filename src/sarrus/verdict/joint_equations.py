@@ -107,8 +107,9 @@ class JointEquations:
 
     bodies, masses [kg], centers [m], inertias [kg m^2] (nb, 3, 3), at the start; pairs: each joint's
     first body with each other one: number of the joint, bodies, place and axis at the start (zero: no
-    axis); row_pair, row_about, row_direction: what each row is. Planar mechanisms lie in z = 0. All
-    places are counted from `origin`, the mean of the centres.
+    axis), on the first body and on the other one (the same unless the joint is apart); row_pair, row_about,
+    row_direction: what each row is. Planar mechanisms lie in z = 0. All places are counted from `origin`,
+    the mean of the centres. length: of the mechanism, reach: of each body [m].
     """
 
     dimension: int
@@ -124,10 +125,13 @@ class JointEquations:
     pair_bodies: Ints
     pair_place: Floats
     pair_axis: Floats
+    pair_other_place: Floats
+    pair_other_axis: Floats
     row_pair: Ints
     row_about: NDArray[np.bool_]
     row_direction: Ints
     length: float
+    reach: Floats
     _weights: tuple[Floats, Floats]
 
     @property
@@ -242,14 +246,12 @@ class JointEquations:
         p_b = self._places(pose, 1)
         hinge = self._hinges
         turn = np.zeros((len(hinge), 3))
-        e_a, e_b = self._turned(pose, 0, self.pair_axis), self._turned(pose, 1, self.pair_axis)
-        turn[hinge] = np.cross(e_a[hinge], e_b[hinge])
+        e_a = self._turned(pose, 0, self.pair_axis)
+        e_b = self._turned(pose, 1, self.pair_other_axis)
+        turn[hinge] = turns_between(e_a[hinge], e_b[hinge])
         if not hinge.all():
             R_a, R_b = self._pair_turns(pose, 0), self._pair_turns(pose, 1)
-            R = R_b[~hinge] @ np.swapaxes(R_a[~hinge], 1, 2)
-            turn[~hinge] = 0.5 * np.stack(
-                [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1
-            )
+            turn[~hinge] = turn_vectors(R_b[~hinge] @ np.swapaxes(R_a[~hinge], 1, 2))
         gap = np.where(self.row_about[:, None], turn[self.row_pair], (p_b - p_a)[self.row_pair])
         return np.einsum("ri,ri->r", gap, self.directions(pose))
 
@@ -278,7 +280,8 @@ class JointEquations:
     def _arms(self, pose: Pose, side: int) -> Floats:
         """From the centre of a body to its joint point; for the ground from the origin."""
         start = np.concatenate([self.centers, np.zeros((1, 3))])[self.pair_bodies[:, side]]
-        return self._turned(pose, side, self.pair_place - start)
+        place = self.pair_other_place if side else self.pair_place
+        return self._turned(pose, side, place - start)
 
     def _places(self, pose: Pose, side: int) -> Floats:
         centers = np.concatenate([pose.centers, np.zeros((1, 3))])[self.pair_bodies[:, side]]
@@ -339,22 +342,25 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
     )
     pair_joint: list[int] = []
     pair_bodies, places, axes = [], [], []
+    other_places, other_axes = [], []
     row_pair, row_about, row_direction = [], [], []
     for j, joint in enumerate(mechanism.joints):
         first, *others = (number[name] for name in joint.bodies)
-        for other in others:
+        for k, other in enumerate(others, start=1):
             rows = joint_rows(joint.kind, mechanism.dimension)
             row_pair += [len(pair_joint)] * len(rows)
             row_about += [about for about, _ in rows]
             row_direction += [direction for _, direction in rows]
             pair_joint.append(j)
             pair_bodies.append((first, other))
-            places.append(_place(joint, origin, centers, first, other))
-            axis = np.zeros(3) if joint.axis is None else np.asarray(joint.axis, float)
-            axes.append(axis / (np.linalg.norm(axis) or 1.0))
+            places.append(_place(joint, 0, origin, centers, first, other))
+            other_places.append(_place(joint, k, origin, centers, first, other))
+            axes.append(_axis(joint, 0))
+            other_axes.append(_axis(joint, k))
     pairs = np.array(pair_bodies, dtype=np.int64).reshape(-1, 2)
     where = np.array(places, dtype=float).reshape(-1, 3)
-    own, length = _lengths(masses, centers, inertias, pairs, where)
+    elsewhere = np.array(other_places, dtype=float).reshape(-1, 3)
+    own, length = _lengths(masses, centers, inertias, pairs, (where, elsewhere))
     return JointEquations(
         dimension=mechanism.dimension,
         gravity=_in_space(mechanism.gravity),
@@ -369,10 +375,13 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
         pair_bodies=pairs,
         pair_place=where,
         pair_axis=np.array(axes, dtype=float).reshape(-1, 3),
+        pair_other_place=elsewhere,
+        pair_other_axis=np.array(other_axes, dtype=float).reshape(-1, 3),
         row_pair=np.array(row_pair, dtype=np.int64),
         row_about=np.array(row_about, dtype=bool),
         row_direction=np.array(row_direction, dtype=np.int64),
         length=length,
+        reach=own,
         _weights=_weights(masses, inertias, own, length),
     )
 
@@ -410,15 +419,25 @@ def name_direction(u: tuple[float, float, float]) -> str:
     return "(" + ", ".join(f"{round(c, 4) + 0.0:g}" for c in u) + ")"
 
 
-def _place(joint: Joint, origin: Floats, centers: Floats, first: int, other: int) -> Floats:
+def _place(joint: Joint, k: int, origin: Floats, centers: Floats, first: int, other: int) -> Floats:
+    """Where the k-th body of a joint has it."""
+    if joint.places is not None:
+        return _in_space(joint.places[k]) - origin
     if joint.at is not None:
         return _in_space(joint.at) - origin
     # a weld without a place holds anywhere: the centre of the second body
     return np.array(centers[other if other != GROUND else first])
 
 
+def _axis(joint: Joint, k: int) -> Floats:
+    """Unit axis on the k-th body of a joint; zero if it has none."""
+    given = joint.axis if joint.axes is None else joint.axes[k]
+    axis = np.zeros(3) if given is None else np.asarray(given, float)
+    return axis / (np.linalg.norm(axis) or 1.0)
+
+
 def _lengths(
-    masses: Floats, centers: Floats, inertias: Floats, pairs: Ints, places: Floats
+    masses: Floats, centers: Floats, inertias: Floats, pairs: Ints, places: tuple[Floats, Floats]
 ) -> tuple[Floats, float]:
     """Each body's own length, and the mechanism's: typical distance from a centre to a joint."""
     gyration = np.sqrt(np.clip(np.trace(inertias, axis1=1, axis2=2), 0.0, None) / masses)
@@ -427,7 +446,7 @@ def _lengths(
     for side in (0, 1):
         held = pairs[:, side] != GROUND
         body = pairs[held, side]
-        arm = np.linalg.norm(places[held] - centers[body], axis=1)
+        arm = np.linalg.norm(places[side][held] - centers[body], axis=1)
         np.maximum.at(reach, body, arm)
         arms.append(arm)
     arms_all = np.concatenate(arms)
@@ -454,6 +473,43 @@ def _weights(masses: Floats, inertias: Floats, own: Floats, length: float) -> tu
 
 def _in_space(vector: Floats) -> Floats:
     return np.append(vector, 0.0) if len(vector) == 2 else np.array(vector, dtype=float)
+
+
+def turns_between(e_a: Floats, e_b: Floats) -> Floats:
+    """Shortest turn vectors that bring unit vectors e_a to e_b, (n, 3); their length is the angle.
+
+    Not the sine of the angle: an axis that stands upside down is far from closed.
+    """
+    cross = np.cross(e_a, e_b)
+    sine = np.linalg.norm(cross, axis=1)
+    cosine = np.einsum("ni,ni->n", e_a, e_b)
+    angle = np.arctan2(sine, cosine)
+    opposite = (sine < 1e-9) & (cosine < 0)
+    # a turn to the exact opposite goes about any perpendicular
+    cross[opposite] = axis_frames(e_a[opposite])[:, :, 1]
+    sine[opposite] = 1.0
+    # for small angles the quotient is one
+    factor = np.where(sine > 1e-9, angle / np.where(sine > 1e-9, sine, 1.0), 1.0)
+    return cross * factor[:, None]
+
+
+def turn_vectors(R: Floats) -> Floats:
+    """Turn vectors (axis times angle) of rotation matrices, (n, 3, 3) to (n, 3)."""
+    sines = 0.5 * np.stack(
+        [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1
+    )
+    cosine = 0.5 * (np.trace(R, axis1=1, axis2=2) - 1.0)
+    sine = np.linalg.norm(sines, axis=1)
+    angle = np.arctan2(sine, cosine)
+    factor = np.where(sine > 1e-9, angle / np.where(sine > 1e-9, sine, 1.0), 1.0)
+    out = sines * factor[:, None]
+    # close to half a turn the sines are lost: the axis is in the symmetric part, R + 1 = 2 n n^T
+    for i in np.flatnonzero((sine < 1e-3) & (cosine < 0)):
+        column = R[i] + R[i].T + (1.0 - np.trace(R[i])) * np.eye(3)
+        n = column[:, int(np.argmax(np.diagonal(column)))]
+        n = n / np.linalg.norm(n)
+        out[i] = angle[i] * n * (1.0 if n @ sines[i] >= 0 else -1.0)
+    return out
 
 
 def _turns(vectors: Floats) -> Floats:

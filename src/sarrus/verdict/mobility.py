@@ -120,6 +120,18 @@ def given_velocity(equations: JointEquations, mechanism: Mechanism) -> list[tupl
     if not (mechanism.velocities or mechanism.angular_velocities) or equations.columns > DENSE:
         return []
     pose = equations.start()
+    wanted, side = velocity_rows(equations, mechanism)
+    sizes = np.linalg.norm(wanted, axis=1)
+    sizes[sizes == 0.0] = 1.0
+    A = np.vstack([equations.scaled(pose).matrix.toarray(), wanted / sizes[:, None]])
+    b = np.concatenate([np.zeros(equations.rows), side / sizes])
+    scaled = np.linalg.lstsq(A, b, rcond=equations.tolerance)[0]
+    return [("the given velocity", equations.twists(pose, scaled))]
+
+
+def velocity_rows(equations: JointEquations, mechanism: Mechanism) -> tuple[Floats, Floats]:
+    """The given start velocities as equations rows x = side for the scaled twists at the start."""
+    pose = equations.start()
     number = {name: i for i, name in enumerate(equations.bodies)}
     rows, side = [], []
     for name, velocity in mechanism.velocities:
@@ -140,14 +152,9 @@ def given_velocity(equations: JointEquations, mechanism: Mechanism) -> list[tupl
             twist[number[name], k] = 1.0
             rows.append(twist)
             side.append(float(value))
-    D = np.array([equations.twists(pose, e).ravel() for e in np.eye(equations.columns)]).T
-    wanted = np.array([r.ravel() for r in rows]) @ D
-    sizes = np.linalg.norm(wanted, axis=1)
-    sizes[sizes == 0.0] = 1.0
-    A = np.vstack([equations.scaled(pose).matrix.toarray(), wanted / sizes[:, None]])
-    b = np.concatenate([np.zeros(equations.rows), np.array(side) / sizes])
-    scaled = np.linalg.lstsq(A, b, rcond=equations.tolerance)[0]
-    return [("the given velocity", equations.twists(pose, scaled))]
+    # linear: what forces do to scaled twists is the same map, transposed
+    wanted = np.array([equations.scaled_forces(pose, r) for r in rows])
+    return wanted, np.array(side)
 
 
 def _point(mechanism: Mechanism, name: str) -> tuple[str, Floats]:
