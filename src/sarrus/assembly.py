@@ -323,13 +323,18 @@ def find_loop(equations: JointEquations, pair: int) -> tuple[list[str], list[str
                 queue.append(other)
     if first not in came:
         return [], [equations.body_name(first), equations.body_name(last)]
-    joints, bodies, at = [], [], first
-    while at != last:
+    joints, bodies, at = [equations.joints[equations.pair_joint[pair]]], [], first
+    while True:
         bodies.append(equations.body_name(at))
+        if at == last:
+            return joints, bodies
         k, at = came[at]
-        joints.append(equations.joints[equations.pair_joint[k]])
-    name = equations.joints[equations.pair_joint[pair]]
-    return [name, *joints], [*bodies, equations.body_name(last)]
+        name = equations.joints[equations.pair_joint[k]]
+        if name == joints[-1]:
+            # from one body of a joint to another one, over its first body
+            bodies.pop()
+        else:
+            joints.append(name)
 
 
 def _fitting_velocities(

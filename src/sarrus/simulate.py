@@ -31,6 +31,8 @@ def simulate(
     method: str = DEFAULT_METHOD,
     step: float | None = None,
     max_steps: int = 10_000_000,
+    assemble: bool = False,
+    misfit: float | None = None,
     **options: float,
 ) -> Result:
     """Simulate a mechanism for `duration` seconds.
@@ -38,6 +40,11 @@ def simulate(
     output_step: time between outputs [s], a thousandth of the duration if left out; tolerance: error
     aimed at, relative to the size of the mechanism, 1e-10 if left out. Methods with a fixed step take
     `step` [s] instead (the output step if left out); options: further parameters of the method.
+
+    assemble: close joints that are apart first, as `sarrus.assemble` does (a mechanism may ask for it
+    itself). misfit [m]: a linkage that is locked, but would move if its joints had this much play, is made to
+    move by changing its dimensions as little as possible, a note saying how much; 1e-8 of its length if left
+    out, 0 to take it as the structure it is. With more misfit than that it is refused.
 
     Raises MechanismError if the mechanism cannot be simulated, ValueError for other arguments. A run
     that loses its tolerance, energy balance or branch ends early: `result.status` says so, and the
@@ -51,6 +58,10 @@ def simulate(
     aim, max_steps = _check_effort(DEFAULT_TOLERANCE if tolerance is None else tolerance, max_steps)
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
+    allowed = None if misfit is None else _metres("misfit", misfit)
+    opening: list[str] = []
+    if assemble or mechanism.assemble:
+        mechanism, opening = _assembled(mechanism, allowed)
     check_mechanism(mechanism)
 
     # numba and SciPy load slowly: only a simulation pays for them
@@ -59,6 +70,7 @@ def simulate(
     from .methods import METHODS
     from .model import make_model
     from .verdict.joint_equations import make_joint_equations
+    from .verdict.locked import bridge_misfit
 
     import_seconds = time.perf_counter() - begin
     if not isinstance(method, str) or method not in METHODS:
@@ -76,6 +88,13 @@ def simulate(
     compile_seconds = _warm_up(chosen)
     begin = time.thread_time()
     model = make_model(mechanism)
+    equations = make_joint_equations(mechanism)
+    # only where there are as many equations as coordinates can all be locked
+    if model.equations >= model.coordinates > 0 and allowed != 0.0:
+        mended, bridged = bridge_misfit(mechanism, equations, allowed)
+        if mended is not mechanism:
+            mechanism, opening = mended, [*opening, *bridged]
+            model, equations = make_model(mechanism), make_joint_equations(mechanism)
     velocity, notes = solve_start_velocity(model, mechanism)
     times = output_times(duration, every)
     if len(times) * model.coordinates > MOST_NUMBERS:
@@ -106,12 +125,12 @@ def simulate(
             "set_up": set_up,
             **outcome.timings,
         },
-        notes=notes + outcome.notes,
+        notes=opening + notes + outcome.notes,
         coordinates=outcome.q,
         rates=outcome.v,
         accelerations=outcome.a,
         norms=outcome.norms * units.length,
-        reading=_reading(model, make_joint_equations(mechanism)),
+        reading=_reading(model, equations),
         step_times=outcome.step_times,
         step_orders=outcome.step_orders,
         step_pivots=outcome.step_pivots,
@@ -133,6 +152,26 @@ def _seconds(name: str, value: float) -> float:
     if not (np.isfinite(seconds) and seconds > 0):
         raise ValueError(f"{name} = {seconds:g} s; give a positive number of seconds")
     return seconds
+
+
+def _metres(name: str, value: float) -> float:
+    number = _float(name, value, "a number of metres")
+    if not (np.isfinite(number) and number >= 0):
+        raise ValueError(f"{name} = {number:g} m; give a number of metres, 0 for none")
+    return number
+
+
+def _assembled(mechanism: Mechanism, misfit: float | None) -> tuple[Mechanism, list[str]]:
+    """The mechanism with its joints closed, and a note if it had to be moved."""
+    from .assembly import assemble
+
+    check_mechanism(mechanism, closed=False)
+    from .verdict.joint_equations import make_joint_equations
+    from .verdict.locked import MISFIT
+
+    allowed = MISFIT * make_joint_equations(mechanism).length if misfit is None else misfit
+    done = assemble(mechanism, misfit=allowed)
+    return done.mechanism, [] if done.unmoved else [str(done)]
 
 
 def _check_arguments(duration: float, every: float, step: float) -> None:

@@ -4,8 +4,8 @@ from .check import check_mechanism, find_gaps, find_problems, measure_apart
 from .errors import MechanismError
 from .forces import Drive, Force, Spring, Torque, Torsion, UserForce
 from .mechanism import Body, Joint, JointKind, Marker, Mechanism
-from .moved import Move, move_bodies
 from .motion import Motion, Polynomial, Sine, SmoothStep, Table
+from .moved import Move, move_bodies
 
 __all__ = [
     "Body",

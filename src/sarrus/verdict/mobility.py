@@ -31,6 +31,8 @@ CROSSING = "crossing"
 NEAR_SINGULAR = "near-singular"
 LOCKED = "locked"
 OVER_CONSTRAINED = "over-constrained"
+MOBILE_WITHIN = "mobile within tolerance"
+INCONSISTENT = "inconsistent"
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def measure_mobility(
     if motion and largest < equations.rows:
         best = max(nearby, key=lambda n: n.rank.rank, default=None)
         motion = _count_leading_on(equations, best.pose if best else pose, motion, bool(best))
-    idle = _idle_spins(equations, pose)
+    idle = idle_spins(equations, pose)
     # a structure near a singular position has nowhere to go and show it
     near = close and (
         here == len(idle) or any(n.rank.smallest > 10 * rank.smallest for n in nearby)
@@ -204,7 +206,7 @@ def _classes(locked: bool, crossing: bool, near: bool, redundant: bool) -> tuple
     return tuple(word for word, applies in words.items() if applies) or (REGULAR,)
 
 
-def _idle_spins(equations: JointEquations, pose: Pose) -> tuple[str, ...]:
+def idle_spins(equations: JointEquations, pose: Pose) -> tuple[str, ...]:
     """Bodies that can spin about an axis without inertia, moving nothing else."""
     if equations.dimension == 2:
         return ()
