@@ -20,6 +20,7 @@ from .mechanism import (
     Move,
     check_mechanism,
     find_gaps,
+    loosen_rods,
     move_bodies,
 )
 
@@ -199,6 +200,7 @@ def _written(
 ) -> Assembly:
     """The mechanism at a closed pose, and the record."""
     moved = move_bodies(mechanism, _moves(mechanism, equations, found))
+    loosen_rods(moved)
     moved.velocities, moved.angular_velocities, sentences = _fitting_velocities(moved)
     centers = found.pose.centers - equations.centers
     turns = np.array([_angle(R) for R in found.pose.turns])

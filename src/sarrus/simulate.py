@@ -163,9 +163,8 @@ def _metres(name: str, value: float) -> float:
 
 def _assembled(mechanism: Mechanism, misfit: float | None) -> tuple[Mechanism, list[str]]:
     """The mechanism with its joints closed, and a note if it had to be moved."""
-    from .assembly import assemble
-
     check_mechanism(mechanism, closed=False)
+    from .assembly import assemble
     from .verdict.joint_equations import make_joint_equations
     from .verdict.locked import MISFIT
 

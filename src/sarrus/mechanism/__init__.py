@@ -5,7 +5,7 @@ from .errors import MechanismError
 from .forces import Drive, Force, Spring, Torque, Torsion, UserForce
 from .mechanism import Body, Joint, JointKind, Marker, Mechanism
 from .motion import Motion, Polynomial, Sine, SmoothStep, Table
-from .moved import Move, move_bodies
+from .moved import Move, loosen_rods, move_bodies
 
 __all__ = [
     "Body",
@@ -29,6 +29,7 @@ __all__ = [
     "check_mechanism",
     "find_gaps",
     "find_problems",
+    "loosen_rods",
     "measure_apart",
     "move_bodies",
 ]

@@ -294,19 +294,26 @@ def _place(m: Mechanism, values: Vector, what: str) -> Iterator[str]:
         yield f"{what}: {_show(values)} is not finite; give finite numbers"
 
 
-def _off_rod(body: Body, place: Vector, what: str) -> Iterator[str]:
-    """A rod is the segment between its ends: a joint beside it is a slip of the user."""
+def measure_off_rod(body: Body, place: Vector) -> tuple[float, Vector]:
+    """How far a place is beside a rod [m], 0 for rounding, and the nearest point of the rod."""
     if body.ends is None or any(e.shape != place.shape for e in body.ends):
-        return
+        return 0.0, place
     start, end = body.ends
     d = end - start
     square = float(d @ d)
     if not (np.isfinite(d).all() and square > 0):
-        return
+        return 0.0, place
     nearest = start + np.clip((place - start) @ d / square, 0.0, 1.0) * d
     gap = float(np.linalg.norm(place - nearest))
     # places far from the origin carry the rounding of their own size
-    if gap > ON_ROD * np.sqrt(square) + 8e-16 * float(np.abs(place).max()):
+    rounding = ON_ROD * np.sqrt(square) + 8e-16 * float(np.abs(place).max())
+    return gap if gap > rounding else 0.0, nearest
+
+
+def _off_rod(body: Body, place: Vector, what: str) -> Iterator[str]:
+    """A rod is the segment between its ends: a joint beside it is a slip of the user."""
+    gap, nearest = measure_off_rod(body, place)
+    if gap:
         yield (
             f"{what} at {_show(place)} and rod '{body.name}' are apart by {gap:.6g} m (nearest "
             f"point of the rod: {_show(nearest)}); move one of them, or use body() for another shape"

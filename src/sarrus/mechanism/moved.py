@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .check import COMMON_AXIS, ON_LINE, ON_PLANE
+from .check import COMMON_AXIS, ON_LINE, ON_PLANE, measure_off_rod
 from .forces import BODY
 from .mechanism import Body, Joint, JointKind, Mechanism, Vector, rod_inertia
 
@@ -73,6 +73,22 @@ def move_bodies(mechanism: Mechanism, moves: dict[str, Move], *, closed: bool = 
         setattr(out, kept, list(getattr(mechanism, kept)))
     out._own = {id(out.ground), *(id(b) for b in out.bodies)}
     return out
+
+
+def loosen_rods(mechanism: Mechanism) -> None:
+    """Make plain bodies of the rods whose joints a bridged misfit has put beside them; mass and all stay."""
+    bodies = {b.name: b for b in mechanism.bodies}
+    beside = {
+        name
+        for joint in mechanism.joints
+        if joint.at is not None
+        for name in joint.bodies
+        if name in bodies and measure_off_rod(bodies[name], joint.at)[0]
+    }
+    mechanism.bodies = [
+        replace(b, ends=None, section=0.0) if b.name in beside else b for b in mechanism.bodies
+    ]
+    mechanism._own = {id(mechanism.ground), *(id(b) for b in mechanism.bodies)}
 
 
 def _body(body: Body, move: Move) -> Body:

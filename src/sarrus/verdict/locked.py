@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..mechanism import Joint, Mechanism, MechanismError, Move, move_bodies
+from ..mechanism import Joint, Mechanism, MechanismError, Move, loosen_rods, move_bodies
 from .joint_equations import JointEquations, Pose, make_joint_equations
 from .mobility import LOCKED, MOBILE_WITHIN, NEAR_SINGULAR, Mobility, idle_spins
 from .nearby import measure_distance
@@ -48,7 +48,7 @@ SHORTEST = 0.25
 # left null vectors belong to values below this share of the largest
 NULL = 1e-3
 # conditions on the dimensions weaker than this share of the strongest are left out, at first
-WEAKEST = (1e-3, 1e-5, 1e-7)
+WEAKEST = (1e-3, 1e-5, 1e-7, 1e-9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +253,7 @@ def mend_geometry(mechanism: Mechanism, locked: Locked) -> Mended | None:
     equations = make_joint_equations(mechanism)
     slot = _slots(mechanism, equations)
     far = 1.0 + float(np.abs(equations.origin).max()) / equations.length
-    # few conditions make a linkage paradoxical; weak ones, which misfits only seem to show, come last
+    # few conditions make a linkage paradoxical; weak ones, of the size of the misfit itself, come last
     for weakest in WEAKEST:
         change, poses, left = _mend(equations, slot, list(locked.path), weakest)
         if left <= 10 * EXACT * equations.length * far:
@@ -272,12 +272,9 @@ def _mend(
     """Changes of places and axes, (slots, 6), the poses with them, and the largest gap left there."""
     n = int(slot.max()) + 1
     change = np.zeros((n, 6))
-    left = np.inf
-    for _ in range(10):
-        now = _changed(equations, slot, change)
-        before, left = left, max(measure_misfit(now, pose) for pose in poses)
-        if left <= 1e-15 * equations.length or not left < 0.5 * before:
-            break
+    best = (change, poses, np.inf)
+    now, still = equations, 0
+    while still < 2:
         conditions, sides, steps = [], [], []
         for pose in poses:
             W, g, P = _rates(now, slot, pose, n)
@@ -290,10 +287,16 @@ def _mend(
         A = np.vstack(conditions)
         p = np.linalg.lstsq(A, np.concatenate(sides), rcond=weakest)[0]
         change = change + p.reshape(-1, 6) * np.repeat([equations.length, 1.0], 3)
-        for k, (U, values, V, g, P) in enumerate(steps):
-            x = -V.T @ ((U.T @ (g + P @ p)) / values)
-            poses[k] = poses[k].moved(now.twists(poses[k], x))
-    return change, poses, min(before, left)
+        poses = [
+            pose.moved(now.twists(pose, -V.T @ ((U.T @ (g + P @ p)) / values)))
+            for pose, (U, values, V, g, P) in zip(poses, steps, strict=True)
+        ]
+        now = _changed(equations, slot, change)
+        left = max(measure_misfit(now, pose) for pose in poses)
+        still = 0 if left < 0.7 * best[2] else still + 1
+        if left < best[2]:
+            best = (change, poses, left)
+    return best
 
 
 def _slots(mechanism: Mechanism, equations: JointEquations) -> NDArray[np.int64]:
@@ -385,4 +388,6 @@ def _write(
         )
         for i, body in enumerate(mechanism.bodies)
     }
-    return move_bodies(changed, moves)
+    mended = move_bodies(changed, moves)
+    loosen_rods(mended)
+    return mended
