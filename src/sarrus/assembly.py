@@ -15,9 +15,9 @@ from scipy import sparse
 
 from .mechanism import (
     Body,
+    Gap,
     Mechanism,
     MechanismError,
-    Move,
     check_mechanism,
     find_gaps,
     loosen_rods,
@@ -35,17 +35,6 @@ Floats = NDArray[np.float64]
 ALLOWED = 1e-8
 # systems up to this many equations are solved densely
 DENSE = 600
-
-
-@dataclass(frozen=True)
-class Gap:
-    """How far a joint is open: its places [m] and its directions [rad], of the worst of its bodies."""
-
-    metres: float
-    radians: float
-
-    def __str__(self) -> str:
-        return f"{self.metres:.6g} m" + (f" and {self.radians:.6g} rad" if self.radians else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,13 +157,13 @@ def assemble_branches(
     check_mechanism(mechanism, closed=False)
     allowed, wanted = _number("misfit", misfit, least=0.0), int(_number("most", most, least=1.0))
     # SciPy's solvers load slowly: only an assembly pays for them
-    from .verdict.closing import CLOSED, RESTARTS, find_closed
+    from .verdict.closing import CLOSED, RESTARTS, find_closed, joint_gaps
     from .verdict.joint_equations import make_joint_equations
 
     equations = make_joint_equations(mechanism)
     apart = bool(find_gaps(mechanism))
     chosen = _weights(mechanism, equations, weights or {}, fixed, everything=wanted > 1)
-    before = _joint_gaps(equations, equations.gaps(equations.start()))
+    before = joint_gaps(equations, equations.gaps(equations.start()))
     if not apart:
         untouched = Assembly(mechanism, 0.0, "", 0.0, "", 0.0, 0, before, before)
         if wanted == 1:
@@ -199,7 +188,9 @@ def _written(
     mechanism: Mechanism, equations: JointEquations, found: Closing, before: dict[str, Gap]
 ) -> Assembly:
     """The mechanism at a closed pose, and the record."""
-    moved = move_bodies(mechanism, _moves(mechanism, equations, found))
+    from .verdict.closing import joint_gaps, moves_to
+
+    moved = move_bodies(mechanism, moves_to(mechanism, equations, found.pose))
     loosen_rods(moved)
     moved.velocities, moved.angular_velocities, sentences = _fitting_velocities(moved)
     centers = found.pose.centers - equations.centers
@@ -215,22 +206,10 @@ def _written(
         distance=found.distance,
         iterations=found.iterations,
         gaps_before=before,
-        gaps_after=_joint_gaps(equations, found.gaps),
+        gaps_after=joint_gaps(equations, found.gaps),
         velocities=tuple(sentences),
         start=found.start,
     )
-
-
-def _moves(mechanism: Mechanism, equations: JointEquations, found: Closing) -> dict[str, Move]:
-    """The bodies that a closing moves."""
-    d = mechanism.dimension
-    moves = {}
-    for i, body in enumerate(mechanism.bodies):
-        shift = found.pose.centers[i] - equations.centers[i]
-        turn = found.pose.turns[i]
-        if np.any(shift) or np.any(turn != np.eye(3)):
-            moves[body.name] = Move(body.center, turn[:d, :d], body.center + shift[:d])
-    return moves
 
 
 def _weights(
@@ -241,8 +220,10 @@ def _weights(
     everything: bool,
 ) -> Floats:
     """Weight of each body; infinite if it must not move, or no open joint can reach it."""
+    from .verdict.closing import usual_weights
+
     number = {name: i for i, name in enumerate(equations.bodies)}
-    out = equations.reach / equations.length
+    out = usual_weights(equations)
     for name, value in weights.items():
         if name not in number:
             raise MechanismError(f"weight of '{name}': there is no such body; {_known(number)}")
@@ -271,72 +252,16 @@ def _reached(mechanism: Mechanism, equations: JointEquations) -> NDArray[np.bool
     return np.isin(part, part[touched[touched >= 0]])
 
 
-def _joint_gaps(equations: JointEquations, gaps: Floats) -> dict[str, Gap]:
-    """The gap of each joint, from the gaps of all rows."""
-    n = len(equations.pair_joint)
-    squares = np.zeros((2, n))
-    np.add.at(squares, (equations.row_about.astype(int), equations.row_pair), gaps**2)
-    sizes = np.sqrt(squares)
-    out: dict[str, Gap] = {}
-    for pair, j in enumerate(equations.pair_joint):
-        old = out.get(equations.joints[j], Gap(0.0, 0.0))
-        here = (float(sizes[0, pair]), float(sizes[1, pair]))
-        out[equations.joints[j]] = Gap(max(old.metres, here[0]), max(old.radians, here[1]))
-    return out
-
-
 def _cannot_close(mechanism: Mechanism, equations: JointEquations, found: Closing) -> AssemblyError:
-    gaps = _joint_gaps(equations, found.gaps)
-    scale = np.where(equations.row_about, equations.length, 1.0)
-    pair = int(equations.row_pair[int(np.argmax(np.abs(found.gaps) * scale))])
-    joints, bodies = find_loop(equations, pair)
-    worst = equations.joints[equations.pair_joint[pair]]
-    nearest = move_bodies(mechanism, _moves(mechanism, equations, found), closed=False)
-    if joints:
-        what = f"loop {'-'.join(joints)} ({', '.join(bodies)}) cannot be closed"
-    else:
-        what = f"joint '{worst}' ({', '.join(bodies)}) cannot be closed: the bodies are held"
-    total = float(sum(gaps[j].metres for j in joints)) if joints else gaps[worst].metres
+    from .verdict.closing import describe_gap, joint_gaps, moves_to
+
+    loop, sentence = describe_gap(equations, found)
+    nearest = move_bodies(mechanism, moves_to(mechanism, equations, found.pose), closed=False)
     message = (
-        f"mechanism '{mechanism.name}': {what}. Where its gaps are least, joint '{worst}' is open by "
-        f"{gaps[worst]}, the joints of the loop by {total:.6g} m together; check the lengths of its bodies "
-        "and their joint places. The position is in .nearest, the gap of each joint in .gaps"
+        f"mechanism '{mechanism.name}': {sentence}; check the lengths of its bodies and their joint places. The "
+        "position is in .nearest, the gap of each joint in .gaps"
     )
-    return AssemblyError(message, nearest, gaps, tuple(joints))
-
-
-def find_loop(equations: JointEquations, pair: int) -> tuple[list[str], list[str]]:
-    """Joints and bodies of the shortest loop through a pair of bodies of a joint, from that joint on.
-
-    Without a loop: no joints, and the two bodies.
-    """
-    first, last = (int(b) for b in equations.pair_bodies[pair])
-    ways: dict[int, list[tuple[int, int]]] = {}
-    for k, (a, b) in enumerate(equations.pair_bodies):
-        if k != pair:
-            ways.setdefault(int(a), []).append((k, int(b)))
-            ways.setdefault(int(b), []).append((k, int(a)))
-    came: dict[int, tuple[int, int]] = {}
-    queue = [last]
-    for body in queue:
-        for k, other in ways.get(body, []):
-            if other != last and other not in came:
-                came[other] = (k, body)
-                queue.append(other)
-    if first not in came:
-        return [], [equations.body_name(first), equations.body_name(last)]
-    joints, bodies, at = [equations.joints[equations.pair_joint[pair]]], [], first
-    while True:
-        bodies.append(equations.body_name(at))
-        if at == last:
-            return joints, bodies
-        k, at = came[at]
-        name = equations.joints[equations.pair_joint[k]]
-        if name == joints[-1]:
-            # from one body of a joint to another one, over its first body
-            bodies.pop()
-        else:
-            joints.append(name)
+    return AssemblyError(message, nearest, joint_gaps(equations, found.gaps), tuple(loop))
 
 
 def _fitting_velocities(
@@ -356,7 +281,9 @@ def _fitting_velocities(
     A = sparse.csr_array(sparse.vstack([1e5 * D, rows]))
     x = _least(sparse.eye_array(equations.columns), A, np.append(np.zeros(D.shape[0]), side))
     taken = rows @ x
-    points, spins, sentences = [], [], []
+    points: list[tuple[str, Floats]] = []
+    spins: list[tuple[str, Floats]] = []
+    sentences: list[str] = []
     at = 0
     largest = float(np.abs(side).max())
     for name, given, out, unit in (

@@ -1,6 +1,6 @@
 """What a linkage is: bodies, points, joints, gravity, start velocities. No numerics."""
 
-from .check import check_mechanism, find_gaps, find_problems, measure_apart
+from .check import Gap, check_mechanism, find_gaps, find_problems, measure_apart
 from .errors import MechanismError
 from .forces import Drive, Force, Spring, Torque, Torsion, UserForce
 from .mechanism import Body, Joint, JointKind, Marker, Mechanism
@@ -11,6 +11,7 @@ __all__ = [
     "Body",
     "Drive",
     "Force",
+    "Gap",
     "Joint",
     "JointKind",
     "Marker",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +25,17 @@ ON_LINE = (JointKind.PRISMATIC, JointKind.CYLINDRICAL, JointKind.POINT_ON_LINE)
 ON_PLANE = (JointKind.PLANAR, JointKind.POINT_ON_PLANE)
 # joints whose axis both bodies have
 COMMON_AXIS = (JointKind.REVOLUTE, JointKind.CYLINDRICAL, JointKind.PLANAR)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How far a joint is open: its places [m] and its directions [rad], of the worst of its bodies."""
+
+    metres: float
+    radians: float
+
+    def __str__(self) -> str:
+        return f"{self.metres:.6g} m" + (f" and {self.radians:.6g} rad" if self.radians else "")
 
 
 def check_mechanism(mechanism: Mechanism, *, closed: bool = True) -> None:
@@ -204,8 +216,8 @@ def _axes(m: Mechanism, joint: Joint, what: str) -> Iterator[str]:
                 yield f"{what}: an axis has length zero; give a direction"
 
 
-def measure_apart(joint: Joint) -> tuple[float, float]:
-    """How far a joint's places [m] and axes [rad] are apart, of the worst of its bodies."""
+def measure_apart(joint: Joint) -> Gap:
+    """How far the places and axes of a joint are apart at the start."""
     far = wide = 0.0
     if joint.places is not None and joint.kind is not JointKind.DISTANCE:
         offsets = np.array(joint.places) - joint.places[0]
@@ -217,14 +229,14 @@ def measure_apart(joint: Joint) -> tuple[float, float]:
         units = np.array([a / np.linalg.norm(a) for a in joint.axes])
         sines = np.linalg.norm(np.cross(units, units[0]), axis=1)
         wide = float(np.arctan2(sines, units @ units[0]).max())
-    return far, wide
+    return Gap(far, wide)
 
 
 def _apart(joint: Joint, known: dict[str, Body]) -> Iterator[str]:
     """A joint whose bodies do not meet at the start: no model can be made of it."""
     if joint.places is None and joint.axes is None:
         return
-    far, wide = measure_apart(joint)
+    gap = measure_apart(joint)
     places = joint.places or (joint.at,) * len(joint.bodies)
     pairs = [(known[n], p) for n, p in zip(joint.bodies, places, strict=True) if n in known]
     size = max(
@@ -239,10 +251,10 @@ def _apart(joint: Joint, known: dict[str, Body]) -> Iterator[str]:
     # places far from the origin carry the rounding of their own size
     largest = max((float(np.abs(p).max()) for p in places if p is not None), default=0.0)
     parts = []
-    if far > APART * size + 8e-16 * largest:
-        parts.append(f"the places of its bodies by {far:.6g} m")
-    if wide > APART:
-        parts.append(f"their axes by {wide:.6g} rad")
+    if gap.metres > APART * size + 8e-16 * largest:
+        parts.append(f"the places of its bodies by {gap.metres:.6g} m")
+    if gap.radians > APART:
+        parts.append(f"their axes by {gap.radians:.6g} rad")
     if parts:
         yield (
             f"joint '{joint.name}' ({joint.kind.value}) of {', '.join(joint.bodies)} is apart: "

@@ -115,17 +115,17 @@ def _joint(joint: Joint, moves: dict[str, Move], closed: bool) -> Joint:
     axes = joint.axes or (joint.axis,) * len(joint.bodies)
     if not closed:
         turned = tuple(
-            None if a is None else _direction(moves, n, a)
+            _direction(moves, n, a)
             for n, a in zip(joint.bodies, axes, strict=True)
+            if a is not None
         )
-        shared = joint.kind in COMMON_AXIS and turned[0] is not None
         return replace(
             joint,
             at=None if moved is None else moved[0],
-            axis=turned[0],
+            axis=turned[0] if turned else None,
             second_axis=_second(joint, moves),
             places=moved,
-            axes=turned if shared else None,
+            axes=turned if turned and joint.kind in COMMON_AXIS else None,
         )
     # the ground does not move: its numbers are the user's own
     owner = joint.bodies.index(Mechanism.GROUND) if Mechanism.GROUND in joint.bodies else 0

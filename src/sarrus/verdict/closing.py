@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from ..mechanism import Gap, Mechanism, Move
 from .joint_equations import JointEquations, Pose
 from .nearby import displacement, measure_distance
 
@@ -245,6 +246,88 @@ class _Search:
             else:
                 share *= 0.5
         return pose
+
+
+def usual_weights(equations: JointEquations) -> Floats:
+    """How reluctant bodies are to move: their length compared with the mechanism's."""
+    return equations.reach / equations.length
+
+
+def describe_gap(equations: JointEquations, found: Closing) -> tuple[list[str], str]:
+    """The loop through the joint that is open most, and a sentence about it."""
+    gaps = joint_gaps(equations, found.gaps)
+    scale = np.where(equations.row_about, equations.length, 1.0)
+    pair = int(equations.row_pair[int(np.argmax(np.abs(found.gaps) * scale))])
+    worst = equations.joints[equations.pair_joint[pair]]
+    joints, bodies = find_loop(equations, pair)
+    here = f"where gaps are least, joint '{worst}' is open by {gaps[worst]}"
+    if not joints:
+        return [], f"joint '{worst}' of {', '.join(bodies)} cannot be closed: {here}"
+    total = sum(gaps[j].metres for j in joints)
+    return joints, (
+        f"loop {'-'.join(joints)} ({', '.join(bodies)}) cannot be closed: {here}, all joints of the loop together "
+        f"by {total:.6g} m"
+    )
+
+
+def joint_gaps(equations: JointEquations, gaps: Floats) -> dict[str, Gap]:
+    """The gap of each joint, from the gaps of all rows."""
+    n = len(equations.pair_joint)
+    squares = np.zeros((2, n))
+    np.add.at(squares, (equations.row_about.astype(int), equations.row_pair), gaps**2)
+    sizes = np.sqrt(squares)
+    out: dict[str, Gap] = {}
+    for pair, j in enumerate(equations.pair_joint):
+        old = out.get(equations.joints[j], Gap(0.0, 0.0))
+        here = (float(sizes[0, pair]), float(sizes[1, pair]))
+        out[equations.joints[j]] = Gap(max(old.metres, here[0]), max(old.radians, here[1]))
+    return out
+
+
+def find_loop(equations: JointEquations, pair: int) -> tuple[list[str], list[str]]:
+    """Joints and bodies of the shortest loop through a pair of bodies of a joint, from that joint on.
+
+    Without a loop: no joints, and the two bodies.
+    """
+    first, last = (int(b) for b in equations.pair_bodies[pair])
+    ways: dict[int, list[tuple[int, int]]] = {}
+    for k, (a, b) in enumerate(equations.pair_bodies):
+        if k != pair:
+            ways.setdefault(int(a), []).append((k, int(b)))
+            ways.setdefault(int(b), []).append((k, int(a)))
+    came: dict[int, tuple[int, int]] = {}
+    queue = [last]
+    for body in queue:
+        for k, other in ways.get(body, []):
+            if other != last and other not in came:
+                came[other] = (k, body)
+                queue.append(other)
+    if first not in came:
+        return [], [equations.body_name(first), equations.body_name(last)]
+    joints, bodies, at = [equations.joints[equations.pair_joint[pair]]], [], first
+    while True:
+        bodies.append(equations.body_name(at))
+        if at == last:
+            return joints, bodies
+        k, at = came[at]
+        name = equations.joints[equations.pair_joint[k]]
+        if name == joints[-1]:
+            # from one body of a joint to another one, over its first body
+            bodies.pop()
+        else:
+            joints.append(name)
+
+
+def moves_to(mechanism: Mechanism, equations: JointEquations, pose: Pose) -> dict[str, Move]:
+    """The displacements of the bodies that stand elsewhere at a pose."""
+    d = mechanism.dimension
+    moves = {}
+    for i, body in enumerate(mechanism.bodies):
+        shift = pose.centers[i] - equations.centers[i]
+        turn = pose.turns[i]
+        if np.any(shift) or np.any(turn != np.eye(3)):
+            moves[body.name] = Move(body.center, turn[:d, :d], body.center + shift[:d])
+    return moves
 
 
 def solve_damped(W: sparse.csr_array, g: Floats, x: Floats, mu: float) -> Floats:

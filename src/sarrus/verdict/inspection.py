@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..mechanism import Mechanism, MechanismError, check_mechanism
+from ..mechanism import Mechanism, MechanismError, check_mechanism, find_gaps, move_bodies
 
 if TYPE_CHECKING:
+    from .locked import Locked
     from .mobility import Mobility
     from .redundancy import Redundancy
 
@@ -22,7 +23,8 @@ class Inspection:
 
     count: Gruebler's; mobility_here; mobility_motion: of the motion; redundant_here, redundant_motion:
     joint equations that depend on others; classification: one word, classes: all that apply; mobility
-    and redundancy: the whole records.
+    and redundancy: the whole records. locked: of a mechanism that is locked in truth but almost moves;
+    opening: what was done with joints that are apart, a sentence.
     """
 
     mechanism: str
@@ -31,6 +33,8 @@ class Inspection:
     joints: int
     mobility: Mobility = field(repr=False)
     redundancy: Redundancy = field(repr=False)
+    locked: Locked | None = field(default=None, repr=False)
+    opening: str = ""
 
     @property
     def count(self) -> int:
@@ -118,6 +122,8 @@ class Inspection:
             ],
             "idle_spins": list(m.idle_spins),
             "free_bodies": list(m.free_bodies),
+            "locked": None if self.locked is None else self.locked.as_dict(),
+            "opening": self.opening,
             "sentences": self.sentences,
             "dependent_sets": [
                 {
@@ -152,14 +158,22 @@ def inspect(mechanism: Mechanism) -> Inspection:
     """
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
-    check_mechanism(mechanism)
+    check_mechanism(mechanism, closed=False)
     # SciPy's solvers load slowly: only an inspection pays for them
     from .joint_equations import make_joint_equations
-    from .mobility import given_velocity, measure_mobility
+    from .locked import decide_locked
+    from .mobility import INCONSISTENT, REGULAR, given_velocity, measure_mobility
     from .redundancy import find_redundancy
 
+    mechanism, opening, closed = _closed(mechanism)
     equations = make_joint_equations(mechanism)
     mobility = measure_mobility(equations, given=given_velocity(equations, mechanism))
+    locked = None
+    if closed:
+        mobility, locked = decide_locked(equations, mobility)
+    else:
+        others = tuple(c for c in mobility.classes if c != REGULAR)
+        mobility = replace(mobility, classes=(INCONSISTENT, *others))
     nearby = mobility.generic
     redundancy = find_redundancy(
         equations, mobility.redundant_here, nearby=nearby.pose if nearby else None
@@ -171,11 +185,38 @@ def inspect(mechanism: Mechanism) -> Inspection:
         joints=len(mechanism.joints),
         mobility=mobility,
         redundancy=redundancy,
+        locked=locked,
+        opening=opening,
     )
+
+
+def _closed(mechanism: Mechanism) -> tuple[Mechanism, str, bool]:
+    """The mechanism with its joints closed, or with the least gaps; a sentence; and whether it closes."""
+    if not find_gaps(mechanism):
+        return mechanism, "", True
+    from .closing import describe_gap, find_closed, moves_to, usual_weights
+    from .joint_equations import make_joint_equations
+    from .nearby import measure_distance
+
+    equations = make_joint_equations(mechanism)
+    found = find_closed(equations, usual_weights(equations))[0]
+    moved = move_bodies(mechanism, moves_to(mechanism, equations, found.pose), closed=found.closed)
+    if found.closed:
+        far = measure_distance(equations, equations.start(), found.pose)
+        sentence = (
+            f"Its joints are apart and can be closed: bodies then move by up to {far * equations.length:.6g} m or "
+            f"turn by up to {far:.6g} rad. What follows is said of that position."
+        )
+        return moved, sentence, True
+    _, why = describe_gap(equations, found)
+    sentence = f"Its joints contradict each other: {why}. What follows is said of that position."
+    return moved, sentence, False
 
 
 def _sentences(x: Inspection) -> Iterator[str]:
     m = x.mobility
+    if x.opening:
+        yield x.opening
     yield (
         f"Gruebler's count is {m.count}, the mobility here {m.here}, the mobility of the motion "
         f"{m.motion}: {', '.join(m.classes)}."
@@ -196,9 +237,11 @@ def _sentences(x: Inspection) -> Iterator[str]:
             f"Of the {m.here} velocities that the joints allow, here and nearby, {back} "
             f"lead{'s' if back == 1 else ''} back: infinitesimal motions only."
         )
-    elif "locked" in m.classes:
+    elif "locked" in m.classes and not (x.locked is not None and x.locked.nearly):
         yield "Nothing can move" + (" but idle spins" if m.idle_spins else "") + ": a structure."
-    if "near-singular" in m.classes:
+    if x.locked is not None and x.locked.nearly:
+        yield _play(x.locked)
+    if "near-singular" in m.classes and x.locked is None:
         yield (
             f"A singular position is near: the smallest value that counts is {m.rank.smallest:.2e}, and "
             "reactions grow with its inverse."
@@ -212,6 +255,25 @@ def _sentences(x: Inspection) -> Iterator[str]:
             f"{_many(len(m.idle_spins), 'freedom is', 'freedoms are')} the spin of a thin body about "
             f"its own axis, which moves nothing else: {_names(m.idle_spins)}."
         )
+
+
+def _play(locked: Locked) -> str:
+    from .locked import MISFIT
+
+    allowed = MISFIT * locked.length
+    misfit = (
+        f"a misfit of {locked.misfit:.2e} m in its joints lets it move (by {locked.reach:.2g} radians or lengths, "
+        "as far as it was followed)"
+    )
+    if locked.within(allowed):
+        return (
+            f"In truth it is locked: the smallest singular value is {locked.value:.1e}, which is no rounding. But "
+            f"{misfit}, and up to {allowed:.2e} m count as mobile: mobile within tolerance."
+        )
+    return (
+        f"It is locked, with a smallest singular value of {locked.value:.1e}; {misfit}, but only up to "
+        f"{allowed:.2e} m count as mobile."
+    )
 
 
 def _redundant(x: Inspection) -> str:

@@ -167,7 +167,10 @@ def _follow(equations: JointEquations, pose: Pose, direction: Floats, idle: int)
             float(np.linalg.norm(twists[:, 3:], axis=1).max()),
         )
         there = _least_gaps(
-            equations, pose.moved(twists * (STEP / size)), direction / np.linalg.norm(direction), idle
+            equations,
+            pose.moved(twists * (STEP / size)),
+            direction / np.linalg.norm(direction),
+            idle,
         )
         gap = measure_misfit(equations, there)
         if not gap <= BLOCKED * equations.length or not (
