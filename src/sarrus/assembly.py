@@ -192,7 +192,7 @@ def _written(
 
     moved = move_bodies(mechanism, moves_to(mechanism, equations, found.pose))
     loosen_rods(moved)
-    moved.velocities, moved.angular_velocities, sentences = _fitting_velocities(moved)
+    sentences = fit_velocities(moved)
     centers = found.pose.centers - equations.centers
     turns = np.array([_angle(R) for R in found.pose.turns])
     far = np.linalg.norm(centers, axis=1)
@@ -264,15 +264,13 @@ def _cannot_close(mechanism: Mechanism, equations: JointEquations, found: Closin
     return AssemblyError(message, nearest, joint_gaps(equations, found.gaps), tuple(loop))
 
 
-def _fitting_velocities(
-    m: Mechanism,
-) -> tuple[list[tuple[str, Floats]], list[tuple[str, Floats]], list[str]]:
-    """Given velocities, or where the joints forbid them the nearest ones that they allow."""
+def fit_velocities(m: Mechanism) -> list[str]:
+    """Replace given velocities that the joints forbid by the nearest ones they allow; says which."""
     from .verdict.joint_equations import make_joint_equations
     from .verdict.mobility import velocity_rows
 
     if not (m.velocities or m.angular_velocities):
-        return [], [], []
+        return []
     equations = make_joint_equations(m)
     pose = equations.start()
     rows, side = velocity_rows(equations, m)
@@ -302,7 +300,8 @@ def _fitting_velocities(
             out.append((name, value))
         else:
             out.append((name, given))
-    return points, spins, sentences
+    m.velocities, m.angular_velocities = points, spins
+    return sentences
 
 
 def _largest(gaps: dict[str, Gap]) -> Gap:

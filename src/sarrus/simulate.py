@@ -66,7 +66,7 @@ def simulate(
 
     # numba and SciPy load slowly: only a simulation pays for them
     begin = time.perf_counter()
-    from .assembly import solve_start_velocity
+    from .assembly import fit_velocities, solve_start_velocity
     from .methods import METHODS
     from .model import make_model
     from .verdict.joint_equations import make_joint_equations
@@ -93,7 +93,7 @@ def simulate(
     if model.equations >= model.coordinates > 0 and allowed != 0.0:
         mended, bridged = bridge_misfit(mechanism, equations, allowed)
         if mended is not mechanism:
-            mechanism, opening = mended, [*opening, *bridged]
+            mechanism, opening = mended, [*opening, *bridged, *fit_velocities(mended)]
             model, equations = make_model(mechanism), make_joint_equations(mechanism)
     velocity, notes = solve_start_velocity(model, mechanism)
     times = output_times(duration, every)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..mechanism import Mechanism, MechanismError, check_mechanism, find_gaps, move_bodies
 
 if TYPE_CHECKING:
@@ -196,16 +198,20 @@ def _closed(mechanism: Mechanism) -> tuple[Mechanism, str, bool]:
         return mechanism, "", True
     from .closing import describe_gap, find_closed, moves_to, usual_weights
     from .joint_equations import make_joint_equations
-    from .nearby import measure_distance
+    from .nearby import displacement
 
     equations = make_joint_equations(mechanism)
     found = find_closed(equations, usual_weights(equations))[0]
     moved = move_bodies(mechanism, moves_to(mechanism, equations, found.pose), closed=found.closed)
     if found.closed:
-        far = measure_distance(equations, equations.start(), found.pose)
+        move = np.abs(displacement(equations, equations.start(), found.pose))
+        far, wide = (
+            np.linalg.norm(move[:, :3], axis=1).max(),
+            np.linalg.norm(move[:, 3:], axis=1).max(),
+        )
         sentence = (
-            f"Its joints are apart and can be closed: bodies then move by up to {far * equations.length:.6g} m or "
-            f"turn by up to {far:.6g} rad. What follows is said of that position."
+            f"Its joints are apart and can be closed: bodies then move by up to {far:.6g} m and turn by up to "
+            f"{wide:.6g} rad. What follows is said of that position."
         )
         return moved, sentence, True
     _, why = describe_gap(equations, found)
@@ -261,19 +267,13 @@ def _play(locked: Locked) -> str:
     from .locked import MISFIT
 
     allowed = MISFIT * locked.length
-    misfit = (
-        f"a misfit of {locked.misfit:.2e} m in its joints lets it move (by {locked.reach:.2g} radians or lengths, "
-        "as far as it was followed)"
+    text = (
+        f"In truth it is locked (smallest singular value {locked.value:.1e}): along the velocity that is almost "
+        f"free its joints open by up to {locked.misfit:.2e} m within {locked.reach:.2g} radians or lengths. "
     )
     if locked.within(allowed):
-        return (
-            f"In truth it is locked: the smallest singular value is {locked.value:.1e}, which is no rounding. But "
-            f"{misfit}, and up to {allowed:.2e} m count as mobile: mobile within tolerance."
-        )
-    return (
-        f"It is locked, with a smallest singular value of {locked.value:.1e}; {misfit}, but only up to "
-        f"{allowed:.2e} m count as mobile."
-    )
+        return text + f"Up to {allowed:.2e} m count as mobile: it is mobile within that tolerance."
+    return text + f"Only up to {allowed:.2e} m count as mobile."
 
 
 def _redundant(x: Inspection) -> str:

@@ -1,8 +1,9 @@
 """Locked or mobile? A paradoxical linkage with slightly wrong dimensions is locked in truth, yet moves with a
 little play in its joints.
 
-Where W has full rank but a small singular value, its singular vector is almost a freedom. It is followed
-kinematically: a step along it, then the least gaps (in the sense of squares) that are possible across it,
+Where W has one small singular value and the count says that nothing moves, its singular vector is almost a
+freedom (or one for an instant only). It is followed kinematically: a step along it, then the least gaps (in
+the sense of squares) that are possible across it,
 
     minimise |g|  with  d . x = 0,      d: the direction followed,
 
@@ -25,28 +26,35 @@ from numpy.typing import NDArray
 
 from ..mechanism import Joint, Mechanism, MechanismError, Move, loosen_rods, move_bodies
 from .joint_equations import JointEquations, Pose, make_joint_equations
-from .mobility import LOCKED, MOBILE_WITHIN, NEAR_SINGULAR, Mobility, idle_spins
+from .mobility import LOCKED, MOBILE_WITHIN, NEAR_SINGULAR, OVER_CONSTRAINED, Mobility, idle_spins
 from .nearby import measure_distance
-from .rank import DENSE
+from .rank import measure_rank
 
 Floats = NDArray[np.float64]
 
 # a misfit up to this share of the mechanism's length counts as mobile: dimensions typed to 9 digits
 MISFIT = 1e-8
 # a misfit below this share is rounding: the linkage is mobile in truth
-EXACT = 1e-14
-# singular values above this are no almost-freedoms; below this they are rounding (near the origin)
-ALMOST = 1e-2
-ROUNDING = 2e-15
+EXACT = 1e-15
+# gaps that mended dimensions may leave
+MENDED = 1e-13
+# a singular value below this is almost a freedom, if the next one is above that
+ALMOST, ALONE = 1e-2, 1e-4
+# and below this it is a freedom here, for an instant at least
+INSTANT = 1e-13
+# larger mechanisms are left to the rank
+MOST_COLUMNS = 240
 # step along the path and how far it is followed each way: radians, or lengths of the mechanism
 STEP = 0.15
 STEPS = 20
 # a larger misfit, as a share of the length, is no play any more: the path ends
-BLOCKED = 0.02
+BLOCKED = 5e-3
 # a path shorter than this is no motion
-SHORTEST = 0.25
+SHORTEST = 0.6
 # left null vectors belong to values below this share of the largest
 NULL = 1e-3
+# closing goes along directions above this share
+WEAK = 1e-5
 # conditions on the dimensions weaker than this share of the strongest are left out, at first
 WEAKEST = (1e-3, 1e-5, 1e-7, 1e-9)
 
@@ -57,7 +65,7 @@ class Locked:
 
     value: the smallest singular value; misfit [m]: largest gap on the path followed (radians count times the
     mechanism's length), infinite if the path ends at once; reach: how far it was followed, radians or
-    lengths of the mechanism; length of the mechanism [m].
+    lengths of the mechanism; length of the mechanism [m]; path: poses followed, away from singular ones.
     """
 
     value: float
@@ -95,56 +103,67 @@ class Mended:
     left: float
 
 
-def find_locked(equations: JointEquations, idle: int) -> Locked | None:
-    """Whether a mechanism of moderate size is locked in truth; None if it moves, or is a firm structure.
+def find_locked(equations: JointEquations) -> Locked | None:
+    """Whether a mechanism of moderate size is locked in truth but has one almost-freedom.
 
-    idle: freedoms that move nothing (spins of thin rods).
+    None if it moves, if it is a firm structure, or where several freedoms meet: then the rank has the word.
     """
-    if equations.columns > DENSE or equations.rows < equations.columns - idle:
-        return None
     pose = equations.start()
-    _, values, V = np.linalg.svd(equations.scaled(pose).matrix.toarray())
-    values = np.append(values, np.zeros(equations.columns - len(values)))
-    far = float(np.abs(equations.origin).max()) + float(np.abs(equations.centers).max())
-    rounding = ROUNDING * (1.0 + far / equations.length)
-    last = equations.columns - 1 - idle
-    if last < 0 or not rounding < values[last] < ALMOST:
+    idle = _idle_axes(equations, pose)
+    if equations.columns > MOST_COLUMNS or equations.rows + len(idle) < equations.columns:
         return None
-    sides = [_follow(equations, pose, sign * V[last], idle) for sign in (1.0, -1.0)]
+    _, values, V = np.linalg.svd(_held(equations, pose, idle))
+    last = equations.columns - 1
+    if values[last] > ALMOST or (last > 0 and values[last - 1] < ALONE):
+        return None
+    far = float(np.abs(equations.origin).max()) + float(np.abs(equations.centers).max())
+    rounding = EXACT * equations.length * (1.0 + far / equations.length)
+    # most paradoxical linkages move exactly: two steps tell
+    look = _follow(equations, pose, V[last], idle, 2)
+    if len(look.poses) == 2 and look.misfit <= rounding:
+        return None
+    sides = [_follow(equations, pose, sign * V[last], idle, STEPS) for sign in (1.0, -1.0)]
     open_ = [side for side in sides if side.reach >= SHORTEST]
     value = float(values[last])
     if not open_:
         return Locked(value, np.inf, max(s.reach for s in sides), equations.length, (pose,))
     misfit = max(side.misfit for side in open_)
-    if misfit <= EXACT * equations.length * (1.0 + far / equations.length):
+    if misfit <= rounding:
         return None
-    path = (pose, *(p for side in open_ for p in side.poses))
+    path = (pose, *_clear(equations, [p for side in open_ for p in side.poses], idle))
     return Locked(value, misfit, max(s.reach for s in open_), equations.length, path)
 
 
 def decide_locked(equations: JointEquations, mobility: Mobility) -> tuple[Mobility, Locked | None]:
     """The mobility with the word of the misfit instead of the rank's where a mechanism is locked in truth."""
-    extra = mobility.here - len(mobility.idle_spins)
-    values = mobility.rank.below if extra else mobility.rank.above
-    # only a small value, and not one of rounding, is worth a path
-    if extra > len(mobility.rank.below) or not values or values[extra - 1] > ALMOST:
+    if mobility.here - len(mobility.idle_spins) > 1:
         return mobility, None
-    locked = find_locked(equations, len(mobility.idle_spins))
+    locked = find_locked(equations)
     if locked is None or not locked.nearly:
         return mobility, locked
     idle = len(mobility.idle_spins)
     moves = locked.within(MISFIT * equations.length)
-    here = idle + int(moves)
-    redundant = equations.rows - equations.columns + here
-    word = MOBILE_WITHIN if moves else LOCKED
-    others = [c for c in mobility.classes if c == NEAR_SINGULAR and not moves]
+    motion = idle + int(moves)
+    # a freedom that is one at this very position is no matter of play
+    here = mobility.here if locked.value <= INSTANT else motion
+    rank = mobility.rank
+    if rank.rank != equations.columns - here:
+        # the misfit has decided, so the tolerance of the rank goes to the other side of the value
+        W = equations.scaled(equations.start()).matrix
+        limit = locked.value * (2.0 if moves else 0.5)
+        rank = measure_rank(W, equations.columns_a_body, limit)
+    if moves:
+        classes: tuple[str, ...] = (MOBILE_WITHIN,)
+    else:
+        classes = (LOCKED, *(c for c in mobility.classes if c in (OVER_CONSTRAINED, NEAR_SINGULAR)))
     decided = replace(
         mobility,
+        rank=rank,
         here=here,
-        motion=here,
-        redundant_here=redundant,
-        redundant_motion=redundant,
-        classes=(word, *others),
+        motion=motion,
+        redundant_here=equations.rows - equations.columns + here,
+        redundant_motion=equations.rows - equations.columns + motion,
+        classes=classes,
     )
     return decided, locked
 
@@ -156,22 +175,51 @@ class _Side:
     reach: float
 
 
-def _follow(equations: JointEquations, pose: Pose, direction: Floats, idle: int) -> _Side:
+def _clear(
+    equations: JointEquations, poses: list[Pose], idle: list[tuple[int, Floats]]
+) -> list[Pose]:
+    """The poses away from singular positions, where the almost-freedom stands alone."""
+    next_value = [
+        np.linalg.svd(_held(equations, pose, idle), compute_uv=False)[-2:][0] for pose in poses
+    ]
+    return [p for p, v in zip(poses, next_value, strict=True) if v > 0.3 * np.median(next_value)]
+
+
+def _idle_axes(equations: JointEquations, pose: Pose) -> list[tuple[int, Floats]]:
+    """Bodies that can spin idly, and the axis about which they do, at the start."""
+    names = idle_spins(equations, pose)
+    numbers = [equations.bodies.index(name) for name in names]
+    return [(i, np.linalg.eigh(equations.inertias[i])[1][:, 0]) for i in numbers]
+
+
+def _held(equations: JointEquations, pose: Pose, idle: list[tuple[int, Floats]]) -> Floats:
+    """The scaled joint equations, and one more for each idle spin, which holds it."""
+    spins = []
+    for i, axis in idle:
+        twists = np.zeros((len(equations.bodies), 6))
+        twists[i, 3:] = pose.turns[i] @ axis
+        spin = equations.scaled_twists(pose, twists)
+        spins.append(spin / np.linalg.norm(spin))
+    return np.vstack([equations.scaled(pose).matrix.toarray(), *spins])
+
+
+def _follow(
+    equations: JointEquations,
+    pose: Pose,
+    direction: Floats,
+    idle: list[tuple[int, Floats]],
+    steps: int,
+) -> _Side:
     """Poses along an almost-freedom, until it is blocked or the path is long enough."""
     poses: list[Pose] = []
     start, misfit = pose, 0.0
-    for _ in range(STEPS):
+    for _ in range(steps):
         twists = equations.twists(pose, direction)
         size = max(
             float(np.linalg.norm(twists[:, :3], axis=1).max()) / equations.length,
             float(np.linalg.norm(twists[:, 3:], axis=1).max()),
         )
-        there = _least_gaps(
-            equations,
-            pose.moved(twists * (STEP / size)),
-            direction / np.linalg.norm(direction),
-            idle,
-        )
+        there = _least_gaps(equations, pose.moved(twists * (STEP / size)), direction)
         gap = measure_misfit(equations, there)
         if not gap <= BLOCKED * equations.length or not (
             0.5 * STEP < measure_distance(equations, pose, there) < 2.0 * STEP
@@ -179,25 +227,23 @@ def _follow(equations: JointEquations, pose: Pose, direction: Floats, idle: int)
             break
         misfit, pose = max(misfit, gap), there
         poses.append(pose)
-        # the singular vectors of the smallest values that continue the path
-        low = np.linalg.svd(equations.scaled(pose).matrix.toarray())[2][-1 - idle :]
-        direction = low.T @ (low @ direction)
+        # the singular vector of the smallest value continues the path
+        low = np.linalg.svd(_held(equations, pose, idle))[2][-1]
+        direction = low if low @ direction > 0 else -low
     reach = max((measure_distance(equations, start, p) for p in poses), default=0.0)
     return _Side(poses, misfit, reach)
 
 
-def _least_gaps(equations: JointEquations, pose: Pose, across: Floats, idle: int) -> Pose:
-    """The pose of least gaps that can be reached across a direction."""
-    L = equations.length
-    scale = np.where(equations.row_about, 1.0, 1.0 / L)[:, None]
+def _least_gaps(equations: JointEquations, pose: Pose, across: Floats) -> Pose:
+    """The pose of least gaps that can be reached across a direction (a unit vector)."""
+    scale = np.where(equations.row_about, 1.0, 1.0 / equations.length)
     best = np.inf
     for _ in range(12):
-        W = scale * equations.weighted(pose).toarray()
-        g = scale[:, 0] * equations.gaps(pose)
-        W = W - np.outer(W @ across, across)
+        W = scale[:, None] * equations.weighted(pose).toarray()
+        W -= np.outer(W @ across, across)
         U, values, V = np.linalg.svd(W, full_matrices=False)
-        rank = int(np.sum(values > NULL * values[0] * 1e-2))
-        x = -V[:rank].T @ ((U.T @ g)[:rank] / values[:rank])
+        rank = int(np.sum(values > WEAK * values[0]))
+        x = -V[:rank].T @ ((U.T @ (scale * equations.gaps(pose)))[:rank] / values[:rank])
         size = float(np.linalg.norm(x))
         if not size < 0.9 * best:
             break
@@ -225,7 +271,7 @@ def bridge_misfit(
     would move with more. What moves anyway, and structures, are returned as they are.
     """
     allowed = MISFIT * equations.length if misfit is None else misfit
-    locked = find_locked(equations, len(idle_spins(equations, equations.start())))
+    locked = find_locked(equations)
     if locked is None or not locked.nearly:
         return mechanism, []
     if not locked.within(allowed):
@@ -241,10 +287,11 @@ def bridge_misfit(
             "dimensions near the given ones were found that let it move exactly: give places and axes to more "
             "digits"
         )
+    axes = f", axes by up to {mended.radians:.2e} rad" if equations.dimension == 3 else ""
     return mended.mechanism, [
         f"locked in truth, mobile within a misfit of {locked.misfit:.2e} m (allowed: {allowed:.2e} m; smallest "
         f"singular value {locked.value:.1e}): joint places were changed in their bodies by up to "
-        f"{mended.metres:.2e} m, axes by up to {mended.radians:.2e} rad, so that it moves"
+        f"{mended.metres:.2e} m{axes}, so that it moves"
     ]
 
 
@@ -259,7 +306,7 @@ def mend_geometry(mechanism: Mechanism, locked: Locked) -> Mended | None:
     # few conditions make a linkage paradoxical; weak ones, of the size of the misfit itself, come last
     for weakest in WEAKEST:
         change, poses, left = _mend(equations, slot, list(locked.path), weakest)
-        if left <= 10 * EXACT * equations.length * far:
+        if left <= MENDED * equations.length * far:
             return Mended(
                 mechanism=_write(mechanism, equations, change, poses[0]),
                 metres=float(np.linalg.norm(change[:, :3], axis=1).max()),
