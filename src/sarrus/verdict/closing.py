@@ -44,8 +44,9 @@ FLOOR, SPARSE_FLOOR = 1e-20, 1e-12
 # x has no part along a motion: relative to x
 SETTLED = 1e-8
 STEPS = 200
+POLISHING = 20
 # other starts tried where the first does not close
-RESTARTS = 24
+RESTARTS = 12
 # poses further apart than this (radians, or lengths of the mechanism) are different answers
 DIFFERENT = 1e-6
 
@@ -121,7 +122,7 @@ class _Search:
         if found:
             return sorted(found, key=lambda a: a.distance)
         assert best is not None
-        return [best]
+        return [self._answer(self._polish(best.pose), False, best.start)]
 
     def _starts(self, restarts: int) -> Iterator[Pose]:
         """The given pose, then poses with bodies turned and moved at random, further and further."""
@@ -131,7 +132,7 @@ class _Search:
         movable = (self.scale > 0.0).astype(float)
         unused = [k for k in range(6) if k not in self.equations.used]
         for k in range(restarts):
-            far = min(0.3 + 2.7 * k / 12, 3.0)
+            far = min(0.3 + 0.3 * k, 3.0)
             twists = rng.normal(size=(n, 6)) * movable
             twists[:, :3] *= 0.3 * far * self.equations.length
             twists[:, 3:] *= far
@@ -227,6 +228,35 @@ class _Search:
                 factor = min(factor * 8.0, 1e12)
             if still >= (2 if before < 1e-24 else 12):
                 break
+        return pose
+
+    def _gradient(self, pose: Pose) -> Floats:
+        """Of |g|^2 / 2; exact, since lengths of gaps change only by their own rates."""
+        return np.asarray(self._matrix(pose).T @ self._gaps(pose))
+
+    def _polish(self, pose: Pose) -> Pose:
+        """The least gaps to all digits: Newton's method, with a Hessian from differences of gradients."""
+        if self.equations.columns > DENSE:
+            return pose
+        h = 1e-5
+        unit = np.eye(self.equations.columns)
+        for _ in range(POLISHING):
+            gradient = self._gradient(pose)
+            if np.linalg.norm(gradient) < 1e-13:
+                break
+            ahead = [self._gradient(self._moved(pose, h * e)) for e in unit]
+            behind = [self._gradient(self._moved(pose, -h * e)) for e in unit]
+            H = (np.array(ahead) - np.array(behind)) / (2 * h)
+            values, V = np.linalg.eigh(0.5 * (H + H.T))
+            held = np.abs(values) > DEPENDENT
+            step = -V[:, held] @ ((V.T @ gradient)[held] / np.abs(values[held]))
+            # a step of more than a radian or a length would leave the valley
+            step /= max(1.0, float(np.linalg.norm(step)))
+            there = self._paying(pose, step, 0.0, self._square(pose) * (1.0 + 1e-3))
+            self.iterations += 1
+            if there is None:
+                break
+            pose = there[0]
         return pose
 
     def _settle(self, pose: Pose) -> Pose:
