@@ -89,8 +89,9 @@ def simulate(
     begin = time.thread_time()
     model = make_model(mechanism)
     equations = make_joint_equations(mechanism)
-    # only where there are as many equations as coordinates can all be locked
-    if model.equations >= model.coordinates > 0 and allowed != 0.0:
+    # only where there are as many equations as coordinates can all be locked; a drive is no lock
+    locked = model.equations >= model.coordinates > 0 and not mechanism.drives
+    if locked and allowed != 0.0:
         mended, bridged = bridge_misfit(mechanism, equations, allowed)
         if mended is not mechanism:
             mechanism, opening = mended, [*opening, *bridged, *fit_velocities(mended)]

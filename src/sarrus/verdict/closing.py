@@ -94,9 +94,8 @@ class _Search:
         # metres and radians of each body per unit of x, and per unit of named gap
         self.scale = np.repeat((L * size)[:, None], 6, axis=1)
         self.scale[:, 3:] /= equations.reach[:, None]
-        self.columns = sparse.diags_array(self.scale[:, equations.used].ravel())
+        self.column = self.scale[:, equations.used].ravel()
         self.row = np.where(equations.row_about, 1.0, 1.0 / L)
-        self.rows = sparse.diags_array(self.row)
         self.iterations = 0
 
     def run(self, branches: int, restarts: int) -> list[Closing]:
@@ -145,7 +144,9 @@ class _Search:
         return self.row * self.equations.gaps(pose)
 
     def _matrix(self, pose: Pose) -> sparse.csr_array:
-        return sparse.csr_array(self.rows @ self.equations.matrix(pose) @ self.columns)
+        W = self.equations.matrix(pose)
+        W.data *= np.repeat(self.row, np.diff(W.indptr)) * self.column[W.indices]
+        return W
 
     def _x(self, pose: Pose) -> Floats:
         """Displacement from the start as pure numbers; zero for a body that must not move."""

@@ -246,9 +246,10 @@ class JointEquations:
         p_b = self._places(pose, 1)
         hinge = self._hinges
         turn = np.zeros((len(hinge), 3))
-        e_a = self._turned(pose, 0, self.pair_axis)
-        e_b = self._turned(pose, 1, self.pair_other_axis)
-        turn[hinge] = turns_between(e_a[hinge], e_b[hinge])
+        if hinge.any():
+            e_a = self._turned(pose, 0, self.pair_axis)
+            e_b = self._turned(pose, 1, self.pair_other_axis)
+            turn[hinge] = turns_between(e_a[hinge], e_b[hinge])
         if not hinge.all():
             R_a, R_b = self._pair_turns(pose, 0), self._pair_turns(pose, 1)
             turn[~hinge] = turn_vectors(R_b[~hinge] @ np.swapaxes(R_a[~hinge], 1, 2))
