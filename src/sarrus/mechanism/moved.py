@@ -75,6 +75,15 @@ def move_bodies(mechanism: Mechanism, moves: dict[str, Move], *, closed: bool = 
     return out
 
 
+def without_drives(mechanism: Mechanism) -> Mechanism:
+    """The same mechanism with its drives left out: they count from wherever it stands at the start."""
+    if not mechanism.drives:
+        return mechanism
+    out = copy.copy(mechanism)
+    out.drives = []
+    return out
+
+
 def loosen_rods(mechanism: Mechanism) -> None:
     """Make plain bodies of the rods whose joints a bridged misfit has put beside them; mass and all stay."""
     bodies = {b.name: b for b in mechanism.bodies}

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..mechanism import Mechanism, MechanismError, check_mechanism, find_gaps, move_bodies
+from ..mechanism import (
+    Mechanism,
+    MechanismError,
+    check_mechanism,
+    find_gaps,
+    move_bodies,
+    without_drives,
+)
 
 if TYPE_CHECKING:
     from .locked import Locked
@@ -171,9 +178,9 @@ def inspect(mechanism: Mechanism) -> Inspection:
     equations = make_joint_equations(mechanism)
     mobility = measure_mobility(equations, given=given_velocity(equations, mechanism))
     locked = None
-    if closed:
+    if closed and not mechanism.drives:
         mobility, locked = decide_locked(equations, mobility)
-    else:
+    elif not closed:
         others = tuple(c for c in mobility.classes if c != REGULAR)
         mobility = replace(mobility, classes=(INCONSISTENT, *others))
     nearby = mobility.generic
@@ -200,7 +207,7 @@ def _closed(mechanism: Mechanism) -> tuple[Mechanism, str, bool]:
     from .joint_equations import make_joint_equations
     from .nearby import displacement
 
-    equations = make_joint_equations(mechanism)
+    equations = make_joint_equations(without_drives(mechanism))
     found = find_closed(equations, usual_weights(equations))[0]
     moved = move_bodies(mechanism, moves_to(mechanism, equations, found.pose), closed=found.closed)
     if found.closed:
