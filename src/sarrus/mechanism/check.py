@@ -184,7 +184,7 @@ def _joint(m: Mechanism, joint: Joint, known: dict[str, Body]) -> Iterator[str]:
         for name, place in zip(joint.bodies, places, strict=True):
             if name in known:
                 yield from _off_rod(known[name], place, what)
-    yield from _axes(m, joint, what)
+    yield from _own_axes(m, joint, what)
     if joint.axis is not None and m.dimension == 2:
         yield f"{what}: in the plane a hinge turns about the normal; leave the axis out"
     if joint.kind is JointKind.REVOLUTE and m.dimension == 3:
@@ -197,7 +197,7 @@ def _joint(m: Mechanism, joint: Joint, known: dict[str, Body]) -> Iterator[str]:
                 yield f"{what}: its axis has length zero; give a direction"
 
 
-def _axes(m: Mechanism, joint: Joint, what: str) -> Iterator[str]:
+def _own_axes(m: Mechanism, joint: Joint, what: str) -> Iterator[str]:
     """Axes given for each body of a joint."""
     if joint.axes is None:
         return
