@@ -393,7 +393,9 @@ def _rates(
         np.einsum("pij,pj->pi", turns[equations.pair_bodies[:, side]], axis)[pair]
         for side, axis in enumerate((equations.pair_axis, equations.pair_other_axis))
     ]
-    hinged = equations.row_about & np.any(equations.pair_axis != 0.0, axis=1)[pair]
+    # two equations about: those of a common axis
+    about = np.bincount(pair[equations.row_about], minlength=len(equations.pair_joint))
+    hinged = equations.row_about & (about[pair] == 2)
     for side, sign in ((0, -1.0), (1, 1.0)):
         R = turns[equations.pair_bodies[pair, side]]
         along = sign * np.einsum("rji,rj->ri", R, u)
