@@ -163,7 +163,7 @@ def assemble_branches(
 
     equations = make_joint_equations(without_drives(mechanism))
     apart = bool(find_gaps(mechanism))
-    chosen = _weights(mechanism, equations, weights or {}, fixed, everything=wanted > 1)
+    chosen = _weights(equations, weights or {}, fixed, everything=wanted > 1)
     before = joint_gaps(equations, equations.gaps(equations.start()))
     if not apart:
         untouched = Assembly(mechanism, 0.0, "", 0.0, "", 0.0, 0, before, before)
@@ -214,7 +214,6 @@ def _written(
 
 
 def _weights(
-    mechanism: Mechanism,
     equations: JointEquations,
     weights: Mapping[str, float],
     fixed: Iterable[Body | str],
@@ -235,20 +234,24 @@ def _weights(
             raise MechanismError(f"fixed body '{name}': there is no such body; {_known(number)}")
         out[number[name]] = np.inf
     if not everything:
-        out[~_reached(mechanism, equations)] = np.inf
+        out[~_reached(equations)] = np.inf
     return out
 
 
-def _reached(mechanism: Mechanism, equations: JointEquations) -> NDArray[np.bool_]:
+def _reached(equations: JointEquations) -> NDArray[np.bool_]:
     """Bodies that are joined to an open joint, not counting ways over the ground."""
     from scipy.sparse.csgraph import connected_components
+
+    from .verdict.closing import CLOSED
 
     pairs = equations.pair_bodies
     free = pairs[(pairs >= 0).all(axis=1)]
     n = len(equations.bodies)
     links = sparse.coo_array((np.ones(len(free)), (free[:, 0], free[:, 1])), shape=(n, n))
     _, part = connected_components(links, directed=False)
-    open_ = np.abs(equations.gaps(equations.start())) > 0.0
+    # gaps of rounding size are none
+    size = np.where(equations.row_about, 1.0, equations.length + np.abs(equations.origin).max())
+    open_ = np.abs(equations.gaps(equations.start())) > CLOSED * size
     touched = pairs[equations.row_pair[open_]]
     return np.isin(part, part[touched[touched >= 0]])
 
