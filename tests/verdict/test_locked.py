@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from builders import BRICARD_AXES, BRICARD_POINTS, bricard
+from builders import BRICARD_AXES, BRICARD_POINTS, bricard, rotation
 from disturbed import disturbed, long_bricard, three_cranks
 from linkages import bennett, copy_of, goldberg, sarrus_linkage, stewart, triangle
 from sarrus import Mechanism, MechanismError, inspect, simulate
@@ -175,3 +175,27 @@ def test_bad_input_gets_a_verdict():
     m.weld("W", m.ground, "stone")
     m.weld("V", m.ground, "stone", at=(1, 0, 0))
     assert inspect(m).classes == ("locked", "over-constrained")
+
+
+def parallel_cranks(seed):
+    """A coupler on three to five parallel cranks anywhere in the plane, with all the rounding that brings."""
+    rng = np.random.default_rng(seed)
+    m = Mechanism("parallel cranks")
+    lean, along, base = rng.uniform(0.3, 2.0, 2), rng.normal(size=2), 3 * rng.normal(size=2)
+    m.body("coupler", 1.0, base + lean, 0.3)
+    for i, share in enumerate(rng.uniform(-1, 1, 3 + seed % 3)):
+        foot = base + share * along
+        m.rod(f"crank{i}", foot, foot + lean, mass=1)
+        m.revolute(f"A{i}", m.ground, f"crank{i}", at=foot)
+        m.revolute(f"B{i}", f"crank{i}", "coupler", at=foot + lean)
+    return m
+
+
+def test_rounding_is_no_misfit():
+    """Paradoxical linkages at random places, with rounded numbers, are mobile in truth."""
+    for seed in range(6):
+        assert find_locked(make_joint_equations(parallel_cranks(seed))) is None
+    for seed in range(2):
+        for m in (bennett(0.9), goldberg(0.7)):
+            turned = copy_of(m, R=rotation(seed), offset=float(seed))
+            assert find_locked(make_joint_equations(turned)) is None

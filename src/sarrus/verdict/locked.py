@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 # a misfit up to this share of the mechanism's length counts as mobile: dimensions typed to 9 digits
 MISFIT = 1e-8
 # a misfit below this share is rounding: the linkage is mobile in truth
-EXACT = 1e-15
+EXACT = 2e-15
 # gaps that mended dimensions may leave
 MENDED = 1e-13
 # a singular value below this is almost a freedom, if the next one is above that
@@ -47,6 +47,7 @@ MOST_COLUMNS = 240
 # step along the path and how far it is followed each way: radians, or lengths of the mechanism
 STEP = 0.15
 STEPS = 20
+LOOK = 3
 # a larger misfit, as a share of the length, is no play any more: the path ends
 BLOCKED = 5e-3
 # a path shorter than this is no motion
@@ -118,9 +119,9 @@ def find_locked(equations: JointEquations) -> Locked | None:
         return None
     far = float(np.abs(equations.origin).max()) + float(np.abs(equations.centers).max())
     rounding = EXACT * equations.length * (1.0 + far / equations.length)
-    # most paradoxical linkages move exactly: two steps tell
-    look = _follow(equations, pose, V[last], idle, 2)
-    if len(look.poses) == 2 and look.misfit <= rounding:
+    # most paradoxical linkages move exactly: a few steps tell
+    look = _follow(equations, pose, V[last], idle, LOOK)
+    if len(look.poses) == LOOK and look.misfit <= rounding:
         return None
     sides = [_follow(equations, pose, sign * V[last], idle, STEPS) for sign in (1.0, -1.0)]
     open_ = [side for side in sides if side.reach >= SHORTEST]
