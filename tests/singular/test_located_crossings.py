@@ -1,5 +1,7 @@
 """Crossings of a run: all of them, at the right time, and nothing else."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -7,8 +9,10 @@ from scipy.optimize import brentq
 from builders import bricard, in_plane_of, n_four_bar, rotation
 from linkages import bennett, copy_of, goldberg
 from sarrus import Mechanism, problems, simulate
+from sarrus.assembly import solve_start_velocity
 from sarrus.kernels.layout import make_workspace
 from sarrus.kernels.watch import sample_pivots
+from sarrus.methods import series
 from sarrus.model import make_model
 from sarrus.model.dips import without_masses
 from sarrus.problems.n_four_bar.reference import flat_times
@@ -251,3 +255,27 @@ def test_pivots_are_distances_between_rows():
         rest = J[k] - before.T @ np.linalg.lstsq(before.T, J[k], rcond=None)[0]
         # eps is 1e-14
         assert found[k] == pytest.approx(rest @ rest / (J0[k] @ J0[k]), rel=1e-9, abs=1e-12)
+
+
+def test_watching_in_small_portions_sees_the_same():
+    """Dips around the end of a portion of steps are not lost, whatever the portions."""
+    m = n_four_bar(2)
+    model = make_model(m)
+    velocity, _ = solve_start_velocity(model, m)
+    seen = []
+    for stop in (None, lambda dips, watch: None):
+        run = series.run(model, velocity, np.zeros(1), 10.0, 1e-10, 10_000, stop=stop)
+        seen.append([d.times for d in run.watch.dips])
+        for dip in run.watch.dips:
+            # the pieces lie side by side and hold the whole dip
+            assert dip.pieces[0].start <= dip.times[0] < dip.times[2] <= dip.pieces[-1].end
+            assert all(a.end == b.start for a, b in itertools.pairwise(dip.pieces))
+    assert len(seen[0]) == len(flat_times(2, 10.0))
+    assert seen[0] == seen[1]
+
+
+def test_a_run_that_diverges_is_watched_to_its_end():
+    """States that grow without bound stop nothing."""
+    result = simulate(n_four_bar(2), 3.0, 0.1, method="multipliers", step=0.1)
+    assert result.status in ("diverged", "not-converged", "done")
+    assert isinstance(result.crossings, tuple)

@@ -102,11 +102,12 @@ def run(
         done = max(done, upto)
         history.append((starts[1 : steps + 1].copy(), orders[:steps].copy(), watch[:steps].copy()))
         record_cpu += time.thread_time() - cpu
-        dips = watcher.look(starts, orders, coefficients, steps, last=reason != kernels.FULL)
-        if stop is not None and dips:
+        seen = watcher.look(starts, orders, coefficients, steps, last=reason != kernels.FULL)
+        if stop is not None and seen is not None:
+            dips = seen.dips()
             stopped = stop(dips, watcher.watch())
 
-    seen = watcher.watch()
+    watched = watcher.watch()
     if stopped is not None:
         # outputs behind the stop are dropped, and one exactly there is added
         done = int(np.searchsorted(times, stopped))
@@ -123,7 +124,7 @@ def run(
             times[part], q[part], v[part], a[part], norms[part], energy[part],
         )  # fmt: skip
         done += 1
-        seen = replace(seen, until=stopped)
+        watched = replace(watched, until=stopped)
     status, message = _status(reason, t, duration, tolerance, max_steps, ws.usual.min(initial=1.0))
     if stopped is not None:
         status, message = (
@@ -160,7 +161,7 @@ def run(
         if history
         else np.zeros(0, np.int64),
         step_pivots=np.concatenate([w[:, 0] for _, _, w in history]) if history else np.zeros(0),
-        watch=seen,
+        watch=watched,
     )
 
 
