@@ -78,7 +78,9 @@ def simulate(
     if chosen.setting == "step" and tolerance is not None:
         raise ValueError(f"method '{method}' has a fixed step; give step, not tolerance")
     setting = aim if chosen.setting == "tolerance" else given_step
-    compile_seconds = _warm_up(chosen)
+    needs = needs_of(mechanism)
+    missing = needs - chosen.does
+    compile_seconds = 0.0 if missing else _warm_up(chosen)
     begin = time.thread_time()
     model = make_model(mechanism)
     velocity, notes = solve_start_velocity(model, mechanism)
@@ -90,9 +92,8 @@ def simulate(
             "give a longer output_step"
         )
     set_up = time.thread_time() - begin
-    missing = needs_of(mechanism) - chosen.does
     if missing:
-        outcome = skipped(model, _refusal(chosen, missing, needs_of(mechanism)))
+        outcome = skipped(model, _refusal(chosen, missing, needs))
     else:
         outcome = chosen.run(
             model, velocity, times, duration, setting, max_steps, **(chosen.options | options)
