@@ -107,9 +107,7 @@ def torsion_pendulum():
 def test_torsion_on_a_crank():
     """The tip of a torsional pendulum has the coefficients of its closed form."""
     found = point_series(torsion_pendulum(), "tip", 12)
-    exact = np.array(
-        [taylor(lambda t, f=f: f(torsion_angle(t)), 12) for f in (mp.cos, mp.sin)]
-    ).T
+    exact = np.array([taylor(lambda t, f=f: f(torsion_angle(t)), 12) for f in (mp.cos, mp.sin)]).T
     np.testing.assert_allclose(found, exact, atol=ROUNDING * np.abs(exact).max())
 
 

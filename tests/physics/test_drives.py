@@ -134,7 +134,9 @@ def test_pendulum_with_a_driven_length():
         length, speed = 1 + 0.3 * np.sin(w * t), 0.3 * w * np.cos(w * t)
         return y[1], -(G * np.sin(y[0]) + 2 * speed * y[1]) / length
 
-    s = solve_ivp(rates, (0, 4), (start, 0), method="DOP853", rtol=1e-12, atol=1e-12, t_eval=r.times)
+    s = solve_ivp(
+        rates, (0, 4), (start, 0), method="DOP853", rtol=1e-12, atol=1e-12, t_eval=r.times
+    )
     length = 1 + 0.3 * np.sin(w * r.times)
     place = length[:, None] * np.column_stack([np.sin(s.y[0]), -np.cos(s.y[0])])
     np.testing.assert_allclose(r.length("rope"), length, atol=EXACT)

@@ -99,7 +99,9 @@ def test_constant_torque_spins_up(seed, fixed_in):
         np.testing.assert_allclose(r.orientation("disc"), angle, atol=50 * CLOSE)
         np.testing.assert_allclose(r.angular_velocity("disc"), spin, atol=50 * CLOSE)
     else:
-        np.testing.assert_allclose(r.angular_velocity("disc"), np.outer(spin, R[2]), atol=50 * CLOSE)
+        np.testing.assert_allclose(
+            r.angular_velocity("disc"), np.outer(spin, R[2]), atol=50 * CLOSE
+        )
         turned = r.orientation("disc") @ R[0]
         across = np.outer(np.cos(angle), R[0]) + np.outer(np.sin(angle), R[1])
         np.testing.assert_allclose(turned, across, atol=50 * CLOSE)
