@@ -85,7 +85,9 @@ def test_error_falls_with_the_tolerance(reference):
     """Ten times less tolerance, ten times less error: springs and dampers keep the order."""
     tolerances = np.logspace(-4, -9, 6)
     errors = [
-        np.abs(simulate(double_pendulum(), 3.0, 0.02, tolerance=t).position("tip") - reference).max()
+        np.abs(
+            simulate(double_pendulum(), 3.0, 0.02, tolerance=t).position("tip") - reference
+        ).max()
         for t in tolerances
     ]
     slope = np.polyfit(np.log(tolerances), np.log(errors), 1)[0]

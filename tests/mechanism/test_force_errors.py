@@ -152,7 +152,9 @@ def test_table_has_to_cover_the_run():
     """A table that ends early is named with both times."""
     m = pair()
     m.drive("d", "O", Table((0, 0.2, 0.4, 0.6), (0, 0.1, 0.2, 0.4)))
-    with pytest.raises(MechanismError, match="drive 'd': its table ends at 0.6 s, but the run lasts 1 s"):
+    with pytest.raises(
+        MechanismError, match="drive 'd': its table ends at 0.6 s, but the run lasts 1 s"
+    ):
         simulate(m, 1.0)
 
 
