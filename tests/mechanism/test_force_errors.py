@@ -153,7 +153,7 @@ def test_table_has_to_cover_the_run():
     m = pair()
     m.drive("d", "O", Table((0, 0.2, 0.4, 0.6), (0, 0.1, 0.2, 0.4)))
     with pytest.raises(
-        MechanismError, match="drive 'd': its table ends at 0.6 s, but the run lasts 1 s"
+        MechanismError, match=r"drive 'd': its table ends at 0\.6 s, but the run lasts 1 s"
     ):
         simulate(m, 1.0)
 
