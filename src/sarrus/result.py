@@ -12,19 +12,22 @@ from scipy import sparse
 
 if TYPE_CHECKING:
     from .model.model import BodyRows
+    from .scene import Scene, Sketch
     from .verdict.joint_equations import JointEquations
     from .verdict.reactions import Reaction, Reactions
 
 Floats = NDArray[np.float64]
 
 LEVELS = ("position", "velocity", "acceleration")
+# bodies times outputs of a scene
+MOST_DRAWN = 2_000_000
 
 
 @dataclass(frozen=True)
 class Reading:
     """How coordinates are read: world displacement of each point [m] per unit of q.
 
-    bodies: the pose of each body; equations: of its joints (for the reactions).
+    bodies: the pose of each body; equations: of its joints (for the reactions); sketch: what is drawn.
     """
 
     dimension: int
@@ -33,6 +36,7 @@ class Reading:
     origins: Floats
     bodies: BodyRows
     equations: JointEquations
+    sketch: Sketch
 
     def rows(self, name: str) -> sparse.csr_array:
         """The rows of one point, or a message with the names there are."""
@@ -118,6 +122,22 @@ class Result:
         first). Components that rigid bodies do not determine are flagged.
         """
         return self.reactions.of(joint, body)
+
+    @cached_property
+    def scene(self) -> Scene:
+        """Where everything that is drawn is, at the outputs; computed when first asked for."""
+        from .scene import make_scene
+
+        # a picture needs no more, and memory has an end
+        every = -(-len(self.times) * len(self.reading.bodies.names) // MOST_DRAWN)
+        return make_scene(
+            self.reading.sketch,
+            self.reading.bodies,
+            self.times[::every],
+            self.coordinates[::every],
+            self.rates[::every],
+            self.duration,
+        )
 
     def violation(self, level: str = "position") -> Floats:
         """Norm of the constraints at a level: "position" [m], "velocity", "acceleration"."""

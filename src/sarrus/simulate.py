@@ -13,6 +13,7 @@ from .result import Reading, Result
 if TYPE_CHECKING:
     from .methods import Method
     from .model import Model
+    from .scene import Sketch
     from .verdict.joint_equations import JointEquations
 
 DEFAULT_TOLERANCE = 1e-10
@@ -58,6 +59,7 @@ def simulate(
     from .assembly import solve_start_velocity
     from .methods import METHODS
     from .model import make_model
+    from .scene import make_sketch
     from .verdict.joint_equations import make_joint_equations
 
     import_seconds = time.perf_counter() - begin
@@ -111,7 +113,7 @@ def simulate(
         rates=outcome.v,
         accelerations=outcome.a,
         norms=outcome.norms * units.length,
-        reading=_reading(model, make_joint_equations(mechanism)),
+        reading=_reading(model, make_joint_equations(mechanism), make_sketch(mechanism)),
         step_times=outcome.step_times,
         step_orders=outcome.step_orders,
         step_pivots=outcome.step_pivots,
@@ -164,9 +166,15 @@ def _check_effort(tolerance: float, max_steps: int) -> tuple[float, int]:
     return number, int(min(steps, 2**62))
 
 
-def _reading(model: Model, equations: JointEquations) -> Reading:
+def _reading(model: Model, equations: JointEquations, sketch: Sketch) -> Reading:
     return Reading(
-        model.dimension, model.points, model.places, model.origins, model.body_rows, equations
+        model.dimension,
+        model.points,
+        model.places,
+        model.origins,
+        model.body_rows,
+        equations,
+        sketch,
     )
 
 

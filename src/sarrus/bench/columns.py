@@ -24,6 +24,13 @@ def columns_of(problem: Problem, result: Result) -> dict[str, Floats]:
     return columns
 
 
+def reference_columns(problem: Problem, result: Result) -> dict[str, Floats]:
+    """The exact columns of the observed point at the times of a result."""
+    exact = problem.reference(result.times)
+    letters = "xyz"[: exact.shape[1] // 2]
+    return dict(zip([*letters, *("v" + c for c in letters)], exact.T, strict=True))
+
+
 def unit_of(column: str) -> str:
     """Unit of a column of the result file."""
     return UNITS.get(column, "m/s" if column.startswith("v") else "m")

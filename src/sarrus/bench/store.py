@@ -1,4 +1,4 @@
-"""The folder of a run: results.txt in the columns of the problem's source, and run.json."""
+"""The folder of a run: results.txt in the columns of the problem's source, run.json and result.npz."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import numpy as np
 
 from ..problems import Problem
 from ..result import Result
+from ..verdict import inspect
 from .clock import Timing
-from .columns import columns_of, unit_of
+from .columns import columns_of, reference_columns, unit_of
 from .judge import Judgement
 from .machine import describe_machine, describe_threads, describe_versions
+from .run_folder import save_data
 
 
 def save_run(
@@ -26,7 +28,7 @@ def save_run(
     timing: Timing,
     command: str,
 ) -> dict[str, Any]:
-    """Write results.txt and run.json; returns what run.json holds."""
+    """Write results.txt, run.json and result.npz; returns what run.json holds."""
     folder.mkdir(parents=True, exist_ok=True)
     columns = columns_of(problem, result)
     header = " ".join(f"{name}[{unit_of(name)}]" for name in problem.columns)
@@ -34,6 +36,8 @@ def save_run(
     np.savetxt(folder / "results.txt", table, fmt="%.14e", header=header, comments="# ")
     record = describe_run(problem, result, judgement, timing, command)
     (folder / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    exact = reference_columns(problem, result)
+    save_data(folder, result, columns, exact, problem.figures, problem.observed)
     return record
 
 
@@ -41,6 +45,7 @@ def describe_run(
     problem: Problem, result: Result, judgement: Judgement, timing: Timing, command: str
 ) -> dict[str, Any]:
     """Everything about a run but its columns, for run.json."""
+    verdict = inspect(problem.mechanism())
     record = {
         "schema": 1,
         "problem": {
@@ -48,6 +53,7 @@ def describe_run(
             "version": problem.version,
             "title": problem.title,
             "source": problem.source,
+            "note": problem.note,
             "options": problem.options,
             "observed": problem.observed,
             "limits": {k: v for k, v in vars(problem.limits).items() if v is not None},
@@ -62,6 +68,10 @@ def describe_run(
         "status": result.status,
         "message": result.message,
         "notes": result.notes,
+        "verdict": {"text": str(verdict), **verdict.as_dict()},
+        "crossings": [
+            {"time": c.time, "text": str(c)} for c in getattr(result, "crossings", ())
+        ],
         "judgement": judgement.as_dict(),
         "counters": result.counters,
         "timings": timing.as_dict(),

@@ -12,6 +12,7 @@ from .bench import bench
 from .inspect import inspect
 from .judge import judge
 from .listing import list_problems
+from .report import report
 from .run import run
 from .spec import spec
 from .submit import board, submit
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 app.command("list")(list_problems)
 app.command("run")(run)
+app.command("report")(report)
 app.command("inspect")(inspect)
 app.command("judge")(judge)
 app.add_typer(spec, name="spec")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bench import columns_of
+from ..bench.columns import reference_columns
 from ..problems import Figure, Problem
 from ..result import Result
 
@@ -25,10 +26,7 @@ def save_figures(folder: Path, problem: Problem, result: Result) -> list[Path]:
     from matplotlib.figure import Figure as Page
 
     columns = columns_of(problem, result)
-    exact = problem.reference(result.times)
-    dimension = exact.shape[1] // 2
-    letters = "xyz"[:dimension]
-    references = dict(zip([*letters, *("v" + c for c in letters)], exact.T, strict=True))
+    references = reference_columns(problem, result)
     paths = []
     for figure in problem.figures:
         page = Page(figsize=(7.0, max(3.5, 0.9 + 1.75 * len(figure.panels))), layout="constrained")
