@@ -12,10 +12,12 @@ from .bench import bench
 from .inspect import inspect
 from .judge import judge
 from .listing import list_problems
+from .movie import movie
 from .report import report
 from .run import run
 from .spec import spec
 from .submit import board, submit
+from .view import view
 
 app = typer.Typer(
     help="Closed-loop mechanisms, simulated exactly and fast.",
@@ -27,6 +29,8 @@ app = typer.Typer(
 app.command("list")(list_problems)
 app.command("run")(run)
 app.command("report")(report)
+app.command("movie")(movie)
+app.command("view")(view)
 app.command("inspect")(inspect)
 app.command("judge")(judge)
 app.add_typer(spec, name="spec")

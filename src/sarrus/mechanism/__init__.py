@@ -5,6 +5,7 @@ from .errors import MechanismError
 from .forces import Drive, Force, Spring, Torque, Torsion, UserForce
 from .mechanism import Body, Joint, JointKind, Marker, Mechanism
 from .motion import Motion, Polynomial, Sine, SmoothStep, Table
+from .variation import vary
 
 __all__ = [
     "Body",
@@ -26,4 +27,5 @@ __all__ = [
     "UserForce",
     "check_mechanism",
     "find_problems",
+    "vary",
 ]

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..bench.run_folder import RunFolderError
 from ..bench.suite import winners
 from .benchmark import HEADS, Record, behaviour, failures, show_setting, winner_rows
-from .page import figures_html, render, section, sentences, table
+from .page import facts, figures_html, render, section, sentences, table
 from .plots import work_precision
 from .tables import show_seconds
 
@@ -111,7 +111,7 @@ def _made(records: list[Record]) -> str:
                 ", ".join(f"{k} {v}" for k, v in record["versions"].items()),
             )
         )
-    rows = [["machine", m] for m in dict.fromkeys(m for m, _ in lines)]
-    rows += [["versions", v] for v in dict.fromkeys(v for _, v in lines)]
+    rows = [("machine", m) for m in dict.fromkeys(m for m, _ in lines)]
+    rows += [("versions", v) for v in dict.fromkeys(v for _, v in lines)]
     commands = "\n".join(dict.fromkeys(r["command"] for r in records))
-    return table(["what", ""], rows) + f"<h3>To repeat it</h3><pre>{escape(commands)}</pre>"
+    return facts(rows) + f"<h3>To repeat it</h3><pre>{escape(commands)}</pre>"

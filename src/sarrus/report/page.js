@@ -6,7 +6,7 @@
   const plots = [], players = [];
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const traceColor = (k) => css(["--accent", "--bar1", "--bar2", "--bar3", "--bar4", "--bar5"][k % 6]);
+  const traceColor = (k) => css(`--curve${k % 6}`);
 
   function colors(figure) {
     const ink = css("--ink"), line = css("--line"), update = {

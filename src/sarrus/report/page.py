@@ -148,6 +148,16 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable
     return f'<div class="scroll"><table><tr>{head}</tr>{"".join(lines)}</table></div>'
 
 
+def facts(rows: Iterable[tuple[str, str]]) -> str:
+    """What and its value, a line each; those without a value are left out."""
+    lines = "".join(
+        f'<tr><td class="f">{escape(what)}</td><td class="w">{escape(value)}</td></tr>'
+        for what, value in rows
+        if value
+    )
+    return f'<div class="scroll"><table>{lines}</table></div>'
+
+
 def sentences(lines: Iterable[str]) -> str:
     """A list of sentences, or nothing."""
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
@@ -315,20 +325,20 @@ def _made_card(run: Run, label: str, single: bool) -> str:
     limits = ", ".join(f"{k.replace('_', ' ')} {v:g}" for k, v in problem["limits"].items())
     method = ", ".join(f"{k} = {v:g}" for k, v in record.get("method_options", {}).items())
     rows = [
-        ["problem", f"{problem['id']}, version {problem['version']}"],
-        ["options", options],
-        ["source", problem["source"]],
-        ["why it is hard", problem.get("note", "")],
-        ["limits", limits or "none"],
-        ["method", f"{record['method']}, {setting(record)}" + (f", {method}" if method else "")],
-        ["outputs", f"{record['outputs']} of {record['duration']:g} s"],
-        ["machine", f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"],
-        ["python", str(machine["python"])],
-        ["versions", ", ".join(f"{k} {v}" for k, v in record["versions"].items())],
-        ["date", record["date"]],
+        ("problem", f"{problem['id']}, version {problem['version']}"),
+        ("options", options),
+        ("source", problem["source"]),
+        ("why it is hard", problem.get("note", "")),
+        ("limits", limits or "none"),
+        ("method", f"{record['method']}, {setting(record)}" + (f", {method}" if method else "")),
+        ("outputs", f"{record['outputs']} of {record['duration']:g} s"),
+        ("machine", f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"),
+        ("python", str(machine["python"])),
+        ("versions", ", ".join(f"{k} {v}" for k, v in record["versions"].items())),
+        ("date", record["date"]),
     ]
     command = f"<h3>To repeat it</h3><pre>{escape(record['command'])}</pre>"
-    return _head(label, single) + table(["what", ""], [r for r in rows if r[1]]) + command
+    return _head(label, single) + facts(rows) + command
 
 
 def _number(value: float | None, unit: str) -> str:

@@ -260,8 +260,9 @@ def _varies(values: Floats) -> bool:
 
 def work_precision(records: Sequence[dict[str, Any]], setting: Any) -> Plot:
     """Error of the observed point over CPU time, a curve a method; filled where all limits are kept."""
+    times = np.array([r["timings"]["solve"] for r in records if r["timings"]["repeats"] > 0])
     layout = {
-        "xaxis": _log_axis("CPU time of the solve [s]"),
+        "xaxis": _log_axis("CPU time of the solve [s]") | _log_ticks([times[times > 0]]),
         "yaxis": _log_axis("largest error of the observed point [m]"),
         "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": -0.16, "yanchor": "top"},
     }
@@ -277,7 +278,7 @@ def work_precision(records: Sequence[dict[str, Any]], setting: Any) -> Plot:
         ]
         if not ran:
             continue
-        ran.sort(key=lambda r: r["timings"]["solve"])
+        ran.sort(key=lambda r: -(r["step"] or r["tolerance"]))
         traces.append(
             {
                 "x": pack(np.array([r["timings"]["solve"] for r in ran]), "<f8"),
@@ -305,13 +306,13 @@ def work_precision(records: Sequence[dict[str, Any]], setting: Any) -> Plot:
 
 
 def _log_ticks(values: Sequence[Floats]) -> dict[str, Any]:
-    """A log axis with about four labels, whole decades where there are enough; none below one decade."""
+    """A log axis with about four labels, whole decades where there are enough; linear below one."""
     sizes = np.concatenate([np.abs(v[np.isfinite(v)]) for v in values] or [np.ones(1)])
     sizes = np.maximum(sizes, SMALLEST)
     low, high = (np.log10(sizes.min()), np.log10(sizes.max())) if len(sizes) else (0.0, 0.0)
     if high - low < 1.0:
         return {}
-    if high - low > 1.5:
+    if high - low > 2.0:
         return {"type": "log", "dtick": int(np.ceil((high - low) / 4))}
     # few decades: 1, 2, 5 written out, because the script would write single digits
     decades = range(int(np.floor(low)) - 1, int(np.ceil(high)) + 2)
@@ -320,13 +321,8 @@ def _log_ticks(values: Sequence[Floats]) -> dict[str, Any]:
 
 
 def _log_axis(title: str) -> dict[str, Any]:
-    return {
-        "title": {"text": title},
-        "type": "log",
-        "exponentformat": "power",
-        "showline": True,
-        "zeroline": False,
-    }
+    axis = {"title": {"text": title}, "exponentformat": "power", "showline": True}
+    return axis | {"type": "log", "zeroline": False}
 
 
 def _line(time: float) -> dict[str, Any]:

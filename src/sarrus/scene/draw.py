@@ -67,6 +67,7 @@ class Picture:
         self.camera = camera or Camera()
         width, height = axes.get_window_extent().size
         window = frame_window(scene, self.camera, width / height)
+        self.whole = window.whole
         axes.set_xlim(window.middle[0] - window.half[0], window.middle[0] + window.half[0])
         axes.set_ylim(window.middle[1] - window.half[1], window.middle[1] + window.half[1])
         axes.set_aspect("equal")
