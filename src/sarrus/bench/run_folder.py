@@ -138,10 +138,24 @@ def _load_record(path: Path) -> dict[str, Any]:
     return record
 
 
-_NEEDED = (
-    "problem method tolerance step duration outputs status message notes judgement counters timings "
-    "machine versions command date"
-).split()
+_NEEDED = [
+    "problem",
+    "method",
+    "tolerance",
+    "step",
+    "duration",
+    "outputs",
+    "status",
+    "message",
+    "notes",
+    "judgement",
+    "counters",
+    "timings",
+    "machine",
+    "versions",
+    "command",
+    "date",
+]
 
 
 def _prefixed(arrays: Any, prefix: str) -> dict[str, Floats]:

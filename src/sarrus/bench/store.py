@@ -69,9 +69,7 @@ def describe_run(
         "message": result.message,
         "notes": result.notes,
         "verdict": {"text": str(verdict), **verdict.as_dict()},
-        "crossings": [
-            {"time": c.time, "text": str(c)} for c in getattr(result, "crossings", ())
-        ],
+        "crossings": [{"time": c.time, "text": str(c)} for c in getattr(result, "crossings", ())],
         "judgement": judgement.as_dict(),
         "counters": result.counters,
         "timings": timing.as_dict(),

@@ -41,7 +41,11 @@ def view(
 
     def rerun(values: dict[str, float]) -> Scene:
         chosen = {c.name: values[c.name] for c in options}
-        varied = replace(problems.get(problem.id, **chosen), duration=problem.duration) if options else problem
+        varied = (
+            replace(problems.get(problem.id, **chosen), duration=problem.duration)
+            if options
+            else problem
+        )
         return _simulate(varied, vary_by(varied.mechanism(), values), settings)
 
     first = scene or _simulate(problem, problem.mechanism(), settings)

@@ -37,9 +37,7 @@ def vary(
     new.markers = [replace(m, at=size * m.at) for m in mechanism.markers]
     new.forces = [replace(f, at=size * f.at) for f in mechanism.forces]
     new.springs = [
-        replace(
-            s, ends=(size * s.ends[0], size * s.ends[1]), free_length=size * s.free_length
-        )
+        replace(s, ends=(size * s.ends[0], size * s.ends[1]), free_length=size * s.free_length)
         for s in mechanism.springs
     ]
     new.velocities = [(name, speed * v) for name, v in mechanism.velocities]

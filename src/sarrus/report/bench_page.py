@@ -32,18 +32,34 @@ def load_benchmark(folder: Path) -> list[Record]:
             raise RunFolderError(f"{path} lacks {', '.join(missing)}; delete it and go on")
         records.append(record)
     if not records:
-        raise RunFolderError(f"{folder} holds no records of a benchmark; make them by `sarrus bench`")
+        raise RunFolderError(
+            f"{folder} holds no records of a benchmark; make them by `sarrus bench`"
+        )
     return records
 
 
-_NEEDED = "problem method tolerance step status message judgement timings machine versions command".split()
+_NEEDED = [
+    "problem",
+    "method",
+    "tolerance",
+    "step",
+    "status",
+    "message",
+    "judgement",
+    "timings",
+    "machine",
+    "versions",
+    "command",
+]
 
 
 def make_bench_report(records: list[Record]) -> str:
     """The page of a benchmark."""
     best = winners(records)
     names = list(dict.fromkeys(r["problem"]["id"] for r in records))
-    plots = [work_precision([r for r in records if r["problem"]["id"] == n], show_setting) for n in names]
+    plots = [
+        work_precision([r for r in records if r["problem"]["id"] == n], show_setting) for n in names
+    ]
     failed = failures(records)
     kept = len(records) - len(failed)
     body = [

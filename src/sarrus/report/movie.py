@@ -104,7 +104,7 @@ def draw_frames(scene: Scene, film: Film) -> Iterator[NDArray[np.uint8]]:
     canvas = FigureCanvasAgg(page)
     picture = Picture(scene, page.add_axes((0.02, 0.03, 0.96, 0.85)), Camera())
     size = max(7.0, 0.013 * width)
-    line = {"va": "top", "fontsize": size, "color": INK}
+    line: dict[str, Any] = {"va": "top", "fontsize": size, "color": INK}
     speed = "" if film.speed == 1 else f"   {film.speed:g} x real time"
     clock = page.text(0.02, 0.97, "", family="monospace", **line)
     page.text(0.98, 0.97, _short(scene.sketch.name), ha="right", **line)

@@ -66,7 +66,9 @@ def make_report(runs: Sequence[Run]) -> str:
         body.append(section(title, figures_html(drawn, len(figures))))
         figures += drawn
     body.append(section("Counters and timings", _counters(runs, labels)))
-    body.append(section("Simulated with", _grid(_made_card(r, n, single) for r, n in _both(runs, labels))))
+    body.append(
+        section("Simulated with", _grid(_made_card(r, n, single) for r, n in _both(runs, labels)))
+    )
     if single:
         title = runs[0].record["problem"]["title"]
         lead = _lead(runs[0])
@@ -142,7 +144,9 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable
     css = [' class="n"' if i in right else ' class="w"' for i in range(len(heads))]
     head = "".join(f"<th{c}>{escape(h)}</th>" for c, h in zip(css, heads, strict=True))
     lines = [
-        "<tr>" + "".join(f"<td{c}>{escape(x)}</td>" for c, x in zip(css, row, strict=True)) + "</tr>"
+        "<tr>"
+        + "".join(f"<td{c}>{escape(x)}</td>" for c, x in zip(css, row, strict=True))
+        + "</tr>"
         for row in rows
     ]
     return f'<div class="scroll"><table><tr>{head}</tr>{"".join(lines)}</table></div>'
@@ -261,7 +265,9 @@ def _playback(runs: Sequence[Run], scenes: Sequence[Record], labels: Sequence[st
             said.append("Diamonds mark crossings, where the rank drops.")
         said += scenes[i]["said"]
         text = escape(" ".join(said))
-        cards.append(f'{_head(label, single)}<div id="picture-{i}"></div><p class="note">{text}</p>')
+        cards.append(
+            f'{_head(label, single)}<div id="picture-{i}"></div><p class="note">{text}</p>'
+        )
     return section("Motion", _grid(cards) + '<div id="bar"></div>', "playback")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def thin(times: Floats, values: Floats, most: int = MOST_POINTS) -> tuple[Floats
     edges = np.linspace(0, len(times), most // 2 + 1).astype(int)
     known = np.where(np.isnan(values), 0.0, values)
     keep = {0, len(times) - 1}
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in pairwise(edges):
         keep |= {a + int(np.argmin(known[a:b])), a + int(np.argmax(known[a:b]))}
     at = np.array(sorted(keep))
     return times[at], values[at]
@@ -157,7 +158,9 @@ def stack(
             trace["legend"] = False
     notes = []
     if thinned:
-        notes.append(f"Long curves are thinned out to the extremes of {MOST_POINTS // 2} stretches.")
+        notes.append(
+            f"Long curves are thinned out to the extremes of {MOST_POINTS // 2} stretches."
+        )
     return Plot(title, HEAD + FOOT + height, layout, traces, notes)
 
 
@@ -207,7 +210,8 @@ def _error_plot(
     runs: Sequence[Run], labels: Sequence[str], duration: float, marks: list[float], end: float
 ) -> Plot | None:
     """Distance between result and exact reference, place and velocity."""
-    heads, curves = [], []
+    heads: list[str] = []
+    curves: list[Curve] = []
     for what, prefix, unit in (("place", "", "m"), ("velocity", "v", "m/s")):
         found = False
         for r, (run, label) in enumerate(zip(runs, labels, strict=True)):
@@ -221,14 +225,18 @@ def _error_plot(
             heads.append(f"{what} [{unit}]")
     if not heads:
         return None
-    return stack("Distance from the exact motion", heads, [True] * len(heads), curves, duration, marks, end)
+    return stack(
+        "Distance from the exact motion", heads, [True] * len(heads), curves, duration, marks, end
+    )
 
 
 def _step_plot(
     runs: Sequence[Run], labels: Sequence[str], duration: float, marks: list[float], end: float
 ) -> Plot | None:
     """How the method went: lengths of its steps, orders, smallest pivots."""
-    heads, logs, curves = [], [], []
+    heads: list[str] = []
+    logs: list[bool] = []
+    curves: list[Curve] = []
     for key, head, log in (
         ("lengths", "step [s]", True),
         ("orders", "order", False),
@@ -237,10 +245,7 @@ def _step_plot(
         mine = []
         for r, (run, label) in enumerate(zip(runs, labels, strict=True)):
             times = run.steps["times"]
-            if key == "lengths":
-                values = np.diff(times, prepend=0.0)
-            else:
-                values = run.steps[key]
+            values = np.diff(times, prepend=0.0) if key == "lengths" else run.steps[key]
             if len(times) > 2 and len(values) == len(times) and _varies(values):
                 mine.append(Curve(len(heads), label, times, values, r))
         if mine:
@@ -342,5 +347,3 @@ def _missing(start: float, end: float) -> dict[str, Any]:
         "line": {"width": 0},
         "layer": "below",
     }
-
-

@@ -138,7 +138,9 @@ class Viewer:
             self.slider.value = self.time
             points = _in_space(self.scene.at(self.time)[0])
             if self.bars is not None:
-                places, turns, lengths = _cylinders(points[self.pairs[:, 0]], points[self.pairs[:, 1]])
+                places, turns, lengths = _cylinders(
+                    points[self.pairs[:, 0]], points[self.pairs[:, 1]]
+                )
                 self.bars.batched_positions = places
                 self.bars.batched_wxyzs = turns
                 self.bars.batched_scales = np.column_stack([self.thick, self.thick, lengths])
@@ -210,7 +212,9 @@ class Viewer:
         if self.scene.observed is not None and len(self.scene.times) > 1:
             path = _in_space(self.scene.points[:, self.scene.observed])
             segments = np.stack([path[:-1], path[1:]], axis=1)
-            self._keep(scene.add_line_segments("/trace", segments, _rgb(TRACE), thickness=0.008 * size))
+            self._keep(
+                scene.add_line_segments("/trace", segments, _rgb(TRACE), thickness=0.008 * size)
+            )
             self.pen = self._keep(scene.add_icosphere("/pen", 1.2 * BALL * size, _rgb(TRACE)))
             for i, mark in enumerate(self.scene.marks):
                 at = _in_space(self.scene.at(mark.time)[0])[self.scene.observed]

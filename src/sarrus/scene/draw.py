@@ -126,10 +126,10 @@ class Picture:
         plates.sort(key=lambda plate: plate[0])
         # each bar is a wide dark line with a narrower bright one on it
         self.bars.set_segments([bar[1] for bar in bars for _ in range(2)])
-        self.bars.set_linewidths([self.thick, self.thick - 2 * self.edge] * len(bars))
-        self.bars.set_colors([c for bar in bars for c in (EDGE, bar[2])])
+        self.bars.set_linewidth([self.thick, self.thick - 2 * self.edge] * len(bars))
+        self.bars.set_color([c for bar in bars for c in (EDGE, bar[2])])
         self.plates.set_verts([plate[1] for plate in plates])
-        self.plates.set_facecolors([f"{plate[2]}aa" for plate in plates])
+        self.plates.set_facecolor([f"{plate[2]}aa" for plate in plates])
         self._show_signs(flat)
         self.masses.set_offsets(np.array(masses).reshape(-1, 2))
         if self.path is not None:
@@ -140,10 +140,11 @@ class Picture:
 
     def _show_signs(self, flat: Floats) -> None:
         pins, balls, lines, springs = [], [], [], []
-        kinds = {kind.value for kind in (*SLIDING, *ON_PLANE)}
+        sliding, on_plane = {k.value for k in SLIDING}, {k.value for k in ON_PLANE}
         for sign in self.scene.sketch.signs:
             if sign.kind == "spring":
-                springs.append(zigzag(*flat[list(sign.points)], self.sign))
+                start, end = flat[list(sign.points)]
+                springs.append(zigzag(start, end, self.sign))
             elif sign.kind == "distance":
                 lines.append((flat[list(sign.points)], 2 * self.edge))
                 balls += list(flat[list(sign.points)])
@@ -152,13 +153,13 @@ class Picture:
             else:
                 pins.append(flat[sign.points[-1]])
             for k, line in enumerate(sign.lines):
-                thin = sign.kind in kinds and k == 0 or sign.kind in {k.value for k in ON_PLANE}
+                thin = sign.kind in on_plane or (sign.kind in sliding and k == 0)
                 lines.append((flat[list(line)], self.edge if thin else 0.75 * self.thick))
         self.pins.set_offsets(np.array(pins).reshape(-1, 2))
         self.balls.set_offsets(np.array(balls).reshape(-1, 2))
         self.springs.set_segments(springs)
         self.lines.set_segments([line for line, _ in lines])
-        self.lines.set_linewidths([width for _, width in lines])
+        self.lines.set_linewidth([width for _, width in lines])
 
     def _draw_ground(self, edge: float) -> None:
         """Triangles on hatched ground below the joints that stand on it."""
@@ -210,6 +211,4 @@ def zigzag(start: Floats, end: Floats, width: float) -> Floats:
         shifts.append(0.7 * width * (1 if k % 2 else -1))
     parts += [0.86, 1.0]
     shifts += [0.0, 0.0]
-    return np.asarray(
-        start + np.array(parts)[:, None] * along + np.array(shifts)[:, None] * side
-    )
+    return np.asarray(start + np.array(parts)[:, None] * along + np.array(shifts)[:, None] * side)

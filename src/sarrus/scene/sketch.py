@@ -272,9 +272,7 @@ class _Pencil:
             return Shape(body.name, "bar", ends)
         if spread == 1:
             # a pendulum: the bar ends with its mass
-            return Shape(
-                body.name, "mass", (self._point(body.name, body.center), points[0])
-            )
+            return Shape(body.name, "mass", (self._point(body.name, body.center), points[0]))
         if len(points) < 3:
             points.append(self._point(body.name, body.center))
             places = np.vstack([places, body.center])
@@ -295,11 +293,11 @@ def _typical_length(m: Mechanism) -> float:
             if place is not None:
                 at.setdefault(body, []).append(place)
     lengths = []
-    for body in m.bodies:
-        if body.ends is not None:
-            lengths.append(float(np.linalg.norm(body.ends[1] - body.ends[0])))
+    for b in m.bodies:
+        if b.ends is not None:
+            lengths.append(float(np.linalg.norm(b.ends[1] - b.ends[0])))
         else:
-            lengths += [2 * float(np.linalg.norm(p - body.center)) for p in at.get(body.name, [])]
+            lengths += [2 * float(np.linalg.norm(p - b.center)) for p in at.get(b.name, [])]
     lengths += [float(np.linalg.norm(s.ends[1] - s.ends[0])) for s in m.springs]
     long = [x for x in lengths if x > 1e-12]
     return float(np.median(long)) if long else 1.0
