@@ -41,8 +41,9 @@ class Equations:
         self, rows_a: list[Row], start_a: Vector, rows_b: list[Row], start_b: Vector, square: bool
     ) -> None:
         """Add the equation a . b = its value at the start, scaled to a length."""
-        size = np.sqrt(np.linalg.norm(start_a) * np.linalg.norm(start_b))
-        scale = (0.5 if square else 1.0) / size
+        # an arm of length zero, as from a line to a point on it, is a length already
+        sizes = [float(np.linalg.norm(start)) or 1.0 for start in (start_a, start_b)]
+        scale = (0.5 if square else 1.0) / np.sqrt(sizes[0] * sizes[1])
         products: dict[tuple[int, int], float] = defaultdict(float)
         for ra, xa, rb, xb in zip(rows_a, start_a, rows_b, start_b, strict=True):
             if ra or rb:
