@@ -112,7 +112,12 @@ class AbsoluteMechanism:
                 self._keep(Direction(a, t), arm)
         if joint.kind in (JointKind.PLANAR, JointKind.POINT_ON_PLANE):
             self._keep(Direction(a, e), arm)
-        parallel = (JointKind.REVOLUTE, JointKind.CYLINDRICAL, JointKind.PLANAR, JointKind.PRISMATIC)
+        parallel = (
+            JointKind.REVOLUTE,
+            JointKind.CYLINDRICAL,
+            JointKind.PLANAR,
+            JointKind.PRISMATIC,
+        )
         if e is not None and joint.kind in parallel:
             for t in across(e):
                 self._keep(Direction(a, t), Direction(b, e))

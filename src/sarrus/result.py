@@ -13,7 +13,7 @@ from scipy import sparse
 
 if TYPE_CHECKING:
     from .model.model import BodyRows
-    from .scene import Scene, Sketch
+    from .scene import Mark, Scene, Sketch
     from .scene.player import Player
     from .verdict.joint_equations import JointEquations
     from .verdict.reactions import Reaction, Reactions
@@ -126,6 +126,14 @@ class Result:
         """
         return self.reactions.of(joint, body)
 
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """What is marked on the time line: crossings, with their sentences."""
+        from .scene import Mark
+
+        found = getattr(self, "crossings", ()) if getattr(self, "watch", None) else ()
+        return tuple(Mark(c.time, "crossing", str(c)) for c in found)
+
     @cached_property
     def scene(self) -> Scene:
         """Where everything that is drawn is, at the outputs; computed when first asked for."""
@@ -140,6 +148,7 @@ class Result:
             self.coordinates[::every],
             self.rates[::every],
             self.duration,
+            self.marks,
         )
 
     def columns(self, *points: str) -> dict[str, Floats]:

@@ -46,6 +46,23 @@ class Run:
     scene: Scene
 
     @property
+    def id(self) -> str:
+        """What was simulated, in a word: a problem's id, or the name of a model."""
+        record = self.record
+        return str(record["problem"]["id"] if "problem" in record else record["model"]["name"])
+
+    @property
+    def title(self) -> str:
+        """The same as a headline."""
+        return str(self.record["problem"]["title"]) if "problem" in self.record else self.id
+
+    @property
+    def seconds(self) -> float:
+        """CPU time of the solve [s]."""
+        timings = self.record["timings"]
+        return float(timings["solve"] if "solve" in timings else timings["solve_cpu"])
+
+    @property
     def times(self) -> Floats:
         """Times of the outputs [s]."""
         return self.columns["t"]
@@ -133,29 +150,27 @@ def _load_record(path: Path) -> dict[str, Any]:
     if not isinstance(record, dict) or record.get("schema") != 1:
         raise RunFolderError(f"{path} is not a record of a run that this program knows")
     missing = [key for key in _NEEDED if key not in record]
+    if "model" not in record:
+        missing += [key for key in ("problem", "judgement") if key not in record]
     if missing:
         raise RunFolderError(f"{path} lacks {', '.join(missing)}; repeat the run")
     return record
 
 
-_NEEDED = [
-    "problem",
-    "method",
-    "tolerance",
-    "step",
-    "duration",
-    "outputs",
-    "status",
-    "message",
-    "notes",
-    "judgement",
-    "counters",
-    "timings",
-    "machine",
-    "versions",
-    "command",
-    "date",
-]
+_NEEDED = (
+    *(
+        "method",
+        "tolerance",
+        "step",
+        "duration",
+        "outputs",
+        "status",
+        "message",
+        "notes",
+        "verdict",
+    ),
+    *("counters", "timings", "machine", "versions", "command", "date"),
+)
 
 
 def _prefixed(arrays: Any, prefix: str) -> dict[str, Floats]:

@@ -34,7 +34,12 @@ def save_run(
     header = " ".join(f"{name}[{unit_of(name)}]" for name in problem.columns)
     table = np.column_stack([columns[name] for name in problem.columns])
     np.savetxt(folder / "results.txt", table, fmt="%.14e", header=header, comments="# ")
-    record = describe_run(problem, result, judgement, timing, command)
+    verdict = inspect(problem.mechanism())
+    record = {
+        **describe_run(problem, result, judgement, timing, command),
+        "verdict": {"text": str(verdict), **dict(finite(verdict.as_dict()))},
+        "crossings": [vars(mark) for mark in result.marks],
+    }
     (folder / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     exact = reference_columns(problem, result)
     save_data(folder, result, columns, exact, problem.figures, problem.observed)
@@ -45,7 +50,6 @@ def describe_run(
     problem: Problem, result: Result, judgement: Judgement, timing: Timing, command: str
 ) -> dict[str, Any]:
     """Everything about a run but its columns, for run.json."""
-    verdict = inspect(problem.mechanism())
     record = {
         "schema": 1,
         "problem": {
@@ -68,8 +72,6 @@ def describe_run(
         "status": result.status,
         "message": result.message,
         "notes": result.notes,
-        "verdict": {"text": str(verdict), **verdict.as_dict()},
-        "crossings": [{"time": c.time, "text": str(c)} for c in getattr(result, "crossings", ())],
         "judgement": judgement.as_dict(),
         "counters": result.counters,
         "timings": timing.as_dict(),

@@ -38,19 +38,10 @@ def load_benchmark(folder: Path) -> list[Record]:
     return records
 
 
-_NEEDED = [
-    "problem",
-    "method",
-    "tolerance",
-    "step",
-    "status",
-    "message",
-    "judgement",
-    "timings",
-    "machine",
-    "versions",
-    "command",
-]
+_NEEDED = (
+    *("problem", "method", "tolerance", "step", "status", "message", "judgement", "timings"),
+    *("machine", "versions", "command"),
+)
 
 
 def make_bench_report(records: list[Record]) -> str:

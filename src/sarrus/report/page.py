@@ -11,6 +11,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..bench.run_folder import Run, load_run
 from ..scene import Camera
 from ..scene.draw import frame_window
@@ -23,9 +25,11 @@ Record = dict[str, Any]
 # counters and timings in words
 TIMINGS = {
     "solve": "solve, CPU, best of the repeats",
+    "solve_cpu": "solve, CPU",
     "solve_median": "solve, CPU, median",
     "solve_wall": "solve, wall clock, best",
     "set_up": "set-up of the model",
+    "record_cpu": "recording of the outputs",
     "record": "recording of the outputs",
     "compile": "loading or compiling kernels",
     "import": "loading libraries",
@@ -50,14 +54,14 @@ def make_report(runs: Sequence[Run]) -> str:
         scenes.append({**scene_payload(run.scene, MOST_NUMBERS // len(runs)), "slope": slope})
     groups: dict[str, list[int]] = {}
     for i, run in enumerate(runs):
-        groups.setdefault(run.record["problem"]["id"], []).append(i)
+        groups.setdefault(run.id, []).append(i)
     plots = [
         (run_plots([runs[i] for i in group], [labels[i] for i in group]), name)
         for name, group in groups.items()
     ]
     single = len(runs) == 1
     figures: list[Plot] = []
-    body = [section("Result", _grid(_verdict_card(r, n, single) for r, n in _both(runs, labels)))]
+    body = [section("Result", _grid(_result_card(r, n, single) for r, n in _both(runs, labels)))]
     body.append(_playback(runs, scenes, labels))
     cards = [card for r, n in _both(runs, labels) for card in _rank_cards(r, n, single)]
     body.append(section("Rank, mobility, crossings", _grid(cards)))
@@ -70,7 +74,7 @@ def make_report(runs: Sequence[Run]) -> str:
         section("Simulated with", _grid(_made_card(r, n, single) for r, n in _both(runs, labels)))
     )
     if single:
-        title = runs[0].record["problem"]["title"]
+        title = runs[0].title
         lead = _lead(runs[0])
         badge = _badge(runs[0].record)
     else:
@@ -122,9 +126,7 @@ def run_labels(runs: Sequence[Run]) -> list[str]:
     short = [run.record["method"] for run in runs]
     longer = [f"{run.record['method']}, {setting(run.record)}" for run in runs]
     longest = [f"{name} ({run.folder})" for name, run in zip(longer, runs, strict=True)]
-    with_problem = [
-        f"{run.record['problem']['id']}, {name}" for name, run in zip(longer, runs, strict=True)
-    ]
+    with_problem = [f"{run.id}, {name}" for name, run in zip(longer, runs, strict=True)]
     for names in (short, longer, with_problem):
         if len(set(names)) == len(names):
             return names
@@ -187,9 +189,13 @@ def _grid(cards: Iterable[str]) -> str:
 
 
 def _badge(record: Record) -> str:
-    passed = record["judgement"]["passed"]
-    word, css = ("PASS", "pass") if passed else ("FAIL", "fail")
-    return f'<span class="badge {css}">{word}</span>'
+    """PASS or FAIL against limits; without limits, how the run ended."""
+    if "judgement" in record:
+        passed = record["judgement"]["passed"]
+        word = "PASS" if passed else "FAIL"
+    else:
+        passed, word = record["status"] == "done", record["status"]
+    return f'<span class="badge {"pass" if passed else "fail"}">{escape(word)}</span>'
 
 
 def _head(label: str, single: bool) -> str:
@@ -206,53 +212,64 @@ def _lead(run: Run) -> str:
     )
 
 
-def _verdict_card(run: Run, label: str, single: bool) -> str:
+def _result_card(run: Run, label: str, single: bool) -> str:
+    """How the run ended, its key numbers, and each limit with PASS or FAIL."""
     record = run.record
-    judged = record["judgement"]
+    judged = record.get("judgement", {})
     parts = [_head(label, single)]
     if not single:
         parts.append(f"<p>{_badge(record)} {escape(_lead(run))}</p>")
     if record["status"] != "done":
-        end = run.scene.end
         parts.append(
-            f'<p class="banner"><b>{escape(record["status"])}</b> at t = {end:.6g} s of '
+            f'<p class="banner"><b>{escape(record["status"])}</b> at t = {run.scene.end:.6g} s of '
             f"{record['duration']:g} s: {escape(record['message'])}.</p>"
         )
     if judged.get("branch"):
         parts.append(f'<p class="banner">{escape(judged["branch"])}</p>')
-    tiles = [
-        (show_seconds(record["timings"]["solve"]), "CPU time of the solve"),
-        (str(record["counters"].get("steps", "-")), "steps"),
-        (_number(judged["energy_drift"], "J"), "energy drift, largest"),
-        (_number(judged["position_error"], "m"), "error of the observed point"),
-        (_number(judged["violation"], "m"), "constraint violation"),
-    ]
-    tile = "".join(
+    tiles = "".join(
         f'<div class="tile"><b>{escape(value)}</b><span>{escape(what)}</span></div>'
-        for value, what in tiles
+        for value, what in _tiles(run)
     )
-    parts.append(f'<div class="tiles">{tile}</div>')
-    rows = []
-    for check in judged["checks"]:
-        word, css = ("PASS", "pass") if check["passed"] else ("FAIL", "fail")
-        when = "" if check["time"] is None else f"{check['time']:g} s"
-        rows.append(
-            f'<tr><td>{escape(check["what"])}</td><td class="n">{_number(check["value"], check["unit"])}</td>'
-            f'<td class="n">{_number(check["limit"], check["unit"])}</td><td class="n opt">{when}</td>'
-            f'<td class="{css}"><b>{word}</b></td></tr>'
-        )
-    if rows:
-        parts.append(
-            '<div class="scroll"><table><tr><th>limit</th><th class="n">measured</th>'
-            '<th class="n">allowed</th><th class="n opt">worst at</th><th></th></tr>'
-            + "".join(rows)
-            + "</table></div>"
-        )
-    else:
-        parts.append("<p>This run has no limits to keep.</p>")
+    parts.append(f'<div class="tiles">{tiles}</div>')
+    parts.append(_checks(judged["checks"]) if judged.get("checks") else "")
     told = [line for line in judged.get("findings", ()) if line != judged.get("branch")]
     parts.append(sentences([*told, *record["notes"]]))
     return "".join(parts)
+
+
+def _tiles(run: Run) -> list[tuple[str, str]]:
+    """Key numbers and what they are."""
+    columns = run.columns
+    drift = float(np.abs(columns["energy"]).max(initial=0.0))
+    tiles = [
+        (show_seconds(run.seconds), "CPU time of the solve"),
+        (str(run.record["counters"].get("steps", "-")), "steps"),
+        (_number(drift, "J"), "energy drift, largest"),
+        (_number(float(columns["position"].max(initial=0.0)), "m"), "constraint violation"),
+    ]
+    if "judgement" in run.record:
+        error = _number(run.record["judgement"]["position_error"], "m")
+        tiles.append((error, "error of the observed point"))
+    return tiles
+
+
+def _checks(checks: Sequence[Record]) -> str:
+    rows = []
+    for check in checks:
+        word, css = ("PASS", "pass") if check["passed"] else ("FAIL", "fail")
+        when = "" if check["time"] is None else f"{check['time']:g} s"
+        rows.append(
+            f"<tr><td>{escape(check['what'])}</td>"
+            f'<td class="n">{_number(check["value"], check["unit"])}</td>'
+            f'<td class="n">{_number(check["limit"], check["unit"])}</td>'
+            f'<td class="n opt">{when}</td><td class="{css}"><b>{word}</b></td></tr>'
+        )
+    return (
+        '<div class="scroll"><table><tr><th>limit</th><th class="n">measured</th>'
+        '<th class="n">allowed</th><th class="n opt">worst at</th><th></th></tr>'
+        + "".join(rows)
+        + "</table></div>"
+    )
 
 
 def _playback(runs: Sequence[Run], scenes: Sequence[Record], labels: Sequence[str]) -> str:
@@ -312,30 +329,28 @@ def _counters(runs: Sequence[Run], labels: Sequence[str]) -> str:
         found = [run.record["timings"].get(key) for run in runs]
         if any(x is not None for x in found):
             times.append([words, *("-" if x is None else show_seconds(x) for x in found)])
-    repeats = [str(run.record["timings"]["repeats"]) for run in runs]
-    times.append(["repeats", *repeats])
+    if any("repeats" in run.record["timings"] for run in runs):
+        times.append(["repeats", *(str(run.record["timings"].get("repeats", 1)) for run in runs)])
     right = range(1, len(runs) + 1)
     clock = ["", *(labels if len(runs) > 1 else ["time"])]
     busy = [
         f"{label}: timed on a busy machine, the median is {run.record['timings']['spread']:.0%} above the best."
         for run, label in _both(runs, labels)
-        if run.record["timings"]["busy"]
+        if run.record["timings"].get("busy")
     ]
     return _grid([table(heads, rows, right), table(clock, times, right) + sentences(busy)])
 
 
 def _made_card(run: Run, label: str, single: bool) -> str:
-    record = run.record
-    problem, machine = record["problem"], record["machine"]
-    options = ", ".join(f"{k} = {v:g}" for k, v in problem["options"].items()) or "none"
-    limits = ", ".join(f"{k.replace('_', ' ')} {v:g}" for k, v in problem["limits"].items())
+    """What was simulated, with what, on what; and the command that repeats it."""
+    record, machine = run.record, run.record["machine"]
     method = ", ".join(f"{k} = {v:g}" for k, v in record.get("method_options", {}).items())
     rows = [
-        ("problem", f"{problem['id']}, version {problem['version']}"),
-        ("options", options),
-        ("source", problem["source"]),
-        ("why it is hard", problem.get("note", "")),
-        ("limits", limits or "none"),
+        *(
+            _problem_facts(record["problem"])
+            if "problem" in record
+            else _model_facts(record["model"])
+        ),
         ("method", f"{record['method']}, {setting(record)}" + (f", {method}" if method else "")),
         ("outputs", f"{record['outputs']} of {record['duration']:g} s"),
         ("machine", f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"),
@@ -345,6 +360,22 @@ def _made_card(run: Run, label: str, single: bool) -> str:
     ]
     command = f"<h3>To repeat it</h3><pre>{escape(record['command'])}</pre>"
     return _head(label, single) + facts(rows) + command
+
+
+def _problem_facts(problem: Record) -> list[tuple[str, str]]:
+    options = ", ".join(f"{k} = {v:g}" for k, v in problem["options"].items())
+    limits = ", ".join(f"{k.replace('_', ' ')} {v:g}" for k, v in problem["limits"].items())
+    return [
+        ("problem", f"{problem['id']}, version {problem['version']}"),
+        ("options", options),
+        ("source", problem["source"]),
+        ("why it is hard", problem.get("note", "")),
+        ("limits", limits or "none"),
+    ]
+
+
+def _model_facts(model: Record) -> list[tuple[str, str]]:
+    return [("model", model["name"]), ("file", model["file"])]
 
 
 def _number(value: float | None, unit: str) -> str:

@@ -10,18 +10,20 @@ from numpy.typing import NDArray
 
 from .camera import Camera
 from .scene import Scene
-from .sketch import ON_PLANE, SLIDING
+from .sketch import GROUND, ON_PLANE, SLIDING, Sign
 
 Floats = NDArray[np.float64]
 
 # the same colours as on the page, light
 INK, PAPER, GREY = "#1d2733", "#ffffff", "#6b7684"
 BARS = ("#4c8bc9", "#e3924a", "#5aa469", "#b86fb5", "#c9a93d", "#5fb3b3")
+EARTH = "#dfe4ea"
 EDGE, TRACE, CROSSING = "#22384f", "#d1495b", "#8a4fff"
 # wider mechanisms are shown around the observed point, this many links of them
 MOST_LINKS = 60
 SHOWN_LINKS = 24
 ZIGZAGS = 6
+TRACE_POINTS = 1500
 
 
 @dataclass(frozen=True)
@@ -77,11 +79,12 @@ class Picture:
         self.thick = float(np.clip(0.085 * scene.sketch.size * pixels, 3.0, 15.0)) * point
         # size of signs in the plane [m]
         self.sign = float(np.clip(0.11 * scene.sketch.size, 5.0 / pixels, 16.0 / pixels))
-        self.path = (
-            None
-            if scene.observed is None
-            else self.camera.project(scene.points[:, scene.observed], scene.sketch.up)[:, :2]
-        )
+        self.path = None
+        if scene.observed is not None and scene.end > 0:
+            # finer than the outputs, which may be far apart
+            self.path_times = np.linspace(0.0, scene.end, TRACE_POINTS)
+            path = np.array([scene.at(t)[0, scene.observed] for t in self.path_times])
+            self.path = self.camera.project(path, scene.sketch.up)[:, :2]
         edge = float(np.clip(0.13 * self.thick, 0.7 * point, 1.8 * point))
         self._draw_ground(edge)
         if self.path is not None:
@@ -93,10 +96,21 @@ class Picture:
                 at = self.camera.project(at, scene.sketch.up)[:, :2]
                 axes.plot(*at.T, "D", mfc="none", mec=CROSSING, ms=7, mew=1.4, zorder=1.2)
         self.plates = PolyCollection([], facecolors=[], edgecolors=EDGE, linewidths=edge, zorder=2)
+        self.guides = LineCollection([], colors=EDGE, linewidths=edge, zorder=2.2)
+        self.blocks = PolyCollection(
+            [], facecolors=EARTH, edgecolors=EDGE, linewidths=edge, zorder=2.5
+        )
         self.bars = LineCollection([], capstyle="round", joinstyle="round", zorder=3)
         self.springs = LineCollection([], colors=GREY, linewidths=1.5 * edge, zorder=3.2)
         self.lines = LineCollection([], colors=EDGE, zorder=4, capstyle="butt")
-        for collection in (self.plates, self.bars, self.springs, self.lines):
+        for collection in (
+            self.plates,
+            self.guides,
+            self.blocks,
+            self.bars,
+            self.springs,
+            self.lines,
+        ):
             axes.add_collection(collection, autolim=False)
         size = (0.95 * self.thick + 1.0) ** 2
         self.pins = axes.scatter(
@@ -118,10 +132,10 @@ class Picture:
             color = BARS[n % len(BARS)]
             for face in shape.faces:
                 plates.append((depth[list(face)].mean(), flat[list(face)], color))
-            if shape.kind != "plate" and len(shape.points) > 1:
+            if shape.kind in ("bar", "mass") and len(shape.points) > 1:
                 bars.append((depth[list(shape.points)].mean(), flat[list(shape.points)], color))
             if shape.kind == "mass":
-                masses.append(flat[shape.points[0]])
+                masses.append((flat[shape.points[0]], color))
         bars.sort(key=lambda bar: bar[0])
         plates.sort(key=lambda plate: plate[0])
         # each bar is a wide dark line with a narrower bright one on it
@@ -131,15 +145,17 @@ class Picture:
         self.plates.set_verts([plate[1] for plate in plates])
         self.plates.set_facecolor([f"{plate[2]}aa" for plate in plates])
         self._show_signs(flat)
-        self.masses.set_offsets(np.array(masses).reshape(-1, 2))
+        self.masses.set_offsets(np.array([at for at, _ in masses]).reshape(-1, 2))
+        self.masses.set_facecolor([color for _, color in masses])
         if self.path is not None:
-            past = self.scene.times <= time
+            past = self.path_times <= time
             here = flat[self.scene.observed]
             self.trace.set_data(*np.vstack([self.path[past], here]).T)
             self.pen.set_data([here[0]], [here[1]])
 
     def _show_signs(self, flat: Floats) -> None:
         pins, balls, lines, springs = [], [], [], []
+        blocks, guides = [], []
         sliding, on_plane = {k.value for k in SLIDING}, {k.value for k in ON_PLANE}
         for sign in self.scene.sketch.signs:
             if sign.kind == "spring":
@@ -152,11 +168,19 @@ class Picture:
                 balls.append(flat[sign.points[0]])
             else:
                 pins.append(flat[sign.points[-1]])
-            for k, line in enumerate(sign.lines):
-                thin = sign.kind in on_plane or (sign.kind in sliding and k == 0)
+            if sign.kind in sliding and len(sign.lines) > 1:
+                blocks.append(block(flat[list(sign.lines[1])], 1.4 * self.sign))
+            if sign.kind in sliding:
+                guides.append(flat[list(sign.lines[0])])
+                guides += hatch(guides[-1], self.sign) if is_hatched(self.scene, sign) else []
+                continue
+            for line in sign.lines:
+                thin = sign.kind in on_plane
                 lines.append((flat[list(line)], self.edge if thin else 0.75 * self.thick))
         self.pins.set_offsets(np.array(pins).reshape(-1, 2))
         self.balls.set_offsets(np.array(balls).reshape(-1, 2))
+        self.blocks.set_verts(blocks)
+        self.guides.set_segments(guides)
         self.springs.set_segments(springs)
         self.lines.set_segments([line for line, _ in lines])
         self.lines.set_linewidth([width for _, width in lines])
@@ -177,7 +201,7 @@ class Picture:
                 strokes.append([(left, y - 1.5 * s), (left - 0.45 * s, y - 2.1 * s)])
         self.axes.add_collection(
             PolyCollection(
-                triangles, facecolors="#dfe4ea", edgecolors=EDGE, linewidths=edge, zorder=1.5
+                triangles, facecolors=EARTH, edgecolors=EDGE, linewidths=edge, zorder=1.5
             ),
             autolim=False,
         )
@@ -193,10 +217,37 @@ def ground_points(scene: Scene) -> list[int]:
         point
         for sign in scene.sketch.signs
         if sign.ground
-        for point in sign.points
-        if owners[point] == -1
+        # a guide on the ground is hatched along itself, a plane has its border
+        for point in (sign.points[1:] if sign.lines and len(sign.points) > 1 else sign.points)
+        if owners[point] == GROUND
     ]
     return list(dict.fromkeys(found))
+
+
+def is_hatched(scene: Scene, sign: Sign) -> bool:
+    """Whether the guide of a slider is the ground's."""
+    return bool(sign.lines) and scene.sketch.owners[sign.lines[0][0]] == GROUND
+
+
+def hatch(line: Floats, size: float) -> list[Floats]:
+    """Short strokes on the lower side of a line."""
+    start, end = line if line[0, 0] <= line[1, 0] else line[::-1]
+    length = float(np.linalg.norm(end - start))
+    if length == 0:
+        return []
+    along = (end - start) / length
+    down = np.array([along[1], -along[0]])
+    count = max(2, int(length / (0.65 * size)))
+    roots = start + np.linspace(0, length, count)[:, None] * along
+    return [np.array([root, root + 0.6 * size * (down - 0.7 * along)]) for root in roots]
+
+
+def block(line: Floats, height: float) -> Floats:
+    """The corners of a slider that lies along a line."""
+    along = line[1] - line[0]
+    length = float(np.linalg.norm(along))
+    side = 0.5 * height * np.array([-along[1], along[0]]) / length if length > 0 else np.zeros(2)
+    return np.array([line[0] - side, line[1] - side, line[1] + side, line[0] + side])
 
 
 def zigzag(start: Floats, end: Floats, width: float) -> Floats:

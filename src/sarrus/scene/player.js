@@ -316,7 +316,7 @@ const Sarrus = (() => {
           const depth = face.reduce((sum, i) => sum + flat[3 * i + 2], 0) / face.length;
           bars.push({ depth, face, color });
         }
-        if (shape.kind === "plate" || b === undefined) return;
+        if (shape.kind === "plate" || shape.kind === "block" || b === undefined) return;
         const x1 = flat[3 * a], y1 = flat[3 * a + 1], x2 = flat[3 * b], y2 = flat[3 * b + 1];
         if (Math.max(x1, x2) < -margin || Math.min(x1, x2) > this.w + margin) return;
         bars.push({ depth: (flat[3 * a + 2] + flat[3 * b + 2]) / 2, x1, y1, x2, y2, color });
@@ -367,9 +367,11 @@ const Sarrus = (() => {
         const [x] = at(s.points[0]);
         if (x < -60 || x > this.w + 60) continue;
         c.lineCap = "butt";
+        const slides = SLIDING.has(s.kind);
         s.lines.forEach(([i, j], k) => {
-          const thin = ON_PLANE.has(s.kind) || (SLIDING.has(s.kind) && k === 0);
-          line(i, j, thin ? 1.4 * edge : (SLIDING.has(s.kind) ? 1.5 : 0.75) * bar, colors.edge);
+          if (slides && k === 1) this.block(c, colors, at(i), at(j), 1.4 * sign, edge);
+          else line(i, j, ON_PLANE.has(s.kind) || slides ? 1.4 * edge : 0.75 * bar, colors.edge);
+          if (slides && k === 0 && !this.scene.moves[i]) this.hatch(c, colors, at(i), at(j), sign, edge);
         });
         const end = s.points[s.points.length - 1];
         if (s.kind === "spring") this.spring(c, colors, at(s.points[0]), at(end), sign, edge);
@@ -414,6 +416,28 @@ const Sarrus = (() => {
         if (k) c.lineTo(x + r * Math.cos(a), y + r * Math.sin(a)); else c.moveTo(x + r, y);
       }
       c.lineWidth = width; c.strokeStyle = color; c.stroke();
+    }
+
+    // short strokes on the lower side of a guide that the ground holds
+    hatch(c, colors, a, b, size, edge) {
+      const [[x1, y1], [x2, y2]] = a[0] <= b[0] ? [a, b] : [b, a];
+      const length = Math.hypot(x2 - x1, y2 - y1) || 1, tx = (x2 - x1) / length, ty = (y2 - y1) / length;
+      const count = Math.max(2, Math.floor(length / (0.65 * size)));
+      c.beginPath();
+      for (let k = 0; k < count; k++) {
+        const s = length * k / (count - 1), x = x1 + s * tx, y = y1 + s * ty;
+        c.moveTo(x, y); c.lineTo(x + 0.6 * size * (-ty - 0.7 * tx), y + 0.6 * size * (tx - 0.7 * ty));
+      }
+      c.lineWidth = edge; c.strokeStyle = colors.edge; c.stroke();
+    }
+
+    // a slider along its guide
+    block(c, colors, [x1, y1], [x2, y2], height, edge) {
+      const length = Math.hypot(x2 - x1, y2 - y1) || 1;
+      const nx = -(y2 - y1) / length * height / 2, ny = (x2 - x1) / length * height / 2;
+      c.beginPath(); c.moveTo(x1 - nx, y1 - ny); c.lineTo(x2 - nx, y2 - ny); c.lineTo(x2 + nx, y2 + ny);
+      c.lineTo(x1 + nx, y1 + ny); c.closePath();
+      c.fillStyle = colors.earth; c.fill(); c.lineWidth = edge; c.strokeStyle = colors.edge; c.stroke();
     }
 
     spring(c, colors, [x1, y1], [x2, y2], width, edge) {
@@ -538,7 +562,11 @@ const Sarrus = (() => {
     const slider = document.createElement("input");
     Object.assign(slider, { type: "range", min: 0, max: clock.duration, step: "any", value: 0 });
     slider.setAttribute("aria-label", "time [s]");
-    slider.addEventListener("input", () => { clock.pause(); clock.set(Number(slider.value)); });
+    slider.addEventListener("input", () => {
+      // pausing tells everybody the old time, this slider too
+      const time = Number(slider.value);
+      clock.pause(); clock.set(time);
+    });
     line.append(slider);
     const left = (time) => `calc(8px + (100% - 16px) * ${time / clock.duration})`;
     if (end < clock.duration * (1 - 1e-9)) {

@@ -17,6 +17,7 @@ from .scene import Scene
 
 # frames a second that playback interpolates between, and numbers a scene may bring along
 FRAMES_A_SECOND = 50
+LEAST_FRAMES = 300
 MOST_NUMBERS = 400_000
 MOST_TRACE = 10_000
 # nothing from outside may be loaded, whatever a name contains
@@ -48,7 +49,7 @@ def scene_payload(scene: Scene, most: int = MOST_NUMBERS) -> dict[str, Any]:
     """What the player needs of a scene: evenly spaced frames, at most so many numbers."""
     sketch, moving = scene.sketch, scene.moving
     wide = max(int(moving.sum()), 1) * sketch.dimension
-    wanted = max(2, int(np.ceil(FRAMES_A_SECOND * scene.end)) + 1)
+    wanted = max(LEAST_FRAMES, int(np.ceil(FRAMES_A_SECOND * scene.end)) + 1)
     # more frames than outputs would show nothing new, but a coarse output is made smooth here
     wanted = min(wanted, max(4 * len(scene.times), 2))
     frames = max(2, min(wanted, most // wide)) if scene.end > 0 else 1
@@ -83,7 +84,7 @@ def scene_payload(scene: Scene, most: int = MOST_NUMBERS) -> dict[str, Any]:
 
 def _trace(scene: Scene) -> dict[str, Any]:
     """The path of the observed point, finer than the frames where those are thinned out."""
-    count = min(max(2, int(np.ceil(FRAMES_A_SECOND * scene.end)) + 1), MOST_TRACE)
+    count = min(max(2 * LEAST_FRAMES, int(np.ceil(FRAMES_A_SECOND * scene.end)) + 1), MOST_TRACE)
     if scene.observed is None or scene.end == 0:
         return {"trace": "", "trace_step": 0.0}
     times = np.linspace(0.0, scene.end, count)

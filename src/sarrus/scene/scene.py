@@ -109,6 +109,7 @@ def make_scene(
     q: Floats,
     v: Floats,
     duration: float,
+    marks: tuple[Mark, ...] = (),
 ) -> Scene:
     """Move a sketch by the coordinates and rates of a run, (n, nq) each."""
     motion = _Motion(bodies, sketch, q, v)
@@ -116,7 +117,7 @@ def make_scene(
     sketch, far = _stretch_guides(sketch, points, motion)
     if far:
         points, speeds = motion.follow(sketch.owners, sketch.places)
-    return Scene(sketch, times, points, speeds, duration)
+    return Scene(sketch, times, points, speeds, duration, marks=marks)
 
 
 class _Motion:

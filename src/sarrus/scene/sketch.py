@@ -18,8 +18,8 @@ from ..mechanism import Body, Joint, JointKind, Mechanism
 Floats = NDArray[np.float64]
 
 GROUND = -1
-# of the typical link: half an axis, half a slider's guide, half a plane's patch
-AXIS, GUIDE, PATCH = 0.09, 0.35, 0.3
+# of the typical link: half an axis, a guide beyond its slider, half a slider, half a plane's patch
+AXIS, GUIDE, BLOCK, PATCH = 0.09, 0.35, 0.12, 0.3
 # a centre of mass this far beside the line of two joints makes a plate of a body
 BESIDE = 0.05
 
@@ -29,7 +29,9 @@ ON_PLANE = (JointKind.PLANAR, JointKind.POINT_ON_PLANE)
 
 @dataclass(frozen=True)
 class Shape:
-    """A body: a "bar" of two points, a "plate" with faces of three or more, or a "mass" at a point."""
+    """A body: a "bar" of two points, a "plate" with faces of three or more, a "mass" at a point, or a
+    "block" that only slides: its joint is drawn, not the body.
+    """
 
     name: str
     kind: str
@@ -139,6 +141,7 @@ class _Pencil:
     places: list[tuple[float, ...]] = field(default_factory=list)
     # points of each body, at their places: a pin is one point of all its bodies
     known: dict[tuple[int, tuple[float, ...]], int] = field(default_factory=dict)
+    blocks: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def draw(self) -> Sketch:
         m = self.mechanism
@@ -234,7 +237,8 @@ class _Pencil:
                 lines = self._border(first, joint.at, joint.axis)
             elif joint.kind is not JointKind.POINT_ON_LINE:
                 # the slider itself, a short piece of the axis that goes with the second body
-                lines.append(self._across(second, joint.at, joint.axis, AXIS))
+                lines.append(self._across(second, joint.at, joint.axis, BLOCK))
+                self.blocks[second] = lines[-1]
             if joint.kind is JointKind.PRISMATIC:
                 self._carry(first, ends[0])
             return Sign(joint.name, kind, joint.bodies, ends, tuple(lines), ground)
@@ -264,6 +268,8 @@ class _Pencil:
             return Shape(body.name, "bar", ends)
         places = np.array([self.places[p] for p in points]).reshape(-1, self.mechanism.dimension)
         spread = _rank(np.vstack([places, body.center]) - body.center)
+        if spread == 0 and body.name in self.blocks:
+            return Shape(body.name, "block", self.blocks[body.name])
         if spread == 0:
             return Shape(body.name, "mass", (self._point(body.name, body.center),))
         if spread == 1 and len(points) > 1:
