@@ -132,7 +132,7 @@ class Result:
         from .scene import Mark
 
         found = getattr(self, "crossings", ()) if getattr(self, "watch", None) else ()
-        return tuple(Mark(c.time, "crossing", str(c)) for c in found)
+        return tuple(Mark(float(c.time), "crossing", str(c)) for c in found)
 
     @cached_property
     def scene(self) -> Scene:

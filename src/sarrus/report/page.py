@@ -295,7 +295,7 @@ def _rank_cards(run: Run, label: str, single: bool) -> list[str]:
     marks = run.scene.marks
     if marks:
         buttons = "".join(
-            f'<li><button type="button" data-time="{m.time!r}">{escape(m.sentence)}</button></li>'
+            f'<li><button type="button" data-time="{float(m.time)!r}">{escape(m.sentence)}</button></li>'
             for m in marks
         )
         count = "One crossing" if len(marks) == 1 else f"{len(marks)} crossings"

@@ -236,6 +236,10 @@ def load_scene(arrays: Mapping[str, NDArray[Any]]) -> Scene:
         points = np.repeat(start[None], len(times), axis=0)
         speeds = np.zeros_like(points)
         moving = np.array(sketch.owners, dtype=int) != GROUND
+        wanted = (len(times), int(moving.sum()), sketch.dimension)
+        for name in ("scene_points", "scene_speeds"):
+            if arrays[name].shape != wanted:
+                raise ValueError(f"{name} has the shape {arrays[name].shape}, not {wanted}")
         points[:, moving] = arrays["scene_points"]
         speeds[:, moving] = arrays["scene_speeds"]
         observed = None if words["observed"] is None else int(words["observed"])

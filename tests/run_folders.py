@@ -1,0 +1,56 @@
+"""Folders of runs for tests of what people look at: one success, one failure, one with hostile names."""
+
+from dataclasses import replace
+
+from sarrus import problems
+from sarrus.bench import judge, save_run
+from sarrus.bench.run_folder import load_run
+from sarrus.bench.runner import run_problem
+from sarrus.problems.n_four_bar.reference import flat_times
+from sarrus.scene import Mark
+
+HOSTILE = (
+    '<img src=x onerror="document.title=1">&\u2028</script><script>document.title=2</script>$x_1$'
+)
+
+
+def save_example(folder, problem="double-four-bar", method="series", duration=3.0, **settings):
+    """Run a problem briefly and keep it; returns its folder."""
+    options = settings.pop("options", {})
+    item = problems.get(problem, **options)
+    result, timing = run_problem(item, method=method, duration=duration, repeats=1, **settings)
+    save_run(folder, item, result, judge(item, result), timing, f"sarrus run {problem}")
+    return folder
+
+
+def with_marks(run):
+    """The run of a four-bar with marks where the closed form is flat, and nowhere else."""
+    options = run.record["problem"]["options"]
+    times = flat_times(int(options["windows"]), run.scene.end, options["speed"])
+    marks = tuple(Mark(t, "crossing", f"At {t:.6f} s motions meet.") for t in times)
+    return replace(run, scene=replace(run.scene, marks=marks))
+
+
+def with_hostile_names(folder):
+    """A run whose every name and sentence is an attack on the page."""
+    run = load_run(folder)
+    sketch = run.scene.sketch
+    sketch = replace(
+        sketch,
+        name=HOSTILE,
+        shapes=tuple(replace(s, name=HOSTILE) for s in sketch.shapes),
+        signs=tuple(replace(s, name=HOSTILE, bodies=(HOSTILE,)) for s in sketch.signs),
+    )
+    marks = (Mark(0.5, HOSTILE, HOSTILE),)
+    scene = replace(run.scene, sketch=sketch, observed_name=HOSTILE, marks=marks)
+    problem = {**run.record["problem"], "title": HOSTILE, "note": HOSTILE, "source": HOSTILE}
+    record = {
+        **run.record,
+        "problem": problem,
+        "status": "diverged",
+        "message": HOSTILE,
+        "command": HOSTILE,
+        "notes": [HOSTILE],
+        "verdict": {"text": HOSTILE},
+    }
+    return replace(run, record=record, scene=scene)
