@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .mechanism import Mechanism, MechanismError, check_mechanism
+from .mechanism.remarks import find_remarks
 from .result import Reading, Result
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def simulate(
             "set_up": set_up,
             **outcome.timings,
         },
-        notes=notes + outcome.notes,
+        notes=find_remarks(mechanism) + notes + outcome.notes,
         coordinates=outcome.q,
         rates=outcome.v,
         accelerations=outcome.a,

@@ -54,7 +54,10 @@ def test_rooms_import_downwards_only():
     assert "0 broken" in run_python(code)
 
 
-HEAVY = ["numba", "llvmlite", "matplotlib", "rich", "typer", "plotly", "imageio", "viser", "pandas"]
+HEAVY = (
+    *("numba", "llvmlite", "matplotlib", "plotly", "imageio", "viser", "pandas"),
+    *("pydantic", "rich", "typer", "yaml"),
+)
 
 
 def test_import_loads_nothing_heavy():

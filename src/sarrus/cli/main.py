@@ -9,12 +9,15 @@ from rich.console import Console
 from rich.markup import escape
 
 from .bench import bench
+from .export import export
 from .inspect import inspect
 from .judge import judge
 from .listing import list_problems
 from .movie import movie
 from .report import report
 from .run import run
+from .schema import schema
+from .simulate import simulate
 from .spec import spec
 from .submit import board, submit
 from .view import view
@@ -28,10 +31,13 @@ app = typer.Typer(
 )
 app.command("list")(list_problems)
 app.command("run")(run)
+app.command("simulate")(simulate)
 app.command("report")(report)
 app.command("movie")(movie)
 app.command("view")(view)
 app.command("inspect")(inspect)
+app.command("export")(export)
+app.command("schema")(schema)
 app.command("judge")(judge)
 app.add_typer(spec, name="spec")
 app.command("bench")(bench)

@@ -17,6 +17,7 @@ from ..bench.runner import run_problem
 from ..report import library_error, run_table, save_figures
 from ..report.page import save_report
 from ..simulate import DEFAULT_METHOD
+from .model_file import is_model_file
 from .report import REPORT
 from .spec import is_specification, load_problem
 
@@ -53,6 +54,8 @@ def run(
     options = {name: value for name, value in chosen.items() if value is not None}
     if problem is None and options:
         raise ValueError(f"name the problem that --{next(iter(options))} is meant for")
+    if problem is not None and is_model_file(problem):
+        raise ValueError(f"{problem} is a model file; run it with `sarrus simulate {problem}`")
     screen = Console(stderr=True)
     if problem is not None and is_specification(problem):
         if options:
