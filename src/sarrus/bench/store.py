@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..mechanism import Mechanism
 from ..problems import Problem
 from ..result import Result
 from ..verdict import inspect
@@ -34,11 +35,9 @@ def save_run(
     header = " ".join(f"{name}[{unit_of(name)}]" for name in problem.columns)
     table = np.column_stack([columns[name] for name in problem.columns])
     np.savetxt(folder / "results.txt", table, fmt="%.14e", header=header, comments="# ")
-    verdict = inspect(problem.mechanism())
     record = {
         **describe_run(problem, result, judgement, timing, command),
-        "verdict": {"text": str(verdict), **dict(finite(verdict.as_dict()))},
-        "crossings": [vars(mark) for mark in result.marks],
+        **describe_verdict(problem.mechanism(), result),
     }
     (folder / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     exact = reference_columns(problem, result)
@@ -85,6 +84,16 @@ def describe_result(result: Result) -> dict[str, Any]:
         "message": result.message,
         "notes": result.notes,
     }
+
+
+def describe_verdict(mechanism: Mechanism, result: Result) -> dict[str, Any]:
+    """Rank and mobility in words and numbers, and the crossings that were met."""
+    verdict = inspect(mechanism)
+    found = {
+        "verdict": {"text": str(verdict), **verdict.as_dict()},
+        "crossings": [vars(mark) for mark in result.marks],
+    }
+    return dict(finite(found))
 
 
 def describe_origin(command: str) -> dict[str, Any]:

@@ -199,10 +199,13 @@ def _panel_curves(k: int, panel: Panel, runs: Sequence[Run], labels: Sequence[st
         for c, name in enumerate(panel.columns):
             if name not in run.columns:
                 continue
+            values = run.columns[name]
             several = len(panel.columns) > 1
+            # "B0.x" stands in a panel of its own: x is enough, and one entry for all panels
+            name = name.rsplit(".", 1)[-1]
             called = f"{name}, {label}" if several and len(runs) > 1 else name if several else label
             color, dash = (c, ("solid", "dash", "dot")[r % 3]) if several else (r, "solid")
-            curves.append(Curve(k, called, run.times, run.columns[name], color, dash=dash))
+            curves.append(Curve(k, called, run.times, values, color, dash=dash))
     return curves
 
 
