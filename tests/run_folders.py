@@ -42,6 +42,10 @@ def with_hostile_names(folder):
         signs=tuple(replace(s, name=HOSTILE, bodies=(HOSTILE,)) for s in sketch.signs),
     )
     marks = (Mark(0.5, HOSTILE, HOSTILE),)
+    figures = tuple(
+        replace(f, title=HOSTILE, panels=tuple(replace(p, label=HOSTILE) for p in f.panels))
+        for f in run.figures
+    )
     scene = replace(run.scene, sketch=sketch, observed_name=HOSTILE, marks=marks)
     problem = {**run.record["problem"], "title": HOSTILE, "note": HOSTILE, "source": HOSTILE}
     record = {
@@ -53,4 +57,4 @@ def with_hostile_names(folder):
         "notes": [HOSTILE],
         "verdict": {"text": HOSTILE},
     }
-    return replace(run, record=record, scene=scene)
+    return replace(run, record=record, scene=scene, figures=figures)

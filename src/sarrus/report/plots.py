@@ -114,7 +114,7 @@ def stack(
         # above its panel: beside it, tick labels of any length would run into it
         heads.append(
             {
-                "text": label.replace("<", "&lt;"),
+                "text": _plain(label),
                 "x": 0,
                 "y": top,
                 "xref": "paper",
@@ -143,7 +143,7 @@ def stack(
             {
                 "x": pack(times, "<f8"),
                 "y": pack(values, "<f8"),
-                "name": curve.name,
+                "name": _plain(curve.name),
                 "axis": names[curve.panel],
                 "color": curve.color,
                 "role": "exact" if curve.exact else "result",
@@ -258,6 +258,11 @@ def _step_plot(
     if not heads:
         return None
     return stack("Steps of the method", heads, logs, curves, duration, marks, end)
+
+
+def _plain(text: str) -> str:
+    """Text that the script shows as it is: it would read some tags."""
+    return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def _varies(values: Floats) -> bool:
