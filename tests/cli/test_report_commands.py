@@ -5,6 +5,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+import sarrus
 from run_folders import save_example
 from sarrus.cli.main import app, main
 
@@ -65,6 +66,24 @@ def test_report_of_a_benchmark(tmp_path):
     assert call("report", tmp_path, "--out", tmp_path / "again.html").exit_code == 0
     again = (tmp_path / "again.html").read_text(encoding="utf-8")
     assert again.count("double-four-bar") == page.count("double-four-bar")
+
+
+def test_report_of_a_model_file(tmp_path):
+    """A mechanism of one's own, with a hostile name: no limits to keep, the same page otherwise."""
+    mechanism = sarrus.Mechanism("<b>pendulum</b>")
+    mechanism.rod("rod", (0, 0), (1, 0), mass=1)
+    mechanism.revolute("pin", mechanism.ground, "rod", at=(0, 0))
+    mechanism.point("end", "rod", (1, 0))
+    mechanism.save(tmp_path / "pendulum.yaml")
+    out = tmp_path / "run"
+    words = ("simulate", tmp_path / "pendulum.yaml", "--duration", "1", "--report", "--out", out)
+    answer = call(*words)
+    assert answer.exit_code == 0, answer.output
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "&lt;b&gt;pendulum&lt;/b&gt;" in page
+    assert "<b>pendulum" not in page
+    assert "The red line is the path of end." in page
+    assert ">done</span>" in page
 
 
 def test_movie_of_a_folder(tmp_path, folder):

@@ -132,9 +132,10 @@
       clock.pause(); clock.set(clock.time + (e.key === "ArrowRight" ? 1 : -1) * clock.duration / 200);
     }
   });
-  // one plot after another, so that the page answers in between
+  // one plot after another, so that the page opens at once and answers in between
   const hosts = [...document.querySelectorAll(".plot")];
-  hosts.reduce((done, host) => done.then(() => draw(host)), Promise.resolve()).then(() => {
+  const pause = () => new Promise((go) => { setTimeout(go, 0); });
+  hosts.reduce((done, host) => done.then(pause).then(() => draw(host)), Promise.resolve()).then(() => {
     document.documentElement.dataset.ready = "yes";
     clock.onChange(() => plots.forEach((plot) => { if (plot.cursor) place(plot); }));
   });

@@ -111,7 +111,7 @@ const Sarrus = (() => {
       host.append(this.canvas, this.clockBox, tools, hint);
       this.middle = this.findBox();
       this.trace = this.motion.path();
-      this.marks = scene.marks.map((m) => {
+      this.marks = scene.marks.filter((m) => m.word === "crossing").map((m) => {
         const p = this.motion.at(m.time), o = 3 * (scene.observed === null ? 0 : scene.observed);
         return [p[o], p[o + 1], p[o + 2]];
       });
@@ -577,7 +577,7 @@ const Sarrus = (() => {
     }
     for (const mark of marks) {
       const button = document.createElement("button");
-      button.type = "button"; button.className = "mark"; button.style.left = left(mark.time);
+      button.type = "button"; button.className = mark.word === "crossing" ? "mark" : "mark near"; button.style.left = left(mark.time);
       button.title = `${mark.word} at ${show(mark.time)} s`;
       button.setAttribute("aria-label", button.title);
       button.addEventListener("click", () => { clock.pause(); clock.set(mark.time); });
