@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .model import Model
     from .scene import Sketch
     from .verdict.joint_equations import JointEquations
+    from .verdict.loads import Loads
 
 DEFAULT_TOLERANCE = 1e-10
 DEFAULT_METHOD = "series"
@@ -62,6 +63,7 @@ def simulate(
     from .model import make_model
     from .scene import make_sketch
     from .verdict.joint_equations import make_joint_equations
+    from .verdict.loads import make_loads
 
     import_seconds = time.perf_counter() - begin
     if not isinstance(method, str) or method not in METHODS:
@@ -91,6 +93,7 @@ def simulate(
         model, velocity, times, duration, setting, max_steps, **(chosen.options | options)
     )
     units = model.units
+    equations = make_joint_equations(mechanism)
     return Result(
         mechanism=mechanism.name,
         method=method,
@@ -114,7 +117,9 @@ def simulate(
         rates=outcome.v,
         accelerations=outcome.a,
         norms=outcome.norms * units.length,
-        reading=_reading(model, make_joint_equations(mechanism), make_sketch(mechanism)),
+        reading=_reading(
+            model, equations, make_loads(mechanism, equations), make_sketch(mechanism)
+        ),
         step_times=outcome.step_times,
         step_orders=outcome.step_orders,
         step_pivots=outcome.step_pivots,
@@ -167,16 +172,9 @@ def _check_effort(tolerance: float, max_steps: int) -> tuple[float, int]:
     return number, int(min(steps, 2**62))
 
 
-def _reading(model: Model, equations: JointEquations, sketch: Sketch) -> Reading:
-    return Reading(
-        model.dimension,
-        model.points,
-        model.places,
-        model.origins,
-        model.body_rows,
-        equations,
-        sketch,
-    )
+def _reading(model: Model, equations: JointEquations, loads: Loads, sketch: Sketch) -> Reading:
+    places = model.points, model.places, model.origins
+    return Reading(model.dimension, *places, model.body_rows, equations, loads, sketch)
 
 
 def _warm_up(method: Method) -> float:
