@@ -75,7 +75,7 @@ class Scene:
         """The same, with the trace of another joint, point or body."""
         for sign in self.sketch.signs:
             if sign.name == name:
-                return replace(self, observed=sign.points[-1], observed_name=name)
+                return replace(self, observed=sign.point, observed_name=name)
         for shape in self.sketch.shapes:
             if shape.name == name:
                 return replace(self, observed=shape.points[0], observed_name=name)

@@ -46,7 +46,7 @@ class Sign:
     kind: the joint's word, "spring" or "point"; bodies: names; points: where it is on each side (the
     two ends of a spring, the guide's and the slider's point); lines: pairs of points drawn with it (axes,
     guide, cross, border of a plane); ground: whether it stands on the ground; driven, torsion: whether a drive
-    or a torsional spring acts in it.
+    or a torsional spring acts in it; named: which of the points bears the name, the last one as a rule.
     """
 
     name: str
@@ -57,6 +57,12 @@ class Sign:
     ground: bool = False
     driven: bool = False
     torsion: bool = False
+    named: int = -1
+
+    @property
+    def point(self) -> int:
+        """The point that bears the name."""
+        return self.points[self.named]
 
 
 @dataclass(frozen=True)
@@ -111,6 +117,7 @@ class Sketch:
                 bool(s["ground"]),
                 bool(s["driven"]),
                 bool(s["torsion"]),
+                0 if int(s["named"]) == 0 else -1,
             )
             for s in data["signs"]
         )
@@ -241,7 +248,9 @@ class _Pencil:
                 self.blocks[second] = lines[-1]
             if joint.kind is JointKind.PRISMATIC:
                 self._carry(first, ends[0])
-            return Sign(joint.name, kind, joint.bodies, ends, tuple(lines), ground)
+            # a slider that the ground holds does not move: its guide bears the name
+            named = 0 if second == self.mechanism.GROUND else -1
+            return Sign(joint.name, kind, joint.bodies, ends, tuple(lines), ground, named=named)
         point = self._pin(joint, joint.at)
         holder = self.mechanism.GROUND if ground else first
         lines = []
