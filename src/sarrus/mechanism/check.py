@@ -59,6 +59,9 @@ def find_problems(mechanism: Mechanism) -> list[str]:
         ]
     if not mechanism.bodies:
         return [f"mechanism '{mechanism.name}' has no bodies; add one with rod() or body()"]
+    # it uses the words of this file
+    from .check_forces import find_force_problems
+
     known = {body.name: body for body in mechanism.bodies}
     return [
         *_names(mechanism),
@@ -66,6 +69,7 @@ def find_problems(mechanism: Mechanism) -> list[str]:
         *(line for joint in mechanism.joints for line in _joint(mechanism, joint, known)),
         *_markers(mechanism),
         *_velocities(mechanism),
+        *find_force_problems(mechanism),
     ]
 
 

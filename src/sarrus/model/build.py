@@ -4,6 +4,7 @@ groups and shared features   sharing.py
 a frame for each group       frames.py
 linear relations solved      reduce.py
 forms, products, M, Q        here
+loads and drives             loads.py, drives.py
 elimination order            order.py
 """
 
@@ -17,8 +18,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..mechanism import Body, Joint, JointKind, Mechanism, MechanismError
+from .drives import add_drives, drive_needs
 from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
 from .joints import POINT_SHARED, Direction, Factor, kept_products
+from .loads import Features, load_needs, make_loads
 from .model import BodyRows, Model, Units
 from .quadratic import (
     Equations,
@@ -27,6 +30,7 @@ from .quadratic import (
     sparse_from_entries,
     sparse_from_rows,
 )
+from .readings import make_readings
 from .reduce import Reduction, Row, component_rows, drop_fixed
 from .sharing import GROUND, Group, Sharing, share_features
 
@@ -55,6 +59,9 @@ def make_model(mechanism: Mechanism) -> Model:
         else:
             further[sharing.group_of[factor.first]].points.append(place(factor.first_at))
             further[sharing.group_of[factor.second]].points.append(place(factor.second_at))
+    for body, where, directions in [*load_needs(mechanism), *drive_needs(mechanism)]:
+        further[sharing.group_of[body]].points += [] if where is None else [place(where)]
+        further[sharing.group_of[body]].vectors += [turn @ d for d in directions]
     masses = [_mass(g, turn, units) for g in sharing.groups[1:]]
     frames = [
         make_frame(sharing, group, mass, further[i])
@@ -95,13 +102,35 @@ def make_model(mechanism: Mechanism) -> Model:
             equations.add(rows_of(a.linear), a.start, rows_of(b.linear), b.start, i == j)
     for a, b, square in kept:
         equations.add(rows_of(a.linear), a.start, rows_of(b.linear), b.start, square)
+    back = turn.T[: mechanism.dimension] * units.length
+
+    def features_of(body: str, linear: Callable[[Frame], Linear]) -> list[Row]:
+        group = sharing.group_of[body]
+        return [{}, {}, {}] if group == GROUND else rows_of(linear(frames[group - 1]))
+
+    features = Features(
+        point=lambda body, at: (features_of(body, lambda f: f.point(place(at))), place(at)),
+        vector=lambda body, d: (features_of(body, lambda f: f.vector(turn @ d)), turn @ d),
+        fixed=lambda body: (
+            list(np.eye(3))
+            if sharing.group_of[body] == GROUND
+            else frames[sharing.group_of[body] - 1].directions
+        ),
+        world=lambda body, at: _dense_times_rows(
+            back, features_of(body, lambda f: f.point(place(at)))
+        ),
+        turn=turn,
+        length=units.length,
+        energy=units.energy,
+    )
+    loads = make_loads(mechanism, features, wanted, nq)
+    drives = add_drives(mechanism, features, equations)
     try:
-        form = assemble_form(equations, M, Q)
+        form = assemble_form(equations, M, Q, loads, drives)
     except MasslessFreedomError as error:
         raise MechanismError(_massless(sharing, frames, reduction, error.args[0])) from error
 
     names, blocks, origins = {}, [], []
-    back = turn.T[: mechanism.dimension] * units.length
     for n, (name, (body, at)) in enumerate(wanted.items()):
         names[name] = n
         origins.append(at)
@@ -131,6 +160,9 @@ def make_model(mechanism: Mechanism) -> Model:
             for name, _ in mechanism.angular_velocities
         },
         body_rows=_body_rows(mechanism, sharing, frames, rows_of, centers, turn, nq),
+        readings=make_readings(mechanism, features, nq),
+        drive_rates=drives.start_rates(len(form.phi0)),
+        user_calls=tuple(call for call, _ in loads.users),
     )
 
 
