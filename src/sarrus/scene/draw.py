@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 INK, PAPER, GREY = "#1d2733", "#ffffff", "#6b7684"
 BARS = ("#4c8bc9", "#e3924a", "#5aa469", "#b86fb5", "#c9a93d", "#5fb3b3")
 EARTH = "#dfe4ea"
+ACCENT = "#2563a8"
 EDGE, TRACE, CROSSING = "#22384f", "#d1495b", "#8a4fff"
 # wider mechanisms are shown around the observed point, this many links of them
 MOST_LINKS = 60
@@ -102,6 +103,7 @@ class Picture:
         )
         self.bars = LineCollection([], capstyle="round", joinstyle="round", zorder=3)
         self.springs = LineCollection([], colors=GREY, linewidths=1.5 * edge, zorder=3.2)
+        self.motors = LineCollection([], colors=ACCENT, linewidths=1.8 * edge, zorder=5.5)
         self.lines = LineCollection([], colors=EDGE, zorder=4, capstyle="butt")
         for collection in (
             self.plates,
@@ -109,6 +111,7 @@ class Picture:
             self.blocks,
             self.bars,
             self.springs,
+            self.motors,
             self.lines,
         ):
             axes.add_collection(collection, autolim=False)
@@ -155,7 +158,9 @@ class Picture:
 
     def _show_signs(self, flat: Floats) -> None:
         pins, balls, lines, springs = [], [], [], []
-        blocks, guides = [], []
+        blocks, guides, motors = [], [], []
+        # a little wider than a pin
+        wide = 0.75 * self.sign
         sliding, on_plane = {k.value for k in SLIDING}, {k.value for k in ON_PLANE}
         for sign in self.scene.sketch.signs:
             if sign.kind == "spring":
@@ -168,6 +173,10 @@ class Picture:
                 balls.append(flat[sign.points[0]])
             else:
                 pins.append(flat[sign.points[-1]])
+            if sign.driven:
+                motors += motor(flat[sign.point], 1.2 * wide)
+            if sign.torsion:
+                springs.append(spiral(flat[sign.point], wide))
             if sign.kind in sliding and len(sign.lines) > 1:
                 blocks.append(block(flat[list(sign.lines[1])], 1.4 * self.sign))
             if sign.kind in sliding:
@@ -179,6 +188,7 @@ class Picture:
                 lines.append((flat[list(line)], self.edge if thin else 0.75 * self.thick))
         self.pins.set_offsets(np.array(pins).reshape(-1, 2))
         self.balls.set_offsets(np.array(balls).reshape(-1, 2))
+        self.motors.set_segments(motors)
         self.blocks.set_verts(blocks)
         self.guides.set_segments(guides)
         self.springs.set_segments(springs)
@@ -248,6 +258,22 @@ def block(line: Floats, height: float) -> Floats:
     length = float(np.linalg.norm(along))
     side = 0.5 * height * np.array([-along[1], along[0]]) / length if length > 0 else np.zeros(2)
     return np.array([line[0] - side, line[1] - side, line[1] + side, line[0] + side])
+
+
+def spiral(middle: Floats, radius: float) -> Floats:
+    """A torsional spring around a joint."""
+    angle = np.linspace(0, 5 * np.pi, 61)
+    reach = radius * (0.7 + 0.8 * angle / angle[-1])
+    return np.asarray(middle + reach[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]))
+
+
+def motor(middle: Floats, radius: float) -> list[Floats]:
+    """An arc with an arrow around a joint that is driven."""
+    angle = np.linspace(-0.9 * np.pi, 0.6 * np.pi, 40)
+    arc = middle + radius * np.column_stack([np.cos(angle), np.sin(angle)])
+    tip, back = arc[0], 0.45 * radius
+    head = tip + back * np.array([(-0.6, -0.9), (0.0, 0.0), (0.9, -0.5)])
+    return [arc, head]
 
 
 def zigzag(start: Floats, end: Floats, width: float) -> Floats:
