@@ -41,7 +41,7 @@ def with_hostile_names(folder):
         shapes=tuple(replace(s, name=HOSTILE) for s in sketch.shapes),
         signs=tuple(replace(s, name=HOSTILE, bodies=(HOSTILE,)) for s in sketch.signs),
     )
-    marks = (Mark(0.5, HOSTILE, HOSTILE),)
+    marks = (Mark(0.5, "crossing", HOSTILE),)
     figures = tuple(
         replace(f, title=HOSTILE, panels=tuple(replace(p, label=HOSTILE) for p in f.panels))
         for f in run.figures
@@ -55,6 +55,6 @@ def with_hostile_names(folder):
         "message": HOSTILE,
         "command": HOSTILE,
         "notes": [HOSTILE],
-        "verdict": {"text": HOSTILE},
+        "verdict": {"text": [HOSTILE], "crossings": []},
     }
     return replace(run, record=record, scene=scene, figures=figures)

@@ -12,19 +12,27 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 if TYPE_CHECKING:
+    from .model.dips import Watch
     from .model.model import BodyRows
     from .model.readings import ArmRows, Readings
     from .scene import Mark, Scene, Sketch
     from .scene.player import Player
+    from .verdict.branches import Branches
+    from .verdict.crossings import Crossing, NearMiss
     from .verdict.joint_equations import JointEquations
     from .verdict.loads import Loads
     from .verdict.reactions import Reaction, Reactions, Stiffness
+    from .verdict.verdict import Verdict
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 
+# what a method with a fixed step can tell from zero, over the size of the mechanism
+FIXED_STEP = 1e-6
 LEVELS = ("position", "velocity", "acceleration")
 UNITS = ("m", "m/s", "m/s^2")
+# words for marks on the time line
+CROSSING, NEAR = "crossing", "near-singular"
 # bodies times outputs of a scene
 MOST_DRAWN = 2_000_000
 
@@ -67,7 +75,7 @@ class Result:
     one sentence;
     notes: decisions taken that a user should know; counters; timings [s]; step_times, step_orders,
     step_pivots: the steps taken and the smallest relative pivot after each (small near a singular
-    position).
+    position); at_crossing: what was to be done there.
     """
 
     mechanism: str
@@ -94,6 +102,8 @@ class Result:
     work: Floats = field(repr=False)
     torsion_angles: Floats = field(repr=False)
     drive_forces: Floats = field(repr=False)
+    watch: Watch | None = field(repr=False, default=None)
+    at_crossing: str = "continue"
 
     def __repr__(self) -> str:
         return f"<Result '{self.mechanism}': {self.status}, {self.message}>"
@@ -302,12 +312,67 @@ class Result:
         return found.of(joint, body)
 
     @property
+    def crossings(self) -> tuple[Crossing, ...]:
+        """The instants at which the mobility rises, in the order of time; judged when first asked for.
+
+        Raises ValueError if the method does not watch its motion.
+        """
+        return self._moments[0]
+
+    @property
+    def near_singular(self) -> tuple[NearMiss, ...]:
+        """The instants at which a singular position is passed closely, not met."""
+        return self._moments[1]
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Mobility and redundancy at the start and over the motion, crossings; made when first asked for."""
+        from .verdict.verdict import make_verdict
+
+        return make_verdict(
+            self.reading,
+            self.mechanism,
+            self.method,
+            self.times,
+            self.coordinates,
+            self.rates,
+            self.norms[:, 0],
+            None if self.watch is None else self._moments,
+        )
+
+    @property
+    def branches(self) -> Branches:
+        """The motions that meet at the last crossing: where the run stopped, if it was told to.
+
+        Raises ValueError if no crossing was met.
+        """
+        if not self.crossings:
+            raise ValueError(f"'{self.mechanism}' met no crossing, so there are no branches")
+        return self.crossings[-1].branches
+
+    @cached_property
+    def _moments(self) -> tuple[tuple[Crossing, ...], tuple[NearMiss, ...]]:
+        from .verdict.crossings import Motion, judge_dips
+
+        if self.watch is None:
+            raise ValueError(
+                f"method '{self.method}' does not watch for crossings; take method 'series'"
+            )
+        motion = Motion(self.times, self.energy, self.norms[:, 0])
+        tolerance = FIXED_STEP if self.tolerance is None else self.tolerance
+        crossings, misses = judge_dips(self.reading, self.watch, self.watch.dips, motion, tolerance)
+        return tuple(crossings), tuple(misses)
+
+    @property
     def marks(self) -> tuple[Mark, ...]:
-        """What is marked on the time line: crossings, with their sentences."""
+        """What is marked on the time line: crossings and near misses, with their sentences."""
         from .scene import Mark
 
-        found = getattr(self, "crossings", ()) if getattr(self, "watch", None) else ()
-        return tuple(Mark(float(c.time), "crossing", str(c)) for c in found)
+        if self.watch is None:
+            return ()
+        named = [(CROSSING, c) for c in self.crossings] + [(NEAR, c) for c in self.near_singular]
+        marks = [Mark(float(c.time), word, str(c)) for word, c in named]
+        return tuple(sorted(marks, key=lambda mark: mark.time))
 
     @cached_property
     def scene(self) -> Scene:
@@ -415,6 +480,8 @@ class Result:
         return Player(self.scene.observing(names[0]) if names else self.scene)
 
     def _first_moving(self) -> list[str]:
+        if not len(self.times):
+            return []
         names = [n for n in self.drawn_points if np.ptp(self.position(n), axis=0).max() > 0]
         return names[:3]
 

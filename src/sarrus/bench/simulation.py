@@ -79,7 +79,7 @@ def save_simulation(
         "violations": {level: float(result.violation(level).max(initial=0.0)) for level in LEVELS},
         "counters": result.counters,
         "timings": result.timings,
-        **describe_verdict(mechanism, result),
+        **describe_verdict(result),
         **describe_origin(command),
     }
     record = dict(finite(record))

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..mechanism import Mechanism
 from ..problems import Problem
 from ..result import Result
-from ..verdict import inspect
 from .clock import Timing
 from .columns import columns_of, reference_columns, unit_of
 from .judge import Judgement
@@ -37,7 +35,7 @@ def save_run(
     np.savetxt(folder / "results.txt", table, fmt="%.14e", header=header, comments="# ")
     record = {
         **describe_run(problem, result, judgement, timing, command),
-        **describe_verdict(problem.mechanism(), result),
+        **describe_verdict(result),
     }
     (folder / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     exact = reference_columns(problem, result)
@@ -86,14 +84,12 @@ def describe_result(result: Result) -> dict[str, Any]:
     }
 
 
-def describe_verdict(mechanism: Mechanism, result: Result) -> dict[str, Any]:
+def describe_verdict(result: Result) -> dict[str, Any]:
     """Rank and mobility in words and numbers, and the crossings that were met."""
-    verdict = inspect(mechanism)
-    found = {
-        "verdict": {"text": str(verdict), **verdict.as_dict()},
-        "crossings": [vars(mark) for mark in result.marks],
-    }
-    return dict(finite(found))
+    verdict = result.verdict
+    # crossings have a list of their own
+    text = [*str(verdict.inspection).splitlines(), verdict.sentences[0]]
+    return {"verdict": finite({**verdict.as_dict(), "text": text})}
 
 
 def describe_origin(command: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..bench.run_folder import Run, load_run
+from ..result import CROSSING, NEAR
 from ..scene import Camera
 from ..scene.draw import frame_window
 from ..scene.player import MOST_NUMBERS, POLICY, asset, inline_json, scene_payload
@@ -279,7 +280,7 @@ def _playback(runs: Sequence[Run], scenes: Sequence[Record], labels: Sequence[st
         observed = run.scene.observed_name
         said = [f"The red line is the path of {observed}."] if observed else []
         if run.scene.marks:
-            said.append("Diamonds mark crossings, where the rank drops.")
+            said.append("Diamonds mark crossings, where the rank drops; open ones are near misses.")
         said += scenes[i]["said"]
         text = escape(" ".join(said))
         cards.append(
@@ -290,19 +291,29 @@ def _playback(runs: Sequence[Run], scenes: Sequence[Record], labels: Sequence[st
 
 def _rank_cards(run: Run, label: str, single: bool) -> list[str]:
     """The verdict in sentences and the crossings; beside each other where there is room."""
-    lines = run.record["verdict"]["text"].splitlines()
+    record = run.record
+    lines = record["verdict"]["text"]
     verdict = "".join(f"<p>{escape(line.strip())}</p>" for line in lines)
-    marks = run.scene.marks
-    if marks:
-        buttons = "".join(
-            f'<li><button type="button" data-time="{float(m.time)!r}">{escape(m.sentence)}</button></li>'
-            for m in marks
-        )
-        count = "One crossing" if len(marks) == 1 else f"{len(marks)} crossings"
-        crossings = f'<h3>{count}</h3><ul class="plain crossings">{buttons}</ul>'
+    if record["verdict"]["crossings"] is None:
+        told = f"The method {record['method']} does not watch for crossings; series does."
+        crossings = f"<h3>Crossings</h3><p>{escape(told)}</p>"
     else:
-        crossings = "<h3>Crossings</h3><p>None was met.</p>"
+        crossings = _marks(run, CROSSING, "crossing") + _marks(run, NEAR, "near-singular moment")
+        crossings = crossings or "<h3>Crossings</h3><p>None was met.</p>"
     return [verdict, crossings] if single else [_head(label, single) + verdict + crossings]
+
+
+def _marks(run: Run, word: str, what: str) -> str:
+    """The instants of one kind as a list to click."""
+    marks = [mark for mark in run.scene.marks if mark.word == word]
+    if not marks:
+        return ""
+    buttons = "".join(
+        f'<li><button type="button" data-time="{float(m.time)!r}">{escape(m.sentence)}</button></li>'
+        for m in marks
+    )
+    count = f"One {what}" if len(marks) == 1 else f"{len(marks)} {what}s"
+    return f'<h3>{count}</h3><ul class="plain crossings">{buttons}</ul>'
 
 
 def figures_html(plots: Sequence[Plot], first: int = 0) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..bench.run_folder import Run
 from ..problems import Panel
+from ..result import CROSSING
 from ..scene.player import pack
 
 Floats = NDArray[np.float64]
@@ -168,7 +169,7 @@ def run_plots(runs: Sequence[Run], labels: Sequence[str]) -> list[Plot]:
     """The figures of the problem's source for runs of one problem, then errors and steps."""
     first = runs[0]
     several = len(runs) > 1
-    marks = [m.time for m in first.scene.marks] if not several else []
+    marks = [m.time for m in first.scene.marks if m.word == CROSSING] if not several else []
     duration = max(run.scene.duration for run in runs)
     end = max(run.scene.end for run in runs)
     plots = []
