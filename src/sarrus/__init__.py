@@ -1,12 +1,15 @@
 """Sarrus: closed-loop mechanisms, simulated exactly and fast, with the truth about their rank."""
 
 from . import problems
+from .assembly import Assembly, AssemblyError, assemble, assemble_branches
 from .mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table, load
 from .result import Result
 from .simulate import simulate
 from .verdict import inspect
 
 __all__ = [
+    "Assembly",
+    "AssemblyError",
     "Mechanism",
     "MechanismError",
     "Polynomial",
@@ -14,6 +17,8 @@ __all__ = [
     "Sine",
     "SmoothStep",
     "Table",
+    "assemble",
+    "assemble_branches",
     "inspect",
     "load",
     "problems",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -83,6 +84,7 @@ def run(
     solve_cpu = solve_wall = record_cpu = 0.0
     reason = kernels.FULL
     stopped: float | None = None
+    before: tuple[Any, ...] = ()
     while reason == kernels.FULL and stopped is None and counters[kernels.STEPS] < max_steps:
         room = coefficients[: max_steps - int(counters[kernels.STEPS])]
         # CPU time of this thread: idle threads of a linear algebra library may spin beside it
@@ -110,28 +112,32 @@ def run(
         done = max(done, upto)
         history.append((starts[1 : steps + 1].copy(), orders[:steps].copy(), watch[:steps].copy()))
         record_cpu += time.thread_time() - cpu
-        dips = watcher.look(starts, orders, coefficients, steps, last=reason != kernels.FULL)
-        if stop is not None and dips:
-            stopped = stop(dips, watcher.watch())
+        seen = watcher.look(starts, orders, coefficients, steps, last=reason != kernels.FULL)
+        if stop is not None:
+            stopped = None if seen is None else stop(seen.dips(), watcher.watch())
+            if stopped is None and steps:
+                end = slice(steps - 1, steps)
+                copies = (x[end].copy() for x in (orders, coefficients, sides))
+                before = (starts[steps - 1 : steps + 1].copy(), *copies, 1)
 
-    seen = watcher.watch()
+    watched = watcher.watch()
     if stopped is not None:
         # outputs behind the stop are dropped, and one exactly there is added
         done = int(np.searchsorted(times, stopped))
-        piece = next(d for d in dips if d.times[0] <= stopped <= d.times[2]).piece(stopped)
-        at = np.array([piece.start, piece.end])
-        p = np.array([len(piece.coefficients) - 1])
-        times, q, v, a, norms, energy = (
-            np.concatenate([x[:done], np.zeros((1, *x.shape[1:]))]) for x in (times, q, v, a, norms, energy)
-        )  # fmt: skip
+        columns = (times, q, v, a, norms, energy, angles, work, drive_forces)
+        times, q, v, a, norms, energy, angles, work, drive_forces = (
+            np.concatenate([x[:done], np.zeros((1, *x.shape[1:]))]) for x in columns
+        )
         times[done] = stopped
         part = slice(done, done + 1)
+        # the dip may have begun in the last step of the chunk before
+        chunk = before if stopped < starts[0] else (starts, orders, coefficients, sides, steps)
         kernels.record(
-            form, ws, at, p, piece.coefficients[None], 1,
-            times[part], q[part], v[part], a[part], norms[part], energy[part],
+            form, ws, *chunk, times[part], q[part], v[part], a[part], norms[part], energy[part],
+            angles[part], work[part], drive_forces[part],
         )  # fmt: skip
         done += 1
-        seen = replace(seen, until=stopped)
+        watched = replace(watched, until=stopped)
     status, message = _status(reason, t, duration, tolerance, max_steps, ws.usual.min(initial=1.0))
     if stopped is not None:
         status, message = (
@@ -171,7 +177,7 @@ def run(
         work=work[keep],
         angles=angles[keep],
         drive_forces=drive_forces[keep],
-        watch=seen,
+        watch=watched,
     )
 
 
