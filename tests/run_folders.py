@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-from sarrus import problems
+from sarrus import problems, simulate
 from sarrus.bench import judge, save_run
 from sarrus.bench.run_folder import load_run
 from sarrus.bench.runner import run_problem
-from sarrus.problems.n_four_bar.reference import flat_times
 from sarrus.scene import Mark
 
 HOSTILE = (
@@ -23,12 +22,13 @@ def save_example(folder, problem="double-four-bar", method="series", duration=3.
     return folder
 
 
-def with_marks(run):
-    """The run of a four-bar with marks where the closed form is flat, and nowhere else."""
-    options = run.record["problem"]["options"]
-    times = flat_times(int(options["windows"]), run.scene.end, options["speed"])
-    marks = tuple(Mark(t, "crossing", f"At {t:.6f} s motions meet.") for t in times)
-    return replace(run, scene=replace(run.scene, marks=marks))
+def save_stopped(folder):
+    """A run that stops at its first crossing, as it was told to; returns its folder."""
+    problem = problems.get("double-four-bar")
+    stopped = simulate(problem.mechanism(), 3.0, 0.01, at_crossing="stop")
+    _, timing = run_problem(problem, method="series", duration=0.1, repeats=1)
+    save_run(folder, problem, stopped, judge(problem, stopped), timing, "a script")
+    return folder
 
 
 def with_hostile_names(folder):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from browser import Watched, open_browser
-from run_folders import save_example, with_hostile_names, with_marks
+from run_folders import save_example, with_hostile_names
 from sarrus.bench.run_folder import load_run
 from sarrus.problems.n_four_bar.reference import four_bar_reference
 from sarrus.report.page import make_report
@@ -33,7 +33,7 @@ def report(tmp_path_factory):
     """The report of 10 s of the double four-bar, crossings marked."""
     folder = save_example(tmp_path_factory.mktemp("browser") / "run", duration=10.0)
     path = folder / "report.html"
-    path.write_text(make_report([with_marks(load_run(folder))]), encoding="utf-8")
+    path.write_text(make_report([load_run(folder)]), encoding="utf-8")
     return path
 
 
@@ -149,7 +149,7 @@ def test_playback_is_fluent_for_forty_windows(browser, tmp_path):
     """N = 40: thirty frames a second or better on a quiet machine, and it opens."""
     folder = save_example(tmp_path / "run", "n-four-bar", duration=10.0)
     path = folder / "report.html"
-    path.write_text(make_report([with_marks(load_run(folder))]), encoding="utf-8")
+    path.write_text(make_report([load_run(folder)]), encoding="utf-8")
     seen = Watched(browser, path)
     # drawing one frame, whatever else the machine does: the best of many
     seconds = seen.value(

@@ -6,8 +6,9 @@ from html import unescape
 import numpy as np
 import pytest
 
-from run_folders import HOSTILE, save_example, with_hostile_names, with_marks
+from run_folders import HOSTILE, save_example, save_stopped, with_hostile_names
 from sarrus.bench.run_folder import RunFolderError, find_runs, load_run
+from sarrus.problems.n_four_bar.reference import flat_times
 from sarrus.report.page import make_report
 from sarrus.report.plots import thin
 from sarrus.scene.player import inline_json, scene_payload
@@ -38,7 +39,7 @@ def without_bundle(page):
 
 def test_page_tells_everything(folder):
     """What, with what, verdict, limits, figures, crossings, counters, machine, command."""
-    run = with_marks(load_run(folder))
+    run = load_run(folder)
     page = without_bundle(make_report([run]))
     for words in (
         "Double four-bar mechanism",
@@ -54,7 +55,10 @@ def test_page_tells_everything(folder):
         "sarrus run double-four-bar",
     ):
         assert words in page, words
-    assert page.count("data-time=") == len(run.scene.marks) > 0
+    # three flat positions in three seconds, by the closed form
+    flat = flat_times(2, 3.0)
+    assert page.count("data-time=") == len(flat) == 3
+    np.testing.assert_allclose([m.time for m in run.scene.marks], flat, atol=1e-9)
     assert page.count('class="plot"') == 4
 
 
@@ -101,6 +105,16 @@ def test_failed_run_says_where_and_why(failed):
     assert run.record["message"] in unescape(page)
     # the stretch that was not reached is marked in every plot over time
     assert page.count('"fillcolor"') == page.count('class="plot"')
+
+
+def test_run_stopped_at_a_crossing_says_so(tmp_path):
+    """The crossing is listed, the picture ends there, the rest of the time is marked as missing."""
+    run = load_run(save_stopped(tmp_path / "stopped"))
+    page = without_bundle(make_report([run]))
+    assert "<b>stopped</b> at t = 0.71" in page
+    assert "One crossing" in page
+    assert '"fillcolor"' in page
+    assert run.scene.end == pytest.approx(flat_times(2, 1.0)[0], abs=0.011)
 
 
 def test_runs_side_by_side(folder, failed):
