@@ -31,8 +31,6 @@ T = TypeVar("T")
 FIXED_STEP = 1e-6
 LEVELS = ("position", "velocity", "acceleration")
 UNITS = ("m", "m/s", "m/s^2")
-# words for marks on the time line
-CROSSING, NEAR = "crossing", "near-singular"
 # bodies times outputs of a scene
 MOST_DRAWN = 2_000_000
 
@@ -366,7 +364,7 @@ class Result:
     @property
     def marks(self) -> tuple[Mark, ...]:
         """What is marked on the time line: crossings and near misses, with their sentences."""
-        from .scene import Mark
+        from .scene import CROSSING, NEAR, Mark
 
         if self.watch is None:
             return ()

@@ -107,7 +107,10 @@
   dark.addEventListener("change", () => set(dark.matches ? "dark" : "light"));
   name();
   let before = null;
-  window.addEventListener("beforeprint", () => { before = document.documentElement.dataset.theme; set("light"); });
+  window.addEventListener("beforeprint", () => {
+    document.querySelectorAll("details").forEach((details) => { details.open = true; });
+    before = document.documentElement.dataset.theme; set("light");
+  });
   window.addEventListener("afterprint", () => { if (before) set(before); });
 
   const scenes = data.scenes;

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..bench.run_folder import Run, load_run
-from ..result import CROSSING, NEAR
-from ..scene import Camera
+from ..scene import CROSSING, NEAR, Camera
 from ..scene.draw import frame_window
 from ..scene.player import MOST_NUMBERS, POLICY, asset, inline_json, scene_payload
 from .plots import Plot, run_plots
@@ -23,6 +22,8 @@ from .tables import show_seconds
 
 Record = dict[str, Any]
 
+# crossings listed at once; the others unfold
+MOST_SHOWN = 5
 # counters and timings in words
 TIMINGS = {
     "solve": "solve, CPU, best of the repeats",
@@ -308,12 +309,18 @@ def _marks(run: Run, word: str, what: str) -> str:
     marks = [mark for mark in run.scene.marks if mark.word == word]
     if not marks:
         return ""
-    buttons = "".join(
-        f'<li><button type="button" data-time="{float(m.time)!r}">{escape(m.sentence)}</button></li>'
+    kind = "" if word == CROSSING else ' class="near"'
+    items = [
+        f'<li><button type="button"{kind} data-time="{float(m.time)!r}">{escape(m.sentence)}</button></li>'
         for m in marks
-    )
+    ]
+    shown, rest = "".join(items[:MOST_SHOWN]), "".join(items[MOST_SHOWN:])
     count = f"One {what}" if len(marks) == 1 else f"{len(marks)} {what}s"
-    return f'<h3>{count}</h3><ul class="plain crossings">{buttons}</ul>'
+    html = f'<h3>{count}</h3><ul class="plain crossings">{shown}</ul>'
+    if rest:
+        more = len(marks) - MOST_SHOWN
+        html += f'<details><summary>{more} more</summary><ul class="plain crossings">{rest}</ul></details>'
+    return html
 
 
 def figures_html(plots: Sequence[Plot], first: int = 0) -> str:

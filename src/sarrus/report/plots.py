@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..bench.run_folder import Run
 from ..problems import Panel
-from ..result import CROSSING
+from ..scene import CROSSING
 from ..scene.player import pack
 
 Floats = NDArray[np.float64]
@@ -108,6 +108,7 @@ def stack(
             "zeroline": False,
             "exponentformat": "power",
             "nticks": 5,
+            "automargin": True,
         }
         if log:
             axis |= _log_ticks([c.values for c in curves if c.panel == i])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..mechanism import Mechanism, vary
 from ..scene import Scene
-from ..scene.draw import BARS, CROSSING, EDGE, GREY, TRACE, ground_points
+from ..scene.draw import BARS, EDGE, GREY, PURPLE, TRACE, ground_points
 
 Floats = NDArray[np.float64]
 
@@ -220,7 +220,7 @@ class Viewer:
                 at = _in_space(self.scene.at(mark.time)[0])[self.scene.observed]
                 self._keep(
                     scene.add_icosphere(
-                        f"/mark {i}", 0.9 * BALL * size, _rgb(CROSSING), subdivisions=0, position=at
+                        f"/mark {i}", 0.9 * BALL * size, _rgb(PURPLE), subdivisions=0, position=at
                     )
                 )
         low, high = (_in_space(x) for x in self.scene.box)

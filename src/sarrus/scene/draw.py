@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .camera import Camera
-from .scene import Scene
+from .scene import CROSSING, Scene
 from .sketch import GROUND, ON_PLANE, SLIDING, Sign
 
 Floats = NDArray[np.float64]
@@ -19,7 +19,7 @@ INK, PAPER, GREY = "#1d2733", "#ffffff", "#6b7684"
 BARS = ("#4c8bc9", "#e3924a", "#5aa469", "#b86fb5", "#c9a93d", "#5fb3b3")
 EARTH = "#dfe4ea"
 ACCENT = "#2563a8"
-EDGE, TRACE, CROSSING = "#22384f", "#d1495b", "#8a4fff"
+EDGE, TRACE, PURPLE = "#22384f", "#d1495b", "#8a4fff"
 # wider mechanisms are shown around the observed point, this many links of them
 MOST_LINKS = 60
 SHOWN_LINKS = 24
@@ -92,10 +92,11 @@ class Picture:
             axes.plot(*self.path.T, color=TRACE, alpha=0.22, lw=1.2, zorder=1)
             (self.trace,) = axes.plot([], [], color=TRACE, lw=1.6, zorder=1.1)
             (self.pen,) = axes.plot([], [], "o", color=TRACE, ms=0.55 * self.thick + 2, zorder=6)
-            if scene.marks:
-                at = scene.at(np.array([m.time for m in scene.marks]))[:, scene.observed]
+            crossings = np.array([m.time for m in scene.marks if m.word == CROSSING])
+            if len(crossings):
+                at = scene.at(crossings)[:, scene.observed]
                 at = self.camera.project(at, scene.sketch.up)[:, :2]
-                axes.plot(*at.T, "D", mfc="none", mec=CROSSING, ms=7, mew=1.4, zorder=1.2)
+                axes.plot(*at.T, "D", mfc="none", mec=PURPLE, ms=7, mew=1.4, zorder=5.8)
         self.plates = PolyCollection([], facecolors=[], edgecolors=EDGE, linewidths=edge, zorder=2)
         self.guides = LineCollection([], colors=EDGE, linewidths=edge, zorder=2.2)
         self.blocks = PolyCollection(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .draw import CROSSING, Picture
+from .draw import PURPLE, Picture
 from .scene import Scene
 
 Floats = NDArray[np.float64]
@@ -49,7 +49,7 @@ def make_figure(
         panel.grid(alpha=0.3, lw=0.5)
         panel.margins(x=0.01)
         for mark in scene.marks:
-            panel.axvline(mark.time, color=CROSSING, lw=0.8, ls=":")
+            panel.axvline(mark.time, color=PURPLE, lw=0.8, ls=":")
     right.align_ylabels()
     drawing = left.add_axes((0.02, 0.05, 0.96, 0.84))
     left.suptitle(f"{_plain(scene.sketch.name)}, t = {scene.end:g} s", fontsize=10)

@@ -2,7 +2,7 @@
 // Playback of a scene: a canvas with its own projection, a clock, and a transport bar.
 
 const Sarrus = (() => {
-  const COLORS = 6, MOST_LINKS = 60, SHOWN_LINKS = 24;
+  const COLORS = 6, MOST_LINKS = 60, SHOWN_LINKS = 24, LEAST_PIXELS = 14;
   const ON_PLANE = new Set(["planar", "point-on-plane"]);
   const SLIDING = new Set(["prismatic", "cylindrical", "point-on-line"]);
 
@@ -94,10 +94,7 @@ const Sarrus = (() => {
       this.canvas.setAttribute("aria-label", `moving picture of ${scene.name}`);
       this.clockBox = document.createElement("div");
       this.clockBox.className = "clock";
-      const hint = document.createElement("div");
-      hint.className = "hint";
-      hint.textContent = scene.dimension > 2 ? "drag to turn, point at a part for its name"
-        : "drag to move, point at a part for its name";
+      this.hint = document.createElement("div");
       const tools = document.createElement("div");
       tools.className = "tools";
       for (const [word, label, action] of [
@@ -108,11 +105,12 @@ const Sarrus = (() => {
         button.addEventListener("click", action);
         tools.append(button);
       }
-      host.append(this.canvas, this.clockBox, tools, hint);
+      host.append(this.canvas, this.clockBox, tools, this.hint);
       this.middle = this.findBox();
       this.trace = this.motion.path();
-      this.marks = scene.marks.filter((m) => m.word === "crossing").map((m) => {
-        const p = this.motion.at(m.time), o = 3 * (scene.observed === null ? 0 : scene.observed);
+      const crossings = scene.observed === null ? [] : scene.marks.filter((m) => m.word === "crossing");
+      this.marks = crossings.map((m) => {
+        const p = this.motion.at(m.time), o = 3 * scene.observed;
         return [p[o], p[o + 1], p[o + 2]];
       });
       this.listen();
@@ -149,10 +147,13 @@ const Sarrus = (() => {
     fit(whole) {
       const size = this.scene.size, r = this.rows();
       let low = this.low, high = this.high;
-      const wide = Math.max(...high.map((x, k) => x - low[k])) > MOST_LINKS * size;
-      this.part = wide && !whole;
-      if (this.part) {
-        const path = this.trace.length ? this.trace : [this.middle], reach = SHOWN_LINKS * size / 2;
+      const long = Math.max(...high.map((x, k) => x - low[k]));
+      // links must be long enough to be seen as bars
+      const part = !whole && (long > MOST_LINKS * size || long * LEAST_PIXELS > this.w * size);
+      this.explain(part);
+      if (part) {
+        const links = Math.min(SHOWN_LINKS, Math.max(4, this.w / (3 * LEAST_PIXELS)));
+        const path = this.trace.length ? this.trace : [this.middle], reach = links * size / 2;
         const mid = [0, 1, 2].map((k) => {
           const xs = path.map((p) => p[k]);
           const m = (Math.min(...xs) + Math.max(...xs)) / 2;
@@ -179,6 +180,14 @@ const Sarrus = (() => {
       this.shift = [0, 0];
       const margin = 0.3 * size;
       this.scale = Math.min(this.w / (2 * (reach[0] + margin)), (this.h - 34) / (2 * (reach[1] + margin)));
+    }
+
+    // what can be done with the picture; whether more of it can be shown
+    explain(part) {
+      const drag = this.scene.dimension > 2 ? "drag to turn" : "drag to move";
+      this.hint.className = part ? "hint part" : "hint";
+      this.hint.textContent = part ? "this is a part: drag to move, or show the whole"
+        : `${drag}, point at a part for its name`;
     }
 
     // places of points at some instants, for the size of the picture
@@ -256,6 +265,7 @@ const Sarrus = (() => {
       this.drawShapes(c, colors, flat, bar, edge);
       this.drawSigns(c, colors, flat, bar, sign, edge);
       if (scene.observed !== null) this.dot(c, flat, scene.observed, 0.3 * bar + 1.5, colors.trace);
+      this.drawMarks(c, colors);
       if (scene.dimension > 2) this.drawAxes(c, colors);
       if (this.hovered) this.highlight(c, colors, flat, bar);
       const late = this.clock.time > scene.end + 1e-9;
@@ -283,6 +293,10 @@ const Sarrus = (() => {
       line(this.whole, 0.25, 1);
       const o = 3 * scene.observed, p = this.motion.points;
       line(way([...this.trace.slice(from, now + 1), [p[o], p[o + 1], p[o + 2]]]), 1, 1.6);
+    }
+
+    // over everything: a crossing often lies at a joint
+    drawMarks(c, colors) {
       c.strokeStyle = colors.crossing; c.lineWidth = 1.6;
       for (const mark of this.marks) {
         const [x, y] = this.place(mark);

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 VERSION = 1
+# words of marks
+CROSSING, NEAR = "crossing", "near-singular"
 
 
 @dataclass(frozen=True)
