@@ -1,6 +1,7 @@
 """The page of a run: what stands in it, that nothing comes from outside, that names are only text."""
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -115,6 +116,14 @@ def test_run_stopped_at_a_crossing_says_so(tmp_path):
     assert "One crossing" in page
     assert '"fillcolor"' in page
     assert run.scene.end == pytest.approx(flat_times(2, 1.0)[0], abs=0.011)
+
+
+def test_a_method_that_does_not_watch_is_named(folder):
+    """Not having looked for crossings is not the same as having met none."""
+    run = load_run(folder)
+    verdict = {**run.record["verdict"], "crossings": None}
+    run = replace(run, record={**run.record, "verdict": verdict})
+    assert "does not watch for crossings" in make_report([run])
 
 
 def test_runs_side_by_side(folder, failed):

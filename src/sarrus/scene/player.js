@@ -509,7 +509,16 @@ const Sarrus = (() => {
           if (d < near) { near = d; best = { item: s, point: null, kind: s.kind }; }
         }
       }
-      return best;
+      if (best) return best;
+      const c = this.canvas.getContext("2d");
+      for (const s of this.scene.shapes) {
+        for (const face of s.faces) {
+          const area = new Path2D();
+          face.forEach((i, k) => (k ? area.lineTo(flat[3 * i], flat[3 * i + 1]) : area.moveTo(flat[3 * i], flat[3 * i + 1])));
+          if (c.isPointInPath(area, x * this.ratio, y * this.ratio)) return { item: s, point: null, kind: s.kind };
+        }
+      }
+      return null;
     }
 
     describe(found) {
