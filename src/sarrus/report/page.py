@@ -125,14 +125,14 @@ def render(title: str, lead: str, badge: str, body: Iterable[str], data: Record)
 
 def run_labels(runs: Sequence[Run]) -> list[str]:
     """A short name for each run, as different from the others as needed."""
-    short = [run.record["method"] for run in runs]
-    longer = [f"{run.record['method']}, {setting(run.record)}" for run in runs]
-    longest = [f"{name} ({run.folder})" for name, run in zip(longer, runs, strict=True)]
-    with_problem = [f"{run.id}, {name}" for name, run in zip(longer, runs, strict=True)]
-    for names in (short, longer, with_problem):
+    methods = [run.record["method"] for run in runs]
+    settings = [f"{run.record['method']}, {setting(run.record)}" for run in runs]
+    ids = [run.id for run in runs]
+    whole = [f"{i}, {s}" for i, s in zip(ids, settings, strict=True)]
+    for names in (methods, ids, settings, whole):
         if len(set(names)) == len(names):
             return names
-    return longest
+    return [f"{name} ({run.folder})" for name, run in zip(whole, runs, strict=True)]
 
 
 def setting(record: Record) -> str:
@@ -356,7 +356,9 @@ def _counters(runs: Sequence[Run], labels: Sequence[str]) -> str:
         for run, label in _both(runs, labels)
         if run.record["timings"].get("busy")
     ]
-    return _grid([table(heads, rows, right), table(clock, times, right) + sentences(busy)])
+    tables = [table(heads, rows, right), table(clock, times, right) + sentences(busy)]
+    # many columns need the whole width
+    return _grid(tables) if len(runs) <= 2 else "<br>".join(tables)
 
 
 def _made_card(run: Run, label: str, single: bool) -> str:
