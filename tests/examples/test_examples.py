@@ -66,3 +66,11 @@ def test_the_file_of_the_docs_loads():
         m = build_mechanism(read_document(content, "docs"))
         assert len(m.joints) == 5
         assert to_data(build_mechanism(read_document(to_text(to_data(m)), "again"))) == to_data(m)
+
+
+def test_report_example_writes_its_files(tmp_path):
+    """Example 3: P2 goes from its start at x = 1 to its mirror image, which it reaches between outputs."""
+    travel = runpy.run_path(str(EXAMPLES / "03_report.py"))["main"](tmp_path)
+    # the turning point lies between two outputs 0.01 s apart: 1/2 a (0.005 s)^2 at most 1e-3 m
+    assert travel == pytest.approx(2.0, abs=1e-3)
+    assert {p.name for p in tmp_path.iterdir()} == {"moving.html", "figure.png", "p2.csv"}

@@ -15,8 +15,10 @@ from .. import problems
 from ..bench import judge, save_run
 from ..bench.runner import run_problem
 from ..report import library_error, run_table, save_figures
+from ..report.page import save_report
 from ..simulate import DEFAULT_METHOD
 from .model_file import is_model_file
+from .report import REPORT
 from .spec import is_specification, load_problem
 
 
@@ -47,8 +49,11 @@ def run(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for files and figures.")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
+    with_report: Annotated[
+        bool, typer.Option("--report", help="Write a page to look at, report.html, as well.")
+    ] = False,
 ) -> None:
-    """Simulate a problem (or all), judge it, write results.txt, run.json and the figures."""
+    """Simulate a problem (or all), judge it, write results.txt, run.json, result.npz and the figures."""
     chosen = {"windows": windows, "speed": speed, "section": section, "damping": damping}
     options = {name: value for name, value in chosen.items() if value is not None}
     if problem is None and options:
@@ -73,6 +78,8 @@ def run(
             command = shlex.join(["sarrus", *sys.argv[1:]])
             record = save_run(folder, item, result, judge(item, result), timing, command)
             save_figures(folder, item, result)
+            if with_report:
+                save_report([folder], folder / REPORT)
         records.append(record)
     if as_json:
         print(json.dumps(records[0] if problem else records, indent=2))
