@@ -33,7 +33,7 @@ def test_tilted_bricard_moves_as_the_upright_one():
 
 def test_sprung_four_bar_has_the_published_eigenvalue(capsys):
     """Example 3: twelve digits of the four-bar with diagonal spring."""
-    found = runpy.run_path(str(EXAMPLES / "03_small_motions.py"))["main"]()
+    found = runpy.run_path(str(EXAMPLES / "04_small_motions.py"))["main"]()
     assert abs(found[0].eigenvalue - (-0.242385809311 + 2.133955028348j)) < 1e-12
     assert "at rest" in capsys.readouterr().out
 
