@@ -8,6 +8,7 @@ from . import (
     multipliers_dop853,
     null_space,
     penalty,
+    radau,
     series,
 )
 from .method import Method
@@ -17,6 +18,13 @@ METHODS: dict[str, Method] = {
     method.id: method
     for method in (
         Method("series", "Taylor series, order chosen at each step", "tolerance", series.run),
+        Method(
+            "radau",
+            "Radau IIA of order 5, implicit, for stiff forces",
+            "tolerance",
+            radau.run,
+            radau.OPTIONS,
+        ),
         Method(
             "energy-momentum",
             "Energy-momentum: midpoint forces, constraints at the end",

@@ -1,0 +1,561 @@
+"""Radau IIA with three stages on the motion over the constraints [HairerWanner1996, sec. IV.8].
+
+A stage is taken back onto the constraints of position and velocity before it is used: with (q, v)~ the
+projected state of stage i,
+
+    q' = v~,     v' = a(t, q~, v~),     M a + J(q~)^T lam = Q(t, q~, v~),     J a = phi0'' - J' v~.
+
+So Phi = phi0 and J v = phi0' hold at every stage and every end of a step, as Gear, Gupta and Leimkuhler
+stabilise them [GearLeimkuhlerGupta1985]; here a projection does what their multipliers do, with the
+solve that all methods share: equations may depend on each other.
+
+Simplified Newton iterations: the eigenvalues mu of the inverse of the method's matrix, one real and one
+pair, uncouple the stages. With nu = mu / h, G = dQ/dv and S = dQ/dq, each asks for
+
+    [ M - G/nu - S/nu^2   J^T ] [ dv ]   [ M r_v / nu + S r_q / nu^2 ]
+    [ J                  -eps ] [ .  ] = [ J r_v / nu                ],     dq = (dv + r_q) / nu.
+
+Left out are the turning of J and the stiffness of J^T lam: they are as slow as the motion.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .compiler import block, entry, kernel
+from .forms import (
+    eval_constraints,
+    eval_curvature,
+    eval_form_rates,
+    eval_forms,
+    eval_jacobian,
+)
+from .layout import Floats, Ints
+from .project import project_position, project_velocity
+from .solve import (
+    eval_pivots,
+    factorise,
+    factorise_damped,
+    learn_pivots,
+    refinements_for,
+    solve_refined,
+)
+from .stepping import SAME, interpolate, largest, measure
+
+# why the loop returned
+DONE = 0
+FULL = 1
+STUCK = 2
+NOT_FINITE = 3
+
+# places in the counters
+STEPS, REJECTED, ITERATIONS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
+# places in what is kept from step to step: the next step, the last one and its error, the step that
+# the factors were made for, the rate of the last iteration
+NEXT, LAST, ERROR, FACTORED, RATE = 0, 1, 2, 3, 4
+
+# the method: stages, its matrix inverted, and the coordinates in which that is block diagonal
+_R = np.sqrt(6.0)
+STAGES = np.array([(4.0 - _R) / 10.0, (4.0 + _R) / 10.0, 1.0])
+_A = np.array([
+    [(88 - 7 * _R) / 360, (296 - 169 * _R) / 1800, (-2 + 3 * _R) / 225],
+    [(296 + 169 * _R) / 1800, (88 + 7 * _R) / 360, (-2 - 3 * _R) / 225],
+    [(16 - _R) / 36, (16 + _R) / 36, 1 / 9],
+])  # fmt: skip
+INVERSE = np.linalg.inv(_A)
+_values, _vectors = np.linalg.eig(INVERSE)
+_real, _pair = int(np.argmin(np.abs(_values.imag))), int(np.argmax(_values.imag))
+MU = float(_values[_real].real)
+# W (x + i y) = (alpha + i beta)(x + i y): on x w2 + y w3 that is alpha - i beta times w2 + i w3
+MU_PAIR = complex(np.conj(_values[_pair]))
+FROM_BLOCKS = np.stack(
+    [_vectors[:, _real].real, _vectors[:, _pair].real, _vectors[:, _pair].imag], axis=1
+)
+TO_BLOCKS = np.linalg.inv(FROM_BLOCKS)
+# weights of the stages in the estimate of the error, [HairerWanner1996] eq. (IV.8.20)
+WEIGHTS = np.array([-13.0 - 7.0 * _R, -13.0 + 7.0 * _R, -1.0]) / 3.0
+
+MOST_ITERATIONS = 10
+# corrections (of a link) that are rounding, and those that may stay where rounding lets no smaller ones
+FINE = 1e-15
+LOOSE = 1e-9
+# the factors serve on while the iteration converges faster than this
+GOOD_RATE = 0.02
+# a step grows and shrinks by at most this; one that would grow by less stays, and so do the factors
+MOST_GROWTH = 4.0
+LEAST_GROWTH = 1.2
+MOST_SHRINK = 0.2
+SAFETY = 0.9
+# the projections may move the end of a step by so many local tolerances: another branch is further
+SLACK = 10.0
+# steps below this part of the run would not end in any sensible time
+SHORTEST = 1e-12
+# pivots this much smaller than usual: beside a singular position (see kernels/series.py)
+NEAR = 1e-4
+
+
+class Tangent(NamedTuple):
+    """Pattern of the Newton matrix: L D U in a static order, its values in one array.
+
+    The values are the n pivots, then the entries of L by columns, then those of U by rows.
+    """
+
+    pos_q: Ints
+    pos_c: Ints
+    # where entries of M, J, J^T and the augmentation go
+    at_M: Ints
+    at_J: Ints
+    at_JT: Ints
+    at_A: Ints
+    A_1: Ints
+    A_2: Ints
+    # dQ/dq and dQ/dv: coordinates of each entry, and where it goes
+    S_row: Ints
+    S_col: Ints
+    at_S: Ints
+    # factor: columns of L and targets of its updates
+    L_start: Ints
+    L_row: Ints
+    L_target: Ints
+
+
+class Stages(NamedTuple):
+    """Scratch memory of a step."""
+
+    # increments of the stages: position and velocity, shape (2, 3, nq), and their corrections
+    z: Floats
+    dz: Floats
+    # projected states, accelerations, and how far the projection moved the position
+    q: Floats
+    v: Floats
+    a: Floats
+    off: Floats
+    # J where the factors were made, dQ/dq and dQ/dv there, force, a state
+    J: Floats
+    S: Floats
+    G: Floats
+    Q: Floats
+    x: Floats
+
+
+@block
+def factorise_tangent(form, tan, J, S, G, inverse_nu, values):
+    """Assemble and factorise the Newton matrix; real or complex."""
+    n = len(tan.pos_q) + len(tan.pos_c)
+    upper = len(tan.L_row)
+    for k in range(len(values)):
+        values[k] = 0.0
+    for k in range(len(tan.at_M)):
+        values[tan.at_M[k]] = form.M_val[k]
+    for k in range(len(tan.at_A)):
+        a = tan.A_1[k]
+        values[tan.at_A[k]] += form.rho[form.J_eq[a]] * J[a] * J[tan.A_2[k]]
+    for k in range(len(tan.at_S)):
+        values[tan.at_S[k]] -= inverse_nu * (G[k] + inverse_nu * S[k])
+    for c in range(len(tan.pos_c)):
+        values[tan.pos_c[c]] = -form.eps[c]
+    for k in range(len(J)):
+        values[tan.at_J[k]] = J[k]
+        values[tan.at_JT[k]] = J[k]
+    t = 0
+    for j in range(n):
+        inverse = 1.0 / values[j]
+        values[j] = inverse
+        first = n + tan.L_start[j]
+        last = n + tan.L_start[j + 1]
+        for a in range(first, last):
+            below = values[a] * inverse
+            right = values[upper + a] * inverse
+            values[tan.L_target[t]] -= below * values[upper + a]
+            t += 1
+            for b in range(a + 1, last):
+                # entry (b, a) of L and (a, b) of U
+                values[tan.L_target[t]] -= right * values[b]
+                values[upper + tan.L_target[t]] -= below * values[upper + b]
+                t += 1
+        for a in range(first, last):
+            values[a] *= inverse
+            values[upper + a] *= inverse
+
+
+@block
+def solve_tangent(form, tan, J, S, inverse_nu, values, r_q, r_v, b):
+    """Newton corrections of position and velocity, in place of r_q and r_v; real or complex."""
+    n = len(b)
+    nq = len(r_q)
+    upper = len(tan.L_row)
+    for i in range(n):
+        b[i] = 0.0
+    for k in range(len(J)):
+        b[tan.pos_c[form.J_eq[k]]] += J[k] * r_v[form.J_col[k]]
+    for i in range(nq):
+        for k in range(form.M_start[i], form.M_start[i + 1]):
+            b[tan.pos_q[i]] += form.M_val[k] * r_v[form.M_col[k]]
+    for k in range(len(tan.at_S)):
+        b[tan.pos_q[tan.S_row[k]]] += inverse_nu * S[k] * r_q[tan.S_col[k]]
+    for i in range(n):
+        b[i] *= inverse_nu
+    if len(tan.at_A):
+        for k in range(len(J)):
+            rho = form.rho[form.J_eq[k]]
+            if rho != 0.0:
+                b[tan.pos_q[form.J_col[k]]] += rho * J[k] * b[tan.pos_c[form.J_eq[k]]]
+    for j in range(n):
+        s = b[j]
+        for a in range(tan.L_start[j], tan.L_start[j + 1]):
+            b[tan.L_row[a]] -= values[n + a] * s
+    for j in range(n - 1, -1, -1):
+        s = b[j] * values[j]
+        for a in range(tan.L_start[j], tan.L_start[j + 1]):
+            s -= values[n + upper + a] * b[tan.L_row[a]]
+        b[j] = s
+    for i in range(nq):
+        r_v[i] = b[tan.pos_q[i]]
+        r_q[i] = inverse_nu * (r_v[i] + r_q[i])
+
+
+@kernel
+def eval_force(form, ws, t, q, v, Q):
+    """Generalised force."""
+    for i in range(len(Q)):
+        Q[i] = form.Q[i]
+
+
+@kernel
+def eval_tangents(form, ws, t, q, v, S, G):
+    """DQ/dq and dQ/dv."""
+
+
+@block
+def project_and_accelerate(form, ws, t, Q, q, v, a):
+    """Take a state back onto the constraints and solve the equations of motion there.
+
+    Returns how far position and velocity moved, the smallest pivot, and the smallest against what is
+    usual. ws.L: factor of K there.
+    """
+    # away from the constraints dependent equations contradict each other a little; damped as much as
+    # they are violated, Newton's steps do not answer to that [FanYuan2005]
+    eval_forms(form, q, ws.e)
+    eval_jacobian(form, ws.e, ws.J)
+    factorise_damped(form, ws.J, eval_constraints(form, ws.e, ws.phi), ws.L)
+    moved = project_position(form, ws, 4, q)
+    eval_jacobian(form, ws.e, ws.J)
+    factorise(form, ws.J, ws.L)
+    smallest, drop = eval_pivots(form, ws.L, ws.usual)
+    refinements = refinements_for(smallest, 0.0)
+    turned = project_velocity(form, ws, refinements, v)
+    eval_force(form, ws, t, q, v, Q)
+    eval_form_rates(form, v, ws.de)
+    eval_curvature(form, ws.de, ws.phi)
+    for i in range(len(q)):
+        ws.b[form.pos_q[i]] = Q[i]
+    for c in range(len(ws.phi)):
+        ws.b[form.pos_c[c]] = -ws.phi[c]
+    solve_refined(form, ws.J, ws.L, ws.b, refinements, ws.r, ws.x)
+    for i in range(len(q)):
+        a[i] = ws.x[form.pos_q[i]]
+    return moved, turned, smallest, drop
+
+
+@kernel
+def predict(ratio, z):
+    """Increments of the next step, `ratio` times as long, from the polynomial of the last one."""
+    for part in range(2):
+        for i in range(z.shape[2]):
+            z0, z1, z2 = z[part, 0, i], z[part, 1, i], z[part, 2, i]
+            # divided differences over 0, c1, c2, 1
+            d1 = z0 / STAGES[0]
+            d12 = (z1 - z0) / (STAGES[1] - STAGES[0])
+            d23 = (z2 - z1) / (1.0 - STAGES[1])
+            d012 = (d12 - d1) / STAGES[1]
+            d123 = (d23 - d12) / (1.0 - STAGES[0])
+            third = d123 - d012
+            for k in range(3):
+                s = 1.0 + ratio * STAGES[k]
+                p = d012 + (s - STAGES[1]) * third
+                z[part, k, i] = s * (d1 + (s - STAGES[0]) * p) - z2
+
+
+@kernel
+def start_stage(st, k, q0, v0):
+    """State of stage k before its projection."""
+    for i in range(len(q0)):
+        st.q[k, i] = q0[i] + st.z[0, k, i]
+        st.v[k, i] = v0[i] + st.z[1, k, i]
+
+
+@block
+def iterate(form, tan, ws, st, values, pair, r_pair, b, b_pair, t, h, tolerance, rate, q0, v0, counters):
+    """Simplified Newton on the stages from st.z on; returns whether it converged, and its rate."""
+    nq = len(q0)
+    before = 0.0
+    known = max(rate, 1e-16) ** 0.8
+    nu, nu_pair = 1.0 / (MU / h), 1.0 / (MU_PAIR / h)
+    for n in range(MOST_ITERATIONS):
+        for k in range(3):
+            start_stage(st, k, q0, v0)
+            project_and_accelerate(form, ws, t + STAGES[k] * h, st.Q, st.q[k], st.v[k], st.a[k])
+            for i in range(nq):
+                st.off[k, i] = st.q[k, i] - q0[i] - st.z[0, k, i]
+        counters[ITERATIONS] += 1
+        for i in range(nq):
+            for part in range(2):
+                x0, x1, x2 = st.z[part, 0, i] / h, st.z[part, 1, i] / h, st.z[part, 2, i] / h
+                rates = st.v if part == 0 else st.a
+                r0 = rates[0, i] - INVERSE[0, 0] * x0 - INVERSE[0, 1] * x1 - INVERSE[0, 2] * x2
+                r1 = rates[1, i] - INVERSE[1, 0] * x0 - INVERSE[1, 1] * x1 - INVERSE[1, 2] * x2
+                r2 = rates[2, i] - INVERSE[2, 0] * x0 - INVERSE[2, 1] * x1 - INVERSE[2, 2] * x2
+                st.dz[part, 0, i] = (
+                    TO_BLOCKS[0, 0] * r0 + TO_BLOCKS[0, 1] * r1 + TO_BLOCKS[0, 2] * r2
+                )
+                r_pair[part, i] = complex(
+                    TO_BLOCKS[1, 0] * r0 + TO_BLOCKS[1, 1] * r1 + TO_BLOCKS[1, 2] * r2,
+                    TO_BLOCKS[2, 0] * r0 + TO_BLOCKS[2, 1] * r1 + TO_BLOCKS[2, 2] * r2,
+                )
+        solve_tangent(form, tan, st.J, st.S, nu, values, st.dz[0, 0], st.dz[1, 0], b)
+        solve_tangent(form, tan, st.J, st.S, nu_pair, pair, r_pair[0], r_pair[1], b_pair)
+        size = 0.0
+        for part in range(2):
+            weight = 1.0 if part == 0 else h
+            for i in range(nq):
+                w0, w1, w2 = st.dz[part, 0, i], r_pair[part, i].real, r_pair[part, i].imag
+                for k in range(3):
+                    x = FROM_BLOCKS[k, 0] * w0 + FROM_BLOCKS[k, 1] * w1 + FROM_BLOCKS[k, 2] * w2
+                    st.z[part, k, i] += x
+                    if not weight * abs(x) <= size:
+                        size = weight * abs(x)
+        if not np.isfinite(size):
+            return False, 1.0
+        if n > 0:
+            rate = size / before
+            if rate < 1.0:
+                known = rate / (1.0 - rate)
+        if size <= FINE or (known * size <= tolerance and (n == 0 or rate < 1.0)):
+            return True, rate
+        if n > 0:
+            if rate >= 0.5 and size <= LOOSE:
+                # rounding, divided by a small pivot
+                if size > tolerance:
+                    counters[LOOSENED] += 1
+                return True, rate
+            left = MOST_ITERATIONS - 1 - n
+            if rate >= 1.0 or rate**left / (1.0 - rate) * size > max(tolerance, LOOSE):
+                return False, rate
+        before = size
+    return False, 1.0
+
+
+@kernel
+def eval_error(form, tan, st, values, b, h, v0, a0):
+    """The error of a step of third order beside this one: its largest entry, velocities times h.
+
+    st.dz[:, 0]: the error of position and velocity.
+    """
+    for i in range(len(v0)):
+        r_q, r_v = v0[i], a0[i]
+        for k in range(3):
+            r_q += WEIGHTS[k] * st.z[0, k, i] / h
+            r_v += WEIGHTS[k] * st.z[1, k, i] / h
+        st.dz[0, 0, i] = r_q
+        st.dz[1, 0, i] = r_v
+    solve_tangent(form, tan, st.J, st.S, 1.0 / (MU / h), values, st.dz[0, 0], st.dz[1, 0], b)
+    # written so that nan stays
+    position, velocity = largest(st.dz[0, 0]), h * largest(st.dz[1, 0])
+    return position if not velocity > position else velocity
+
+
+@kernel
+def growth(error, last_error, h, last_h, iterations):
+    """By what the next step may be longer: error ~ h^4, and as it changed over the last two steps."""
+    safety = SAFETY * (2 * MOST_ITERATIONS + 1) / (2 * MOST_ITERATIONS + iterations)
+    factor = (error + 1e-12) ** -0.25
+    if last_error > 0.0 and last_h > 0.0:
+        factor = min(factor, factor * h / last_h * (last_error / (error + 1e-12)) ** 0.25)
+    return min(max(safety * factor, MOST_SHRINK), MOST_GROWTH)
+
+
+@entry
+def advance(
+    form, tan, ws, st, values, pair, r_pair, b, b_pair, t_end, local, tolerance, longest,
+    first, control, times, store, watch, counters,
+):  # fmt: skip
+    """Step from store[first] to t_end or until the store is full; returns the reason and the last row.
+
+    local: error of third order that a step may have; tolerance: of its iteration; longest: step.
+    control: what is kept between calls. Outputs: times and states (position, velocity, acceleration)
+    at the ends of steps; watch: smallest pivot there and how far the landing was moved; counters.
+    """
+    nq = store.shape[2]
+    fresh = control[NEXT] == 0.0
+    if fresh:
+        q0, v0, a0 = store[first, 0], store[first, 1], store[first, 2]
+        eval_forms(form, q0, ws.e)
+        eval_jacobian(form, ws.e, ws.J)
+        factorise(form, ws.J, ws.L)
+        learn_pivots(form, ws.L, ws.usual)
+        project_and_accelerate(form, ws, times[first], st.Q, q0, v0, a0)
+        speed = max(largest(v0), np.sqrt(largest(a0)))
+        if not np.isfinite(speed):
+            return NOT_FINITE, first
+        # a part of the time in which the motion covers its own length
+        control[NEXT] = min(longest, 0.5 * local**0.25 / max(speed, 1.0 / (t_end - times[first])))
+    for n in range(first, store.shape[0] - 1):
+        t = times[n]
+        q0, v0, a0 = store[n, 0], store[n, 1], store[n, 2]
+        h = min(control[NEXT], longest)
+        tried = 0
+        current = False
+        while True:
+            # a last step that is too short to be worth one is avoided
+            end = t + 1.01 * h >= t_end
+            if end:
+                h = t_end - t
+            elif t + 2.0 * h > t_end and not control[FACTORED] == h:
+                h = 0.5 * (t_end - t)
+            if not h > SHORTEST * t_end:
+                return STUCK, n
+            if control[FACTORED] != h or control[RATE] > GOOD_RATE:
+                eval_forms(form, q0, ws.e)
+                eval_jacobian(form, ws.e, st.J)
+                eval_tangents(form, ws, t, q0, v0, st.S, st.G)
+                factorise_tangent(form, tan, st.J, st.S, st.G, 1.0 / (MU / h), values)
+                factorise_tangent(form, tan, st.J, st.S, st.G, 1.0 / (MU_PAIR / h), pair)
+                counters[FACTORISATIONS] += 2
+                control[FACTORED] = h
+                control[RATE] = GOOD_RATE
+                current = True
+            if tried == 0 and control[LAST] > 0.0:
+                predict(h / control[LAST], st.z)
+            else:
+                for part in range(2):
+                    for k in range(3):
+                        for i in range(nq):
+                            rate = v0[i] if part == 0 else a0[i]
+                            st.z[part, k, i] = STAGES[k] * h * rate
+            spent = counters[ITERATIONS]
+            converged, rate = iterate(
+                form, tan, ws, st, values, pair, r_pair, b, b_pair, t, h, tolerance,
+                control[RATE], q0, v0, counters,
+            )  # fmt: skip
+            control[RATE] = rate
+            spent = counters[ITERATIONS] - spent
+            counters[FACTORISATIONS] += 6 * spent
+            if not converged:
+                counters[REJECTED] += 1
+                tried += 1
+                control[RATE] = 1.0
+                if current:
+                    h *= 0.5
+                continue
+            # the end, projected, with its acceleration
+            start_stage(st, 2, q0, v0)
+            _, turned, smallest, drop = project_and_accelerate(
+                form, ws, t + h, st.Q, st.q[2], st.v[2], st.a[2]
+            )
+            counters[FACTORISATIONS] += 2
+            for i in range(nq):
+                st.off[2, i] = st.q[2, i] - q0[i] - st.z[0, 2, i]
+            off = max(largest(st.off[2]), h * turned)
+            error = eval_error(form, tan, st, values, b, h, v0, a0) / local
+            if error >= 1.0 and (tried > 0 or control[LAST] == 0.0):
+                # a stiff start: the error again, from where it would lead
+                for i in range(nq):
+                    st.q[0, i] = q0[i] + st.dz[0, 0, i]
+                    st.v[0, i] = v0[i] + st.dz[1, 0, i]
+                project_and_accelerate(form, ws, t, st.Q, st.q[0], st.v[0], st.a[0])
+                error = eval_error(form, tan, st, values, b, h, st.v[0], st.a[0]) / local
+            # written so that nan is refused too
+            if error < 1.0 and off <= SLACK * local:
+                break
+            counters[REJECTED] += 1
+            tried += 1
+            factor = growth(error, 0.0, h, h, spent) if error >= 1.0 else 0.5
+            h *= factor if np.isfinite(factor) else MOST_SHRINK
+        learn_pivots(form, ws.L, ws.usual)
+        after = store[n + 1]
+        for i in range(nq):
+            after[0, i] = st.q[2, i]
+            after[1, i] = st.v[2, i]
+            after[2, i] = st.a[2, i]
+            for k in range(3):
+                # what the next step is predicted from is on the constraints
+                st.z[0, k, i] += st.off[k, i]
+        factor = growth(error, control[ERROR], h, control[LAST], spent)
+        if tried > 0:
+            factor = min(factor, 1.0)
+        control[NEXT] = h if 1.0 <= factor < LEAST_GROWTH else h * factor
+        control[LAST] = h
+        control[ERROR] = max(error, 1e-2)
+        times[n + 1] = t_end if end else t + h
+        watch[n + 1, 0] = smallest
+        watch[n + 1, 1] = off
+        counters[STEPS] += 1
+        if end:
+            return DONE, n + 1
+    return FULL, store.shape[0] - 1
+
+
+@kernel
+def interpolate_over(t0, before, t1, middle, t2, after, t, q, v, a):
+    """State at t from positions and velocities at three times: Hermite's quintic over two steps."""
+    x, y = t1 - t0, t2 - t1
+    s0, s1, s2 = t - t0, t - t1, t - t2
+    for i in range(len(q)):
+        # divided differences over t0, t0, t1, t1, t2, t2
+        v0, v1, v2 = before[1, i], middle[1, i], after[1, i]
+        m, w = (middle[0, i] - before[0, i]) / x, (after[0, i] - middle[0, i]) / y
+        b1, b2, b3, b4 = (m - v0) / x, (v1 - m) / x, (w - v1) / y, (v2 - w) / y
+        c1, c2, c3 = (b2 - b1) / x, (b3 - b2) / (x + y), (b4 - b3) / y
+        d1, d2 = (c2 - c1) / (x + y), (c3 - c2) / (x + y)
+        p, dp, ddp = (d2 - d1) / (x + y), 0.0, 0.0
+        ddp, dp, p = ddp * s2 + 2.0 * dp, dp * s2 + p, p * s2 + d1
+        ddp, dp, p = ddp * s1 + 2.0 * dp, dp * s1 + p, p * s1 + c1
+        ddp, dp, p = ddp * s1 + 2.0 * dp, dp * s1 + p, p * s1 + b1
+        ddp, dp, p = ddp * s0 + 2.0 * dp, dp * s0 + p, p * s0 + v0
+        ddp, dp, p = ddp * s0 + 2.0 * dp, dp * s0 + p, p * s0 + before[0, i]
+        q[i], v[i], a[i] = p, dp, ddp
+
+
+@entry
+def record(form, ws, Q, first, last, at, store, times, q, v, a, norms, energy):
+    """States at the given times with their accelerations, on the constraints.
+
+    at, store[first .. last]: ends of steps; what lies before `first` is the past. Outputs: q, v, a: one
+    row a time; norms: of Phi, Phi', Phi''; energy.
+    """
+    n = first
+    for k in range(len(times)):
+        t = times[k]
+        while n < last - 1 and t > at[n + 1]:
+            n += 1
+        h = at[n + 1] - at[n]
+        if t - at[n] <= SAME * h or last == first:
+            end = n
+        elif at[n + 1] - t <= SAME * h:
+            end = n + 1
+        else:
+            end = -1
+        if end >= 0:
+            for i in range(q.shape[1]):
+                q[k, i] = store[end, 0, i]
+                v[k, i] = store[end, 1, i]
+                a[k, i] = store[end, 2, i]
+        else:
+            if n > 0:
+                interpolate_over(
+                    at[n - 1], store[n - 1], at[n], store[n], at[n + 1], store[n + 1], t,
+                    q[k], v[k], a[k],
+                )  # fmt: skip
+            else:
+                interpolate(store[0], store[1], h, (t - at[0]) / h, q[k], v[k], a[k])
+            for i in range(q.shape[1]):
+                ws.q[i] = q[k, i]
+                ws.v[i] = v[k, i]
+            _, _, _, drop = project_and_accelerate(form, ws, t, Q, ws.q, ws.v, ws.dq)
+            # beside a singular position projections divide by a vanishing pivot
+            if drop >= NEAR:
+                for i in range(q.shape[1]):
+                    q[k, i] = ws.q[i]
+                    v[k, i] = ws.v[i]
+                    a[k, i] = ws.dq[i]
+        energy[k] = measure(form, ws, q[k], v[k], a[k], norms[k])

@@ -1,0 +1,198 @@
+"""Radau IIA with three stages, order 5, for stiff springs and dampers.
+
+Equations and sources in kernels/radau.py and docs/methods/radau.md. Steps are chosen by an estimate of
+third order; outputs between steps come from positions and velocities at the ends of two steps.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..kernels import radau as kernels
+from ..kernels.layout import Form, make_workspace, pack
+from ..model import Model
+from ..model.order import make_factor
+from .fixed_step import make_counters
+from .outcome import Floats, Outcome
+
+# longest_step [s]: 0 is no limit
+OPTIONS = {"longest_step": 0.0}
+# the error of third order that a step may have is SHARE tolerance^(2/3): then the error of a run, of
+# fifth order, follows the tolerance
+SHARE = 0.1
+# part of the tolerance that an iteration may leave
+ITERATION = 0.02
+# what double precision gives in a run
+FLOOR = 1e-12
+# memory for the states between two recordings
+BUFFER_BYTES = 2_000_000
+
+
+def run(
+    model: Model,
+    velocity: Floats,
+    times: Floats,
+    duration: float,
+    tolerance: float,
+    max_steps: int,
+    longest_step: float = OPTIONS["longest_step"],
+) -> Outcome:
+    """Simulate from q = 0 and the given velocity; record at the given times."""
+    form, nq, total = model.form, model.coordinates, len(times)
+    used = max(tolerance, FLOOR)
+    local = SHARE * used ** (2.0 / 3.0)
+    longest = float(longest_step) or np.inf
+    ws = make_workspace(form, 0)
+    tangent = make_tangent(form)
+    stages = make_stages(form, tangent)
+    n = nq + model.equations
+    size = n + 2 * len(tangent.L_row)
+    values, pair = np.zeros(size), np.zeros(size, complex)
+    r_pair, b, b_pair = np.zeros((2, nq), complex), np.zeros(n), np.zeros(n, complex)
+    capacity = int(np.clip(BUFFER_BYTES // (24 * max(nq, 1)), 64, 4096))
+    # the first row is the step before, once there is one
+    store, ends, watch = np.zeros((capacity, 3, nq)), np.zeros(capacity), np.zeros((capacity, 2))
+    store.fill(0.0)
+    store[0, 1] = velocity
+    control, counters = np.zeros(5), np.zeros(5, np.int64)
+    q, v, a = np.zeros((total, nq)), np.zeros((total, nq)), np.zeros((total, nq))
+    norms, energy = np.zeros((total, 3)), np.zeros(total)
+    history: list[tuple[Floats, Floats]] = []
+
+    first = done = 0
+    solve_cpu = solve_wall = record_cpu = 0.0
+    reason = kernels.FULL
+    while reason == kernels.FULL and counters[kernels.STEPS] < max_steps:
+        room = store[: first + 1 + max_steps - int(counters[kernels.STEPS])]
+        # CPU time of this thread: idle threads of a linear algebra library may spin beside it
+        wall, cpu = time.perf_counter(), time.thread_time()
+        reason, last = kernels.advance(
+            form, tangent, ws, stages, values, pair, r_pair, b, b_pair, duration, local,
+            ITERATION * used, longest, first, control, ends, room, watch, counters,
+        )  # fmt: skip
+        solve_cpu += time.thread_time() - cpu
+        solve_wall += time.perf_counter() - wall
+        cpu = time.thread_time()
+        ended = reason == kernels.DONE
+        upto = total if ended else int(np.searchsorted(times, ends[last], side="right"))
+        part = slice(done, upto)
+        kernels.record(
+            form, ws, stages.Q, first, last, ends, store, times[part],
+            q[part], v[part], a[part], norms[part], energy[part],
+        )  # fmt: skip
+        done = max(done, upto)
+        history.append((ends[first + 1 : last + 1].copy(), watch[first + 1 : last + 1].copy()))
+        if last > first:
+            store[:2], ends[:2] = store[last - 1 : last + 1].copy(), ends[last - 1 : last + 1].copy()
+            first = 1
+        record_cpu += time.thread_time() - cpu
+
+    status, message = _status(reason, float(ends[first]), duration, tolerance, max_steps)
+    seen = np.concatenate([w for _, w in history])
+    keep = slice(0, done)
+    return Outcome(
+        status=status,
+        message=message,
+        times=times[keep],
+        q=q[keep],
+        v=v[keep],
+        a=a[keep],
+        norms=norms[keep],
+        energy=energy[keep],
+        counters=make_counters(
+            int(counters[kernels.STEPS]),
+            rejected=int(counters[kernels.REJECTED]),
+            iterations=int(counters[kernels.ITERATIONS]),
+            factorisations=int(counters[kernels.FACTORISATIONS]),
+            loosened=int(counters[kernels.LOOSENED]),
+        ),
+        timings={"solve_cpu": solve_cpu, "solve_wall": solve_wall, "record_cpu": record_cpu},
+        notes=_notes(tolerance, counters),
+        step_times=np.concatenate([s for s, _ in history]),
+        step_orders=np.full(int(counters[kernels.STEPS]), 5, np.int64),
+        step_pivots=seen[:, 0].copy(),
+    )
+
+
+def make_tangent(form: Form) -> kernels.Tangent:
+    """Order of elimination of the Newton matrix, and where its entries go."""
+    nq, nc = len(form.Q), len(form.phi0)
+    M_row = np.repeat(np.arange(nq), np.diff(form.M_start))
+    S_row, S_col = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    # the model lists half of the symmetric augmentation
+    mirrored = form.J_col[form.K_A_1] != form.J_col[form.K_A_2]
+    A_1 = np.concatenate([form.K_A_1, form.K_A_2[mirrored]])
+    A_2 = np.concatenate([form.K_A_2, form.K_A_1[mirrored]])
+    rows = np.concatenate([M_row, S_row, form.J_eq + nq, form.J_col[A_1]])
+    cols = np.concatenate([form.M_col, S_col, form.J_col, form.J_col[A_2]])
+    neighbours: list[set[int]] = [set() for _ in range(nq + nc)]
+    for i, j in zip(rows.tolist(), cols.tolist(), strict=True):
+        if i != j:
+            neighbours[i].add(j)
+            neighbours[j].add(i)
+    factor = make_factor(neighbours, nq)
+    upper = len(factor.rows)
+
+    def places(rows: ArrayLike, cols: ArrayLike) -> NDArray[np.int64]:
+        found = [
+            factor.entry(i, j) + (upper if factor.position[i] < factor.position[j] else 0)
+            for i, j in zip(np.asarray(rows).tolist(), np.asarray(cols).tolist(), strict=True)
+        ]
+        return np.array(found, dtype=np.int64)
+
+    return pack(kernels.Tangent(
+        pos_q=factor.position[:nq].copy(), pos_c=factor.position[nq:].copy(),
+        at_M=places(M_row, form.M_col),
+        at_J=places(form.J_eq + nq, form.J_col), at_JT=places(form.J_col, form.J_eq + nq),
+        at_A=places(form.J_col[A_1], form.J_col[A_2]), A_1=A_1, A_2=A_2,
+        S_row=S_row, S_col=S_col, at_S=places(S_row, S_col),
+        L_start=factor.start, L_row=factor.rows, L_target=factor.target,
+    ))  # fmt: skip
+
+
+def make_stages(form: Form, tangent: kernels.Tangent) -> kernels.Stages:
+    """Allocate the scratch memory of a step."""
+    nq, ns, z = len(form.Q), len(tangent.at_S), np.zeros
+    return pack(kernels.Stages(
+        z=z((2, 3, nq)), dz=z((2, 3, nq)), q=z((3, nq)), v=z((3, nq)), a=z((3, nq)),
+        off=z((3, nq)), J=z(len(form.J_eq)), S=z(ns), G=z(ns), Q=z(nq), x=z(nq),
+    ))  # fmt: skip
+
+
+def _status(
+    reason: int, t: float, duration: float, tolerance: float, max_steps: int
+) -> tuple[str, str]:
+    if reason == kernels.DONE:
+        return "done", f"simulated {duration:g} s"
+    if reason == kernels.STUCK:
+        return "not-converged", (
+            f"stopped at t = {t:.9g} s: no step is short enough for the tolerance {tolerance:g}; the "
+            "results up to there are good. Try another tolerance, and check whether the motion can go "
+            "on beyond this position"
+        )
+    if reason == kernels.NOT_FINITE:
+        return "diverged", (
+            f"stopped at t = {t:.9g} s: the accelerations are not finite there; the results up to "
+            "there are good. Check for bodies or freedoms without mass"
+        )
+    return "too-slow", (
+        f"stopped at t = {t:.9g} s after {max_steps} steps; allow more with max_steps, or loosen "
+        "the tolerance"
+    )
+
+
+def _notes(tolerance: float, counters: NDArray[np.int64]) -> list[str]:
+    notes = []
+    if tolerance < FLOOR:
+        notes.append(
+            f"tolerance {tolerance:g} is below what double precision holds; {FLOOR:g} was used"
+        )
+    if counters[kernels.LOOSENED]:
+        notes.append(
+            f"the iteration of {counters[kernels.LOOSENED]} steps ended early by rounding, with "
+            f"corrections below {kernels.LOOSE:g} of the mechanism's length; they were kept"
+        )
+    return notes
