@@ -3,6 +3,9 @@
 Letters as in docs/notation.md. Forms e = D q + e0; with c the coefficients of the products,
 
     Phi_k = sum_sq 1/2 c e_a^2 + sum_bl c e_a e_b - phi0_k,      J = dPhi/dq,      M q'' + J^T lam = Q.
+
+Loads that are not constant act on forms of their own, f = F q + f0, with Q + F^T w(t, f, f') for Q: see
+forces.py. A drive makes phi0_k of its equations a function of time: see drives.py.
 """
 
 from __future__ import annotations
@@ -60,6 +63,35 @@ class Form(NamedTuple):
     L_start: Ints
     L_row: Ints
     L_target: Ints
+    # loads: linear forms, rows of F compressed
+    F_start: Ints
+    F_col: Ints
+    F_val: Floats
+    f0: Floats
+    # springs: first of three forms; rows of stiffness, damping, free length, preload
+    line_f: Ints
+    line: Floats
+    # torsions: first of nine forms; rows of stiffness, damping, free angle, torque
+    angle_f: Ints
+    angle: Floats
+    # forces linear in a form: w[pr_a] += pr_c f[pr_b]
+    pr_a: Ints
+    pr_b: Ints
+    pr_c: Floats
+    # user forces: rows of address, first form, points, dimension; newtons to the model's units
+    user: Ints
+    user_c: Floats
+    # entries of dw/df and dw/df': row and column
+    G_row: Ints
+    G_col: Ints
+    # driven equations: rows of equation, kind of right side, motion; its factor
+    drive: Ints
+    drive_c: Floats
+    # motions: pieces of each, their starts and polynomials; rows of amplitude, rate, phase of a sine
+    motion_start: Ints
+    motion_break: Floats
+    motion_poly: Floats
+    motion_sine: Floats
 
 
 class Workspace(NamedTuple):
@@ -89,6 +121,14 @@ class Workspace(NamedTuple):
     log_size: Floats
     # largest pivot that each equation has shown
     usual: Floats
+    # loads: forms, their rates, what acts on them; angles as last seen; all forces together
+    f: Floats
+    df: Floats
+    fw: Floats
+    theta: Floats
+    Q: Floats
+    # driven equations: right side, its rate and second rate
+    drive: Floats
 
 
 def pack(arrays: Any) -> Any:
@@ -115,7 +155,7 @@ def pack(arrays: Any) -> Any:
 def make_workspace(form: Form, order: int) -> Workspace:
     """Allocate the scratch memory for series up to the given order."""
     nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
-    ns, nb = len(form.sq_c), len(form.bl_c)
+    ns, nb, nl = len(form.sq_c), len(form.bl_c), len(form.f0)
     n, rows = nq + nc, order + 1
     z = np.zeros
     return pack(Workspace(
@@ -125,4 +165,6 @@ def make_workspace(form: Form, order: int) -> Workspace:
         sq_l=z((rows, ns)), bl_l=z((rows, nb)),
         acc_sq=z(ns), acc_bl=z(nb),
         q=z(nq), v=z(nq), dq=z(nq), log_size=z(rows), usual=z(nc),
+        f=z(nl), df=z(nl), fw=z(nl), theta=z(len(form.angle)), Q=z(nq),
+        drive=z((3, len(form.drive))),
     ))  # fmt: skip

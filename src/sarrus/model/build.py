@@ -4,6 +4,7 @@ groups and shared features   sharing.py
 a frame for each group       frames.py
 linear relations solved      reduce.py
 forms, products, M, Q        here
+loads and drives             loads.py, drives.py
 elimination order            order.py
 """
 
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..mechanism import Body, Mechanism, MechanismError
+from .drives import add_drives, drive_needs
 from .frames import Frame, Linear, Mass, make_frame
+from .loads import Features, load_needs, make_loads
 from .model import BodyRows, Model, Units
 from .quadratic import (
     Equations,
@@ -46,6 +49,12 @@ def make_model(mechanism: Mechanism) -> Model:
     further: dict[int, list[Vector]] = defaultdict(list)
     for body, at in wanted.values():
         further[sharing.group_of[body]].append(place(at))
+    center = {body.name: body.center for body in mechanism.bodies}
+    for body, where, directions in [*load_needs(mechanism), *drive_needs(mechanism)]:
+        if body in center:
+            held = further[sharing.group_of[body]]
+            held += [place(where)] if where is not None else []
+            held += [place(center[body]) + turn @ d for d in directions]
     masses = [_mass(g, turn, units) for g in sharing.groups[1:]]
     frames = [
         make_frame(sharing, group, mass, further[i])
@@ -64,13 +73,35 @@ def make_model(mechanism: Mechanism) -> Model:
         for i, j in frame.products:
             a, b = frame.vectors[i], frame.vectors[j]
             equations.add(rows_of(a.linear), a.start, rows_of(b.linear), b.start, i == j)
+    back = turn.T[: mechanism.dimension] * units.length
+
+    def features_of(body: str, linear: Callable[[Frame], Linear]) -> list[Row]:
+        group = sharing.group_of[body]
+        return [{}, {}, {}] if group == GROUND else rows_of(linear(frames[group - 1]))
+
+    features = Features(
+        point=lambda body, at: (features_of(body, lambda f: f.point(place(at))), place(at)),
+        vector=lambda body, d: (features_of(body, lambda f: f.vector(turn @ d)), turn @ d),
+        fixed=lambda body: (
+            list(np.eye(3))
+            if sharing.group_of[body] == GROUND
+            else frames[sharing.group_of[body] - 1].directions
+        ),
+        world=lambda body, at: _dense_times_rows(
+            back, features_of(body, lambda f: f.point(place(at)))
+        ),
+        turn=turn,
+        length=units.length,
+        energy=units.energy,
+    )
+    loads = make_loads(mechanism, features, wanted, nq)
+    drives = add_drives(mechanism, features, equations)
     try:
-        form = assemble_form(equations, M, Q)
+        form = assemble_form(equations, M, Q, loads, drives)
     except MasslessFreedomError as error:
         raise MechanismError(_massless(sharing, frames, reduction, error.args[0])) from error
 
     names, blocks, origins = {}, [], []
-    back = turn.T[: mechanism.dimension] * units.length
     for n, (name, (body, at)) in enumerate(wanted.items()):
         names[name] = n
         origins.append(at)
@@ -100,6 +131,7 @@ def make_model(mechanism: Mechanism) -> Model:
             for name, _ in mechanism.angular_velocities
         },
         body_rows=_body_rows(mechanism, sharing, frames, rows_of, centers, turn, nq),
+        user_calls=tuple(call for call, _ in loads.users),
     )
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..kernels.layout import Form
+from ..kernels.user_function import UserCall
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Model:
     points: name of each readable point; rows dimension * i ... of `places` give its world
     displacement [m] per unit of q; origins: its world place at the start [m]. body_vectors: for bodies
     with a given angular velocity, vectors fixed in them: rows (3 each) and unit starts, world.
-    body_rows: the pose of all bodies.
+    body_rows: the pose of all bodies; user_calls: functions behind the user forces.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Model:
     origins: NDArray[np.float64]
     body_vectors: dict[str, tuple[sparse.csr_array, NDArray[np.float64]]]
     body_rows: BodyRows
+    user_calls: tuple[UserCall, ...] = ()
 
     @property
     def coordinates(self) -> int:

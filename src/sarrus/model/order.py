@@ -3,6 +3,10 @@
 A constraint comes after all its coordinates: its pivot is then -J M^-1 J^T - ... of order one unless it
 depends on earlier ones. Among what may come next, the node with the fewest neighbours is taken
 (minimum degree), so the fill of a chain of loops stays linear in its length.
+
+Equations that always depend on others (those of a drive and of the body it turns, together) may be told
+apart: `early` ones come before all others that share a coordinate with them. The pivots of the early ones
+then stay good at every position, and it is always the same equation that depends on the rest.
 """
 
 from __future__ import annotations
@@ -43,12 +47,15 @@ class Factor:
         return len(self.position) + at
 
 
-def make_factor(neighbours: list[set[int]], nq: int) -> Factor:
+def make_factor(
+    neighbours: list[set[int]], nq: int, early: set[int] | frozenset[int] = frozenset()
+) -> Factor:
     """Order the unknowns of K and find the pattern of its factor.
 
-    neighbours: for each unknown (nq coordinates, then constraints) those it shares an entry with.
+    neighbours: for each unknown (nq coordinates, then constraints) those it shares an entry with;
+    early: constraints that come before those they share a coordinate with.
     """
-    order, columns = _eliminate([set(s) for s in neighbours], nq)
+    order, columns = _eliminate([set(s) for s in neighbours], nq, early)
     n = len(order)
     position = np.empty(n, dtype=np.int64)
     position[order] = np.arange(n)
@@ -65,12 +72,20 @@ def make_factor(neighbours: list[set[int]], nq: int) -> Factor:
     return Factor(position, start, flat.astype(np.int64), flat_target.astype(np.int64))
 
 
-def _eliminate(graph: list[set[int]], nq: int) -> tuple[list[int], list[set[int]]]:
+def _eliminate(
+    graph: list[set[int]], nq: int, early: set[int] | frozenset[int]
+) -> tuple[list[int], list[set[int]]]:
     """Symbolic elimination; consumes the graph, whose sets become the columns of L."""
     n = len(graph)
     constraints_of = [[j for j in graph[i] if j >= nq] for i in range(nq)]
     # own coordinates that a constraint still waits for (fill does not count)
     waiting = [0] * nq + [sum(j < nq for j in graph[i]) for i in range(nq, n)]
+    later = {
+        k: {j for i in graph[k] if i < nq for j in constraints_of[i]} - early for k in sorted(early)
+    }
+    for others in later.values():
+        for j in others:
+            waiting[j] += 1
     heap = [(len(graph[i]), i) for i in range(n) if waiting[i] == 0]
     heapq.heapify(heap)
     done = [False] * n
@@ -84,9 +99,8 @@ def _eliminate(graph: list[set[int]], nq: int) -> tuple[list[int], list[set[int]
         for j in graph[i]:
             graph[j] |= graph[i]
             graph[j] -= {i, j}
-        if i < nq:
-            for j in constraints_of[i]:
-                waiting[j] -= 1
+        for j in constraints_of[i] if i < nq else later.get(i, ()):
+            waiting[j] -= 1
         for j in graph[i]:
             if waiting[j] == 0:
                 heapq.heappush(heap, (len(graph[j]), j))

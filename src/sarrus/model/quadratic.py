@@ -12,6 +12,8 @@ from scipy.sparse import csgraph
 
 from ..kernels.layout import Form, pack
 from ..kernels.solve import EPS
+from .drives import Drives
+from .loads import Loads
 from .order import Ints, make_factor
 from .reduce import Row
 
@@ -35,14 +37,18 @@ class Equations:
         self.products: list[dict[tuple[int, int], float]] = []
         self.values: list[float] = []
         self._form_number: dict[tuple, int] = {}
-        self._known: set[tuple] = set()
+        self._known: dict[tuple, int] = {}
 
     def add(
         self, rows_a: list[Row], start_a: Vector, rows_b: list[Row], start_b: Vector, square: bool
-    ) -> None:
-        """Add the equation a . b = its value at the start, scaled to a length."""
-        size = np.sqrt(np.linalg.norm(start_a) * np.linalg.norm(start_b))
-        scale = (0.5 if square else 1.0) / size
+    ) -> tuple[int, float]:
+        """Add the equation a . b = its value at the start, scaled to a length.
+
+        Returns its number and the factor of a . b in it; number -1 if a . b is constant anyway.
+        """
+        # an arm of length zero, as from a line to a point on it, is a length already
+        sizes = [float(np.linalg.norm(start)) or 1.0 for start in (start_a, start_b)]
+        scale = (0.5 if square else 1.0) / np.sqrt(sizes[0] * sizes[1])
         products: dict[tuple[int, int], float] = defaultdict(float)
         for ra, xa, rb, xb in zip(rows_a, start_a, rows_b, start_b, strict=True):
             if ra or rb:
@@ -50,15 +56,17 @@ class Equations:
                 products[min(fa, fb), max(fa, fb)] += scale * sa * sb
         products = {k: c for k, c in sorted(products.items()) if c != 0.0}
         if not products:
-            return
+            return -1, 0.0
         # the same equation from two bodies (the norm of a shared axis) is written once
         first = next(iter(products.values()))
         key = tuple((k, round(c / first, 12)) for k, c in products.items())
         if key not in self._known:
-            self._known.add(key)
+            self._known[key] = len(self.products)
             self.products.append(products)
             value = sum(c * self.forms[a][1] * self.forms[b][1] for (a, b), c in products.items())
             self.values.append(value)
+        number = self._known[key]
+        return number, scale * next(iter(self.products[number].values())) / first
 
     def _form(self, row: Row, start: float) -> tuple[int, float]:
         """Number and factor of a form; forms that differ by a factor are one form."""
@@ -72,8 +80,10 @@ class Equations:
         return self._form_number[key], factor
 
 
-def assemble_form(equations: Equations, M: sparse.csr_array, Q: Vector) -> Form:
-    """Flatten forms, products, J, M and the factor into the kernel's arrays."""
+def assemble_form(
+    equations: Equations, M: sparse.csr_array, Q: Vector, loads: Loads, drives: Drives
+) -> Form:
+    """Flatten forms, products, J, M, the factor, loads and drives into the kernel's arrays."""
     nq, nc = len(Q), len(equations.products)
     squares = [
         (a, k, 2.0 * c)
@@ -119,7 +129,7 @@ def assemble_form(equations: Equations, M: sparse.csr_array, Q: Vector) -> Form:
         if J_col[n1] <= J_col[n2]
     ]
     _connect(neighbours, [J_col[a] for a, _ in augment], [J_col[b] for _, b in augment])
-    factor = make_factor(neighbours, nq)
+    factor = make_factor(neighbours, nq, {nq + k for k, _, _, _ in drives.equations})
 
     lower = sparse.tril(M).tocoo()
     augmented = sparse.csr_array(M + J0.T @ sparse.diags_array(rho) @ J0)
@@ -139,7 +149,7 @@ def assemble_form(equations: Equations, M: sparse.csr_array, Q: Vector) -> Form:
         phi0=np.array(equations.values, dtype=float),
         J_eq=J_eq, J_col=J_col,
         C_start=_ints(parts.indptr), C_form=_ints(parts.indices), C_val=parts.data,
-        M_start=_ints(M.indptr), M_col=_ints(M.indices), M_val=M.data, Q=Q,
+        M_start=_ints(M.indptr), M_col=_ints(M.indices), M_val=M.data, Q=Q + loads.Q,
         pos_q=pos[:nq].copy(), pos_c=pos[nq:].copy(),
         K_M=_ints([factor.entry(i, j) for i, j in zip(*lower.coords, strict=True)]),
         K_M_val=lower.data,
@@ -148,6 +158,7 @@ def assemble_form(equations: Equations, M: sparse.csr_array, Q: Vector) -> Form:
         K_A_1=_ints([a for a, _ in augment]), K_A_2=_ints([b for _, b in augment]),
         rho=rho, eps=EPS * size,
         L_start=factor.start, L_row=factor.rows, L_target=factor.target,
+        **loads.arrays(), **drives.arrays(),
     ))  # fmt: skip
 
 

@@ -1,0 +1,98 @@
+"""Drives: the right side of an equation as a function of time, Phi_k(q) = phi0_k(t).
+
+J and the curvature of Phi stay as they are; Phi' = J v - phi0', Phi'' = J a + J' v - phi0''. With x(t)
+the motion, a piecewise polynomial and a sine, phi0 is c times
+
+    x (a travel),      cos x and sin x (an angle),      1/2 x^2 (a length).
+"""
+
+import numpy as np
+
+from .compiler import kernel
+
+# columns of form.drive
+EQUATION, KIND, MOTION = 0, 1, 2
+# kinds of right side
+LINEAR, COSINE, SINE, SQUARE = 0, 1, 2, 3
+
+
+@kernel
+def find_piece(form, m, t):
+    """The piece of a motion that holds at t; at a break the later one."""
+    n = form.motion_start[m + 1] - 1
+    while n > form.motion_start[m] and form.motion_break[n] > t:
+        n -= 1
+    return n
+
+
+@kernel
+def eval_motion(form, m, t):
+    """Value of a motion, its rate and second rate."""
+    n = find_piece(form, m, t)
+    s = t - form.motion_break[n]
+    poly = form.motion_poly[n]
+    x, v, a = 0.0, 0.0, 0.0
+    for k in range(len(poly) - 1, -1, -1):
+        a = a * s + 2.0 * v
+        v = v * s + x
+        x = x * s + poly[k]
+    amplitude, rate, phase = form.motion_sine[m]
+    if amplitude != 0.0:
+        sine = amplitude * np.sin(rate * t + phase)
+        x += sine
+        v += rate * amplitude * np.cos(rate * t + phase)
+        a -= rate * rate * sine
+    return x, v, a
+
+
+@kernel
+def eval_drives(form, t, values):
+    """values[0..2, k]: right side of driven equation k, its rate and second rate."""
+    for k in range(len(form.drive)):
+        x, v, a = eval_motion(form, form.drive[k, MOTION], t)
+        kind = form.drive[k, KIND]
+        c = form.drive_c[k]
+        if kind == LINEAR:
+            values[0, k] = c * x
+            values[1, k] = c * v
+            values[2, k] = c * a
+        elif kind == SQUARE:
+            values[0, k] = 0.5 * c * x * x
+            values[1, k] = c * x * v
+            values[2, k] = c * (v * v + x * a)
+        elif kind == COSINE:
+            values[0, k] = c * np.cos(x)
+            values[1, k] = -c * np.sin(x) * v
+            values[2, k] = -c * (np.cos(x) * v * v + np.sin(x) * a)
+        else:
+            values[0, k] = c * np.sin(x)
+            values[1, k] = c * np.cos(x) * v
+            values[2, k] = c * (np.cos(x) * a - np.sin(x) * v * v)
+
+
+@kernel
+def drive_constraints(form, values, phi):
+    """Phi with the right sides of its drives instead of those at the start; returns its largest entry."""
+    for k in range(len(form.drive)):
+        c = form.drive[k, EQUATION]
+        phi[c] += form.phi0[c] - values[0, k]
+    largest = 0.0
+    for c in range(len(phi)):
+        largest = max(largest, abs(phi[c]))
+    return largest
+
+
+@kernel
+def subtract_drives(form, values, phi):
+    """Subtract a row of `eval_drives` (rates of phi0) from the driven equations."""
+    for k in range(len(form.drive)):
+        phi[form.drive[k, EQUATION]] -= values[k]
+
+
+@kernel
+def eval_drive_power(form, rates, lam):
+    """Power that the drives bring in: -lam . phi0'."""
+    power = 0.0
+    for k in range(len(form.drive)):
+        power -= lam[form.drive[k, EQUATION]] * rates[k]
+    return power

@@ -1,0 +1,133 @@
+"""Drives: equations whose right side is a function of time.
+
+    revolute                    u . u' = cos x(t),      b . u' = sin x(t)
+    prismatic, cylindrical      a . (p_B - p_A) = x(t)
+    distance                    1/2 |p_B - p_A|^2 = 1/2 x(t)^2
+
+u, b = axis x u are fixed in the first body, u' in the second, and u' = u at the start. Of the two
+equations of an angle and those that keep the second body rigid one depends on the others, at every
+position; the order of elimination takes those of drives first, so that it is never one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..kernels.drives import COSINE, LINEAR, SINE, SQUARE
+from ..mechanism import Joint, JointKind, Mechanism, MechanismError
+from ..mechanism.mechanism import Vector
+from ..mechanism.motion import Pieces, make_pieces
+from .loads import Features, in_space, joint_triad, subtract_rows
+
+if TYPE_CHECKING:
+    from .quadratic import Equations
+
+ANGLES = (JointKind.REVOLUTE,)
+TRAVELS = (JointKind.PRISMATIC, JointKind.CYLINDRICAL)
+
+
+@dataclass
+class Drives:
+    """Driven equations (number, kind, motion, factor) and motions in the model's units."""
+
+    equations: list[tuple[int, int, int, float]] = field(default_factory=list)
+    motions: list[Pieces] = field(default_factory=list)
+
+    def add(self, joint: Joint, equation: int, kind: int, motion: int, factor: float) -> None:
+        """Drive an equation; its right side is the factor times that of its kind."""
+        if equation < 0:
+            raise MechanismError(
+                f"joint '{joint.name}' is driven, but other joints hold it: it cannot move at all; "
+                "leave the drive out"
+            )
+        self.equations.append((equation, kind, motion, factor))
+
+    def arrays(self) -> dict[str, Any]:
+        """The arrays of `Form` that belong to drives."""
+        width = max((p.coefficients.shape[1] for p in self.motions), default=1)
+        polynomials = [
+            np.pad(p.coefficients, ((0, 0), (0, width - p.coefficients.shape[1])))
+            for p in self.motions
+        ]
+        pieces = np.cumsum([0, *(len(p.breaks) for p in self.motions)])
+        return {
+            "drive": _ints([e[:3] for e in self.equations]).reshape(-1, 3),
+            "drive_c": np.array([e[3] for e in self.equations], dtype=float),
+            "motion_start": _ints(pieces),
+            "motion_break": np.array([b for p in self.motions for b in p.breaks], dtype=float),
+            "motion_poly": np.vstack([np.zeros((0, width)), *polynomials]),
+            "motion_sine": np.array(
+                [[p.amplitude, p.rate, p.phase] for p in self.motions], dtype=float
+            ).reshape(-1, 3),
+        }
+
+
+def drive_needs(mechanism: Mechanism) -> Iterator[tuple[str, Vector | None, list[Vector]]]:
+    """What frames must be able to express: of a body a place [m], or directions."""
+    joints = {j.name: j for j in mechanism.joints}
+    for drive in mechanism.drives:
+        joint = joints[drive.joint]
+        if joint.kind in ANGLES:
+            _, u, b = joint_triad(mechanism, joint)
+            yield joint.bodies[0], None, [u, b]
+            yield joint.bodies[1], None, [u]
+        elif joint.kind in TRAVELS:
+            yield joint.bodies[0], joint.at, [_axis(joint)]
+            yield joint.bodies[1], joint.at, []
+
+
+def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -> Drives:
+    """Add the equations of all drives, or drive those that are there already."""
+    drives = Drives()
+    joints = {j.name: j for j in mechanism.joints}
+    for drive in mechanism.drives:
+        joint = joints[drive.joint]
+        n, pieces = len(drives.motions), make_pieces(drive.motion)
+        first, second = joint.bodies
+        if joint.kind in ANGLES:
+            _, u, b = joint_triad(mechanism, joint)
+            mark = features.vector(second, u)
+            for direction, kind in ((u, COSINE), (b, SINE)):
+                k, factor = equations.add(*features.vector(first, direction), *mark, False)
+                drives.add(joint, k, kind, n, factor)
+        elif joint.kind in TRAVELS and joint.at is not None:
+            pieces = _scaled(pieces, 1.0 / features.length)
+            (ra, xa), (rb, xb) = (features.point(body, joint.at) for body in (first, second))
+            gap = [subtract_rows(b, a) for a, b in zip(ra, rb, strict=True)]
+            k, factor = equations.add(*features.vector(first, _axis(joint)), gap, xb - xa, False)
+            drives.add(joint, k, LINEAR, n, factor)
+        elif joint.places is not None:
+            pieces = _scaled(pieces, 1.0 / features.length)
+            (ra, xa), (rb, xb) = (
+                features.point(body, at)
+                for body, at in zip(joint.bodies, joint.places, strict=True)
+            )
+            gap = [subtract_rows(b, a) for a, b in zip(ra, rb, strict=True)]
+            k, factor = equations.add(gap, xb - xa, gap, xb - xa, True)
+            drives.add(joint, k, SQUARE, n, 2.0 * factor)
+        drives.motions.append(pieces)
+    return drives
+
+
+def _axis(joint: Joint) -> Vector:
+    assert joint.axis is not None
+    return in_space(joint.axis) / np.linalg.norm(joint.axis)
+
+
+def _scaled(pieces: Pieces, factor: float) -> Pieces:
+    return Pieces(
+        pieces.breaks,
+        pieces.coefficients * factor,
+        pieces.amplitude * factor,
+        pieces.rate,
+        pieces.phase,
+        pieces.end,
+    )
+
+
+def _ints(values: Any) -> np.ndarray:
+    return np.ascontiguousarray(values, dtype=np.int64)
