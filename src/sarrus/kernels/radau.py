@@ -23,15 +23,21 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiler import block, entry, kernel
+from .drives import drive_constraints, eval_drives, subtract_drives
+from .forces import eval_load_derivatives, eval_loads
 from .forms import (
+    add_constraint_rates,
+    eval_constraint_rates,
     eval_constraints,
     eval_curvature,
+    eval_energy,
     eval_form_rates,
     eval_forms,
     eval_jacobian,
+    norm,
 )
 from .layout import Floats, Ints
-from .project import project_position, project_velocity
+from .project import ROUND_OFF
 from .solve import (
     eval_pivots,
     factorise,
@@ -40,7 +46,7 @@ from .solve import (
     refinements_for,
     solve_refined,
 )
-from .stepping import SAME, interpolate, largest, measure
+from .stepping import SAME, interpolate, largest
 
 # why the loop returned
 DONE = 0
@@ -90,8 +96,18 @@ SAFETY = 0.9
 SLACK = 10.0
 # steps below this part of the run would not end in any sensible time
 SHORTEST = 1e-12
-# pivots this much smaller than usual: beside a singular position (see kernels/series.py)
+# Newton's steps back onto the constraints
+MOST_CORRECTIONS = 4
+# a pivot this much smaller than usual: beside a singular position (see kernels/series.py). Rounding may
+# forbid any step there: after so many tries all tolerances are ten times looser, up to the loosest
 NEAR = 1e-4
+TRIES = 4
+LOOSEST = 1e-5
+# and this much smaller: accelerations there are rounding
+TOO_NEAR = 1e-10
+
+# how an iteration ended
+FAILED, CONVERGED, STALLED = 0, 1, 2
 
 
 class Tangent(NamedTuple):
@@ -103,16 +119,20 @@ class Tangent(NamedTuple):
     pos_q: Ints
     pos_c: Ints
     # where entries of M, J, J^T and the augmentation go
-    at_M: Ints
-    at_J: Ints
-    at_JT: Ints
-    at_A: Ints
+    M_at: Ints
+    J_at: Ints
+    JT_at: Ints
+    A_at: Ints
     A_1: Ints
     A_2: Ints
     # dQ/dq and dQ/dv: coordinates of each entry, and where it goes
     S_row: Ints
     S_col: Ints
-    at_S: Ints
+    S_at: Ints
+    # and what it sums: S[sum_to] += sum_c dw/df[sum_of]
+    sum_to: Ints
+    sum_of: Ints
+    sum_c: Floats
     # factor: columns of L and targets of its updates
     L_start: Ints
     L_row: Ints
@@ -130,12 +150,14 @@ class Stages(NamedTuple):
     v: Floats
     a: Floats
     off: Floats
-    # J where the factors were made, dQ/dq and dQ/dv there, force, a state
+    # J where the factors were made, derivatives of the loads and of Q there
     J: Floats
+    A: Floats
+    B: Floats
     S: Floats
     G: Floats
-    Q: Floats
-    x: Floats
+    # angles of the torsions at the start of the step
+    theta: Floats
 
 
 @block
@@ -145,18 +167,18 @@ def factorise_tangent(form, tan, J, S, G, inverse_nu, values):
     upper = len(tan.L_row)
     for k in range(len(values)):
         values[k] = 0.0
-    for k in range(len(tan.at_M)):
-        values[tan.at_M[k]] = form.M_val[k]
-    for k in range(len(tan.at_A)):
+    for k in range(len(tan.M_at)):
+        values[tan.M_at[k]] = form.M_val[k]
+    for k in range(len(tan.A_at)):
         a = tan.A_1[k]
-        values[tan.at_A[k]] += form.rho[form.J_eq[a]] * J[a] * J[tan.A_2[k]]
-    for k in range(len(tan.at_S)):
-        values[tan.at_S[k]] -= inverse_nu * (G[k] + inverse_nu * S[k])
+        values[tan.A_at[k]] += form.rho[form.J_eq[a]] * J[a] * J[tan.A_2[k]]
+    for k in range(len(tan.S_at)):
+        values[tan.S_at[k]] -= inverse_nu * (G[k] + inverse_nu * S[k])
     for c in range(len(tan.pos_c)):
         values[tan.pos_c[c]] = -form.eps[c]
     for k in range(len(J)):
-        values[tan.at_J[k]] = J[k]
-        values[tan.at_JT[k]] = J[k]
+        values[tan.J_at[k]] = J[k]
+        values[tan.JT_at[k]] = J[k]
     t = 0
     for j in range(n):
         inverse = 1.0 / values[j]
@@ -191,11 +213,11 @@ def solve_tangent(form, tan, J, S, inverse_nu, values, r_q, r_v, b):
     for i in range(nq):
         for k in range(form.M_start[i], form.M_start[i + 1]):
             b[tan.pos_q[i]] += form.M_val[k] * r_v[form.M_col[k]]
-    for k in range(len(tan.at_S)):
+    for k in range(len(tan.S_at)):
         b[tan.pos_q[tan.S_row[k]]] += inverse_nu * S[k] * r_q[tan.S_col[k]]
     for i in range(n):
         b[i] *= inverse_nu
-    if len(tan.at_A):
+    if len(tan.A_at):
         for k in range(len(J)):
             rho = form.rho[form.J_eq[k]]
             if rho != 0.0:
@@ -215,46 +237,92 @@ def solve_tangent(form, tan, J, S, inverse_nu, values, r_q, r_v, b):
 
 
 @kernel
-def eval_force(form, ws, t, q, v, Q):
-    """Generalised force."""
-    for i in range(len(Q)):
-        Q[i] = form.Q[i]
+def eval_tangents(form, tan, ws, st, t, q, v):
+    """S = dQ/dq and G = dQ/dv at a state, from the derivatives of the loads."""
+    if len(tan.S_at) == 0:
+        return
+    eval_load_derivatives(form, ws, t, q, v, st.A, st.B)
+    for k in range(len(st.S)):
+        st.S[k] = 0.0
+        st.G[k] = 0.0
+    for n in range(len(tan.sum_c)):
+        st.S[tan.sum_to[n]] += tan.sum_c[n] * st.A[tan.sum_of[n]]
+        st.G[tan.sum_to[n]] += tan.sum_c[n] * st.B[tan.sum_of[n]]
 
 
 @kernel
-def eval_tangents(form, ws, t, q, v, S, G):
-    """DQ/dq and dQ/dv."""
+def eval_violation(form, ws):
+    """Phi - phi0(t) from ws.e and ws.drive to ws.phi; returns its largest entry."""
+    left = eval_constraints(form, ws.e, ws.phi)
+    if len(form.drive):
+        left = drive_constraints(form, ws.drive, ws.phi)
+    return left
+
+
+@kernel
+def solve_for_violation(form, ws, refinements):
+    """The change of least mass in ws.x that takes ws.phi to zero, with the factor at hand."""
+    for i in range(len(ws.b)):
+        ws.b[i] = 0.0
+    for c in range(len(ws.phi)):
+        ws.b[form.pos_c[c]] = -ws.phi[c]
+    solve_refined(form, ws.J, ws.L, ws.b, refinements, ws.r, ws.x)
 
 
 @block
-def project_and_accelerate(form, ws, t, Q, q, v, a):
+def project_and_accelerate(form, ws, t, q, v, a):
     """Take a state back onto the constraints and solve the equations of motion there.
 
-    Returns how far position and velocity moved, the smallest pivot, and the smallest against what is
-    usual. ws.L: factor of K there.
+    Returns how far position and velocity moved, and the smallest pivot against what is usual. ws.L:
+    factor of K there.
     """
+    nq = len(q)
+    eval_drives(form, t, ws.drive)
     # away from the constraints dependent equations contradict each other a little; damped as much as
     # they are violated, Newton's steps do not answer to that [FanYuan2005]
     eval_forms(form, q, ws.e)
     eval_jacobian(form, ws.e, ws.J)
-    factorise_damped(form, ws.J, eval_constraints(form, ws.e, ws.phi), ws.L)
-    moved = project_position(form, ws, 4, q)
+    left = eval_violation(form, ws)
+    factorise_damped(form, ws.J, left, ws.L)
+    moved = 0.0
+    for _ in range(MOST_CORRECTIONS):
+        if left <= ROUND_OFF:
+            break
+        solve_for_violation(form, ws, 0)
+        size = 0.0
+        for i in range(nq):
+            q[i] += ws.x[form.pos_q[i]]
+            size = max(size, abs(ws.x[form.pos_q[i]]))
+        moved += size
+        eval_forms(form, q, ws.e)
+        now = eval_violation(form, ws)
+        if not now < left:
+            break
+        left = now
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
     smallest, drop = eval_pivots(form, ws.L, ws.usual)
     refinements = refinements_for(smallest, 0.0)
-    turned = project_velocity(form, ws, refinements, v)
-    eval_force(form, ws, t, q, v, Q)
+    eval_form_rates(form, v, ws.de)
+    eval_constraint_rates(form, ws.e, ws.de, ws.phi)
+    subtract_drives(form, ws.drive[1], ws.phi)
+    solve_for_violation(form, ws, refinements)
+    turned = 0.0
+    for i in range(nq):
+        v[i] += ws.x[form.pos_q[i]]
+        turned = max(turned, abs(ws.x[form.pos_q[i]]))
+    eval_loads(form, ws, t, q, v, ws.Q)
     eval_form_rates(form, v, ws.de)
     eval_curvature(form, ws.de, ws.phi)
-    for i in range(len(q)):
-        ws.b[form.pos_q[i]] = Q[i]
+    subtract_drives(form, ws.drive[2], ws.phi)
+    for i in range(nq):
+        ws.b[form.pos_q[i]] = ws.Q[i]
     for c in range(len(ws.phi)):
         ws.b[form.pos_c[c]] = -ws.phi[c]
     solve_refined(form, ws.J, ws.L, ws.b, refinements, ws.r, ws.x)
-    for i in range(len(q)):
+    for i in range(nq):
         a[i] = ws.x[form.pos_q[i]]
-    return moved, turned, smallest, drop
+    return moved, turned, drop
 
 
 @kernel
@@ -285,16 +353,24 @@ def start_stage(st, k, q0, v0):
 
 
 @block
-def iterate(form, tan, ws, st, values, pair, r_pair, b, b_pair, t, h, tolerance, rate, q0, v0, counters):
-    """Simplified Newton on the stages from st.z on; returns whether it converged, and its rate."""
+def iterate(
+    form, tan, ws, st, values, pair, r_pair, b, b_pair, t, h, tolerance, rate, q0, v0, counters
+):
+    """Simplified Newton on the stages from st.z on; returns how it ended, its rate, and the smallest
+    pivot against what is usual.
+    """
     nq = len(q0)
+    nearest = 1.0
     before = 0.0
     known = max(rate, 1e-16) ** 0.8
     nu, nu_pair = 1.0 / (MU / h), 1.0 / (MU_PAIR / h)
     for n in range(MOST_ITERATIONS):
         for k in range(3):
             start_stage(st, k, q0, v0)
-            project_and_accelerate(form, ws, t + STAGES[k] * h, st.Q, st.q[k], st.v[k], st.a[k])
+            _, _, drop = project_and_accelerate(
+                form, ws, t + STAGES[k] * h, st.q[k], st.v[k], st.a[k]
+            )
+            nearest = min(nearest, drop)
             for i in range(nq):
                 st.off[k, i] = st.q[k, i] - q0[i] - st.z[0, k, i]
         counters[ITERATIONS] += 1
@@ -325,24 +401,22 @@ def iterate(form, tan, ws, st, values, pair, r_pair, b, b_pair, t, h, tolerance,
                     if not weight * abs(x) <= size:
                         size = weight * abs(x)
         if not np.isfinite(size):
-            return False, 1.0
+            return FAILED, 1.0, nearest
         if n > 0:
             rate = size / before
             if rate < 1.0:
                 known = rate / (1.0 - rate)
         if size <= FINE or (known * size <= tolerance and (n == 0 or rate < 1.0)):
-            return True, rate
+            return CONVERGED, rate, nearest
         if n > 0:
             if rate >= 0.5 and size <= LOOSE:
                 # rounding, divided by a small pivot
-                if size > tolerance:
-                    counters[LOOSENED] += 1
-                return True, rate
+                return (CONVERGED if size <= tolerance else STALLED), rate, nearest
             left = MOST_ITERATIONS - 1 - n
             if rate >= 1.0 or rate**left / (1.0 - rate) * size > max(tolerance, LOOSE):
-                return False, rate
+                return FAILED, rate, nearest
         before = size
-    return False, 1.0
+    return FAILED, 1.0, nearest
 
 
 @kernel
@@ -393,7 +467,7 @@ def advance(
         eval_jacobian(form, ws.e, ws.J)
         factorise(form, ws.J, ws.L)
         learn_pivots(form, ws.L, ws.usual)
-        project_and_accelerate(form, ws, times[first], st.Q, q0, v0, a0)
+        project_and_accelerate(form, ws, times[first], q0, v0, a0)
         speed = max(largest(v0), np.sqrt(largest(a0)))
         if not np.isfinite(speed):
             return NOT_FINITE, first
@@ -403,21 +477,32 @@ def advance(
         t = times[n]
         q0, v0, a0 = store[n, 0], store[n, 1], store[n, 2]
         h = min(control[NEXT], longest)
+        wanted = h
+        loose = 1.0
+        nearest = 1.0
         tried = 0
         current = False
+        for k in range(len(st.theta)):
+            st.theta[k] = ws.theta[k]
         while True:
+            if tried > 0 and tried % TRIES == 0 and nearest < NEAR:
+                # rounding, not truncation: no step is short enough; go on a little looser, counted
+                loose *= 10.0
+                h = wanted
+                if loose * local > LOOSEST:
+                    return STUCK, n
             # a last step that is too short to be worth one is avoided
             end = t + 1.01 * h >= t_end
             if end:
                 h = t_end - t
-            elif t + 2.0 * h > t_end and not control[FACTORED] == h:
+            elif t + 2.0 * h > t_end and control[FACTORED] != h:
                 h = 0.5 * (t_end - t)
             if not h > SHORTEST * t_end:
                 return STUCK, n
             if control[FACTORED] != h or control[RATE] > GOOD_RATE:
                 eval_forms(form, q0, ws.e)
                 eval_jacobian(form, ws.e, st.J)
-                eval_tangents(form, ws, t, q0, v0, st.S, st.G)
+                eval_tangents(form, tan, ws, st, t, q0, v0)
                 factorise_tangent(form, tan, st.J, st.S, st.G, 1.0 / (MU / h), values)
                 factorise_tangent(form, tan, st.J, st.S, st.G, 1.0 / (MU_PAIR / h), pair)
                 counters[FACTORISATIONS] += 2
@@ -432,46 +517,49 @@ def advance(
                         for i in range(nq):
                             rate = v0[i] if part == 0 else a0[i]
                             st.z[part, k, i] = STAGES[k] * h * rate
+            for k in range(len(st.theta)):
+                ws.theta[k] = st.theta[k]
             spent = counters[ITERATIONS]
-            converged, rate = iterate(
-                form, tan, ws, st, values, pair, r_pair, b, b_pair, t, h, tolerance,
+            ended, rate, nearest = iterate(
+                form, tan, ws, st, values, pair, r_pair, b, b_pair, t, h, loose * tolerance,
                 control[RATE], q0, v0, counters,
             )  # fmt: skip
             control[RATE] = rate
             spent = counters[ITERATIONS] - spent
             counters[FACTORISATIONS] += 6 * spent
-            if not converged:
+            if ended == FAILED or (ended == STALLED and tried < TRIES - 1):
                 counters[REJECTED] += 1
                 tried += 1
                 control[RATE] = 1.0
                 if current:
-                    h *= 0.5
+                    h *= 0.5 if ended == FAILED else 0.8
                 continue
             # the end, projected, with its acceleration
             start_stage(st, 2, q0, v0)
-            _, turned, smallest, drop = project_and_accelerate(
-                form, ws, t + h, st.Q, st.q[2], st.v[2], st.a[2]
-            )
+            _, turned, _ = project_and_accelerate(form, ws, t + h, st.q[2], st.v[2], st.a[2])
+            learn_pivots(form, ws.L, ws.usual)
+            smallest, _ = eval_pivots(form, ws.L, ws.usual)
             counters[FACTORISATIONS] += 2
             for i in range(nq):
                 st.off[2, i] = st.q[2, i] - q0[i] - st.z[0, 2, i]
             off = max(largest(st.off[2]), h * turned)
-            error = eval_error(form, tan, st, values, b, h, v0, a0) / local
+            error = eval_error(form, tan, st, values, b, h, v0, a0) / (loose * local)
             if error >= 1.0 and (tried > 0 or control[LAST] == 0.0):
                 # a stiff start: the error again, from where it would lead
                 for i in range(nq):
                     st.q[0, i] = q0[i] + st.dz[0, 0, i]
                     st.v[0, i] = v0[i] + st.dz[1, 0, i]
-                project_and_accelerate(form, ws, t, st.Q, st.q[0], st.v[0], st.a[0])
-                error = eval_error(form, tan, st, values, b, h, st.v[0], st.a[0]) / local
+                project_and_accelerate(form, ws, t, st.q[0], st.v[0], st.a[0])
+                error = eval_error(form, tan, st, values, b, h, st.v[0], st.a[0]) / (loose * local)
             # written so that nan is refused too
-            if error < 1.0 and off <= SLACK * local:
+            if error < 1.0 and off <= SLACK * loose * local:
                 break
             counters[REJECTED] += 1
             tried += 1
             factor = growth(error, 0.0, h, h, spent) if error >= 1.0 else 0.5
             h *= factor if np.isfinite(factor) else MOST_SHRINK
-        learn_pivots(form, ws.L, ws.usual)
+        if ended == STALLED or loose > 1.0:
+            counters[LOOSENED] += 1
         after = store[n + 1]
         for i in range(nq):
             after[0, i] = st.q[2, i]
@@ -516,18 +604,40 @@ def interpolate_over(t0, before, t1, middle, t2, after, t, q, v, a):
         q[i], v[i], a[i] = p, dp, ddp
 
 
+@kernel
+def measure(form, ws, t, q, v, a, norms):
+    """Norms of Phi, Phi', Phi'' at a state; returns its energy."""
+    eval_drives(form, t, ws.drive)
+    eval_forms(form, q, ws.e)
+    eval_violation(form, ws)
+    norms[0] = norm(ws.phi)
+    eval_form_rates(form, v, ws.de)
+    eval_constraint_rates(form, ws.e, ws.de, ws.phi)
+    subtract_drives(form, ws.drive[1], ws.phi)
+    norms[1] = norm(ws.phi)
+    eval_curvature(form, ws.de, ws.phi)
+    eval_form_rates(form, a, ws.de)
+    add_constraint_rates(form, ws.e, ws.de, ws.phi)
+    subtract_drives(form, ws.drive[2], ws.phi)
+    norms[2] = norm(ws.phi)
+    energy, _ = eval_energy(form, q, v)
+    return energy
+
+
 @entry
-def record(form, ws, Q, first, last, at, store, times, q, v, a, norms, energy):
+def record(form, ws, limit, first, last, at, store, times, q, v, a, norms, energy):
     """States at the given times with their accelerations, on the constraints.
 
-    at, store[first .. last]: ends of steps; what lies before `first` is the past. Outputs: q, v, a: one
-    row a time; norms: of Phi, Phi', Phi''; energy.
+    limit: how far a projection may move a state; at, store[first .. last]: ends of steps; what lies
+    before `first` is the past. Outputs: q, v, a: one row a time; norms: of Phi, Phi', Phi''; energy.
     """
     n = first
     for k in range(len(times)):
         t = times[k]
         while n < last - 1 and t > at[n + 1]:
             n += 1
+            # angles are counted on from step to step
+            eval_loads(form, ws, at[n], store[n, 0], store[n, 1], ws.Q)
         h = at[n + 1] - at[n]
         if t - at[n] <= SAME * h or last == first:
             end = n
@@ -551,11 +661,16 @@ def record(form, ws, Q, first, last, at, store, times, q, v, a, norms, energy):
             for i in range(q.shape[1]):
                 ws.q[i] = q[k, i]
                 ws.v[i] = v[k, i]
-            _, _, _, drop = project_and_accelerate(form, ws, t, Q, ws.q, ws.v, ws.dq)
-            # beside a singular position projections divide by a vanishing pivot
-            if drop >= NEAR:
+            moved, turned, drop = project_and_accelerate(form, ws, t, ws.q, ws.v, ws.dq)
+            # beside a singular position projections divide by a vanishing pivot; the polynomial does
+            # not know of it
+            if max(moved, h * turned) <= limit:
                 for i in range(q.shape[1]):
                     q[k, i] = ws.q[i]
                     v[k, i] = ws.v[i]
-                    a[k, i] = ws.dq[i]
-        energy[k] = measure(form, ws, q[k], v[k], a[k], norms[k])
+                    if drop >= TOO_NEAR:
+                        a[k, i] = ws.dq[i]
+        energy[k] = measure(form, ws, t, q[k], v[k], a[k], norms[k])
+    while n < last - 1:
+        n += 1
+        eval_loads(form, ws, at[n], store[n, 0], store[n, 1], ws.Q)
