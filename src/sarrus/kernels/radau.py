@@ -9,13 +9,16 @@ So Phi = phi0 and J v = phi0' hold at every stage and every end of a step, as Ge
 stabilise them [GearLeimkuhlerGupta1985]; here a projection does what their multipliers do, with the
 solve that all methods share: equations may depend on each other.
 
-Simplified Newton iterations: the eigenvalues mu of the inverse of the method's matrix, one real and one
-pair, uncouple the stages. With nu = mu / h, G = dQ/dv and S = dQ/dq, each asks for
+Newton's method on the three stages together, W the inverse of the method's matrix A, S = dQ/dq and
+G = dQ/dv of stage k, r what its equations leave:
 
-    [ M - G/nu - S/nu^2   J^T ] [ dv ]   [ M r_v / nu + S r_q / nu^2 ]
-    [ J                  -eps ] [ .  ] = [ J r_v / nu                ],     dq = (dv + r_q) / nu.
+    sum_l W_kl M dv_l - h G_k dv_k - h^2 S_k sum_l A_kl dv_l + J_k^T mu_k = h M r_v,k + h^2 S_k sum_l A_kl r_q,l
+    J_k dv_k - eps mu_k = h J_k sum_l A_kl r_v,l,          dq_k = h sum_l A_kl (dv_l + r_q,l)
 
-Left out are the turning of J and the stiffness of J^T lam: they are as slow as the motion.
+in blocks of 3 x 3 in a static order. Every stage has derivatives of its own: in coordinates that move with
+the bodies the direction of a stiff spring turns during a step, and one matrix for all three (which would
+uncouple them) does not converge. Left out are the turning of J and the stiffness of J^T lam: they are as
+slow as the motion.
 """
 
 from typing import NamedTuple
@@ -60,24 +63,17 @@ STEPS, REJECTED, ITERATIONS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
 # the factors were made for, the rate of the last iteration
 NEXT, LAST, ERROR, FACTORED, RATE = 0, 1, 2, 3, 4
 
-# the method: stages, its matrix inverted, and the coordinates in which that is block diagonal
+# the method: stages, its matrix and the inverse
 _R = np.sqrt(6.0)
 STAGES = np.array([(4.0 - _R) / 10.0, (4.0 + _R) / 10.0, 1.0])
-_A = np.array([
+A = np.array([
     [(88 - 7 * _R) / 360, (296 - 169 * _R) / 1800, (-2 + 3 * _R) / 225],
     [(296 + 169 * _R) / 1800, (88 + 7 * _R) / 360, (-2 - 3 * _R) / 225],
     [(16 - _R) / 36, (16 + _R) / 36, 1 / 9],
 ])  # fmt: skip
-INVERSE = np.linalg.inv(_A)
-_values, _vectors = np.linalg.eig(INVERSE)
-_real, _pair = int(np.argmin(np.abs(_values.imag))), int(np.argmax(_values.imag))
-MU = float(_values[_real].real)
-# W (x + i y) = (alpha + i beta)(x + i y): on x w2 + y w3 that is alpha - i beta times w2 + i w3
-MU_PAIR = complex(np.conj(_values[_pair]))
-FROM_BLOCKS = np.stack(
-    [_vectors[:, _real].real, _vectors[:, _pair].real, _vectors[:, _pair].imag], axis=1
-)
-TO_BLOCKS = np.linalg.inv(FROM_BLOCKS)
+W = np.linalg.inv(A)
+# the real eigenvalue of W
+MU = float(np.linalg.eigvals(W).real.max())
 # weights of the stages in the estimate of the error, [HairerWanner1996] eq. (IV.8.20)
 WEIGHTS = np.array([-13.0 - 7.0 * _R, -13.0 + 7.0 * _R, -1.0]) / 3.0
 
@@ -111,7 +107,7 @@ FAILED, CONVERGED, STALLED = 0, 1, 2
 
 
 class Tangent(NamedTuple):
-    """Pattern of the Newton matrix: L D U in a static order, its values in one array.
+    """Pattern of the Newton matrices: L D U in a static order, the values in one array.
 
     The values are the n pivots, then the entries of L by columns, then those of U by rows.
     """
@@ -150,7 +146,7 @@ class Stages(NamedTuple):
     v: Floats
     a: Floats
     off: Floats
-    # J where the factors were made, derivatives of the loads and of Q there
+    # J where the factors were made (three stages and the start), derivatives of the loads, and of Q there
     J: Floats
     A: Floats
     B: Floats
@@ -158,11 +154,161 @@ class Stages(NamedTuple):
     G: Floats
     # angles of the torsions at the start of the step
     theta: Floats
+    # factor of the stages in blocks, its right side, two blocks; factor for the error, its right side
+    blocks: Floats
+    b_blocks: Floats
+    below: Floats
+    right: Floats
+    values: Floats
+    b: Floats
+
+
+@kernel
+def subtract_product(x, y, z):
+    """Z -= X Y, for blocks."""
+    for k in range(3):
+        for m in range(3):
+            z[k, m] -= x[k, 0] * y[0, m] + x[k, 1] * y[1, m] + x[k, 2] * y[2, m]
+
+
+@kernel
+def put_product(x, y, z):
+    """Z = X Y, for blocks."""
+    for k in range(3):
+        for m in range(3):
+            z[k, m] = x[k, 0] * y[0, m] + x[k, 1] * y[1, m] + x[k, 2] * y[2, m]
+
+
+@kernel
+def invert_block(x):
+    """X = X^-1, by its cofactors."""
+    a, b, c = x[0, 0], x[0, 1], x[0, 2]
+    d, e, f = x[1, 0], x[1, 1], x[1, 2]
+    g, h, i = x[2, 0], x[2, 1], x[2, 2]
+    p, q, r = e * i - f * h, f * g - d * i, d * h - e * g
+    s = 1.0 / (a * p + b * q + c * r)
+    x[0, 0], x[0, 1], x[0, 2] = s * p, s * (c * h - b * i), s * (b * f - c * e)
+    x[1, 0], x[1, 1], x[1, 2] = s * q, s * (a * i - c * g), s * (c * d - a * f)
+    x[2, 0], x[2, 1], x[2, 2] = s * r, s * (b * g - a * h), s * (a * e - b * d)
+
+
+@block
+def factorise_stages(form, tan, st, h):
+    """Assemble and factorise the Newton matrix of the three stages; blocks of L and of U in st.blocks."""
+    blocks = st.blocks
+    n = len(tan.pos_q) + len(tan.pos_c)
+    upper = len(tan.L_row)
+    for a in range(len(blocks)):
+        for k in range(3):
+            for m in range(3):
+                blocks[a, k, m] = 0.0
+    for a in range(len(tan.M_at)):
+        for k in range(3):
+            for m in range(3):
+                blocks[tan.M_at[a], k, m] = form.M_val[a] * W[k, m]
+    for a in range(len(tan.S_at)):
+        for k in range(3):
+            for m in range(3):
+                blocks[tan.S_at[a], k, m] -= h * h * st.S[k, a] * A[k, m]
+            blocks[tan.S_at[a], k, k] -= h * st.G[k, a]
+    for k in range(3):
+        J = st.J[k]
+        for a in range(len(tan.A_at)):
+            i = tan.A_1[a]
+            blocks[tan.A_at[a], k, k] += form.rho[form.J_eq[i]] * J[i] * J[tan.A_2[a]]
+        for c in range(len(tan.pos_c)):
+            blocks[tan.pos_c[c], k, k] = -form.eps[c]
+        for a in range(len(J)):
+            blocks[tan.J_at[a], k, k] = J[a]
+            blocks[tan.JT_at[a], k, k] = J[a]
+    t = 0
+    for j in range(n):
+        invert_block(blocks[j])
+        first = n + tan.L_start[j]
+        last = n + tan.L_start[j + 1]
+        for a in range(first, last):
+            put_product(blocks[a], blocks[j], st.below)
+            put_product(blocks[j], blocks[upper + a], st.right)
+            subtract_product(st.below, blocks[upper + a], blocks[tan.L_target[t]])
+            t += 1
+            for b in range(a + 1, last):
+                # entry (b, a) of L and (a, b) of U
+                subtract_product(blocks[b], st.right, blocks[tan.L_target[t]])
+                subtract_product(st.below, blocks[upper + b], blocks[upper + tan.L_target[t]])
+                t += 1
+        for a in range(first, last):
+            put_product(blocks[a], blocks[j], st.below)
+            put_product(blocks[j], blocks[upper + a], st.right)
+            for k in range(3):
+                for m in range(3):
+                    blocks[a, k, m] = st.below[k, m]
+                    blocks[upper + a, k, m] = st.right[k, m]
+
+
+@block
+def solve_stages(form, tan, st, h):
+    """Newton corrections of all stages in place of what their equations leave, st.dz."""
+    b = st.b_blocks
+    blocks = st.blocks
+    n = len(b)
+    upper = len(tan.L_row)
+    for i in range(n):
+        for k in range(3):
+            b[i, k] = 0.0
+    r_q, r_v = st.dz[0], st.dz[1]
+    for i in range(r_v.shape[1]):
+        at = tan.pos_q[i]
+        for a in range(form.M_start[i], form.M_start[i + 1]):
+            x = h * form.M_val[a]
+            for k in range(3):
+                b[at, k] += x * r_v[k, form.M_col[a]]
+    for a in range(len(tan.S_at)):
+        i, j = tan.pos_q[tan.S_row[a]], tan.S_col[a]
+        for k in range(3):
+            x = A[k, 0] * r_q[0, j] + A[k, 1] * r_q[1, j] + A[k, 2] * r_q[2, j]
+            b[i, k] += h * h * st.S[k, a] * x
+    for a in range(len(form.J_eq)):
+        at, i = tan.pos_c[form.J_eq[a]], form.J_col[a]
+        for k in range(3):
+            x = A[k, 0] * r_v[0, i] + A[k, 1] * r_v[1, i] + A[k, 2] * r_v[2, i]
+            b[at, k] += h * st.J[k, a] * x
+    if len(tan.A_at):
+        for a in range(len(form.J_eq)):
+            rho = form.rho[form.J_eq[a]]
+            if rho != 0.0:
+                at, i = tan.pos_c[form.J_eq[a]], tan.pos_q[form.J_col[a]]
+                for k in range(3):
+                    b[i, k] += rho * st.J[k, a] * b[at, k]
+    for j in range(n):
+        x, y, z = b[j, 0], b[j, 1], b[j, 2]
+        for a in range(tan.L_start[j], tan.L_start[j + 1]):
+            L = blocks[n + a]
+            to = b[tan.L_row[a]]
+            for k in range(3):
+                to[k] -= L[k, 0] * x + L[k, 1] * y + L[k, 2] * z
+    for j in range(n - 1, -1, -1):
+        D = blocks[j]
+        x, y, z = b[j, 0], b[j, 1], b[j, 2]
+        for k in range(3):
+            b[j, k] = D[k, 0] * x + D[k, 1] * y + D[k, 2] * z
+        for a in range(tan.L_start[j], tan.L_start[j + 1]):
+            U = blocks[n + upper + a]
+            x, y, z = b[tan.L_row[a], 0], b[tan.L_row[a], 1], b[tan.L_row[a], 2]
+            for k in range(3):
+                b[j, k] -= U[k, 0] * x + U[k, 1] * y + U[k, 2] * z
+    for i in range(r_v.shape[1]):
+        at = tan.pos_q[i]
+        for k in range(3):
+            r_v[k, i] = b[at, k]
+            r_q[k, i] += b[at, k]
+        x, y, z = r_q[0, i], r_q[1, i], r_q[2, i]
+        for k in range(3):
+            r_q[k, i] = h * (A[k, 0] * x + A[k, 1] * y + A[k, 2] * z)
 
 
 @block
 def factorise_tangent(form, tan, J, S, G, inverse_nu, values):
-    """Assemble and factorise the Newton matrix; real or complex."""
+    """Assemble and factorise [M - G/nu - S/nu^2, J^T; J, -eps], for the estimate of the error."""
     n = len(tan.pos_q) + len(tan.pos_c)
     upper = len(tan.L_row)
     for k in range(len(values)):
@@ -202,7 +348,7 @@ def factorise_tangent(form, tan, J, S, G, inverse_nu, values):
 
 @block
 def solve_tangent(form, tan, J, S, inverse_nu, values, r_q, r_v, b):
-    """Newton corrections of position and velocity, in place of r_q and r_v; real or complex."""
+    """Solve nu dq - dv = r_q, nu dv - a'(dq, dv) = r_v on the constraints, in place of r_q and r_v."""
     n = len(b)
     nq = len(r_q)
     upper = len(tan.L_row)
@@ -237,17 +383,19 @@ def solve_tangent(form, tan, J, S, inverse_nu, values, r_q, r_v, b):
 
 
 @kernel
-def eval_tangents(form, tan, ws, st, t, q, v):
-    """S = dQ/dq and G = dQ/dv at a state, from the derivatives of the loads."""
+def eval_tangents(form, tan, ws, st, row, t, q, v):
+    """J, S = dQ/dq and G = dQ/dv at a state, the last two from the derivatives of the loads."""
+    eval_forms(form, q, ws.e)
+    eval_jacobian(form, ws.e, st.J[row])
     if len(tan.S_at) == 0:
         return
     eval_load_derivatives(form, ws, t, q, v, st.A, st.B)
-    for k in range(len(st.S)):
-        st.S[k] = 0.0
-        st.G[k] = 0.0
+    for k in range(st.S.shape[1]):
+        st.S[row, k] = 0.0
+        st.G[row, k] = 0.0
     for n in range(len(tan.sum_c)):
-        st.S[tan.sum_to[n]] += tan.sum_c[n] * st.A[tan.sum_of[n]]
-        st.G[tan.sum_to[n]] += tan.sum_c[n] * st.B[tan.sum_of[n]]
+        st.S[row, tan.sum_to[n]] += tan.sum_c[n] * st.A[tan.sum_of[n]]
+        st.G[row, tan.sum_to[n]] += tan.sum_c[n] * st.B[tan.sum_of[n]]
 
 
 @kernel
@@ -353,17 +501,14 @@ def start_stage(st, k, q0, v0):
 
 
 @block
-def iterate(
-    form, tan, ws, st, values, pair, r_pair, b, b_pair, t, h, tolerance, rate, q0, v0, counters
-):
-    """Simplified Newton on the stages from st.z on; returns how it ended, its rate, and the smallest
-    pivot against what is usual.
+def iterate(form, tan, ws, st, t, h, stale, tolerance, rate, q0, v0, counters):
+    """Newton on the stages from st.z on; returns how it ended, its rate, and the smallest pivot against
+    what is usual. stale: whether the factor is to be made anew, at the first guess.
     """
     nq = len(q0)
     nearest = 1.0
     before = 0.0
     known = max(rate, 1e-16) ** 0.8
-    nu, nu_pair = 1.0 / (MU / h), 1.0 / (MU_PAIR / h)
     for n in range(MOST_ITERATIONS):
         for k in range(3):
             start_stage(st, k, q0, v0)
@@ -373,30 +518,25 @@ def iterate(
             nearest = min(nearest, drop)
             for i in range(nq):
                 st.off[k, i] = st.q[k, i] - q0[i] - st.z[0, k, i]
+        if stale and n == 0:
+            for k in range(3):
+                eval_tangents(form, tan, ws, st, k, t + STAGES[k] * h, st.q[k], st.v[k])
+            factorise_stages(form, tan, st, h)
+            counters[FACTORISATIONS] += 3
         counters[ITERATIONS] += 1
-        for i in range(nq):
-            for part in range(2):
-                x0, x1, x2 = st.z[part, 0, i] / h, st.z[part, 1, i] / h, st.z[part, 2, i] / h
-                rates = st.v if part == 0 else st.a
-                r0 = rates[0, i] - INVERSE[0, 0] * x0 - INVERSE[0, 1] * x1 - INVERSE[0, 2] * x2
-                r1 = rates[1, i] - INVERSE[1, 0] * x0 - INVERSE[1, 1] * x1 - INVERSE[1, 2] * x2
-                r2 = rates[2, i] - INVERSE[2, 0] * x0 - INVERSE[2, 1] * x1 - INVERSE[2, 2] * x2
-                st.dz[part, 0, i] = (
-                    TO_BLOCKS[0, 0] * r0 + TO_BLOCKS[0, 1] * r1 + TO_BLOCKS[0, 2] * r2
-                )
-                r_pair[part, i] = complex(
-                    TO_BLOCKS[1, 0] * r0 + TO_BLOCKS[1, 1] * r1 + TO_BLOCKS[1, 2] * r2,
-                    TO_BLOCKS[2, 0] * r0 + TO_BLOCKS[2, 1] * r1 + TO_BLOCKS[2, 2] * r2,
-                )
-        solve_tangent(form, tan, st.J, st.S, nu, values, st.dz[0, 0], st.dz[1, 0], b)
-        solve_tangent(form, tan, st.J, st.S, nu_pair, pair, r_pair[0], r_pair[1], b_pair)
+        for part in range(2):
+            rates = st.v if part == 0 else st.a
+            for i in range(nq):
+                x, y, z = st.z[part, 0, i] / h, st.z[part, 1, i] / h, st.z[part, 2, i] / h
+                for k in range(3):
+                    st.dz[part, k, i] = rates[k, i] - (W[k, 0] * x + W[k, 1] * y + W[k, 2] * z)
+        solve_stages(form, tan, st, h)
         size = 0.0
         for part in range(2):
             weight = 1.0 if part == 0 else h
-            for i in range(nq):
-                w0, w1, w2 = st.dz[part, 0, i], r_pair[part, i].real, r_pair[part, i].imag
-                for k in range(3):
-                    x = FROM_BLOCKS[k, 0] * w0 + FROM_BLOCKS[k, 1] * w1 + FROM_BLOCKS[k, 2] * w2
+            for k in range(3):
+                for i in range(nq):
+                    x = st.dz[part, k, i]
                     st.z[part, k, i] += x
                     if not weight * abs(x) <= size:
                         size = weight * abs(x)
@@ -420,7 +560,7 @@ def iterate(
 
 
 @kernel
-def eval_error(form, tan, st, values, b, h, v0, a0):
+def eval_error(form, tan, st, h, v0, a0):
     """The error of a step of third order beside this one: its largest entry, velocities times h.
 
     st.dz[:, 0]: the error of position and velocity.
@@ -432,7 +572,7 @@ def eval_error(form, tan, st, values, b, h, v0, a0):
             r_v += WEIGHTS[k] * st.z[1, k, i] / h
         st.dz[0, 0, i] = r_q
         st.dz[1, 0, i] = r_v
-    solve_tangent(form, tan, st.J, st.S, 1.0 / (MU / h), values, st.dz[0, 0], st.dz[1, 0], b)
+    solve_tangent(form, tan, st.J[3], st.S[3], h / MU, st.values, st.dz[0, 0], st.dz[1, 0], st.b)
     # written so that nan stays
     position, velocity = largest(st.dz[0, 0]), h * largest(st.dz[1, 0])
     return position if not velocity > position else velocity
@@ -450,7 +590,7 @@ def growth(error, last_error, h, last_h, iterations):
 
 @entry
 def advance(
-    form, tan, ws, st, values, pair, r_pair, b, b_pair, t_end, local, tolerance, longest,
+    form, tan, ws, st, t_end, local, tolerance, longest,
     first, control, times, store, watch, counters,
 ):  # fmt: skip
     """Step from store[first] to t_end or until the store is full; returns the reason and the last row.
@@ -481,7 +621,6 @@ def advance(
         loose = 1.0
         nearest = 1.0
         tried = 0
-        current = False
         for k in range(len(st.theta)):
             st.theta[k] = ws.theta[k]
         while True:
@@ -499,16 +638,13 @@ def advance(
                 h = 0.5 * (t_end - t)
             if not h > SHORTEST * t_end:
                 return STUCK, n
-            if control[FACTORED] != h or control[RATE] > GOOD_RATE:
-                eval_forms(form, q0, ws.e)
-                eval_jacobian(form, ws.e, st.J)
-                eval_tangents(form, tan, ws, st, t, q0, v0)
-                factorise_tangent(form, tan, st.J, st.S, st.G, 1.0 / (MU / h), values)
-                factorise_tangent(form, tan, st.J, st.S, st.G, 1.0 / (MU_PAIR / h), pair)
-                counters[FACTORISATIONS] += 2
+            stale = control[FACTORED] != h or control[RATE] > GOOD_RATE
+            if stale:
+                eval_tangents(form, tan, ws, st, 3, t, q0, v0)
+                factorise_tangent(form, tan, st.J[3], st.S[3], st.G[3], h / MU, st.values)
+                counters[FACTORISATIONS] += 1
                 control[FACTORED] = h
                 control[RATE] = GOOD_RATE
-                current = True
             if tried == 0 and control[LAST] > 0.0:
                 predict(h / control[LAST], st.z)
             else:
@@ -521,8 +657,7 @@ def advance(
                 ws.theta[k] = st.theta[k]
             spent = counters[ITERATIONS]
             ended, rate, nearest = iterate(
-                form, tan, ws, st, values, pair, r_pair, b, b_pair, t, h, loose * tolerance,
-                control[RATE], q0, v0, counters,
+                form, tan, ws, st, t, h, stale, loose * tolerance, control[RATE], q0, v0, counters,
             )  # fmt: skip
             control[RATE] = rate
             spent = counters[ITERATIONS] - spent
@@ -531,7 +666,7 @@ def advance(
                 counters[REJECTED] += 1
                 tried += 1
                 control[RATE] = 1.0
-                if current:
+                if stale:
                     h *= 0.5 if ended == FAILED else 0.8
                 continue
             # the end, projected, with its acceleration
@@ -543,14 +678,14 @@ def advance(
             for i in range(nq):
                 st.off[2, i] = st.q[2, i] - q0[i] - st.z[0, 2, i]
             off = max(largest(st.off[2]), h * turned)
-            error = eval_error(form, tan, st, values, b, h, v0, a0) / (loose * local)
+            error = eval_error(form, tan, st, h, v0, a0) / (loose * local)
             if error >= 1.0 and (tried > 0 or control[LAST] == 0.0):
                 # a stiff start: the error again, from where it would lead
                 for i in range(nq):
                     st.q[0, i] = q0[i] + st.dz[0, 0, i]
                     st.v[0, i] = v0[i] + st.dz[1, 0, i]
                 project_and_accelerate(form, ws, t, st.q[0], st.v[0], st.a[0])
-                error = eval_error(form, tan, st, values, b, h, st.v[0], st.a[0]) / (loose * local)
+                error = eval_error(form, tan, st, h, st.v[0], st.a[0]) / (loose * local)
             # written so that nan is refused too
             if error < 1.0 and off <= SLACK * loose * local:
                 break

@@ -49,10 +49,6 @@ def run(
     ws, ws_record = make_workspace(form, 0), make_workspace(form, 0)
     tangent = make_tangent(form)
     stages = make_stages(form, tangent)
-    n = nq + model.equations
-    size = n + 2 * len(tangent.L_row)
-    values, pair = np.zeros(size), np.zeros(size, complex)
-    r_pair, b, b_pair = np.zeros((2, nq), complex), np.zeros(n), np.zeros(n, complex)
     capacity = int(np.clip(BUFFER_BYTES // (24 * max(nq, 1)), 64, 4096))
     # the first row is the step before, once there is one
     store, ends, watch = np.zeros((capacity, 3, nq)), np.zeros(capacity), np.zeros((capacity, 2))
@@ -71,8 +67,8 @@ def run(
         # CPU time of this thread: idle threads of a linear algebra library may spin beside it
         wall, cpu = time.perf_counter(), time.thread_time()
         reason, last = kernels.advance(
-            form, tangent, ws, stages, values, pair, r_pair, b, b_pair, duration, local,
-            ITERATION * used, longest, first, control, ends, room, watch, counters,
+            form, tangent, ws, stages, duration, local, ITERATION * used, longest,
+            first, control, ends, room, watch, counters,
         )  # fmt: skip
         solve_cpu += time.thread_time() - cpu
         solve_wall += time.perf_counter() - wall
@@ -182,10 +178,13 @@ def _load_pattern(
 def make_stages(form: Form, tangent: kernels.Tangent) -> kernels.Stages:
     """Allocate the scratch memory of a step."""
     nq, ns, z = len(form.Q), len(tangent.S_at), np.zeros
+    n, upper = nq + len(form.phi0), len(tangent.L_row)
     return pack(kernels.Stages(
         z=z((2, 3, nq)), dz=z((2, 3, nq)), q=z((3, nq)), v=z((3, nq)), a=z((3, nq)),
-        off=z((3, nq)), J=z(len(form.J_eq)), A=z(len(form.G_row)), B=z(len(form.G_row)),
-        S=z(ns), G=z(ns), theta=z(len(form.angle)),
+        off=z((3, nq)), J=z((4, len(form.J_eq))), A=z(len(form.G_row)), B=z(len(form.G_row)),
+        S=z((4, ns)), G=z((4, ns)), theta=z(len(form.angle)),
+        blocks=z((n + 2 * upper, 3, 3)), b_blocks=z((n, 3)), below=z((3, 3)), right=z((3, 3)),
+        values=z(n + 2 * upper), b=z(n),
     ))  # fmt: skip
 
 
