@@ -3,22 +3,22 @@
 A stage is taken back onto the constraints of position and velocity before it is used: with (q, v)~ the
 projected state of stage i,
 
-    q' = v~,     v' = a(t, q~, v~),     M a + J(q~)^T lam = Q(t, q~, v~),     J a = phi0'' - J' v~.
+    q' = v,     v' = a(t, q~, v~),     M a + J(q~)^T lam = Q(t, q~, v~),     J a = phi0'' - J' v~.
 
 So Phi = phi0 and J v = phi0' hold at every stage and every end of a step, as Gear, Gupta and Leimkuhler
 stabilise them [GearLeimkuhlerGupta1985]; here a projection does what their multipliers do, with the
 solve that all methods share: equations may depend on each other.
 
-Newton's method on the three stages together, W the inverse of the method's matrix A, S = dQ/dq and
-G = dQ/dv of stage k, r what its equations leave:
+Newton's method on the velocities of the three stages together, W the inverse of the method's matrix A,
+S = d(Q - J^T lam)/dq and G = dQ/dv of stage k, r what its equation leaves:
 
-    sum_l W_kl M dv_l - h G_k dv_k - h^2 S_k sum_l A_kl dv_l + J_k^T mu_k = h M r_v,k + h^2 S_k sum_l A_kl r_q,l
-    J_k dv_k - eps mu_k = h J_k sum_l A_kl r_v,l,          dq_k = h sum_l A_kl (dv_l + r_q,l)
+    sum_l W_kl M dv_l - h G_k dv_k - h^2 S_k sum_l A_kl dv_l + J_k^T mu_k = h M r_k
+    J_k sum_l W_kl dv_l - eps mu_k = h J_k r_k
 
 in blocks of 3 x 3 in a static order. Every stage has derivatives of its own: in coordinates that move with
 the bodies the direction of a stiff spring turns during a step, and one matrix for all three (which would
-uncouple them) does not converge. Left out are the turning of J and the stiffness of J^T lam: they are as
-slow as the motion.
+uncouple them) does not converge. S holds the stiffness of J^T lam too: a first guess beside the slow motion
+pulls hard on the joints. Left out is the turning of J, as slow as the motion.
 """
 
 from typing import NamedTuple
@@ -125,10 +125,13 @@ class Tangent(NamedTuple):
     S_row: Ints
     S_col: Ints
     S_at: Ints
-    # and what it sums: S[sum_to] += sum_c dw/df[sum_of]
+    # and what it sums: S[sum_to] += sum_c dw/df[sum_of], S[lam_to] -= lam_c lam[lam_of]
     sum_to: Ints
     sum_of: Ints
     sum_c: Floats
+    lam_to: Ints
+    lam_of: Ints
+    lam_c: Floats
     # factor: columns of L and targets of its updates
     L_start: Ints
     L_row: Ints
@@ -141,11 +144,11 @@ class Stages(NamedTuple):
     # increments of the stages: position and velocity, shape (2, 3, nq), and their corrections
     z: Floats
     dz: Floats
-    # projected states, accelerations, and how far the projection moved the position
+    # projected states, accelerations and multipliers
     q: Floats
     v: Floats
     a: Floats
-    off: Floats
+    lam: Floats
     # J where the factors were made (three stages and the start), derivatives of the loads, and of Q there
     J: Floats
     A: Floats
@@ -215,12 +218,15 @@ def factorise_stages(form, tan, st, h):
         J = st.J[k]
         for a in range(len(tan.A_at)):
             i = tan.A_1[a]
-            blocks[tan.A_at[a], k, k] += form.rho[form.J_eq[i]] * J[i] * J[tan.A_2[a]]
+            for m in range(3):
+                x = form.rho[form.J_eq[i]] * W[k, m]
+                blocks[tan.A_at[a], k, m] += x * J[i] * J[tan.A_2[a]]
         for c in range(len(tan.pos_c)):
             blocks[tan.pos_c[c], k, k] = -form.eps[c]
         for a in range(len(J)):
-            blocks[tan.J_at[a], k, k] = J[a]
             blocks[tan.JT_at[a], k, k] = J[a]
+            for m in range(3):
+                blocks[tan.J_at[a], k, m] = J[a] * W[k, m]
     t = 0
     for j in range(n):
         invert_block(blocks[j])
@@ -247,7 +253,7 @@ def factorise_stages(form, tan, st, h):
 
 @block
 def solve_stages(form, tan, st, h):
-    """Newton corrections of all stages in place of what their equations leave, st.dz."""
+    """Newton corrections of all velocities in place of what their equations leave, st.dz[1]."""
     b = st.b_blocks
     blocks = st.blocks
     n = len(b)
@@ -255,23 +261,17 @@ def solve_stages(form, tan, st, h):
     for i in range(n):
         for k in range(3):
             b[i, k] = 0.0
-    r_q, r_v = st.dz[0], st.dz[1]
-    for i in range(r_v.shape[1]):
+    r = st.dz[1]
+    for i in range(r.shape[1]):
         at = tan.pos_q[i]
         for a in range(form.M_start[i], form.M_start[i + 1]):
             x = h * form.M_val[a]
             for k in range(3):
-                b[at, k] += x * r_v[k, form.M_col[a]]
-    for a in range(len(tan.S_at)):
-        i, j = tan.pos_q[tan.S_row[a]], tan.S_col[a]
-        for k in range(3):
-            x = A[k, 0] * r_q[0, j] + A[k, 1] * r_q[1, j] + A[k, 2] * r_q[2, j]
-            b[i, k] += h * h * st.S[k, a] * x
+                b[at, k] += x * r[k, form.M_col[a]]
     for a in range(len(form.J_eq)):
         at, i = tan.pos_c[form.J_eq[a]], form.J_col[a]
         for k in range(3):
-            x = A[k, 0] * r_v[0, i] + A[k, 1] * r_v[1, i] + A[k, 2] * r_v[2, i]
-            b[at, k] += h * st.J[k, a] * x
+            b[at, k] += h * st.J[k, a] * r[k, i]
     if len(tan.A_at):
         for a in range(len(form.J_eq)):
             rho = form.rho[form.J_eq[a]]
@@ -296,14 +296,9 @@ def solve_stages(form, tan, st, h):
             x, y, z = b[tan.L_row[a], 0], b[tan.L_row[a], 1], b[tan.L_row[a], 2]
             for k in range(3):
                 b[j, k] -= U[k, 0] * x + U[k, 1] * y + U[k, 2] * z
-    for i in range(r_v.shape[1]):
-        at = tan.pos_q[i]
+    for i in range(r.shape[1]):
         for k in range(3):
-            r_v[k, i] = b[at, k]
-            r_q[k, i] += b[at, k]
-        x, y, z = r_q[0, i], r_q[1, i], r_q[2, i]
-        for k in range(3):
-            r_q[k, i] = h * (A[k, 0] * x + A[k, 1] * y + A[k, 2] * z)
+            r[k, i] = b[tan.pos_q[i], k]
 
 
 @block
@@ -383,19 +378,22 @@ def solve_tangent(form, tan, J, S, inverse_nu, values, r_q, r_v, b):
 
 
 @kernel
-def eval_tangents(form, tan, ws, st, row, t, q, v):
-    """J, S = dQ/dq and G = dQ/dv at a state, the last two from the derivatives of the loads."""
+def eval_tangents(form, tan, ws, st, row, t, h, q, v, lam):
+    """J, S = d(Q - J^T lam)/dq and G = dQ/dv at a state."""
     eval_forms(form, q, ws.e)
     eval_jacobian(form, ws.e, st.J[row])
-    if len(tan.S_at) == 0:
-        return
-    eval_load_derivatives(form, ws, t, q, v, st.A, st.B)
     for k in range(st.S.shape[1]):
         st.S[row, k] = 0.0
         st.G[row, k] = 0.0
-    for n in range(len(tan.sum_c)):
-        st.S[row, tan.sum_to[n]] += tan.sum_c[n] * st.A[tan.sum_of[n]]
-        st.G[row, tan.sum_to[n]] += tan.sum_c[n] * st.B[tan.sum_of[n]]
+    # beside a singular position multipliers have a pole, but no part of the motion is that stiff
+    part = min(1.0, 1.0 / (h * h * largest(lam) + 1e-300))
+    for n in range(len(tan.lam_c)):
+        st.S[row, tan.lam_to[n]] -= part * tan.lam_c[n] * lam[tan.lam_of[n]]
+    if len(tan.sum_c):
+        eval_load_derivatives(form, ws, t, q, v, st.A, st.B)
+        for n in range(len(tan.sum_c)):
+            st.S[row, tan.sum_to[n]] += tan.sum_c[n] * st.A[tan.sum_of[n]]
+            st.G[row, tan.sum_to[n]] += tan.sum_c[n] * st.B[tan.sum_of[n]]
 
 
 @kernel
@@ -418,7 +416,7 @@ def solve_for_violation(form, ws, refinements):
 
 
 @block
-def project_and_accelerate(form, ws, t, q, v, a):
+def project_and_accelerate(form, ws, t, q, v, a, lam):
     """Take a state back onto the constraints and solve the equations of motion there.
 
     Returns how far position and velocity moved, and the smallest pivot against what is usual. ws.L:
@@ -470,34 +468,39 @@ def project_and_accelerate(form, ws, t, q, v, a):
     solve_refined(form, ws.J, ws.L, ws.b, refinements, ws.r, ws.x)
     for i in range(nq):
         a[i] = ws.x[form.pos_q[i]]
+    for c in range(len(lam)):
+        lam[c] = ws.x[form.pos_c[c]]
     return moved, turned, drop
 
 
 @kernel
 def predict(ratio, z):
     """Increments of the next step, `ratio` times as long, from the polynomial of the last one."""
-    for part in range(2):
-        for i in range(z.shape[2]):
-            z0, z1, z2 = z[part, 0, i], z[part, 1, i], z[part, 2, i]
-            # divided differences over 0, c1, c2, 1
-            d1 = z0 / STAGES[0]
-            d12 = (z1 - z0) / (STAGES[1] - STAGES[0])
-            d23 = (z2 - z1) / (1.0 - STAGES[1])
-            d012 = (d12 - d1) / STAGES[1]
-            d123 = (d23 - d12) / (1.0 - STAGES[0])
-            third = d123 - d012
-            for k in range(3):
-                s = 1.0 + ratio * STAGES[k]
-                p = d012 + (s - STAGES[1]) * third
-                z[part, k, i] = s * (d1 + (s - STAGES[0]) * p) - z2
+    for i in range(z.shape[1]):
+        z0, z1, z2 = z[0, i], z[1, i], z[2, i]
+        # divided differences over 0, c1, c2, 1
+        d1 = z0 / STAGES[0]
+        d12 = (z1 - z0) / (STAGES[1] - STAGES[0])
+        d23 = (z2 - z1) / (1.0 - STAGES[1])
+        d012 = (d12 - d1) / STAGES[1]
+        d123 = (d23 - d12) / (1.0 - STAGES[0])
+        third = d123 - d012
+        for k in range(3):
+            s = 1.0 + ratio * STAGES[k]
+            p = d012 + (s - STAGES[1]) * third
+            z[k, i] = s * (d1 + (s - STAGES[0]) * p) - z2
 
 
 @kernel
-def start_stage(st, k, q0, v0):
-    """State of stage k before its projection."""
+def start_stages(st, h, q0, v0):
+    """States of the stages before their projection, from the increments of velocities."""
     for i in range(len(q0)):
-        st.q[k, i] = q0[i] + st.z[0, k, i]
-        st.v[k, i] = v0[i] + st.z[1, k, i]
+        for k in range(3):
+            st.v[k, i] = v0[i] + st.z[1, k, i]
+        x, y, z = st.v[0, i], st.v[1, i], st.v[2, i]
+        for k in range(3):
+            st.z[0, k, i] = h * (A[k, 0] * x + A[k, 1] * y + A[k, 2] * z)
+            st.q[k, i] = q0[i] + st.z[0, k, i]
 
 
 @block
@@ -510,36 +513,32 @@ def iterate(form, tan, ws, st, t, h, stale, tolerance, rate, q0, v0, counters):
     before = 0.0
     known = max(rate, 1e-16) ** 0.8
     for n in range(MOST_ITERATIONS):
+        start_stages(st, h, q0, v0)
         for k in range(3):
-            start_stage(st, k, q0, v0)
             _, _, drop = project_and_accelerate(
-                form, ws, t + STAGES[k] * h, st.q[k], st.v[k], st.a[k]
+                form, ws, t + STAGES[k] * h, st.q[k], st.v[k], st.a[k], st.lam[k]
             )
             nearest = min(nearest, drop)
-            for i in range(nq):
-                st.off[k, i] = st.q[k, i] - q0[i] - st.z[0, k, i]
         if stale and n == 0:
             for k in range(3):
-                eval_tangents(form, tan, ws, st, k, t + STAGES[k] * h, st.q[k], st.v[k])
+                eval_tangents(
+                    form, tan, ws, st, k, t + STAGES[k] * h, h, st.q[k], st.v[k], st.lam[k]
+                )
             factorise_stages(form, tan, st, h)
             counters[FACTORISATIONS] += 3
         counters[ITERATIONS] += 1
-        for part in range(2):
-            rates = st.v if part == 0 else st.a
-            for i in range(nq):
-                x, y, z = st.z[part, 0, i] / h, st.z[part, 1, i] / h, st.z[part, 2, i] / h
-                for k in range(3):
-                    st.dz[part, k, i] = rates[k, i] - (W[k, 0] * x + W[k, 1] * y + W[k, 2] * z)
+        for i in range(nq):
+            x, y, z = st.z[1, 0, i] / h, st.z[1, 1, i] / h, st.z[1, 2, i] / h
+            for k in range(3):
+                st.dz[1, k, i] = st.a[k, i] - (W[k, 0] * x + W[k, 1] * y + W[k, 2] * z)
         solve_stages(form, tan, st, h)
         size = 0.0
-        for part in range(2):
-            weight = 1.0 if part == 0 else h
-            for k in range(3):
-                for i in range(nq):
-                    x = st.dz[part, k, i]
-                    st.z[part, k, i] += x
-                    if not weight * abs(x) <= size:
-                        size = weight * abs(x)
+        for k in range(3):
+            for i in range(nq):
+                x = st.dz[1, k, i]
+                st.z[1, k, i] += x
+                if not h * abs(x) <= size:
+                    size = h * abs(x)
         if not np.isfinite(size):
             return FAILED, 1.0, nearest
         if n > 0:
@@ -607,7 +606,7 @@ def advance(
         eval_jacobian(form, ws.e, ws.J)
         factorise(form, ws.J, ws.L)
         learn_pivots(form, ws.L, ws.usual)
-        project_and_accelerate(form, ws, times[first], q0, v0, a0)
+        project_and_accelerate(form, ws, times[first], q0, v0, a0, st.lam[3])
         speed = max(largest(v0), np.sqrt(largest(a0)))
         if not np.isfinite(speed):
             return NOT_FINITE, first
@@ -640,19 +639,17 @@ def advance(
                 return STUCK, n
             stale = control[FACTORED] != h or control[RATE] > GOOD_RATE
             if stale:
-                eval_tangents(form, tan, ws, st, 3, t, q0, v0)
+                eval_tangents(form, tan, ws, st, 3, t, h, q0, v0, st.lam[3])
                 factorise_tangent(form, tan, st.J[3], st.S[3], st.G[3], h / MU, st.values)
                 counters[FACTORISATIONS] += 1
                 control[FACTORED] = h
                 control[RATE] = GOOD_RATE
             if tried == 0 and control[LAST] > 0.0:
-                predict(h / control[LAST], st.z)
+                predict(h / control[LAST], st.z[1])
             else:
-                for part in range(2):
-                    for k in range(3):
-                        for i in range(nq):
-                            rate = v0[i] if part == 0 else a0[i]
-                            st.z[part, k, i] = STAGES[k] * h * rate
+                for k in range(3):
+                    for i in range(nq):
+                        st.z[1, k, i] = STAGES[k] * h * a0[i]
             for k in range(len(st.theta)):
                 ws.theta[k] = st.theta[k]
             spent = counters[ITERATIONS]
@@ -670,21 +667,21 @@ def advance(
                     h *= 0.5 if ended == FAILED else 0.8
                 continue
             # the end, projected, with its acceleration
-            start_stage(st, 2, q0, v0)
-            _, turned, _ = project_and_accelerate(form, ws, t + h, st.q[2], st.v[2], st.a[2])
+            start_stages(st, h, q0, v0)
+            moved, turned, _ = project_and_accelerate(
+                form, ws, t + h, st.q[2], st.v[2], st.a[2], st.lam[2]
+            )
             learn_pivots(form, ws.L, ws.usual)
             smallest, _ = eval_pivots(form, ws.L, ws.usual)
             counters[FACTORISATIONS] += 2
-            for i in range(nq):
-                st.off[2, i] = st.q[2, i] - q0[i] - st.z[0, 2, i]
-            off = max(largest(st.off[2]), h * turned)
+            off = max(moved, h * turned)
             error = eval_error(form, tan, st, h, v0, a0) / (loose * local)
             if error >= 1.0 and (tried > 0 or control[LAST] == 0.0):
                 # a stiff start: the error again, from where it would lead
                 for i in range(nq):
                     st.q[0, i] = q0[i] + st.dz[0, 0, i]
                     st.v[0, i] = v0[i] + st.dz[1, 0, i]
-                project_and_accelerate(form, ws, t, st.q[0], st.v[0], st.a[0])
+                project_and_accelerate(form, ws, t, st.q[0], st.v[0], st.a[0], st.lam[0])
                 error = eval_error(form, tan, st, h, st.v[0], st.a[0]) / (loose * local)
             # written so that nan is refused too
             if error < 1.0 and off <= SLACK * loose * local:
@@ -700,9 +697,8 @@ def advance(
             after[0, i] = st.q[2, i]
             after[1, i] = st.v[2, i]
             after[2, i] = st.a[2, i]
-            for k in range(3):
-                # what the next step is predicted from is on the constraints
-                st.z[0, k, i] += st.off[k, i]
+        for c in range(st.lam.shape[1]):
+            st.lam[3, c] = st.lam[2, c]
         factor = growth(error, control[ERROR], h, control[LAST], spent)
         if tried > 0:
             factor = min(factor, 1.0)
@@ -796,7 +792,7 @@ def record(form, ws, limit, first, last, at, store, times, q, v, a, norms, energ
             for i in range(q.shape[1]):
                 ws.q[i] = q[k, i]
                 ws.v[i] = v[k, i]
-            moved, turned, drop = project_and_accelerate(form, ws, t, ws.q, ws.v, ws.dq)
+            moved, turned, drop = project_and_accelerate(form, ws, t, ws.q, ws.v, ws.dq, ws.lam[0])
             # beside a singular position projections divide by a vanishing pivot; the polynomial does
             # not know of it
             if max(moved, h * turned) <= limit:

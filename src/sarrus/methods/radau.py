@@ -7,6 +7,8 @@ third order; outputs between steps come from positions and velocities at the end
 from __future__ import annotations
 
 import time
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -150,28 +152,41 @@ def make_tangent(form: Form) -> kernels.Tangent:
         J_at=places(form.J_eq + nq, form.J_col), JT_at=places(form.J_col, form.J_eq + nq),
         A_at=places(form.J_col[A_1], form.J_col[A_2]), A_1=A_1, A_2=A_2,
         S_row=S_row, S_col=S_col, S_at=places(S_row, S_col),
-        sum_to=sums[0], sum_of=sums[1], sum_c=sums[2],
+        **sums,
         L_start=factor.start, L_row=factor.rows, L_target=factor.target,
     ))  # fmt: skip
 
 
-def _load_pattern(
-    form: Form,
-) -> tuple[
-    NDArray[np.int64], NDArray[np.int64], tuple[NDArray[np.int64], NDArray[np.int64], Floats]
-]:
-    """Entries of F^T (dw/df) F: their coordinates, and which of dw/df each sums with what factor."""
+def _load_pattern(form: Form) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:
+    """Entries of S = F^T (dw/df) F - sum lam_k A_k: their coordinates, and what each sums."""
     number: dict[tuple[int, int], int] = {}
-    to, of, factor = [], [], []
-    for n, (a, b) in enumerate(zip(form.G_row.tolist(), form.G_col.tolist(), strict=True)):
-        for k in range(form.F_start[a], form.F_start[a + 1]):
-            for m in range(form.F_start[b], form.F_start[b + 1]):
-                place = int(form.F_col[k]), int(form.F_col[m])
-                to.append(number.setdefault(place, len(number)))
-                of.append(n)
-                factor.append(form.F_val[k] * form.F_val[m])
+
+    def spread(
+        start: Any, col: Any, val: Any, terms: Any
+    ) -> tuple[list[int], list[int], list[float]]:
+        to, of, factor = [], [], []
+        for n, a, b, c in terms:
+            for k in range(start[a], start[a + 1]):
+                for m in range(start[b], start[b + 1]):
+                    place = int(col[k]), int(col[m])
+                    to.append(number.setdefault(place, len(number)))
+                    of.append(n)
+                    factor.append(c * val[k] * val[m])
+        return to, of, factor
+
+    loads = ((n, a, b, 1.0) for n, (a, b) in enumerate(zip(form.G_row, form.G_col, strict=True)))
+    squares = zip(form.sq_eq, form.sq_form, form.sq_form, form.sq_c, strict=True)
+    pairs = zip(form.bl_eq, form.bl_a, form.bl_b, form.bl_c, strict=True)
+    turned = zip(form.bl_eq, form.bl_b, form.bl_a, form.bl_c, strict=True)
+    sums: dict[str, Any] = {}
+    for name, (to, of, factor) in {
+        "sum": spread(form.F_start, form.F_col, form.F_val, loads),
+        "lam": spread(form.D_start, form.D_col, form.D_val, chain(squares, pairs, turned)),
+    }.items():
+        sums[f"{name}_to"] = np.array(to, dtype=np.int64)
+        sums[f"{name}_of"] = np.array(of, dtype=np.int64)
+        sums[f"{name}_c"] = np.array(factor, dtype=float)
     places = np.array(list(number), dtype=np.int64).reshape(-1, 2)
-    sums = np.array(to, dtype=np.int64), np.array(of, dtype=np.int64), np.array(factor, dtype=float)
     return places[:, 0].copy(), places[:, 1].copy(), sums
 
 
@@ -181,7 +196,8 @@ def make_stages(form: Form, tangent: kernels.Tangent) -> kernels.Stages:
     n, upper = nq + len(form.phi0), len(tangent.L_row)
     return pack(kernels.Stages(
         z=z((2, 3, nq)), dz=z((2, 3, nq)), q=z((3, nq)), v=z((3, nq)), a=z((3, nq)),
-        off=z((3, nq)), J=z((4, len(form.J_eq))), A=z(len(form.G_row)), B=z(len(form.G_row)),
+        lam=z((4, len(form.phi0))), J=z((4, len(form.J_eq))),
+        A=z(len(form.G_row)), B=z(len(form.G_row)),
         S=z((4, ns)), G=z((4, ns)), theta=z(len(form.angle)),
         blocks=z((n + 2 * upper, 3, 3)), b_blocks=z((n, 3)), below=z((3, 3)), right=z((3, 3)),
         values=z(n + 2 * upper), b=z(n),
