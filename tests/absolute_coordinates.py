@@ -31,18 +31,40 @@ def in_space(vector):
     return np.append(vector, 0.0) if len(vector) == 2 else np.array(vector)
 
 
+def unit(vector):
+    """The vector over its length."""
+    return np.array(vector) / np.linalg.norm(vector)
+
+
+def across(e):
+    """Two unit vectors across e."""
+    return np.linalg.svd(e[None, :])[2][1:]
+
+
+@dataclass
+class Direction:
+    """A vector p fixed in a body (-1: ground)."""
+
+    body: int
+    p: np.ndarray
+
+
+@dataclass
+class Arm:
+    """From the point p of body a to the point s of body b."""
+
+    a: int
+    p: np.ndarray
+    b: int
+    s: np.ndarray
+
+
 @dataclass
 class Equation:
-    """One block of joint equations between body a and body b (-1: ground).
+    """The scalar product of two vectors stays what it is; without a second one, the first stays."""
 
-    kind "point": the point p of both coincides; "dot": the vector p of a is normal to s of b.
-    """
-
-    kind: str
-    a: int
-    b: int
-    p: np.ndarray
-    s: np.ndarray
+    first: Direction | Arm
+    second: Direction | Arm | None = None
 
 
 class AbsoluteMechanism:
@@ -70,46 +92,76 @@ class AbsoluteMechanism:
                 self._join(joint, first, other)
 
     def _join(self, joint, a, b):
-        if joint.kind is not JointKind.WELD:
-            p = in_space(joint.at)
-            self.equations.append(Equation("point", a, b, p, p))
-        else:
+        if joint.kind is JointKind.WELD:
             p = self.center[max(a, b)]
-            self.equations.append(Equation("point", a, b, p, p))
+            self.equations.append(Equation(Arm(a, p, b, p)))
             for i, j in ((0, 1), (1, 2), (2, 0)):
-                self.equations.append(Equation("dot", a, b, np.eye(3)[i], np.eye(3)[j]))
-        if joint.kind is JointKind.REVOLUTE and not self.planar:
-            e = joint.axis / np.linalg.norm(joint.axis)
-            for t in np.linalg.svd(e[None, :])[2][1:]:
-                self.equations.append(Equation("dot", a, b, t, e))
+                self._keep(Direction(a, np.eye(3)[i]), Direction(b, np.eye(3)[j]))
+            return
+        p, s = (in_space(x) for x in (joint.places or (joint.at, joint.at)))
+        arm = Arm(a, p, b, s)
+        e = None if joint.axis is None else unit(in_space(joint.axis))
+        if joint.kind in (JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.UNIVERSAL):
+            self.equations.append(Equation(arm))
+        if joint.kind is JointKind.DISTANCE:
+            self._keep(arm, arm)
+        if joint.kind is JointKind.UNIVERSAL:
+            self._keep(Direction(a, e), Direction(b, unit(joint.second_axis)))
+        if joint.kind in (JointKind.PRISMATIC, JointKind.CYLINDRICAL, JointKind.POINT_ON_LINE):
+            for t in across(e):
+                self._keep(Direction(a, t), arm)
+        if joint.kind in (JointKind.PLANAR, JointKind.POINT_ON_PLANE):
+            self._keep(Direction(a, e), arm)
+        parallel = (
+            JointKind.REVOLUTE,
+            JointKind.CYLINDRICAL,
+            JointKind.PLANAR,
+            JointKind.PRISMATIC,
+        )
+        if e is not None and joint.kind in parallel:
+            for t in across(e):
+                self._keep(Direction(a, t), Direction(b, e))
+        if joint.kind is JointKind.PRISMATIC:
+            self._keep(*(Direction(i, t) for i, t in zip((a, b), across(e), strict=True)))
+
+    def _keep(self, first, second):
+        self.equations.append(Equation(first, second))
+
+    def _vector(self, vector, x, R, w):
+        """Value, derivative by the twists (3, 6n) and acceleration without twist rates."""
+        block = np.zeros((3, 6 * self.n))
+        if isinstance(vector, Direction):
+            i = vector.body
+            if i < 0:
+                return vector.p, block, np.zeros(3)
+            p = R[i] @ vector.p
+            block[:, 6 * i + 3 : 6 * i + 6] = -cross_matrix(p)
+            return p, block, np.cross(w[i], np.cross(w[i], p))
+        value, rest = np.zeros(3), np.zeros(3)
+        for i, p, sign in ((vector.a, vector.p, -1.0), (vector.b, vector.s, 1.0)):
+            if i < 0:
+                value += sign * p
+                continue
+            r = R[i] @ (p - self.center[i])
+            value += sign * (x[i] + r)
+            block[:, 6 * i : 6 * i + 3] += sign * np.eye(3)
+            block[:, 6 * i + 3 : 6 * i + 6] -= sign * cross_matrix(r)
+            rest += sign * np.cross(w[i], np.cross(w[i], r))
+        return value, block, rest
 
     def matrices(self, x, R, v, w):
         """W and W' twist at a state, twists as (v, w) of each body."""
         rows, curvature = [], []
+        twist = np.hstack([v, w]).ravel()
         for eq in self.equations:
-            if eq.kind == "point":
-                block, rest = np.zeros((3, 6 * self.n)), np.zeros(3)
-                for body, sign in ((eq.a, 1.0), (eq.b, -1.0)):
-                    if body >= 0:
-                        r = R[body] @ (eq.p - self.center[body])
-                        block[:, 6 * body : 6 * body + 3] += sign * np.eye(3)
-                        block[:, 6 * body + 3 : 6 * body + 6] -= sign * cross_matrix(r)
-                        rest += sign * np.cross(w[body], np.cross(w[body], r))
-                rows.append(block)
-                curvature.append(rest)
+            f, df, f2 = self._vector(eq.first, x, R, w)
+            if eq.second is None:
+                rows.append(df)
+                curvature.append(f2)
             else:
-                block = np.zeros((1, 6 * self.n))
-                p, wp = (R[eq.a] @ eq.p, w[eq.a]) if eq.a >= 0 else (eq.p, np.zeros(3))
-                s, ws = (R[eq.b] @ eq.s, w[eq.b]) if eq.b >= 0 else (eq.s, np.zeros(3))
-                # d/dt (p . s) = wp . (p x s) - ws . (p x s)
-                n = np.cross(p, s)
-                if eq.a >= 0:
-                    block[0, 6 * eq.a + 3 : 6 * eq.a + 6] += n
-                if eq.b >= 0:
-                    block[0, 6 * eq.b + 3 : 6 * eq.b + 6] -= n
-                dn = np.cross(np.cross(wp, p), s) + np.cross(p, np.cross(ws, s))
-                rows.append(block)
-                curvature.append(np.array([(wp - ws) @ dn]))
+                g, dg, g2 = self._vector(eq.second, x, R, w)
+                rows.append((g @ df + f @ dg)[None, :])
+                curvature.append(np.array([f2 @ g + 2 * (df @ twist) @ (dg @ twist) + f @ g2]))
         if self.planar:
             block = np.zeros((3 * self.n, 6 * self.n))
             for i in range(self.n):

@@ -132,6 +132,60 @@ class CrowdedGenerator(Generator):
         super().join(joint, parent, name, p, along)
 
 
-def random_mechanism(seed, dimension, crowded=False):
+class SlidingGenerator(Generator):
+    """Joins bodies by every kind of joint there is; these leave spins free, so all need inertia."""
+
+    def add_body(self, i):
+        """As before, but a rod is thick: a thin one may spin without moving any mass."""
+        super().add_body(i)
+        body = self.m.bodies[-1]
+        if body.ends is not None:
+            self.m.bodies.pop()
+            self.m.rod(body.name, *body.ends, body.mass, section=0.1)
+
+    def inertia(self, mass):
+        """Of a lump."""
+        if self.dimension == 2:
+            return mass * self.rng.uniform(0.01, 0.5)
+        Q, _ = np.linalg.qr(self.rng.normal(size=(3, 3)))
+        second = mass * Q @ np.diag(self.rng.uniform(0.02, 0.5, 3)) @ Q.T
+        inertia = np.trace(second) * np.eye(3) - second
+        return 0.5 * (inertia + inertia.T)
+
+    def join(self, joint, parent, name, p, along):
+        """Any kind, its bodies in random order; a rod has its joint's point on itself."""
+        m, body = self.m, next(b for b in self.m.bodies if b.name == name)
+        pair = (parent, name) if self.rng.uniform() < 0.5 else (name, parent)
+        if self.dimension == 2:
+            kinds = [m.prismatic, m.point_on_line, m.revolute, m.distance]
+        else:
+            kinds = [
+                m.prismatic, m.cylindrical, m.planar, m.point_on_line, m.point_on_plane,
+                m.universal, m.spherical, m.revolute, m.distance,
+            ]  # fmt: skip
+        kind = kinds[self.rng.integers(len(kinds))]
+        axis = self.direction() if self.dimension == 2 else self.axis(along)
+        if kind == m.distance:
+            # the body stays where it is: a link from another place of the parent to it
+            far = self.point_on(parent) + (0.0 if parent != "ground" else 0.3 * self.direction())
+            if np.linalg.norm(far - p) < 0.1:
+                kind = m.revolute
+            else:
+                m.distance(joint, parent, name, start=far, end=body.center)
+        if kind == m.universal:
+            second = np.cross(axis, self.direction())
+            m.universal(joint, *pair, at=p, axis=axis, second_axis=second)
+        elif kind in (m.prismatic, m.cylindrical, m.point_on_line):
+            kind(joint, *pair, at=p, axis=axis)
+        elif kind in (m.planar, m.point_on_plane):
+            kind(joint, *pair, at=p, normal=axis)
+        elif kind == m.spherical or (kind == m.revolute and self.dimension == 2):
+            kind(joint, *pair, at=p)
+        elif kind == m.revolute:
+            kind(joint, *pair, at=p, axis=axis)
+
+
+def random_mechanism(seed, dimension, crowded=False, sliding=False):
     """The mechanism of a seed."""
-    return (CrowdedGenerator if crowded else Generator)(seed, dimension).make()
+    kind = SlidingGenerator if sliding else CrowdedGenerator if crowded else Generator
+    return kind(seed, dimension).make()

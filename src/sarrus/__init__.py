@@ -1,7 +1,7 @@
 """Sarrus: closed-loop mechanisms, simulated exactly and fast, with the truth about their rank."""
 
 from . import problems
-from .mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table
+from .mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table, load
 from .result import Result
 from .simulate import simulate
 from .verdict import inspect
@@ -15,6 +15,7 @@ __all__ = [
     "SmoothStep",
     "Table",
     "inspect",
+    "load",
     "problems",
     "simulate",
 ]

@@ -22,26 +22,38 @@ DENSE = 600
 
 
 def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, list[str]]:
-    """Velocity of least kinetic energy with J v = 0 and the given point velocities.
+    """Velocity of least kinetic energy with J v = phi0' and the given point velocities.
 
     Returns it in model units, and a note if the given velocities leave something open.
     """
-    if not mechanism.velocities and not mechanism.angular_velocities:
+    driven = bool(np.any(model.drive_rates))
+    if not mechanism.velocities and not mechanism.angular_velocities and not driven:
         return np.zeros(model.coordinates), []
     wanted = list(_wanted(model, mechanism))
     J = model.jacobian()
     A = sparse.csr_array(sparse.vstack([J, *(w.rows for w in wanted)]))
-    b = np.concatenate([np.zeros(J.shape[0]), *(w.side for w in wanted)])
+    b = np.concatenate([model.drive_rates, *(w.side for w in wanted)])
     v = _least(model.mass_matrix(), A, b)
+    if driven:
+        missed = float(
+            np.abs(J @ _least(model.mass_matrix(), J, model.drive_rates) - model.drive_rates).max()
+        )
+        if missed > ALLOWED * np.abs(model.drive_rates).max() + 1e-14:
+            raise MechanismError(
+                "the joints forbid the start rates of the drives "
+                f"({', '.join(repr(d.name) for d in mechanism.drives)}): together they miss them by "
+                f"{missed:.3g} of the mechanism's length a second. Drive fewer joints, or give motions "
+                "that fit each other"
+            )
     # a velocity of zero beside others is as exact as they are
-    largest = max(float(np.linalg.norm(w.side)) for w in wanted)
+    largest = max((float(np.linalg.norm(w.side)) for w in wanted), default=0.0)
     if any(np.linalg.norm(w.rows @ v - w.side) > ALLOWED * largest + 1e-14 for w in wanted):
         raise MechanismError(_forbidden(model, wanted, J))
     # the motion nearest to another one is the same only if nothing was left open
     other = np.random.default_rng(0).standard_normal(len(v)) * np.abs(v).max(initial=0.0)
     other += _least(model.mass_matrix(), A, b - A @ other)
     notes = []
-    if np.abs(other - v).max(initial=0.0) > 1e-6 * np.abs(v).max(initial=0.0):
+    if wanted and np.abs(other - v).max(initial=0.0) > 1e-6 * np.abs(v).max(initial=0.0):
         notes.append(
             "the velocities given leave the start open; the motion of least kinetic energy was taken"
         )
@@ -81,7 +93,7 @@ def _forbidden(model: Model, wanted: list[_Wanted], J: sparse.csr_array) -> str:
     """Which given velocity the joints forbid most, and by how much."""
     # joints come first: their equations weigh far more than what the user wishes
     A = sparse.csr_array(sparse.vstack([1e5 * J, *(w.rows for w in wanted)]))
-    b = np.concatenate([np.zeros(J.shape[0]), *(w.side for w in wanted)])
+    b = np.concatenate([1e5 * model.drive_rates, *(w.side for w in wanted)])
     v = _least(model.mass_matrix(), A, b)
     misses = [float(np.linalg.norm(w.back @ (w.rows @ v - w.side))) for w in wanted]
     miss, w = max(zip(misses, wanted, strict=True), key=lambda pair: pair[0])

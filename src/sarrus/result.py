@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,12 @@ from scipy import sparse
 
 if TYPE_CHECKING:
     from .model.model import BodyRows
+    from .model.readings import ArmRows, Readings
     from .verdict.joint_equations import JointEquations
     from .verdict.reactions import Reaction, Reactions
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 LEVELS = ("position", "velocity", "acceleration")
 
@@ -24,7 +26,8 @@ LEVELS = ("position", "velocity", "acceleration")
 class Reading:
     """How coordinates are read: world displacement of each point [m] per unit of q.
 
-    bodies: the pose of each body; equations: of its joints (for the reactions).
+    bodies: the pose of each body; equations: of its joints (for the reactions); named: springs, drives
+    and joint coordinates.
     """
 
     dimension: int
@@ -33,6 +36,7 @@ class Reading:
     origins: Floats
     bodies: BodyRows
     equations: JointEquations
+    named: Readings
 
     def rows(self, name: str) -> sparse.csr_array:
         """The rows of one point, or a message with the names there are."""
@@ -49,7 +53,9 @@ class Result:
     """What a simulation found, up to where it is good.
 
     tolerance or step [s]: what steered the method, with its options. times [s]; energy: drift of the
-    total energy from its start [J]; status: one word ("done" if all went well), message: one sentence;
+    energy balance from its start [J], kinetic and potential energy minus `work`, that of dampers, torques,
+    forces that turn, user forces and drives [J]; status: one word ("done" if all went well), message:
+    one sentence;
     notes: decisions taken that a user should know; counters; timings [s]; step_times, step_orders,
     step_pivots: the steps taken and the smallest relative pivot after each (small near a singular
     position).
@@ -76,6 +82,9 @@ class Result:
     step_times: Floats = field(repr=False)
     step_orders: NDArray[np.int64] = field(repr=False)
     step_pivots: Floats = field(repr=False)
+    work: Floats = field(repr=False)
+    torsion_angles: Floats = field(repr=False)
+    drive_forces: Floats = field(repr=False)
 
     def __repr__(self) -> str:
         return f"<Result '{self.mechanism}': {self.status}, {self.message}>"
@@ -103,6 +112,157 @@ class Result:
         """Its acceleration [m/s^2], shape (n, dimension)."""
         return (self.reading.rows(name) @ self.accelerations.T).T
 
+    # springs, torsions, drives
+
+    def length(self, name: str) -> Floats:
+        """Length of a spring or of a distance joint [m], shape (n,)."""
+        named = self.reading.named
+        arms = {k: arm for k, (_, arm) in named.springs.items()} | named.lengths
+        return np.asarray(
+            np.linalg.norm(self._arm(_pick(arms, name, "spring or distance joint")), axis=1)
+        )
+
+    def force(self, name: str) -> Floats:
+        """Pull of a spring and damper [N], negative if it pushes, shape (n,)."""
+        spring, rows = _pick(self.reading.named.springs, name, "spring")
+        arm, speed = self._arm(rows), (rows.rows @ self.rates.T).T
+        length = np.linalg.norm(arm, axis=1)
+        rate = np.einsum("ij,ij->i", arm, speed) / length
+        stretch = length - spring.free_length
+        return np.asarray(spring.stiffness * stretch + spring.damping * rate + spring.preload)
+
+    def torque(self, name: str) -> Floats:
+        """Torque of a torsional spring, damper or joint torque on its second body [N m], shape (n,)."""
+        torsion, number = _pick(self.reading.named.torsions, name, "torsion")
+        twist = self.torsion_angles[:, number] - torsion.free_angle
+        rate = self._angle_rates(torsion.joint)[0]
+        return np.asarray(torsion.torque - torsion.stiffness * twist - torsion.damping * rate)
+
+    def drive_force(self, name: str) -> Floats:
+        """What a drive exerts along its motion: a force [N], or a torque [N m] on an angle, shape (n,).
+
+        Positive if it pushes the second body the way the motion counts; not a number where the
+        mechanism is at a singular position.
+        """
+        drive = _pick(self.reading.named.drives, name, "drive")
+        return np.asarray(self.drive_forces[:, drive.number] * drive.unit)
+
+    # joints and bodies
+
+    def angle(self, joint: str) -> Floats:
+        """Angle of a revolute joint's second body seen from its first [rad], 0 at the start, shape (n,).
+
+        It counts on beyond a turn.
+        """
+        rows = _pick(self.reading.named.angles, joint, "revolute joint of two bodies")
+        _, u, b = rows.triad
+        first, second = (self._rotations(body) for body in rows.bodies)
+        mark = second @ u
+        turned = np.arctan2(
+            np.einsum("ij,ij->i", mark, first @ b), np.einsum("ij,ij->i", mark, first @ u)
+        )
+        named = self.reading.named
+        for torsion, number in named.torsions.values():
+            if torsion.joint == joint:
+                return _next_to(turned, self.torsion_angles[:, number])
+        for drive in named.drives.values():
+            if drive.joint == joint:
+                return _next_to(turned, np.array([drive.pieces.value(t) for t in self.times]))
+        return self._unwrapped(turned, *self._angle_rates(joint), f"joint '{joint}'")
+
+    def travel(self, joint: str) -> Floats:
+        """Travel of a prismatic or cylindrical joint along its axis [m], 0 at the start, shape (n,)."""
+        rows = _pick(self.reading.named.travels, joint, "prismatic or cylindrical joint")
+        arm = self._arm(rows.arm)
+        axis = (self._rotations(rows.body) @ rows.axis)[:, : arm.shape[1]]
+        return np.asarray(np.einsum("ij,ij->i", arm, axis))
+
+    def orientation(self, body: str) -> Floats:
+        """How a body has turned since the start: an angle [rad] in the plane, shape (n,), counted on
+        beyond a turn; rotation matrices in space, shape (n, 3, 3).
+        """
+        turned = self._rotations(body)
+        if self.reading.dimension == 3:
+            return turned
+        spin, more = self._spins(body)
+        angle = np.arctan2(turned[:, 1, 0], turned[:, 0, 0])
+        return self._unwrapped(angle, spin[:, 2], more[:, 2], f"body '{body}'")
+
+    def angular_velocity(self, body: str) -> Floats:
+        """Angular velocity of a body [rad/s]: shape (n,) in the plane, (n, 3) in space.
+
+        A thin rod without joint axes has no spin about itself: it is given as 0.
+        """
+        spin, _ = self._spins(body)
+        return spin if self.reading.dimension == 3 else spin[:, 2]
+
+    def _arm(self, arm: ArmRows) -> Floats:
+        return np.asarray(arm.start + (arm.rows @ self.coordinates.T).T)
+
+    def _body_vectors(self, body: str) -> tuple[Floats, Floats, Floats, Floats]:
+        """Vectors fixed in a body: at the start (m, 3), and over time with two rates (n, m, 3)."""
+        rows = self.reading.bodies
+        if body not in rows.names:
+            known = ", ".join(f"'{n}'" for n in rows.names[:12])
+            raise KeyError(f"no body is called '{body}'; known: {known}")
+        own = np.flatnonzero(rows.owner == rows.names.index(body))
+        vectors = rows.vectors[np.add.outer(3 * own, np.arange(3)).ravel()]
+        shape = (len(self.times), len(own), 3)
+        now, rate, more = (
+            (vectors @ x.T).T.reshape(shape)
+            for x in (self.coordinates, self.rates, self.accelerations)
+        )
+        return rows.starts[own], rows.starts[own] + now, rate, more
+
+    def _rotations(self, body: str) -> Floats:
+        """Rotation matrices of a body since the start, shape (n, 3, 3)."""
+        if body == "ground":
+            return np.broadcast_to(np.eye(3), (len(self.times), 3, 3))
+        start, now, _, _ = self._body_vectors(body)
+        pair = _independent_pair(start)
+        if pair is None:
+            raise ValueError(
+                f"body '{body}' has no orientation: it is a thin rod or a point, whose spin nothing holds"
+            )
+        before = _triads(start[None, pair[0]], start[None, pair[1]])[0]
+        return np.asarray(_triads(now[:, pair[0]], now[:, pair[1]]) @ before.T)
+
+    def _spins(self, body: str) -> tuple[Floats, Floats]:
+        """Angular velocity and acceleration of a body, shape (n, 3)."""
+        if body == "ground":
+            return np.zeros((len(self.times), 3)), np.zeros((len(self.times), 3))
+        _, now, rate, more = self._body_vectors(body)
+        # v' = w x v for all vectors: sum (|v|^2 - v v^T) w = sum v x v'
+        squares = np.einsum("nmi,nmi->n", now, now)[:, None, None] * np.eye(3)
+        inverse = np.linalg.pinv(squares - np.einsum("nmi,nmj->nij", now, now), rcond=1e-10)
+        spin = np.einsum("nij,nmj->ni", inverse, np.cross(now, rate))
+        rest = more - np.cross(spin[:, None], np.cross(spin[:, None], now))
+        return spin, np.einsum("nij,nmj->ni", inverse, np.cross(now, rest))
+
+    def _angle_rates(self, joint: str) -> tuple[Floats, Floats]:
+        """Rate and second rate of the angle of a revolute joint, shape (n,)."""
+        rows = self.reading.named.angles[joint]
+        axis = self._rotations(rows.bodies[0]) @ rows.triad[0]
+        spins = [self._spins(body) for body in rows.bodies]
+        rate, more = (np.einsum("ij,ij->i", b - a, axis) for a, b in zip(*spins, strict=True))
+        return rate, more
+
+    def _unwrapped(self, angle: Floats, rate: Floats, more: Floats, what: str) -> Floats:
+        """The angle with its turns counted from output to output, with the help of its rates."""
+        h = np.diff(self.times)
+        expected = 0.5 * h * (rate[1:] + rate[:-1]) + h**2 / 12.0 * (more[:-1] - more[1:])
+        change = _next_to(np.diff(angle), expected)
+        shortest = _next_to(np.diff(angle), np.zeros(len(h)))
+        # an output step of many turns leaves room for doubt
+        doubtful = (np.abs(change - shortest) > 1.0) & (np.abs(change - expected) > 1.0)
+        if doubtful.any():
+            t = self.times[int(np.argmax(doubtful))]
+            raise ValueError(
+                f"the turns of {what} cannot be counted at t = {t:g} s: it turns too far from one "
+                "output to the next; give a shorter output_step"
+            )
+        return np.concatenate([angle[:1], angle[:1] + np.cumsum(change)])
+
     @cached_property
     def reactions(self) -> Reactions:
         """All joint reactions at all outputs, by Newton and Euler; computed when first asked for."""
@@ -129,3 +289,35 @@ class Result:
     def energy_drift(self) -> float:
         """Largest drift of the total energy [J]."""
         return float(np.abs(self.energy).max(initial=0.0))
+
+
+def _pick(known: dict[str, T], name: str, what: str) -> T:
+    """An entry by its name, or a message with the names there are."""
+    if name not in known:
+        names = ", ".join(f"'{n}'" for n in list(known)[:12]) or "none"
+        raise KeyError(f"no {what} is called '{name}'; known: {names}")
+    return known[name]
+
+
+def _next_to(angle: Floats, near: Floats) -> Floats:
+    """The same angles with as many turns as bring them next to others."""
+    return angle + 2.0 * np.pi * np.rint((near - angle) / (2.0 * np.pi))
+
+
+def _independent_pair(vectors: Floats) -> tuple[int, int] | None:
+    """Two vectors that are not parallel, as far from it as possible."""
+    best, pair = 1e-6, None
+    for i in range(len(vectors)):
+        for j in range(i + 1, len(vectors)):
+            size = float(np.linalg.norm(np.cross(vectors[i], vectors[j])))
+            if size > best:
+                best, pair = size, (i, j)
+    return pair
+
+
+def _triads(first: Floats, second: Floats) -> Floats:
+    """Orthonormal triads as columns: the first along `first`, the third across both; (n, 3, 3)."""
+    x = first / np.linalg.norm(first, axis=1)[:, None]
+    z = np.cross(x, second)
+    z /= np.linalg.norm(z, axis=1)[:, None]
+    return np.stack([x, np.cross(z, x), z], axis=2)

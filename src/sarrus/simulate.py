@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .mechanism import Mechanism, MechanismError, check_mechanism
+from .mechanism.check_forces import check_drive_times
+from .mechanism.remarks import find_remarks
 from .result import Reading, Result
 
 if TYPE_CHECKING:
-    from .methods import Method
+    from .methods import Method, Outcome
     from .model import Model
     from .verdict.joint_equations import JointEquations
 
@@ -52,11 +54,14 @@ def simulate(
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
     check_mechanism(mechanism)
+    check_drive_times(mechanism, duration)
 
     # numba and SciPy load slowly: only a simulation pays for them
     begin = time.perf_counter()
     from .assembly import solve_start_velocity
     from .methods import METHODS
+    from .methods.fixed_step import skipped
+    from .methods.method import needs_of
     from .model import make_model
     from .verdict.joint_equations import make_joint_equations
 
@@ -77,6 +82,7 @@ def simulate(
     begin = time.thread_time()
     model = make_model(mechanism)
     velocity, notes = solve_start_velocity(model, mechanism)
+    notes += _check_user_forces(model, mechanism, velocity)
     times = output_times(duration, every)
     if len(times) * model.coordinates > MOST_NUMBERS:
         raise ValueError(
@@ -84,9 +90,14 @@ def simulate(
             "give a longer output_step"
         )
     set_up = time.thread_time() - begin
-    outcome = chosen.run(
-        model, velocity, times, duration, setting, max_steps, **(chosen.options | options)
-    )
+    missing = needs_of(mechanism) - chosen.does
+    if missing:
+        outcome = skipped(model, _refusal(chosen, missing, needs_of(mechanism)))
+    else:
+        outcome = chosen.run(
+            model, velocity, times, duration, setting, max_steps, **(chosen.options | options)
+        )
+    _report_user_failure(model, outcome)
     units = model.units
     return Result(
         mechanism=mechanism.name,
@@ -106,7 +117,7 @@ def simulate(
             "set_up": set_up,
             **outcome.timings,
         },
-        notes=notes + outcome.notes,
+        notes=find_remarks(mechanism) + notes + outcome.notes,
         coordinates=outcome.q,
         rates=outcome.v,
         accelerations=outcome.a,
@@ -115,6 +126,9 @@ def simulate(
         step_times=outcome.step_times,
         step_orders=outcome.step_orders,
         step_pivots=outcome.step_pivots,
+        work=_or_zeros(outcome.work, len(outcome.times)) * units.energy,
+        torsion_angles=_or_zeros(outcome.angles, len(outcome.times), len(model.form.angle)),
+        drive_forces=_or_zeros(outcome.drive_forces, len(outcome.times), len(mechanism.drives)),
     )
 
 
@@ -166,8 +180,53 @@ def _check_effort(tolerance: float, max_steps: int) -> tuple[float, int]:
 
 def _reading(model: Model, equations: JointEquations) -> Reading:
     return Reading(
-        model.dimension, model.points, model.places, model.origins, model.body_rows, equations
+        model.dimension, model.points, model.places, model.origins, model.body_rows, equations,
+        model.readings,
+    )  # fmt: skip
+
+
+def _or_zeros(values: np.ndarray | None, *shape: int) -> np.ndarray:
+    return np.zeros(shape) if values is None else values
+
+
+def _refusal(method: Method, missing: frozenset[str], needs: frozenset[str]) -> str:
+    """Why a method cannot do a mechanism, and which can."""
+    from .methods import METHODS
+
+    able = [f"'{m.id}'" for m in METHODS.values() if needs <= m.does]
+    why = " (it needs their derivatives)" if method.id == "series" else ""
+    return (
+        f"method '{method.id}' cannot do {' and '.join(sorted(missing))}{why}; "
+        f"use {' or '.join(able) or 'another method'}"
     )
+
+
+def _check_user_forces(model: Model, mechanism: Mechanism, velocity: np.ndarray) -> list[str]:
+    """Evaluate all user forces at the start; raises what is wrong, and notes which are compiled."""
+    notes = []
+    for n, (force, call) in enumerate(zip(mechanism.user_forces, model.user_calls, strict=True)):
+        place = np.array([model.origins[model.points[name]] for name in force.points])
+        speed = np.array([model.point_rows(name) @ velocity for name in force.points])
+        call.check(place.reshape(call.shape), speed.reshape(call.shape))
+        if call.failure:
+            raise MechanismError(call.failure)
+        # a compiled function that disagrees with the plain one is dropped
+        model.form.user[n, 0] = call.address
+        how = "runs compiled" if call.compiled else "runs as plain Python: it cannot be compiled"
+        notes.append(f"user force '{force.name}' {how}")
+    return notes
+
+
+def _report_user_failure(model: Model, outcome: Outcome) -> None:
+    """A run that a user force stopped says so."""
+    for call in model.user_calls:
+        if call.interrupt is not None:
+            raise call.interrupt
+        if call.failure and outcome.status != "done":
+            reached = outcome.times[-1] if len(outcome.times) else 0.0
+            outcome.status = "error"
+            outcome.message = f"{call.failure}; the results up to t = {reached:.9g} s are good"
+            return
 
 
 def _warm_up(method: Method) -> float:

@@ -70,3 +70,11 @@ def test_random_spatial_mechanism(seed):
 def test_random_mechanism_of_crowded_joints(seed, dimension):
     """Joints of many bodies, and several joints at one point, move as in absolute coordinates."""
     check_same_motion(seed, random_mechanism(seed, dimension, crowded=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("seed", range(40))
+def test_random_mechanism_with_every_joint(seed, dimension):
+    """Sliders, lines, planes, crosses and links move as in absolute coordinates."""
+    check_same_motion(seed, random_mechanism(seed, dimension, sliding=True))

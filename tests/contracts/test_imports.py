@@ -54,7 +54,9 @@ def test_rooms_import_downwards_only():
     assert "0 broken" in run_python(code)
 
 
-@pytest.mark.parametrize("heavy", ["numba", "llvmlite", "matplotlib", "rich", "typer"])
+@pytest.mark.parametrize(
+    "heavy", ["numba", "llvmlite", "matplotlib", "pydantic", "rich", "typer", "yaml"]
+)
 def test_import_loads_nothing_heavy(heavy):
     """A plain import of the package leaves the compiler and the plots unloaded."""
     loaded = run_python("import sys, sarrus; print(*sorted(sys.modules))").split()

@@ -25,6 +25,7 @@ def point_series(m, name, order):
         model.form, make_workspace(model.form, order), 0.0, 1e-9, 1e-13,
         -50.0 * np.arange(order + 1.0), np.array([np.zeros(nq), v]), np.zeros(2),
         np.zeros(1, np.int64), coefficients, np.zeros((1, 2)), np.zeros(5, np.int64), np.zeros(2),
+        np.zeros(0), np.zeros((1, 0, 2 * order + 2)),
     )  # fmt: skip
     rows = model.point_rows(name).toarray()
     series = coefficients[0] @ rows.T

@@ -3,8 +3,14 @@
 import runpy
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from sarrus import load, simulate
+from sarrus.mechanism import to_data
+from sarrus.mechanism.files import to_text
+from sarrus.mechanism.files.building import build_mechanism
+from sarrus.mechanism.files.reading import read_document
 from sarrus.problems.n_four_bar.reference import four_bar_reference
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -23,3 +29,33 @@ def test_four_bar_ends_where_the_exact_motion_does(capsys):
 def test_tilted_bricard_moves_as_the_upright_one():
     """Example 2: turning the world changes nothing but rounding, amplified over two periods."""
     assert runpy.run_path(str(EXAMPLES / "02_bricard.py"))["main"]() < 1e-9
+
+
+def test_four_bar_file_is_the_mechanism_of_example_1(tmp_path):
+    """The file and the Python text write the same mechanism."""
+    written = runpy.run_path(str(EXAMPLES / "01_four_bar.py"))["make_four_bar"]()
+    loaded = load(EXAMPLES / "four_bar.yaml")
+    assert to_data(written) == {k: v for k, v in to_data(loaded).items() if k != "simulate"}
+
+
+def test_slider_crank_file():
+    """The piston is where the crank pin puts it: x = A_x + sqrt(l^2 - A_y^2); energy is kept."""
+    m = load(EXAMPLES / "slider_crank.yaml")
+    result = simulate(m, **m.defaults)
+    assert result.status == "done"
+    ax, ay = result.position("A").T
+    x = ax + np.sqrt(0.1 - ay**2)
+    # constraints hold to round-off; the root amplifies it by less than ten
+    np.testing.assert_allclose(result.position("B")[:, 0], x, atol=1e-13)
+    # 4 J of motion at the start, and what the tolerance 1e-10 leaves of it over five turns
+    assert result.energy_drift < 1e-7
+
+
+def test_the_file_of_the_docs_loads():
+    """The example of docs/model-files.md, with the motions that it has in comments."""
+    text = (EXAMPLES.parent / "docs" / "model-files.md").read_text(encoding="utf-8")
+    example = text.split("```yaml\n")[1].split("```")[0]
+    for content in (example, example.replace("\n  # ", "\n  ")):
+        m = build_mechanism(read_document(content, "docs"))
+        assert len(m.joints) == 5
+        assert to_data(build_mechanism(read_document(to_text(to_data(m)), "again"))) == to_data(m)

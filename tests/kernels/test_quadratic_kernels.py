@@ -342,7 +342,7 @@ def test_choose_step_of_a_geometric_series(radius):
     known, tolerance = 30, 1e-12
     log_size = -np.arange(known + 1.0) * np.log(radius)
     log_cost = np.log(4.0 + np.arange(known + 1.0))
-    order, log_step = plain(series.choose_step)(log_size, known, np.log(tolerance), log_cost)
+    order, log_step = plain(series.choose_step)(log_size, 3, known, np.log(tolerance), log_cost)
     assert 3 <= order <= known
     terms = np.exp(log_size[order - 1 : order + 1] + np.array([order - 1, order]) * log_step)
     # the chosen order's own step makes the larger of its last two terms equal to the tolerance;

@@ -53,6 +53,18 @@ def describe_run(
             "limits": {k: v for k, v in vars(problem.limits).items() if v is not None},
             "columns": [f"{c} [{unit_of(c)}]" for c in problem.columns],
         },
+        **describe_result(result),
+        "judgement": judgement.as_dict(),
+        "counters": result.counters,
+        "timings": timing.as_dict(),
+        **describe_origin(command),
+    }
+    return dict(finite(record))
+
+
+def describe_result(result: Result) -> dict[str, Any]:
+    """Settings and end of a run."""
+    return {
         "method": result.method,
         "tolerance": result.tolerance,
         "step": result.step,
@@ -62,16 +74,18 @@ def describe_run(
         "status": result.status,
         "message": result.message,
         "notes": result.notes,
-        "judgement": judgement.as_dict(),
-        "counters": result.counters,
-        "timings": timing.as_dict(),
+    }
+
+
+def describe_origin(command: str) -> dict[str, Any]:
+    """Where a run was made, with what, by which command, and when."""
+    return {
         "machine": describe_machine(),
         "versions": describe_versions(),
         "threads": describe_threads(),
         "command": command,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    return dict(finite(record))
 
 
 def finite(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`sarrus inspect`: mobility and redundancy of a problem's mechanism, in sentences."""
+"""`sarrus inspect`: mobility and redundancy of a mechanism, in sentences."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from rich.console import Console
 
 from .. import problems
 from ..verdict import inspect as inspect_mechanism
+from .model_file import is_model_file, load_model
 from .spec import is_specification, load_problem
 
 
 def inspect(
     problem: Annotated[
-        str, typer.Argument(help="Id of a problem (see `sarrus list`) or a specification file.")
+        str,
+        typer.Argument(
+            help="Id of a problem (see `sarrus list`), a model file or a specification file."
+        ),
     ],
     windows: Annotated[int | None, typer.Option(help="Windows N of a four-bar.")] = None,
     speed: Annotated[float | None, typer.Option(help="Start speed of a four-bar [m/s].")] = None,
@@ -27,11 +31,14 @@ def inspect(
     """Tell mobility and redundancy of a mechanism at its start, with the numbers that decided."""
     chosen = {"windows": windows, "speed": speed, "section": section}
     options = {name: value for name, value in chosen.items() if value is not None}
-    if is_specification(problem):
-        if options:
-            raise ValueError(f"--{next(iter(options))} is said by the file {problem}; leave it out")
-        item = load_problem(problem, Console(stderr=True))
+    if (is_model_file(problem) or is_specification(problem)) and options:
+        raise ValueError(f"--{next(iter(options))} is said by the file {problem}; leave it out")
+    screen = Console(stderr=True)
+    if is_model_file(problem):
+        mechanism = load_model(problem, screen)
+    elif is_specification(problem):
+        mechanism = load_problem(problem, screen).mechanism()
     else:
-        item = problems.get(problem, **options)
-    found = inspect_mechanism(item.mechanism())
+        mechanism = problems.get(problem, **options).mechanism()
+    found = inspect_mechanism(mechanism)
     print(json.dumps(found.as_dict(), indent=2) if as_json else found)

@@ -9,10 +9,13 @@ from rich.console import Console
 from rich.markup import escape
 
 from .bench import bench
+from .export import export
 from .inspect import inspect
 from .judge import judge
 from .listing import list_problems
 from .run import run
+from .schema import schema
+from .simulate import simulate
 from .spec import spec
 from .submit import board, submit
 
@@ -25,7 +28,10 @@ app = typer.Typer(
 )
 app.command("list")(list_problems)
 app.command("run")(run)
+app.command("simulate")(simulate)
 app.command("inspect")(inspect)
+app.command("export")(export)
+app.command("schema")(schema)
 app.command("judge")(judge)
 app.add_typer(spec, name="spec")
 app.command("bench")(bench)

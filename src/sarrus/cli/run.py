@@ -16,6 +16,7 @@ from ..bench import judge, save_run
 from ..bench.runner import run_problem
 from ..report import library_error, run_table, save_figures
 from ..simulate import DEFAULT_METHOD
+from .model_file import is_model_file
 from .spec import is_specification, load_problem
 
 
@@ -48,6 +49,8 @@ def run(
     options = {name: value for name, value in chosen.items() if value is not None}
     if problem is None and options:
         raise ValueError(f"name the problem that --{next(iter(options))} is meant for")
+    if problem is not None and is_model_file(problem):
+        raise ValueError(f"{problem} is a model file; run it with `sarrus simulate {problem}`")
     screen = Console(stderr=True)
     if problem is not None and is_specification(problem):
         if options:

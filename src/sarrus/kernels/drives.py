@@ -3,7 +3,9 @@
 J and the curvature of Phi stay as they are; Phi' = J v - phi0', Phi'' = J a + J' v - phi0''. With x(t)
 the motion, a piecewise polynomial and a sine, phi0 is c times
 
-    x (a travel),      cos x and sin x (an angle),      1/2 x^2 (a length).
+    x (a travel),      cos x and sin x (an angle),      1/2 x^2 (a length)
+
+minus a constant, where a component of the product never changes.
 """
 
 import numpy as np
@@ -36,7 +38,8 @@ def eval_motion(form, m, t):
         a = a * s + 2.0 * v
         v = v * s + x
         x = x * s + poly[k]
-    amplitude, rate, phase = form.motion_sine[m]
+    sines = form.motion_sine[m]
+    amplitude, rate, phase = sines[0], sines[1], sines[2]
     if amplitude != 0.0:
         sine = amplitude * np.sin(rate * t + phase)
         x += sine
@@ -68,6 +71,7 @@ def eval_drives(form, t, values):
             values[0, k] = c * np.sin(x)
             values[1, k] = c * np.cos(x) * v
             values[2, k] = c * (np.cos(x) * a - np.sin(x) * v * v)
+        values[0, k] -= form.drive_0[k]
 
 
 @kernel
@@ -87,6 +91,37 @@ def subtract_drives(form, values, phi):
     """Subtract a row of `eval_drives` (rates of phi0) from the driven equations."""
     for k in range(len(form.drive)):
         phi[form.drive[k, EQUATION]] -= values[k]
+
+
+@kernel
+def next_break(form, t):
+    """The first time after t at which a motion changes its polynomial."""
+    first = np.inf
+    for m in range(len(form.motion_sine)):
+        for n in range(form.motion_start[m] + 1, form.motion_start[m + 1]):
+            if form.motion_break[n] > t:
+                first = min(first, form.motion_break[n])
+                break
+    return first
+
+
+@kernel
+def eval_drive_forces(form, t, lam, force):
+    """force[m]: what the drive of motion m exerts along it, -lam . dphi0/dx."""
+    for m in range(len(force)):
+        force[m] = 0.0
+    for k in range(len(form.drive)):
+        m = form.drive[k, MOTION]
+        x, _, _ = eval_motion(form, m, t)
+        kind = form.drive[k, KIND]
+        slope = 1.0
+        if kind == SQUARE:
+            slope = x
+        elif kind == COSINE:
+            slope = -np.sin(x)
+        elif kind == SINE:
+            slope = np.cos(x)
+        force[m] -= form.drive_c[k] * slope * lam[form.drive[k, EQUATION]]
 
 
 @kernel

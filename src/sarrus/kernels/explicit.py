@@ -1,6 +1,6 @@
 """Fourth-order Runge-Kutta steps of (q, v) with accelerations from the stabilised constraints.
 
-    M a + J^T lam = Q,     J a - eps lam = -(J' v + damping J v + stiffness Phi)
+    M a + J^T lam = Q,     J a - eps lam = phi0'' - J' v - damping (J v - phi0') - stiffness Phi
 
 With the tiny eps of the model, refined away, these are Lagrange's multipliers with Baumgarte's
 terms; with eps = 1/penalty and no refinement it is Bayo's penalty formulation, since then lam =
@@ -20,7 +20,7 @@ def advance(form, ws, h, damping, stiffness, refinements, fresh, lam, k, store, 
     nq = len(form.Q)
     if fresh:
         accelerate(
-            form, ws, damping, stiffness, refinements,
+            form, ws, 0.0, damping, stiffness, refinements,
             store[0, 0], store[0, 1], store[0, 2], lam,
         )  # fmt: skip
         counters[FACTORISATIONS] += 1
@@ -28,6 +28,7 @@ def advance(form, ws, h, damping, stiffness, refinements, fresh, lam, k, store, 
     for n in range(store.shape[0] - 1):
         q0, v0, a0 = store[n, 0], store[n, 1], store[n, 2]
         end = store[n + 1]
+        t = counters[STEPS] * h
         # slopes of stage 1: v0, a0; those of stages 2, 3, 4 go to k
         for stage in range(3):
             part = h if stage == 2 else 0.5 * h
@@ -37,12 +38,14 @@ def advance(form, ws, h, damping, stiffness, refinements, fresh, lam, k, store, 
                 q[i] = q0[i] + part * dq
                 v[i] = v0[i] + part * dv
                 k[0, stage, i] = v[i]
-            accelerate(form, ws, damping, stiffness, refinements, q, v, k[1, stage], lam)
+            accelerate(
+                form, ws, t + part, damping, stiffness, refinements, q, v, k[1, stage], lam
+            )  # fmt: skip
         for i in range(nq):
             end[0, i] = q0[i] + h / 6.0 * (v0[i] + 2.0 * (k[0, 0, i] + k[0, 1, i]) + k[0, 2, i])
             end[1, i] = v0[i] + h / 6.0 * (a0[i] + 2.0 * (k[1, 0, i] + k[1, 1, i]) + k[1, 2, i])
         opening = accelerate(
-            form, ws, damping, stiffness, refinements, end[0], end[1], end[2], lam
+            form, ws, t + h, damping, stiffness, refinements, end[0], end[1], end[2], lam
         )  # fmt: skip
         counters[FACTORISATIONS] += 4
         reason = check_state(opening, end)
@@ -53,11 +56,11 @@ def advance(form, ws, h, damping, stiffness, refinements, fresh, lam, k, store, 
 
 
 @entry
-def eval_rates(form, ws, damping, stiffness, refinements, lam, y, dy):
+def eval_rates(form, ws, t, damping, stiffness, refinements, lam, y, dy):
     """Right side of y' = (v, a) with y = (q, v); returns the largest entry of Phi."""
     nq = len(form.Q)
     for i in range(nq):
         dy[i] = y[nq + i]
     return accelerate(
-        form, ws, damping, stiffness, refinements, y[:nq], y[nq:], dy[nq:], lam
+        form, ws, t, damping, stiffness, refinements, y[:nq], y[nq:], dy[nq:], lam
     )  # fmt: skip

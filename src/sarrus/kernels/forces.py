@@ -119,13 +119,19 @@ def eval_line(form, n, f, df):
 
 
 @kernel
+def eval_turn(form, n, f):
+    """Cosine and sine of the angle of a torsion."""
+    u = form.angle_f[n]
+    return dot(f, u, f, u + 6), dot(f, u + 3, f, u + 6)
+
+
+@kernel
 def eval_angle(form, n, f, df):
     """Cosine, sine and their rates for the angle of a torsion."""
     u = form.angle_f[n]
     b = u + 3
     x = u + 6
-    c = dot(f, u, f, x)
-    s = dot(f, b, f, x)
+    c, s = eval_turn(form, n, f)
     dc = dot(df, u, f, x) + dot(f, u, df, x)
     ds = dot(df, b, f, x) + dot(f, b, df, x)
     return c, s, dc, ds

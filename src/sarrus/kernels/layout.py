@@ -84,9 +84,10 @@ class Form(NamedTuple):
     # entries of dw/df and dw/df': row and column
     G_row: Ints
     G_col: Ints
-    # driven equations: rows of equation, kind of right side, motion; its factor
+    # driven equations: rows of equation, kind of right side, motion; its factor and what is subtracted
     drive: Ints
     drive_c: Floats
+    drive_0: Floats
     # motions: pieces of each, their starts and polynomials; rows of amplitude, rate, phase of a sine
     motion_start: Ints
     motion_break: Floats
@@ -129,6 +130,17 @@ class Workspace(NamedTuple):
     Q: Floats
     # driven equations: right side, its rate and second rate
     drive: Floats
+    # series coefficients, a row a quantity: load forms; springs: length and pull over length;
+    # torsions: cosine, sine, angle, torque, torque times cosine and sine; motions, what they make of the
+    # driven right sides, forces of drives; work of loads and drives
+    fc: Floats
+    length: Floats
+    ratio: Floats
+    turn: Floats
+    motion: Floats
+    side: Floats
+    pull: Floats
+    work: Floats
 
 
 def pack(arrays: Any) -> Any:
@@ -167,4 +179,7 @@ def make_workspace(form: Form, order: int) -> Workspace:
         q=z(nq), v=z(nq), dq=z(nq), log_size=z(rows), usual=z(nc),
         f=z(nl), df=z(nl), fw=z(nl), theta=z(len(form.angle)), Q=z(nq),
         drive=z((3, len(form.drive))),
+        fc=z((nl, rows)), length=z((len(form.line), rows)), ratio=z((len(form.line), rows)),
+        turn=z((len(form.angle), 6, rows)), motion=z((len(form.motion_sine), rows)),
+        side=z((len(form.drive), rows)), pull=z((len(form.motion_sine), rows)), work=z(2 * rows),
     ))  # fmt: skip

@@ -15,6 +15,7 @@ metric,
 import numpy as np
 
 from .compiler import block, entry, kernel
+from .forces import eval_loads
 from .forms import (
     eval_constraints,
     eval_curvature,
@@ -166,8 +167,8 @@ def normalise(R, chosen, G):
 
 
 @block
-def evaluate(form, ws, refinements, q, z, chosen, R, G, y, v, a):
-    """Basis, velocity and acceleration at q; returns the smallest pivot and the opening."""
+def evaluate(form, ws, t, refinements, q, z, chosen, R, G, y, v, a):
+    """Basis, velocity and acceleration at t and q; returns the smallest pivot and the opening."""
     f = R.shape[0]
     nq = len(q)
     factorise_at(form, ws, q)
@@ -195,12 +196,13 @@ def evaluate(form, ws, refinements, q, z, chosen, R, G, y, v, a):
     for i in range(nq):
         a[i] = ws.x[form.pos_q[i]]
     # (R M R^T) y = R Q
+    eval_loads(form, ws, t, q, v, ws.Q)
     for j in range(f):
         for k in range(f):
             G[j, k] = mass_product(form, R[j], R[k])
         s = 0.0
         for i in range(nq):
-            s += R[j, i] * form.Q[i]
+            s += R[j, i] * ws.Q[i]
         y[j, 0] = s
     solve_dense(G, y, f)
     for i in range(nq):
@@ -225,8 +227,9 @@ def advance(
         for j in range(f):
             now[j] = store[0, 1, chosen[j]]
         pivot, _ = evaluate(
-            form, ws, refinements, store[0, 0], now, chosen, R, G, y, store[0, 1], store[0, 2]
-        )
+            form, ws, 0.0, refinements,
+            store[0, 0], now, chosen, R, G, y, store[0, 1], store[0, 2],
+        )  # fmt: skip
         counters[FACTORISATIONS] += 1
         if not pivot > WEAK:
             return LOST_RANK, 0
@@ -234,6 +237,7 @@ def advance(
     for n in range(store.shape[0] - 1):
         q0, v0, a0 = store[n, 0], store[n, 1], store[n, 2]
         end = store[n + 1]
+        t = counters[STEPS] * h
         for j in range(f):
             start[j] = v0[chosen[j]]
         # slopes of stage 1: v0, a0; those of stages 2, 3, 4 go to k
@@ -245,7 +249,7 @@ def advance(
                 i = chosen[j]
                 now[j] = start[j] + part * (a0[i] if stage == 0 else k[1, stage - 1, i])
             pivot, _ = evaluate(
-                form, ws, refinements, q, now, chosen, R, G, y, k[0, stage], k[1, stage]
+                form, ws, t + part, refinements, q, now, chosen, R, G, y, k[0, stage], k[1, stage]
             )
             counters[FACTORISATIONS] += 1
             if not pivot > WEAK:
@@ -260,7 +264,7 @@ def advance(
             project_position(form, ws, 4, end[0])
             counters[FACTORISATIONS] += 1
         pivot, opening = evaluate(
-            form, ws, refinements, end[0], now, chosen, R, G, y, end[1], end[2]
+            form, ws, t + h, refinements, end[0], now, chosen, R, G, y, end[1], end[2]
         )
         counters[FACTORISATIONS] += 1
         reason = check_state(opening, end)

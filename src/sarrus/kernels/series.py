@@ -5,11 +5,22 @@ coefficient, all with the same matrix:
 
     [ M   J0^T ] [ q_{k+2}              ]   [ (Q_k - sum_{j<k} J_{k-j}^T lam_j) / ((k+2)(k+1)) ]
     [ J0  0    ] [ lam_k / ((k+2)(k+1)) ] = [ - 1/2 sum_{j=1..k+1} B(q_j, q_{k+2-j})            ]
+
+Loads add their own Q_k, drives the coefficient phi0_{k+2} of their right side: see load_series.py.
 """
 
 import numpy as np
 
 from .compiler import block, entry, kernel
+from .drives import (
+    EQUATION,
+    drive_constraints,
+    eval_drive_forces,
+    eval_drives,
+    next_break,
+    subtract_drives,
+)
+from .forces import eval_load_forms, eval_loads, eval_spring_energy
 from .forms import (
     add_constraint_rates,
     eval_constraint_rates,
@@ -20,6 +31,16 @@ from .forms import (
     eval_forms,
     eval_jacobian,
     norm,
+)
+from .load_series import (
+    drive_coefficients,
+    eval_series,
+    keep_load_forms,
+    land_loads,
+    load_coefficient,
+    start_drives,
+    start_loads,
+    work_coefficients,
 )
 from .project import project_position, project_velocity
 from .solve import eval_pivots, factorise, learn_pivots, refinements_for, solve_refined
@@ -136,9 +157,18 @@ def next_coefficient(form, ws, k, refinements, qc):
             x = ws.w[f]
             for n in range(form.D_start[f], form.D_start[f + 1]):
                 b[form.pos_q[form.D_col[n]]] -= form.D_val[n] * x
+    if len(form.f0):
+        load_coefficient(form, ws, k)
+        for f in range(len(form.f0)):
+            for n in range(form.F_start[f], form.F_start[f + 1]):
+                b[form.pos_q[form.F_col[n]]] += form.F_val[n] * ws.fw[f]
     for i in range(nq):
         b[form.pos_q[i]] *= scale
     cauchy_products(form, ws, m, b)
+    if len(form.drive):
+        drive_coefficients(form, ws, m)
+        for n in range(len(form.drive)):
+            b[form.pos_c[form.drive[n, EQUATION]]] += form.drive_c[n] * ws.side[n, m]
     solve_refined(form, ws.J, ws.L, b, refinements, ws.r, ws.x)
     largest = 0.0
     row = qc[m]
@@ -155,15 +185,32 @@ def next_coefficient(form, ws, k, refinements, qc):
         ws.bl_l[k, t] = form.bl_c[t] * lam[form.bl_eq[t]]
     eval_form_rates(form, row, ws.de)
     gather(form, ws, m, ws.de)
+    if len(form.f0):
+        keep_load_forms(form, ws, m, row)
     return largest
 
 
+@kernel
+def least_order(form):
+    """The lowest order that a step may have.
+
+    A polynomial of a drive that starts with a high power has vanishing coefficients before it; they say
+    nothing about what is left out.
+    """
+    return 3 if len(form.drive) == 0 else form.motion_poly.shape[1] + 1
+
+
 @block
-def make_series(form, ws, log_tolerance, log_cost, refinements, qc):
-    """Coefficients from q_0, q_1 on, as many as pay; returns the highest one.
+def make_series(form, ws, t, log_tolerance, log_cost, refinements, qc):
+    """Coefficients about t from q_0, q_1 on, as many as pay; returns the highest one.
 
     ws.log_size: log of the largest entry of each coefficient.
     """
+    if len(form.f0):
+        start_loads(form, ws, qc[0], qc[1])
+    if len(form.drive):
+        start_drives(form, ws, t)
+    least = least_order(form)
     eval_form_rates(form, qc[1], ws.de)
     gather(form, ws, 0, ws.e)
     gather(form, ws, 1, ws.de)
@@ -181,24 +228,24 @@ def make_series(form, ws, log_tolerance, log_cost, refinements, qc):
         if score > best:
             best = score
             order = max(m, 3)
-        elif m > order + 1:
+        elif m > order + 1 and m > least:
             return m
     return qc.shape[0] - 1
 
 
 @kernel
-def choose_step(log_size, known, log_tolerance, log_cost):
-    """The order and the log of the step, given the sizes of the coefficients.
+def choose_step(log_size, least, known, log_tolerance, log_cost):
+    """The order (from `least` to `known`) and the log of the step, given the sizes of the coefficients.
 
     A series of order p allows the step h_p at which its last two terms are as small as the
     tolerance. The order that gives the largest h_p / cost(p) sets the step. Close to a singular
     position rounding makes high coefficients look large; a low order then wins and still jumps far.
     """
     best = -np.inf
-    order = min(3, known)
+    order = min(least, known)
     log_step = -np.inf
-    before = (log_tolerance - log_size[2]) / 2
-    for m in range(3, known + 1):
+    before = (log_tolerance - log_size[order - 1]) / (order - 1)
+    for m in range(order, known + 1):
         log_h = (log_tolerance - log_size[m]) / m
         usable = min(log_h, before)
         before = log_h
@@ -240,13 +287,15 @@ def eval_polynomial_rate(qc, order, s, a):
 
 
 @block
-def land(form, ws, qc, order, h, tolerance):
-    """End of a step, projected: ws.q, ws.v with the factor of K there.
+def land(form, ws, t, qc, order, h, tolerance):
+    """End of a step at t, projected: ws.q, ws.v with the factor of K there.
 
     Returns how far the projections moved position and velocity, the smallest pivot, and the smallest
     against what is usual.
     """
     eval_polynomial(qc, order, h, ws.q, ws.v)
+    if len(form.drive):
+        eval_drives(form, t, ws.drive)
     eval_forms(form, ws.q, ws.e)
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
@@ -258,16 +307,30 @@ def land(form, ws, qc, order, h, tolerance):
     return moved, turned, smallest, drop
 
 
+@kernel
+def keep_sides(ws, known, carried, sides):
+    """Coefficients of angles and work in a step, zero beyond those known."""
+    na = len(carried) - 1
+    for i in range(na):
+        for k in range(sides.shape[1]):
+            sides[i, k] = ws.turn[i, 2, k] if k <= known else 0.0
+    sides[na, 0] = carried[na]
+    for k in range(1, sides.shape[1]):
+        sides[na, k] = ws.work[k]
+
+
 @entry
 def advance(
     form, ws, t, t_end, tolerance, log_cost,
-    state, starts, orders, coefficients, watch, counters, balance,
+    state, starts, orders, coefficients, watch, counters, balance, carried, sides,
 ):  # fmt: skip
     """Step from t to t_end or until the buffers are full; returns the reason and how many steps.
 
     state: position and velocity, consistent, updated. Outputs: start, order and coefficients of each
     step; watch: smallest pivot after it and how far its landing was moved; counters, added to;
-    balance: energy at the start of the run and the largest kinetic energy, kept between calls.
+    balance: energy at the start of the run and the largest kinetic energy, kept between calls;
+    carried: angles of torsions and the work of loads and drives, updated; sides: their coefficients in
+    each step. Both are empty if there is nothing but constant forces.
     """
     q = state[0]
     v = state[1]
@@ -278,6 +341,13 @@ def advance(
     learn_pivots(form, ws.L, ws.usual)
     smallest, _ = eval_pivots(form, ws.L, ws.usual)
     energy, kinetic = eval_energy(form, q, v)
+    loaded = len(carried) > 0
+    na = len(form.angle)
+    springs = 0.0
+    if loaded:
+        eval_load_forms(form, q, ws.f)
+        springs = eval_spring_energy(form, ws.f, carried)
+        energy += springs - carried[na]
     # what an error of the energy is measured by: the largest kinetic energy so far; at rest in an
     # equilibrium there is none, but the rounding of the weights' work
     if counters[STEPS] == 0:
@@ -294,33 +364,51 @@ def advance(
             qc[0, i] = q[i]
             qc[1, i] = v[i]
         refinements = refinements_for(smallest, tolerance)
-        known = make_series(form, ws, np.log(tolerance), log_cost, refinements, qc)
+        for i in range(na):
+            ws.theta[i] = carried[i]
+        known = make_series(form, ws, t, np.log(tolerance), log_cost, refinements, qc)
         counters[COEFFICIENTS] += known - 1
         if known < 3:
             return NOT_FINITE, n
+        if loaded:
+            work_coefficients(form, ws, known)
+        # a step ends where a motion changes its polynomial
+        stop = min(t_end, next_break(form, t))
         local = tolerance
         attempts = 0
-        most = t_end - t
+        most = stop - t
         beyond = 0
         choose = True
         while True:
             if choose:
                 choose = False
-                order, log_step = choose_step(ws.log_size, known, np.log(local), log_cost)
+                order, log_step = choose_step(
+                    ws.log_size, least_order(form), known, np.log(local), log_cost
+                )
                 # exp of a huge step would overflow; the end of the run is nearer
                 h = min(np.exp(min(log_step, 600.0)), most)
-            last = h >= t_end - t
-            moved, turned, smallest, drop = land(form, ws, qc, order, h, tolerance)
+            last = h >= stop - t
+            moved, turned, smallest, drop = land(form, ws, t + h, qc, order, h, tolerance)
             counters[FACTORISATIONS] += 2
             # a step that starts at a singular position is noisy: land a little behind it
             # (beyond the end of the run too: what is recorded there comes from the series)
-            if drop < NEAR and beyond < 2:
+            # and not beyond a break, where the motion of a drive goes on otherwise
+            if drop < NEAR and beyond < 2 and (stop == t_end or BEYOND * h < stop - t):
                 beyond += 1
                 h *= BEYOND
                 continue
             now, kinetic = eval_energy(form, ws.q, ws.v)
+            exchanged = kinetic
+            held = weight
+            if loaded:
+                strain = land_loads(form, ws, known, h, ws.q)
+                work = carried[na] + eval_series(ws.work, 2 * known, h)
+                now += strain - work
+                # where little moves, what springs, dampers and drives exchange is what counts
+                exchanged = max(kinetic, abs(strain - springs), abs(work))
+                held += abs(strain) + abs(work)
             off = max(moved, turned * h / order)
-            allowed = ENERGY_SLACK * (tolerance + NOISE) * max(scale, kinetic) + 1e-12 * weight
+            allowed = ENERGY_SLACK * (tolerance + NOISE) * max(scale, exchanged) + 1e-12 * held
             # written so that nan is refused too
             kept = abs(now - energy) <= allowed and abs(now - balance[0]) <= DRIFT_SLACK * allowed
             if off <= SLACK * local + NOISE and kept:
@@ -342,32 +430,48 @@ def advance(
             v[i] = ws.v[i]
         energy = now
         learn_pivots(form, ws.L, ws.usual)
-        scale = max(scale, kinetic)
+        scale = max(scale, exchanged)
         balance[1] = scale
-        t = t_end if last else t + h
+        if loaded:
+            keep_sides(ws, known, carried, sides[n])
+            springs = strain
+            for i in range(na):
+                carried[i] = ws.theta[i]
+            carried[na] = work
+        t = stop if last else t + h
         orders[n] = order
         starts[n + 1] = t
         watch[n, 0] = smallest
         watch[n, 1] = off
         counters[STEPS] += 1
-        if last:
+        if last and stop == t_end:
             return DONE, n + 1
     return FULL, coefficients.shape[0]
 
 
 @entry
-def record(form, ws, starts, orders, coefficients, steps, times, q, v, a, norms, energy):
+def record(
+    form, ws, starts, orders, coefficients, sides, steps, times,
+    q, v, a, norms, energy, angles, work, drive_forces,
+):  # fmt: skip
     """States at the given times with their accelerations, projected where that gains digits.
 
-    Outputs: q, v, a: one row a time; norms: of Phi, Phi', Phi''; energy.
+    Outputs: q, v, a: one row a time; norms: of Phi, Phi', Phi''; energy: T + V - W; angles of torsions;
+    work of loads and drives; forces of drives (not a number beside a singular position).
     """
     n = 0
+    na = len(form.angle)
+    loaded = sides.shape[1] > 0
     for k in range(len(times)):
         while n < steps - 1 and times[k] > starts[n + 1]:
             n += 1
         s = times[k] - starts[n]
         qc = coefficients[n]
-        _, _, smallest, drop = land(form, ws, qc, orders[n], s, 0.0)
+        _, _, smallest, drop = land(form, ws, times[k], qc, orders[n], s, 0.0)
+        if loaded:
+            for i in range(na):
+                ws.theta[i] = eval_series(sides[n, i], sides.shape[2] - 1, s)
+            work[k] = eval_series(sides[n, na], sides.shape[2] - 1, s)
         if drop < NEAR:
             # beside a singular position projections divide rounding by a vanishing pivot; the series
             # itself does not know of it
@@ -375,26 +479,42 @@ def record(form, ws, starts, orders, coefficients, steps, times, q, v, a, norms,
             eval_polynomial_rate(qc, orders[n], s, a[k])
             eval_forms(form, ws.q, ws.e)
             eval_form_rates(form, ws.v, ws.de)
+            eval_loads(form, ws, times[k], ws.q, ws.v, ws.Q)
+            for m in range(drive_forces.shape[1]):
+                drive_forces[k, m] = np.nan
         else:
-            # accelerations: M a + J^T lam = Q, J a = -J' v
+            # accelerations: M a + J^T lam = Q, J a = phi0'' - J' v
             eval_form_rates(form, ws.v, ws.de)
             eval_curvature(form, ws.de, ws.phi)
+            subtract_drives(form, ws.drive[2], ws.phi)
+            eval_loads(form, ws, times[k], ws.q, ws.v, ws.Q)
             for i in range(len(form.Q)):
-                ws.b[form.pos_q[i]] = form.Q[i]
+                ws.b[form.pos_q[i]] = ws.Q[i]
             for c in range(len(form.phi0)):
                 ws.b[form.pos_c[c]] = -ws.phi[c]
             solve_refined(form, ws.J, ws.L, ws.b, refinements_for(smallest, 0.0), ws.r, ws.x)
             for i in range(len(form.Q)):
                 a[k, i] = ws.x[form.pos_q[i]]
+            if len(form.drive):
+                for c in range(len(form.phi0)):
+                    ws.phi[c] = ws.x[form.pos_c[c]]
+                eval_drive_forces(form, times[k], ws.phi, drive_forces[k])
         for i in range(len(form.Q)):
             q[k, i] = ws.q[i]
             v[k, i] = ws.v[i]
         eval_constraints(form, ws.e, ws.phi)
+        drive_constraints(form, ws.drive, ws.phi)
         norms[k, 0] = norm(ws.phi)
         eval_constraint_rates(form, ws.e, ws.de, ws.phi)
+        subtract_drives(form, ws.drive[1], ws.phi)
         norms[k, 1] = norm(ws.phi)
         eval_curvature(form, ws.de, ws.phi)
         eval_form_rates(form, a[k], ws.de)
         add_constraint_rates(form, ws.e, ws.de, ws.phi)
+        subtract_drives(form, ws.drive[2], ws.phi)
         norms[k, 2] = norm(ws.phi)
         energy[k], _ = eval_energy(form, ws.q, ws.v)
+        if loaded:
+            energy[k] += eval_spring_energy(form, ws.f, ws.theta) - work[k]
+            for i in range(na):
+                angles[k, i] = ws.theta[i]

@@ -1,10 +1,12 @@
-"""What a linkage is: bodies, points, joints, gravity, start velocities. No numerics."""
+"""What a linkage is: bodies, points, joints, gravity, start velocities; model files. No numerics."""
 
 from .check import check_mechanism, find_problems
-from .errors import MechanismError
+from .errors import MechanismError, ModelFileError
+from .files import from_data, get_value, load, load_data, load_file, save, set_value, to_data
 from .forces import Drive, Force, Spring, Torque, Torsion, UserForce
 from .mechanism import Body, Joint, JointKind, Marker, Mechanism
 from .motion import Motion, Polynomial, Sine, SmoothStep, Table
+from .remarks import find_remarks
 
 __all__ = [
     "Body",
@@ -15,6 +17,7 @@ __all__ = [
     "Marker",
     "Mechanism",
     "MechanismError",
+    "ModelFileError",
     "Motion",
     "Polynomial",
     "Sine",
@@ -26,4 +29,13 @@ __all__ = [
     "UserForce",
     "check_mechanism",
     "find_problems",
+    "find_remarks",
+    "from_data",
+    "get_value",
+    "load",
+    "load_data",
+    "load_file",
+    "save",
+    "set_value",
+    "to_data",
 ]

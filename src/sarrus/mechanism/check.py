@@ -17,6 +17,23 @@ from .mechanism import Body, Joint, JointKind, Mechanism, Vector
 # a joint may miss a rod by this much of the rod's length: rounding, not more
 ON_ROD = 1e-12
 
+# kinds with an axis (of a slider, line, plane or cross), and what to use instead in the plane
+WITH_AXIS = {
+    JointKind.PRISMATIC,
+    JointKind.CYLINDRICAL,
+    JointKind.UNIVERSAL,
+    JointKind.PLANAR,
+    JointKind.POINT_ON_LINE,
+    JointKind.POINT_ON_PLANE,
+}
+INSTEAD_IN_PLANE = {
+    JointKind.SPHERICAL: "use revolute()",
+    JointKind.UNIVERSAL: "use revolute()",
+    JointKind.CYLINDRICAL: "use prismatic()",
+    JointKind.PLANAR: "all bodies share the plane: leave it out",
+    JointKind.POINT_ON_PLANE: "use point_on_line()",
+}
+
 
 def check_mechanism(mechanism: Mechanism) -> None:
     """Raise MechanismError with every problem found."""
@@ -42,6 +59,9 @@ def find_problems(mechanism: Mechanism) -> list[str]:
         ]
     if not mechanism.bodies:
         return [f"mechanism '{mechanism.name}' has no bodies; add one with rod() or body()"]
+    # it uses the words of this file
+    from .check_forces import find_force_problems
+
     known = {body.name: body for body in mechanism.bodies}
     return [
         *_names(mechanism),
@@ -49,6 +69,7 @@ def find_problems(mechanism: Mechanism) -> list[str]:
         *(line for joint in mechanism.joints for line in _joint(mechanism, joint, known)),
         *_markers(mechanism),
         *_velocities(mechanism),
+        *find_force_problems(mechanism),
     ]
 
 
@@ -127,13 +148,17 @@ def _joint(m: Mechanism, joint: Joint, known: dict[str, Body]) -> Iterator[str]:
     what = f"joint '{joint.name}' ({joint.kind.value})"
     if len(joint.bodies) < 2:
         yield f"{what} has {len(joint.bodies)} bodies; a joint connects two or more"
+        return
     for name, count in Counter(joint.bodies).items():
         if count > 1:
             yield f"{what} connects body '{name}' with itself; name two different bodies"
         if name not in known and name != m.GROUND:
             yield f"{what}: there is no body '{name}'; {_choices(known)}"
-    if joint.kind is JointKind.SPHERICAL and m.dimension == 2:
-        yield f"{what}: a ball joint needs a spatial mechanism; in the plane use revolute()"
+    if m.dimension == 2 and joint.kind in INSTEAD_IN_PLANE:
+        yield f"{what} needs a spatial mechanism; in the plane {INSTEAD_IN_PLANE[joint.kind]}"
+    if joint.kind is JointKind.DISTANCE:
+        yield from _distance(m, joint, known, what)
+        return
     if joint.at is None:
         if joint.kind is not JointKind.WELD:
             yield f"{what} has no place; give at=, the point where the bodies meet"
@@ -141,19 +166,53 @@ def _joint(m: Mechanism, joint: Joint, known: dict[str, Body]) -> Iterator[str]:
     bad = list(_place(m, joint.at, f"{what}, at"))
     yield from bad
     if not bad:
-        for name in joint.bodies:
+        # where bodies slide only the second one has its point there
+        slides = joint.kind in WITH_AXIS and joint.kind is not JointKind.UNIVERSAL
+        for name in joint.bodies[1:] if slides else joint.bodies:
             if name in known:
                 yield from _off_rod(known[name], joint.at, what)
-    if joint.axis is not None and m.dimension == 2:
-        yield f"{what}: in the plane a hinge turns about the normal; leave the axis out"
-    if joint.kind is JointKind.REVOLUTE and m.dimension == 3:
-        if joint.axis is None:
-            yield f"{what} has no axis; in space give axis=(x, y, z)"
-        else:
-            bad = list(_place(m, joint.axis, f"{what}, axis"))
-            yield from bad
-            if not bad and not np.linalg.norm(joint.axis) > 0:
-                yield f"{what}: its axis has length zero; give a direction"
+    yield from _axes(m, joint, what)
+
+
+def _axes(m: Mechanism, joint: Joint, what: str) -> Iterator[str]:
+    if joint.kind is JointKind.REVOLUTE and m.dimension == 2:
+        if joint.axis is not None:
+            yield f"{what}: in the plane a hinge turns about the normal; leave the axis out"
+        return
+    needed = joint.kind in WITH_AXIS or joint.kind is JointKind.REVOLUTE
+    axes = [("axis", joint.axis)] if needed else []
+    if joint.kind is JointKind.UNIVERSAL:
+        axes.append(("second_axis", joint.second_axis))
+    good = True
+    for word, axis in axes:
+        if axis is None:
+            good = False
+            yield f"{what} has no {word}; give {word}={'(x, y)' if m.dimension == 2 else '(x, y, z)'}"
+            continue
+        bad = list(_place(m, axis, f"{what}, {word}"))
+        yield from bad
+        good = good and not bad
+        if not bad and not np.linalg.norm(axis) > 0:
+            good = False
+            yield f"{what}: its {word} has length zero; give a direction"
+    if good and joint.kind is JointKind.UNIVERSAL:
+        a, b = (axis / np.linalg.norm(axis) for _, axis in axes if axis is not None)
+        if np.linalg.norm(np.cross(a, b)) < 1e-6:
+            yield f"{what}: its axes {_show(a)} and {_show(b)} are parallel; a cross needs two directions"
+
+
+def _distance(m: Mechanism, joint: Joint, known: dict[str, Body], what: str) -> Iterator[str]:
+    places = joint.places or ()
+    bad = [line for p in places for line in _place(m, p, f"{what}, place")]
+    yield from bad
+    if bad:
+        return
+    for name, place in zip(joint.bodies, places, strict=False):
+        if name in known:
+            yield from _off_rod(known[name], place, what)
+    size = max(1e-300, *(float(np.abs(p).max()) for p in places))
+    if float(np.linalg.norm(places[1] - places[0])) <= 1e-12 * size:
+        yield f"{what}: length zero, both ends at {_show(places[0])}; use a joint that shares a point"
 
 
 def _markers(m: Mechanism) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,7 @@ class Mechanism:
     def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, -9.81)) -> None:
         self.name = _word(name, "name of a mechanism")
         self.gravity = _vector(gravity, f"gravity of mechanism '{name}'")
+        self.assemble = False
         self.ground = Body(self.GROUND, np.inf, np.zeros(self.dimension), np.zeros(0))
         self._own = {id(self.ground)}
         self.bodies: list[Body] = []
@@ -104,6 +106,8 @@ class Mechanism:
         self.drives: list[Drive] = []
         self.velocities: list[tuple[str, Vector]] = []
         self.angular_velocities: list[tuple[str, Vector]] = []
+        # what `sarrus simulate` does unless told otherwise: duration [s], output_step [s], tolerance, ...
+        self.defaults: dict[str, float | str] = {}
 
     @property
     def dimension(self) -> int:
@@ -411,6 +415,21 @@ class Mechanism:
         from .check import check_mechanism
 
         check_mechanism(self)
+
+    # files
+
+    def save(self, path: str | Path) -> None:
+        """Write a model file (YAML); `load` reads it back to the last bit."""
+        from .files import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Mechanism:
+        """Read a model file; raises MechanismError that lists every problem with file, line and key."""
+        from .files import load
+
+        return load(path)
 
     def _add(self, body: Body) -> Body:
         self.bodies.append(body)

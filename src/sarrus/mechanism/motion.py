@@ -59,13 +59,13 @@ Motion = Polynomial | Sine | SmoothStep | Table
 @dataclass(frozen=True, eq=False)
 class Pieces:
     """A motion as numbers: on piece i, from breaks[i] on, sum_k coefficients[i, k] (t - breaks[i])^k;
-    to that comes amplitude sin(rate t + phase). end: where it stops being defined [s].
+    to that comes amplitude sin(angular t + phase). end: where it stops being defined [s].
     """
 
     breaks: Floats
     coefficients: Floats
     amplitude: float = 0.0
-    rate: float = 0.0
+    angular: float = 0.0
     phase: float = 0.0
     end: float = np.inf
 
@@ -74,7 +74,15 @@ class Pieces:
         i = max(int(np.searchsorted(self.breaks, t, side="right")) - 1, 0)
         s = t - self.breaks[i]
         polynomial = float(np.polynomial.polynomial.polyval(s, self.coefficients[i]))
-        return polynomial + self.amplitude * float(np.sin(self.rate * t + self.phase))
+        return polynomial + self.amplitude * float(np.sin(self.angular * t + self.phase))
+
+    def rate(self, t: float) -> float:
+        """Its rate at a time; at a break the later piece counts."""
+        i = max(int(np.searchsorted(self.breaks, t, side="right")) - 1, 0)
+        slope = np.polynomial.polynomial.polyder(self.coefficients[i])
+        polynomial = float(np.polynomial.polynomial.polyval(t - self.breaks[i], slope))
+        wave = float(np.cos(self.angular * t + self.phase))
+        return polynomial + self.amplitude * self.angular * wave
 
 
 def make_pieces(motion: Motion) -> Pieces:

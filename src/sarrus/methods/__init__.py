@@ -11,13 +11,21 @@ from . import (
     radau,
     series,
 )
-from .method import Method
+from .method import DRIVES, LOADS, USER_FORCES, Method
 from .outcome import Outcome
+
+EVERYTHING = frozenset({LOADS, DRIVES, USER_FORCES})
 
 METHODS: dict[str, Method] = {
     method.id: method
     for method in (
-        Method("series", "Taylor series, order chosen at each step", "tolerance", series.run),
+        Method(
+            "series",
+            "Taylor series, order chosen at each step",
+            "tolerance",
+            series.run,
+            does=frozenset({LOADS, DRIVES}),
+        ),
         Method(
             "radau",
             "Radau IIA of order 5, implicit, for stiff forces",
@@ -51,6 +59,7 @@ METHODS: dict[str, Method] = {
             "step",
             multipliers.run,
             multipliers.OPTIONS,
+            EVERYTHING,
         ),
         Method(
             "multipliers-dop853",
@@ -58,6 +67,7 @@ METHODS: dict[str, Method] = {
             "tolerance",
             multipliers_dop853.run,
             multipliers_dop853.OPTIONS,
+            EVERYTHING,
         ),
         Method(
             "penalty",
@@ -65,6 +75,7 @@ METHODS: dict[str, Method] = {
             "step",
             penalty.run,
             penalty.OPTIONS,
+            frozenset({LOADS, USER_FORCES}),
         ),
         Method(
             "null-space",
@@ -72,6 +83,7 @@ METHODS: dict[str, Method] = {
             "step",
             null_space.run,
             null_space.OPTIONS,
+            frozenset({LOADS, USER_FORCES}),
         ),
     )
 }

@@ -105,6 +105,9 @@ def run_steps(
     counters = np.zeros(4, np.int64)
     q, v, a = np.zeros((total, nq)), np.zeros((total, nq)), np.zeros((total, nq))
     norms, energy = np.zeros((total, 3)), np.zeros(total)
+    carried, work = np.zeros(1), np.zeros(total)
+    angles = np.zeros((total, len(model.form.angle)))
+    drive_forces = np.zeros((total, len(model.form.motion_sine)))
 
     taken, done = 0, 0
     solve_cpu = solve_wall = record_cpu = 0.0
@@ -120,8 +123,9 @@ def run_steps(
         upto = total if ended else int(np.searchsorted(times, (taken + steps) * h, side="right"))
         part = slice(done, upto)
         kernels.record_steps(
-            model.form, ws, taken, h, complete, store[: steps + 1], times[part], ends, lam,
+            model.form, ws, taken, h, complete, store[: steps + 1], times[part], ends, lam, carried,
             q[part], v[part], a[part], norms[part], energy[part],
+            angles[part], work[part], drive_forces[part],
         )  # fmt: skip
         done = upto
         store[0] = store[steps]
@@ -161,6 +165,9 @@ def run_steps(
         notes=notes,
         step_times=np.arange(1.0, taken + 1.0) * float(h),
         step_orders=np.full(taken, order, np.int64),
+        work=work[keep],
+        angles=angles[keep],
+        drive_forces=drive_forces[keep],
     )
 
 

@@ -6,7 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ..mechanism import Mechanism
+from ..mechanism.forces import BODY
 from .outcome import Outcome
+
+# what a method may or may not be able to do; the value is what a user reads
+LOADS = "springs, torsions, torques or forces that turn with a body"
+DRIVES = "drives"
+USER_FORCES = "user forces"
 
 
 @dataclass(frozen=True)
@@ -15,7 +22,8 @@ class Method:
 
     setting: what steers its accuracy, "tolerance" or "step" [s]. run(model, velocity, times, duration,
     setting, max_steps, **options): simulate from q = 0 and the given velocity, record at the given
-    times. options: its further parameters with their defaults.
+    times. options: its further parameters with their defaults. does: what it can simulate besides
+    constant forces: LOADS, DRIVES, USER_FORCES.
     """
 
     id: str
@@ -23,3 +31,12 @@ class Method:
     setting: Literal["tolerance", "step"]
     run: Callable[..., Outcome]
     options: dict[str, float] = field(default_factory=dict)
+    does: frozenset[str] = frozenset()
+
+
+def needs_of(mechanism: Mechanism) -> frozenset[str]:
+    """What a method must be able to do for a mechanism, besides constant forces."""
+    turning = any(force.fixed_in == BODY for force in mechanism.forces)
+    loads = mechanism.springs or mechanism.torsions or mechanism.torques or turning
+    found = {LOADS: loads, DRIVES: mechanism.drives, USER_FORCES: mechanism.user_forces}
+    return frozenset(word for word, things in found.items() if things)

@@ -10,6 +10,7 @@ many people would run. Outputs come from its own interpolant of order 7.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 from scipy.integrate import DOP853
@@ -49,13 +50,30 @@ def run(
     lam = np.zeros(model.equations)
     damping, stiffness = 2.0 * float(alpha), float(beta) ** 2
 
-    def rates(_: float, y: Floats) -> Floats:
+    def rates(t: float, y: Floats) -> Floats:
         dy = np.empty(2 * nq)
-        kernels.eval_rates(form, ws, damping, stiffness, refinements, lam, y, dy)
+        kernels.eval_rates(form, ws, t, damping, stiffness, refinements, lam, y, dy)
         return dy
 
     y = np.zeros((total, 2 * nq))
     a, norms, energy = np.zeros((total, nq)), np.zeros((total, 3)), np.zeros(total)
+    loaded = bool(len(form.f0) or len(form.drive))
+    work, angles = np.zeros(total), np.zeros((total, len(form.angle)))
+    drive_forces = np.zeros((total, len(form.motion_sine)))
+    # the angles and the work are walked along in a memory of their own: trial steps do not count
+    ws_record, spent = make_workspace(form, 0), 0.0
+    nodes, weights = np.polynomial.legendre.leggauss(5)
+
+    def walk(t: float, to: float, interpolant: Callable[[float], Floats]) -> float:
+        """Work from one time to another within a step."""
+        total = 0.0
+        for node, weight in zip(nodes, weights, strict=True):
+            at = t + 0.5 * (1.0 + node) * (to - t)
+            state = np.ascontiguousarray(interpolant(at))
+            power = stepping.eval_power_at(model.form, ws_record, at, state[:nq], state[nq:], lam)
+            total += 0.5 * (to - t) * weight * power
+        return total
+
     ends: list[float] = []
     status, message, done = "done", f"simulated {duration:g} s", 0
     used = max(tolerance, FLOOR)
@@ -90,7 +108,7 @@ def run(
                     ),
                 )
                 break
-            reason = stepping.check_row(form, ws, solver.y[:nq], solver.y[None, :])
+            reason = stepping.check_row(form, ws, solver.t, solver.y[:nq], solver.y[None, :])
             if reason != stepping.DONE:
                 status, why = SENTENCES[reason]
                 message = f"stopped at t = {solver.t_old:.9g} s: {why}"
@@ -99,9 +117,15 @@ def run(
             upto = int(np.searchsorted(times, solver.t, side="right"))
             if solver.status == "finished":
                 upto = total
-            if upto > done:
+            if upto > done or loaded:
                 begin = time.thread_time()
-                y[done:upto] = solver.dense_output()(times[done:upto]).T
+                interpolant = solver.dense_output()
+                y[done:upto] = interpolant(times[done:upto]).T
+                if loaded:
+                    for k in range(done, upto):
+                        work[k] = spent + walk(solver.t_old, times[k], interpolant)
+                        angles[k] = ws_record.theta
+                    spent += walk(solver.t_old, solver.t, interpolant)
                 record_cpu += time.thread_time() - begin
                 done = upto
     solve_cpu = time.thread_time() - cpu - record_cpu
@@ -109,15 +133,20 @@ def run(
     cpu = time.thread_time()
     q, v = np.ascontiguousarray(y[:done, :nq]), np.ascontiguousarray(y[:done, nq:])
     for k in range(done):
-        a[k] = rates(0.0, y[k])[nq:]
-    stepping.record_states(model.form, ws, q, v, a, norms, energy[:done])
+        ws.theta[:] = angles[k]
+        a[k] = rates(times[k], y[k])[nq:]
+        angles[k] = ws.theta
+    stepping.record_states(
+        model.form, ws, times, lam, q, v, a, norms, energy[:done], angles, drive_forces
+    )
     record_cpu += time.thread_time() - cpu
     return Outcome(
         status=status, message=message, times=times[:done], q=q, v=v, a=a[:done],
-        norms=norms[:done], energy=energy[:done],
+        norms=norms[:done], energy=energy[:done] - work[:done],
         counters=make_counters(len(ends), factorisations=int(solver.nfev)),
         timings={"solve_cpu": solve_cpu, "solve_wall": solve_wall, "record_cpu": record_cpu},
         notes=notes,
         step_times=np.array(ends),
         step_orders=np.full(len(ends), 8, np.int64),
+        work=work[:done], angles=angles[:done], drive_forces=drive_forces[:done],
     )  # fmt: skip

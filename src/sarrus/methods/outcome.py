@@ -15,7 +15,9 @@ class Outcome:
     """Trajectory of a run in model units, up to where it is good.
 
     status: one word, message: one sentence; norms: of the constraints at position, velocity and
-    acceleration level; step_*: the steps taken and the smallest pivot after each.
+    acceleration level; step_*: the steps taken and the smallest pivot after each. With loads or drives:
+    energy is T + V - W with the work W of what has no potential; angles of the torsions [rad]; forces of
+    the drives.
     """
 
     status: str
@@ -32,3 +34,6 @@ class Outcome:
     step_times: Floats = field(default_factory=lambda: np.zeros(0))
     step_orders: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     step_pivots: Floats = field(default_factory=lambda: np.zeros(0))
+    work: Floats | None = None
+    angles: Floats | None = None
+    drive_forces: Floats | None = None

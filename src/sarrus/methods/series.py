@@ -48,6 +48,10 @@ def run(
     n = len(times)
     q, v, a = np.zeros((n, nq)), np.zeros((n, nq)), np.zeros((n, nq))
     norms, energy = np.zeros((n, 3)), np.zeros(n)
+    torsions, drives = len(form.angle), len(form.motion_sine)
+    beside = torsions + 1 if len(form.f0) or drives else 0
+    carried, sides = np.zeros(beside), np.zeros((capacity, beside, 2 * rows))
+    angles, work, drive_forces = np.zeros((n, torsions)), np.zeros(n), np.zeros((n, drives))
     history: list[tuple[Floats, np.ndarray, Floats]] = []
 
     wanted = SHARE * tolerance * float(np.clip((1e-6 / tolerance) ** (1 / 3), 0.1, 1.0))
@@ -61,7 +65,8 @@ def run(
         # CPU time of this thread: idle threads of a linear algebra library may spin beside it
         wall, cpu = time.perf_counter(), time.thread_time()
         reason, steps = kernels.advance(
-            form, ws, t, duration, local, log_cost, state, starts, orders, room, watch, counters, balance,
+            form, ws, t, duration, local, log_cost,
+            state, starts, orders, room, watch, counters, balance, carried, sides,
         )  # fmt: skip
         solve_cpu += time.thread_time() - cpu
         solve_wall += time.perf_counter() - wall
@@ -70,11 +75,14 @@ def run(
         if not steps:
             # a run that cannot leave its start still has its start
             orders[0], coefficients[0, 0], coefficients[0, 1] = 1, state[0], state[1]
+            sides[0] = 0.0
+            sides[0, :, 0] = carried
         upto = n if reason == kernels.DONE else int(np.searchsorted(times, t, side="right"))
         part = slice(done, upto)
         kernels.record(
-            form, ws, starts, orders, coefficients, max(steps, 1),
-            times[part], q[part], v[part], a[part], norms[part], energy[part],
+            form, ws, starts, orders, coefficients, sides, max(steps, 1), times[part],
+            q[part], v[part], a[part], norms[part], energy[part],
+            angles[part], work[part], drive_forces[part],
         )  # fmt: skip
         done = max(done, upto)
         history.append((starts[1 : steps + 1].copy(), orders[:steps].copy(), watch[:steps].copy()))
@@ -106,6 +114,9 @@ def run(
         if history
         else np.zeros(0, np.int64),
         step_pivots=np.concatenate([w[:, 0] for _, _, w in history]) if history else np.zeros(0),
+        work=work[keep],
+        angles=angles[keep],
+        drive_forces=drive_forces[keep],
     )
 
 

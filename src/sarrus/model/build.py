@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..mechanism import Body, Mechanism, MechanismError
+from ..mechanism import Body, Joint, JointKind, Mechanism, MechanismError
 from .drives import add_drives, drive_needs
-from .frames import Frame, Linear, Mass, make_frame
+from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
+from .joints import POINT_SHARED, Direction, Factor, kept_products
 from .loads import Features, load_needs, make_loads
 from .model import BodyRows, Model, Units
 from .quadratic import (
@@ -29,6 +30,7 @@ from .quadratic import (
     sparse_from_entries,
     sparse_from_rows,
 )
+from .readings import make_readings
 from .reduce import Reduction, Row, component_rows, drop_fixed
 from .sharing import GROUND, Group, Sharing, share_features
 
@@ -46,21 +48,46 @@ def make_model(mechanism: Mechanism) -> Model:
 
     sharing = share_features(mechanism, place, lambda d: turn @ _in_space(d))
     wanted = _wanted_points(mechanism)
-    further: dict[int, list[Vector]] = defaultdict(list)
+    products = [pair for joint in mechanism.joints for pair in kept_products(joint)]
+    further: dict[int, Wanted] = defaultdict(Wanted)
     for body, at in wanted.values():
-        further[sharing.group_of[body]].append(place(at))
-    center = {body.name: body.center for body in mechanism.bodies}
+        further[sharing.group_of[body]].points.append(place(at))
+    for factor in (f for pair in products for f in pair):
+        if isinstance(factor, Direction):
+            vector = turn @ _in_space(factor.start)
+            further[sharing.group_of[factor.body]].vectors.append(vector)
+        else:
+            further[sharing.group_of[factor.first]].points.append(place(factor.first_at))
+            further[sharing.group_of[factor.second]].points.append(place(factor.second_at))
     for body, where, directions in [*load_needs(mechanism), *drive_needs(mechanism)]:
-        if body in center:
-            held = further[sharing.group_of[body]]
-            held += [place(where)] if where is not None else []
-            held += [place(center[body]) + turn @ d for d in directions]
+        further[sharing.group_of[body]].points += [] if where is None else [place(where)]
+        further[sharing.group_of[body]].vectors += [turn @ d for d in directions]
     masses = [_mass(g, turn, units) for g in sharing.groups[1:]]
     frames = [
         make_frame(sharing, group, mass, further[i])
         for i, (group, mass) in enumerate(zip(sharing.groups[1:], masses, strict=True), start=1)
     ]
-    reduction, fixed = _reduce(mechanism, sharing, frames)
+    _leave_to_one(sharing, frames)
+
+    def form_of(factor: Factor) -> FrameVector:
+        """A factor of a joint's product as a linear form of the features."""
+        if isinstance(factor, Direction):
+            start, group = turn @ _in_space(factor.start), sharing.group_of[factor.body]
+            return FrameVector({} if group == GROUND else frames[group - 1].vector(start), start)
+        ends = [place(factor.first_at), place(factor.second_at)]
+        groups = [sharing.group_of[factor.first], sharing.group_of[factor.second]]
+        first, second = (
+            {} if group == GROUND else frames[group - 1].point(end)
+            for group, end in zip(groups, ends, strict=True)
+        )
+        return FrameVector(_minus(second, first), ends[1] - ends[0])
+
+    kept = [(form_of(a), form_of(b), a is b) for a, b in products]
+    # a product with a constant vector is linear: it is solved for once and for all
+    linear = [_times(a.start, b.linear) for a, b, _ in kept if not a.linear]
+    linear += [_times(b.start, a.linear) for a, b, _ in kept if a.linear and not b.linear]
+    kept = [(a, b, square) for a, b, square in kept if a.linear and b.linear]
+    reduction, fixed = _reduce(mechanism, sharing, frames, linear)
     nq = len(reduction.columns)
 
     def rows_of(linear: Linear) -> list[Row]:
@@ -73,6 +100,8 @@ def make_model(mechanism: Mechanism) -> Model:
         for i, j in frame.products:
             a, b = frame.vectors[i], frame.vectors[j]
             equations.add(rows_of(a.linear), a.start, rows_of(b.linear), b.start, i == j)
+    for a, b, square in kept:
+        equations.add(rows_of(a.linear), a.start, rows_of(b.linear), b.start, square)
     back = turn.T[: mechanism.dimension] * units.length
 
     def features_of(body: str, linear: Callable[[Frame], Linear]) -> list[Row]:
@@ -131,6 +160,8 @@ def make_model(mechanism: Mechanism) -> Model:
             for name, _ in mechanism.angular_velocities
         },
         body_rows=_body_rows(mechanism, sharing, frames, rows_of, centers, turn, nq),
+        readings=make_readings(mechanism, features, nq),
+        drive_rates=drives.start_rates(len(form.phi0)),
         user_calls=tuple(call for call, _ in loads.users),
     )
 
@@ -219,7 +250,8 @@ def _model_directions(mechanism: Mechanism) -> Vector:
     """
     if mechanism.dimension == 3:
         for joint in mechanism.joints:
-            if joint.axis is not None and mechanism.GROUND in joint.bodies:
+            hinge = joint.kind is JointKind.REVOLUTE and mechanism.GROUND in joint.bodies
+            if hinge and joint.axis is not None:
                 z = joint.axis / np.linalg.norm(joint.axis)
                 k = int(np.argmax(np.abs(z)))
                 if abs(z[k]) == 1.0:
@@ -238,6 +270,11 @@ def _units(mechanism: Mechanism) -> Units:
         if joint.at is not None:
             for b in joint.bodies:
                 at[b].append(joint.at)
+    # links without mass and springs hold bodies, too
+    ends = [(j.bodies, j.places) for j in mechanism.joints if j.places is not None]
+    for bodies, places in [*ends, *((s.bodies, s.ends) for s in mechanism.springs)]:
+        for b, place in zip(bodies, places, strict=True):
+            at[b].append(place)
     arms = []
     for body in mechanism.bodies:
         arms += [float(np.linalg.norm(p - body.center)) for p in at[body.name]]
@@ -257,9 +294,16 @@ def _wanted_points(mechanism: Mechanism) -> dict[str, tuple[str, Vector]]:
         points[marker.name] = (marker.body, marker.at)
     for joint in mechanism.joints:
         if joint.at is not None:
-            body = next((b for b in joint.bodies if b == mechanism.GROUND), joint.bodies[0])
-            points[joint.name] = (body, joint.at)
+            points[joint.name] = (_point_owner(joint), joint.at)
     return points
+
+
+def _point_owner(joint: Joint) -> str:
+    """The body whose point bears the joint's name: where the bodies slide, that of the second."""
+    if joint.kind in POINT_SHARED or joint.kind is JointKind.WELD:
+        return next((b for b in joint.bodies if b == Mechanism.GROUND), joint.bodies[0])
+    first, second = joint.bodies
+    return first if second == Mechanism.GROUND else second
 
 
 def _mass(group: Group, turn: Vector, units: Units) -> Mass:
@@ -281,10 +325,34 @@ def _moments(body: Body) -> Vector:
     return 0.5 * np.trace(body.inertia) * np.eye(3) - body.inertia
 
 
+def _leave_to_one(sharing: Sharing, frames: list[Frame]) -> None:
+    """Of groups that turn as one, only one frame needs to stay rigid: the others are linear in it."""
+    largest: dict[int, Frame] = {}
+    for turning, frame in zip(sharing.turning_with[1:], frames, strict=True):
+        held = largest.setdefault(turning, frame)
+        if len(frame.vectors) > len(held.vectors):
+            largest[turning] = frame
+    for turning, frame in zip(sharing.turning_with[1:], frames, strict=True):
+        if frame is not largest[turning]:
+            frame.products = []
+
+
+def _minus(a: Linear, b: Linear) -> Linear:
+    out = dict(a)
+    for k, m in b.items():
+        out[k] = out[k] - m if k in out else -m
+    # points of one group may have parts in common
+    return {k: m for k, m in out.items() if np.any(m)}
+
+
+def _times(vector: Vector, linear: Linear) -> Linear:
+    return {k: vector[None, :] @ m for k, m in linear.items()}
+
+
 def _reduce(
-    mechanism: Mechanism, sharing: Sharing, frames: list[Frame]
+    mechanism: Mechanism, sharing: Sharing, frames: list[Frame], joints: list[Linear]
 ) -> tuple[Reduction, set[int]]:
-    """Solve all linear relations between the features."""
+    """Solve all linear relations between the features: of the frames, and those of joints."""
     fixed = {3 * k + c for k, f in enumerate(sharing.features) if f.fixed for c in range(3)}
     if mechanism.dimension == 2:
         fixed |= {3 * k + 2 for k in range(len(sharing.features))}
@@ -294,6 +362,9 @@ def _reduce(
             for row in component_rows(linear):
                 prefer = (3 * solve_for, 3 * solve_for + 1, 3 * solve_for + 2)
                 reduction.eliminate(drop_fixed(row, fixed), prefer)
+    for linear in joints:
+        for row in component_rows(linear):
+            reduction.eliminate(drop_fixed(row, fixed), ())
     used = {
         i
         for frame in frames

@@ -12,7 +12,7 @@ position; the order of elimination takes those of drives first, so that it is ne
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,19 +32,30 @@ TRAVELS = (JointKind.PRISMATIC, JointKind.CYLINDRICAL)
 
 @dataclass
 class Drives:
-    """Driven equations (number, kind, motion, factor) and motions in the model's units."""
+    """Driven equations (number, kind, motion, factor, constant) and motions in the model's units."""
 
-    equations: list[tuple[int, int, int, float]] = field(default_factory=list)
+    equations: list[tuple[int, int, int, float, float]] = field(default_factory=list)
     motions: list[Pieces] = field(default_factory=list)
 
-    def add(self, joint: Joint, equation: int, kind: int, motion: int, factor: float) -> None:
-        """Drive an equation; its right side is the factor times that of its kind."""
+    def add(
+        self, joint: Joint, kind: int, motion: int, equation: int, factor: float, constant: float
+    ) -> None:
+        """Drive an equation: factor times what its kind makes of the motion, minus the constant."""
         if equation < 0:
             raise MechanismError(
                 f"joint '{joint.name}' is driven, but other joints hold it: it cannot move at all; "
                 "leave the drive out"
             )
-        self.equations.append((equation, kind, motion, factor))
+        self.equations.append((equation, kind, motion, factor, constant))
+
+    def start_rates(self, count: int) -> Vector:
+        """phi0' of all equations at the start."""
+        rates = np.zeros(count)
+        for equation, kind, motion, factor, _ in self.equations:
+            x, rate = self.motions[motion].value(0.0), self.motions[motion].rate(0.0)
+            slope = {LINEAR: 1.0, COSINE: -np.sin(x), SINE: np.cos(x), SQUARE: x}[kind]
+            rates[equation] = factor * slope * rate
+        return rates
 
     def arrays(self) -> dict[str, Any]:
         """The arrays of `Form` that belong to drives."""
@@ -57,11 +68,12 @@ class Drives:
         return {
             "drive": _ints([e[:3] for e in self.equations]).reshape(-1, 3),
             "drive_c": np.array([e[3] for e in self.equations], dtype=float),
+            "drive_0": np.array([e[4] for e in self.equations], dtype=float),
             "motion_start": _ints(pieces),
             "motion_break": np.array([b for p in self.motions for b in p.breaks], dtype=float),
             "motion_poly": np.vstack([np.zeros((0, width)), *polynomials]),
             "motion_sine": np.array(
-                [[p.amplitude, p.rate, p.phase] for p in self.motions], dtype=float
+                [[p.amplitude, p.angular, p.phase] for p in self.motions], dtype=float
             ).reshape(-1, 3),
         }
 
@@ -86,20 +98,20 @@ def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -
     joints = {j.name: j for j in mechanism.joints}
     for drive in mechanism.drives:
         joint = joints[drive.joint]
-        n, pieces = len(drives.motions), make_pieces(drive.motion)
+        n, pieces, start = len(drives.motions), make_pieces(drive.motion), 0.0
         first, second = joint.bodies
         if joint.kind in ANGLES:
             _, u, b = joint_triad(mechanism, joint)
             mark = features.vector(second, u)
             for direction, kind in ((u, COSINE), (b, SINE)):
-                k, factor = equations.add(*features.vector(first, direction), *mark, False)
-                drives.add(joint, k, kind, n, factor)
+                driven = equations.add(*features.vector(first, direction), *mark, False)
+                drives.add(joint, kind, n, *driven)
         elif joint.kind in TRAVELS and joint.at is not None:
             pieces = _scaled(pieces, 1.0 / features.length)
             (ra, xa), (rb, xb) = (features.point(body, joint.at) for body in (first, second))
             gap = [subtract_rows(b, a) for a, b in zip(ra, rb, strict=True)]
-            k, factor = equations.add(*features.vector(first, _axis(joint)), gap, xb - xa, False)
-            drives.add(joint, k, LINEAR, n, factor)
+            driven = equations.add(*features.vector(first, _axis(joint)), gap, xb - xa, False)
+            drives.add(joint, LINEAR, n, *driven)
         elif joint.places is not None:
             pieces = _scaled(pieces, 1.0 / features.length)
             (ra, xa), (rb, xb) = (
@@ -107,9 +119,11 @@ def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -
                 for body, at in zip(joint.bodies, joint.places, strict=True)
             )
             gap = [subtract_rows(b, a) for a, b in zip(ra, rb, strict=True)]
-            k, factor = equations.add(gap, xb - xa, gap, xb - xa, True)
-            drives.add(joint, k, SQUARE, n, 2.0 * factor)
-        drives.motions.append(pieces)
+            k, factor, constant = equations.add(gap, xb - xa, gap, xb - xa, True)
+            drives.add(joint, SQUARE, n, k, 2.0 * factor, constant)
+            start = float(np.linalg.norm(xb - xa))
+        # what the motion misses at the start is rounding, as the check has seen
+        drives.motions.append(replace(pieces, coefficients=_shifted(pieces, start)))
     return drives
 
 
@@ -119,14 +133,14 @@ def _axis(joint: Joint) -> Vector:
 
 
 def _scaled(pieces: Pieces, factor: float) -> Pieces:
-    return Pieces(
-        pieces.breaks,
-        pieces.coefficients * factor,
-        pieces.amplitude * factor,
-        pieces.rate,
-        pieces.phase,
-        pieces.end,
-    )
+    coefficients, amplitude = pieces.coefficients * factor, pieces.amplitude * factor
+    return replace(pieces, coefficients=coefficients, amplitude=amplitude)
+
+
+def _shifted(pieces: Pieces, start: float) -> Vector:
+    coefficients = pieces.coefficients.copy()
+    coefficients[:, 0] += start - pieces.value(0.0)
+    return coefficients
 
 
 def _ints(values: Any) -> np.ndarray:

@@ -80,8 +80,16 @@ class Mass:
     moments: Vector
 
 
-def make_frame(sharing: Sharing, group: Group, mass: Mass, points: list[Vector]) -> Frame:
-    """Choose the frame of a group; points: further places of it that must be expressible."""
+@dataclass
+class Wanted:
+    """Further places and vectors of a group that its frame must be able to express."""
+
+    points: list[Vector] = field(default_factory=list)
+    vectors: list[Vector] = field(default_factory=list)
+
+
+def make_frame(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted) -> Frame:
+    """Choose the frame of a group."""
     features = sharing.features
     if not group.points:
         features.append(Feature(mass.center, False))
@@ -94,23 +102,23 @@ def make_frame(sharing: Sharing, group: Group, mass: Mass, points: list[Vector])
     if len(directions) == 2:
         directions.append(np.cross(directions[0], directions[1]))
     elif len(directions) == 1:
-        _frame_turning(sharing, group, mass, points, frame)
+        _frame_turning(sharing, group, mass, wanted, frame)
     else:
-        _frame_free(sharing, group, mass, points, frame)
+        _frame_free(sharing, group, mass, wanted, frame)
     _relate(sharing, group, frame)
     frame.gram = _gram(frame, mass)
     return frame
 
 
 def _frame_turning(
-    sharing: Sharing, group: Group, mass: Mass, points: list[Vector], frame: Frame
+    sharing: Sharing, group: Group, mass: Mass, wanted: Wanted, frame: Frame
 ) -> None:
     """One vector in the plane across z, and its quarter turn."""
     features = sharing.features
     z = frame.directions[0]
     flat = np.eye(3) - np.outer(z, z)
     quarter = _cross_matrix(z)
-    needs = _needs(sharing, group, mass, points)
+    needs = _needs(sharing, group, mass, wanted)
     if not any(np.linalg.norm(flat @ n) > _rounding(frame.origin_start) for n in needs):
         return
     arms = [(k, flat @ (features[k].start - frame.origin_start)) for k in group.points[1:]]
@@ -132,9 +140,7 @@ def _frame_turning(
     frame.products = [(0, 0)]
 
 
-def _frame_free(
-    sharing: Sharing, group: Group, mass: Mass, points: list[Vector], frame: Frame
-) -> None:
+def _frame_free(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted, frame: Frame) -> None:
     """Arms between joints first (they carry the mass), then axes, then auxiliary vectors."""
     features = sharing.features
     basis: list[Vector] = []
@@ -156,7 +162,7 @@ def _frame_free(
         if np.linalg.norm(rest) > INDEPENDENT * max(1.0, float(np.linalg.norm(vector.start))):
             frame.vectors.append(vector)
             basis.append(rest / np.linalg.norm(rest))
-    needs = _needs(sharing, group, mass, points)
+    needs = _needs(sharing, group, mass, wanted)
     while needs and len(basis) < 3:
         rests = [_outside(basis, n) for n in needs]
         rest = max(rests, key=lambda r: float(np.linalg.norm(r)))
@@ -170,8 +176,8 @@ def _frame_free(
     frame.products = [(i, j) for i in range(n) for j in range(i, n)]
 
 
-def _needs(sharing: Sharing, group: Group, mass: Mass, points: list[Vector]) -> list[Vector]:
-    """The vectors that the frame must span: features, points, and the spread of the mass."""
+def _needs(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted) -> list[Vector]:
+    """The vectors that the frame must span: features, wanted ones, and the spread of the mass."""
     origin = sharing.features[group.points[0]].start
     widths, directions = np.linalg.eigh(mass.moments)
     spread = np.sqrt(np.clip(widths, 0.0, None) / mass.mass)
@@ -180,7 +186,8 @@ def _needs(sharing: Sharing, group: Group, mass: Mass, points: list[Vector]) -> 
     return [
         *(sharing.features[k].start - origin for k in group.points[1:]),
         *(sharing.features[k].start for k in group.axes),
-        *(p - origin for p in points),
+        *(p - origin for p in wanted.points),
+        *wanted.vectors,
         mass.center - origin,
         *(s * d for s, d in zip(spread, directions.T, strict=True) if s > 0),
     ]

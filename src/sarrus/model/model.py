@@ -10,6 +10,7 @@ from scipy import sparse
 
 from ..kernels.layout import Form
 from ..kernels.user_function import UserCall
+from .readings import Readings
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class Model:
     points: name of each readable point; rows dimension * i ... of `places` give its world
     displacement [m] per unit of q; origins: its world place at the start [m]. body_vectors: for bodies
     with a given angular velocity, vectors fixed in them: rows (3 each) and unit starts, world.
-    body_rows: the pose of all bodies; user_calls: functions behind the user forces.
+    body_rows: the pose of all bodies; readings: springs, drives and joints by name; drive_rates: rate
+    of the right side of each equation at the start; user_calls: functions behind the user forces.
     """
 
     name: str
@@ -61,6 +63,8 @@ class Model:
     origins: NDArray[np.float64]
     body_vectors: dict[str, tuple[sparse.csr_array, NDArray[np.float64]]]
     body_rows: BodyRows
+    readings: Readings
+    drive_rates: NDArray[np.float64]
     user_calls: tuple[UserCall, ...] = ()
 
     @property

@@ -41,22 +41,23 @@ class Equations:
 
     def add(
         self, rows_a: list[Row], start_a: Vector, rows_b: list[Row], start_b: Vector, square: bool
-    ) -> tuple[int, float]:
+    ) -> tuple[int, float, float]:
         """Add the equation a . b = its value at the start, scaled to a length.
 
-        Returns its number and the factor of a . b in it; number -1 if a . b is constant anyway.
+        Returns its number k, and x, y with Phi_k + phi0_k = x a . b - y, where y stands for components
+        that are constant; number -1 if all are.
         """
         # an arm of length zero, as from a line to a point on it, is a length already
         sizes = [float(np.linalg.norm(start)) or 1.0 for start in (start_a, start_b)]
         scale = (0.5 if square else 1.0) / np.sqrt(sizes[0] * sizes[1])
         products: dict[tuple[int, int], float] = defaultdict(float)
         for ra, xa, rb, xb in zip(rows_a, start_a, rows_b, start_b, strict=True):
-            if ra or rb:
+            if (ra or xa) and (rb or xb) and (ra or rb):
                 (fa, sa), (fb, sb) = self._form(ra, float(xa)), self._form(rb, float(xb))
                 products[min(fa, fb), max(fa, fb)] += scale * sa * sb
         products = {k: c for k, c in sorted(products.items()) if c != 0.0}
         if not products:
-            return -1, 0.0
+            return -1, 0.0, 0.0
         # the same equation from two bodies (the norm of a shared axis) is written once
         first = next(iter(products.values()))
         key = tuple((k, round(c / first, 12)) for k, c in products.items())
@@ -66,11 +67,17 @@ class Equations:
             value = sum(c * self.forms[a][1] * self.forms[b][1] for (a, b), c in products.items())
             self.values.append(value)
         number = self._known[key]
-        return number, scale * next(iter(self.products[number].values())) / first
+        factor = scale * next(iter(self.products[number].values())) / first
+        constant = sum(
+            xa * xb
+            for ra, xa, rb, xb in zip(rows_a, start_a, rows_b, start_b, strict=True)
+            if not (ra or rb)
+        )
+        return number, factor, factor * float(constant)
 
     def _form(self, row: Row, start: float) -> tuple[int, float]:
-        """Number and factor of a form; forms that differ by a factor are one form."""
-        factor = next(iter(row.values())) if row else 1.0
+        """Number and factor of a form; forms that differ by a factor are one form (the constant 1, too)."""
+        factor = next(iter(row.values())) if row else start
         items = tuple((i, c / factor) for i, c in row.items())
         start = start / factor
         key = (tuple((i, round(c, 13)) for i, c in items), round(start, 13))
@@ -129,7 +136,7 @@ def assemble_form(
         if J_col[n1] <= J_col[n2]
     ]
     _connect(neighbours, [J_col[a] for a, _ in augment], [J_col[b] for _, b in augment])
-    factor = make_factor(neighbours, nq, {nq + k for k, _, _, _ in drives.equations})
+    factor = make_factor(neighbours, nq, {nq + e[0] for e in drives.equations})
 
     lower = sparse.tril(M).tocoo()
     augmented = sparse.csr_array(M + J0.T @ sparse.diags_array(rho) @ J0)

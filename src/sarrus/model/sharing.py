@@ -13,8 +13,9 @@ import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 from scipy.spatial import cKDTree
 
-from ..mechanism import Body, JointKind, Mechanism
+from ..mechanism import Body, Joint, JointKind, Mechanism
 from ..mechanism.mechanism import Vector
+from .joints import POINT_SHARED, own_axes, shared_axes
 
 # features of one body closer than this (in units of the mechanism's length) are one feature;
 # a looser value would move joints, a tighter one would split what rounding separated
@@ -42,11 +43,15 @@ class Group:
 
 @dataclass
 class Sharing:
-    """Groups and the features they share; places in the model's units and directions."""
+    """Groups and the features they share; places in the model's units and directions.
+
+    turning_with: for each group the first of those that turn as one with it (itself, as a rule).
+    """
 
     groups: list[Group]
     group_of: dict[str, int]
     features: list[Feature]
+    turning_with: list[int]
 
     def directions(self, group: Group) -> list[Vector]:
         """Orthonormal directions that this group can never leave: those of its fixed axes."""
@@ -79,24 +84,33 @@ def share_features(
     for body in mechanism.bodies:
         groups[group_of[body.name]].bodies.append(body)
 
-    hinges = [j for j in mechanism.joints if j.kind is not JointKind.WELD]
-    members = [sorted({group_of[b] for b in j.bodies}) for j in hinges]
+    def members(joint: Joint) -> list[int]:
+        return sorted({group_of[b] for b in joint.bodies})
+
+    pins = [j for j in mechanism.joints if j.kind in POINT_SHARED]
     features: list[Feature] = []
-    places = [place(j.at) for j in hinges if j.at is not None]
-    _merge(groups, members, places, features, "points", _near)
+    places = [place(j.at) for j in pins if j.at is not None]
+    _merge(groups, [members(j) for j in pins], places, features, "points", _near)
+    # groups that cannot turn against each other have all directions in common
+    turns = DisjointSet(range(len(groups)))
+    for joint in mechanism.joints:
+        if joint.kind is JointKind.PRISMATIC:
+            turns.merge(*(group_of[b] for b in joint.bodies))
+    axes = [
+        *((members(j), axis) for j in mechanism.joints for axis in shared_axes(j)),
+        *(([group_of[b]], axis) for j in mechanism.joints for b, axis in own_axes(j)),
+    ]
+    owners = [sorted({g for one in of for g in turns.subset(one)}) for of, _ in axes]
+    directions = [turn(axis) for _, axis in axes]
+    _merge(groups, owners, directions, features, "axes", _parallel)
     if mechanism.dimension == 2:
         # every body of a planar mechanism keeps the normal of the plane
         features.append(Feature(np.array([0.0, 0.0, 1.0]), True))
         for group in groups:
             group.axes.append(len(features) - 1)
-    else:
-        turning = [
-            (of, j.axis) for of, j in zip(members, hinges, strict=True) if j.axis is not None
-        ]
-        axes = [turn(axis / np.linalg.norm(axis)) for _, axis in turning]
-        _merge(groups, [of for of, _ in turning], axes, features, "axes", _parallel)
 
-    sharing = Sharing(groups, group_of, features)
+    turning_with = [min(turns.subset(g)) for g in range(len(groups))]
+    sharing = Sharing(groups, group_of, features, turning_with)
     _fix_axes(sharing)
     return sharing
 

@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bench import columns_of
-from ..problems import Figure, Problem
+from ..problems import Figure, Panel, Problem
 from ..result import Result
 
 Floats = NDArray[np.float64]
 
 # a violation of exactly zero has no place on a log axis
 SMALLEST = 1e-18
+# more would not fit on a page
+MOST_POINTS = 6
 
 
 def save_figures(folder: Path, problem: Problem, result: Result) -> list[Path]:
@@ -39,6 +41,31 @@ def save_figures(folder: Path, problem: Problem, result: Result) -> list[Path]:
         page.savefig(path, dpi=150)
         paths.append(path)
     return paths
+
+
+def save_motion_figure(path: Path, result: Result, points: list[str]) -> None:
+    """Draw the places of points over time, the drift of energy and the violation, as a PNG."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Page
+
+    columns = {"t": result.times, "energy": result.energy, "violation": result.violation()}
+    panels = []
+    for point in points[:MOST_POINTS]:
+        # names of a user are no formulas
+        name, places = point.replace("$", r"\$"), result.position(point).T
+        named = {f"{name}.{letter}": x for letter, x in zip("xyz", places, strict=False)}
+        columns |= named
+        panels.append(Panel(f"{name} [m]", tuple(named)))
+    panels += [
+        Panel("energy [J]", ("energy",)),
+        Panel("violation [m]", ("violation",), log=True),
+    ]
+    figure = Figure(path.stem, "motion", tuple(panels))
+    page = Page(figsize=(7.0, max(3.5, 0.9 + 1.75 * len(panels))), layout="constrained")
+    FigureCanvasAgg(page)
+    _draw(page, figure, columns, {}, result.method)
+    page.suptitle(result.mechanism.replace("$", r"\$"), fontsize=11)
+    page.savefig(path, dpi=150)
 
 
 def _draw(

@@ -1,0 +1,107 @@
+"""`sarrus simulate`: a mechanism from a model file, simulated and kept in a folder."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..bench.simulation import choose_points, save_simulation
+from ..mechanism import find_remarks
+from ..report.figures import save_motion_figure
+from ..report.tables import show_seconds
+from ..simulate import simulate as simulate_mechanism
+from .model_file import load_model
+
+
+def simulate(
+    file: Annotated[str, typer.Argument(help="Model file (YAML; see `sarrus schema`).")],
+    duration: Annotated[
+        float | None, typer.Option(help="Simulated time [s]; else the file says it.")
+    ] = None,
+    output_step: Annotated[float | None, typer.Option(help="Time between outputs [s].")] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(help="Error aimed at, relative to the mechanism's size; 1e-10 if left out."),
+    ] = None,
+    method: Annotated[str | None, typer.Option(help="Method.")] = None,
+    step: Annotated[
+        float | None, typer.Option(help="Step of a method with a fixed step [s].")
+    ] = None,
+    point: Annotated[
+        list[str] | None,
+        typer.Option(help="Joint, point or body to write, may be repeated; else all but bodies."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the files; runs/NAME if left out.")
+    ] = None,
+    figure: Annotated[bool, typer.Option(help="Draw motion.png.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
+) -> None:
+    """Simulate the mechanism of a file; write columns.csv, run.json, model.yaml and motion.png."""
+    screen = Console(stderr=True)
+    mechanism = load_model(file, screen)
+    given = {
+        "duration": duration,
+        "output_step": output_step,
+        "tolerance": tolerance,
+        "method": method,
+        "step": step,
+    }
+    settings: dict[str, Any] = dict(mechanism.defaults)
+    # a step on the command line replaces the tolerance of the file, and the other way round
+    if step is not None:
+        settings.pop("tolerance", None)
+    if tolerance is not None:
+        settings.pop("step", None)
+    settings |= {name: value for name, value in given.items() if value is not None}
+    if "duration" not in settings:
+        raise ValueError(
+            f"how long? Give --duration, or write `simulate: {{duration: 10 s}}` into {file}"
+        )
+    with screen.status(f"{Path(file).name}: simulating {settings['duration']:g} s"):
+        result = simulate_mechanism(mechanism, **settings)
+        points = choose_points(mechanism, result, point or ())
+        folder = out or Path("runs") / Path(file).stem
+        command = shlex.join(["sarrus", *sys.argv[1:]])
+        record = save_simulation(folder, mechanism, result, points, Path(file).name, command)
+        if figure:
+            save_motion_figure(folder / "motion.png", result, points)
+    if as_json:
+        print(json.dumps(record, indent=2))
+    else:
+        # what was printed with its line is not told again
+        told = find_remarks(mechanism)
+        _show(record, [note for note in record["notes"] if note not in told], folder)
+    if record["status"] != "done":
+        raise typer.Exit(1)
+
+
+def _show(record: dict[str, Any], notes: list[str], folder: Path) -> None:
+    screen = Console()
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("mechanism", no_wrap=True)
+    for name in ("outputs", "steps", "solve\nCPU", "drift\n\\[J]", "violation\n\\[m]"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_row(
+        Text(record["model"]["name"]),
+        str(record["outputs"]),
+        str(record["counters"]["steps"]),
+        show_seconds(record["timings"]["solve_cpu"]),
+        f"{record['energy_drift']:.1e}",
+        f"{record['violations']['position']:.1e}",
+    )
+    screen.print(table)
+    style = "green" if record["status"] == "done" else "red"
+    end = Text.assemble((record["status"], style), f": {record['message']}")
+    for line in (end, *map(Text, notes)):
+        screen.print(line, soft_wrap=True)
+    screen.print(Text(f"files: {folder}/"), soft_wrap=True)

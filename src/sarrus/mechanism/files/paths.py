@@ -1,0 +1,116 @@
+"""Values of a mechanism's plain data by path, such as `bodies.crank.mass` or `joints.B0.axis.0`."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import re
+from typing import Any
+
+import numpy as np
+
+from ..errors import MechanismError
+from .units import shorten
+
+# a part between dots; names with dots stand in quotes
+_PART = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^.\"']+)")
+
+
+def split_path(path: str) -> list[str]:
+    """The parts of a path; a name with dots stands in quotes: bodies."arm 1.5".mass."""
+    parts, place = [], 0
+    while True:
+        found = _PART.match(path, place)
+        if not found:
+            raise MechanismError(
+                f"path {shorten(path)} cannot be read; write it like bodies.crank.mass, names with "
+                'dots in quotes: bodies."arm 1.5".mass'
+            )
+        parts.append(next(group for group in found.groups() if group is not None))
+        place = found.end()
+        if place == len(path):
+            return parts
+        if path[place] != ".":
+            raise MechanismError(
+                f"path {shorten(path)} cannot be read after {shorten(path[:place])}; put dots "
+                "between its parts"
+            )
+        place += 1
+
+
+def join_path(parts: tuple[str | int, ...] | list[str | int]) -> str:
+    """The path of these parts, as `split_path` reads it."""
+    return ".".join(_quoted(str(part)) for part in parts)
+
+
+def get_value(data: dict[str, Any], path: str) -> Any:
+    """The value at a path of plain data."""
+    place, last = _parent(data, path)
+    return place[_key(place, last, path)]
+
+
+def set_value(data: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """A copy of plain data with another value at a path; the rest is shared with the original.
+
+    The last part may be new in a mapping (an optional key); `from_data` says if it is unknown.
+    """
+    parts = split_path(path)
+    # only the way to the value is copied: a sweep sets thousands
+    new = place = copy.copy(data)
+    for i, part in enumerate(parts[:-1]):
+        key = _key(place, part, path)
+        _container(place[key], parts[: i + 1], path)
+        place[key] = copy.copy(place[key])
+        place = place[key]
+    last: Any = parts[-1]
+    if isinstance(place, list):
+        last = _key(place, last, path)
+    # arrays and numbers of NumPy as plain ones
+    place[last] = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    return new
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """The known word that is probably meant, else all of them."""
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+    return f"known: {shown}" if known else "there is none"
+
+
+def _parent(data: dict[str, Any], path: str) -> tuple[Any, str]:
+    parts = split_path(path)
+    place: Any = data
+    for i, part in enumerate(parts[:-1]):
+        place = place[_key(place, part, path)]
+        _container(place, parts[: i + 1], path)
+    return place, parts[-1]
+
+
+def _container(value: Any, parts: list[str], path: str) -> None:
+    if not isinstance(value, dict | list):
+        raise MechanismError(
+            f"path {shorten(path)}: {join_path(list(parts))} is {shorten(value)}, nothing is below it"
+        )
+
+
+def _key(place: Any, part: str, path: str) -> Any:
+    if isinstance(place, list):
+        if not re.fullmatch("[0-9]{1,9}", part) or int(part) >= len(place):
+            raise MechanismError(
+                f"path {shorten(path)}: {shorten(part)} is no entry of a list of {len(place)}; "
+                "count from 0"
+            )
+        return int(part)
+    if part not in place:
+        raise MechanismError(
+            f"path {shorten(path)}: there is no {shorten(part)}; {nearest(part, list(map(str, place)))}"
+        )
+    return part
+
+
+def _quoted(part: str) -> str:
+    if part and not re.search("[.\"']", part):
+        return part
+    return f"'{part}'" if '"' in part else f'"{part}"'

@@ -1,0 +1,629 @@
+"""The format of a model file as pydantic models: what is checked, and what `sarrus schema` prints.
+
+Every quantity is read into SI here; names, joints and geometry are checked later on the whole mechanism.
+"""
+
+# mypy: disable-error-code="valid-type"
+# types of quantities are made by functions, which mypy cannot follow
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StrictBool,
+    Tag,
+    WithJsonSchema,
+    model_validator,
+)
+
+from ..mechanism import JointKind, Mechanism
+from . import units
+from .units import Kind, Quantity, UnitError, shorten
+
+VERSION = 1
+SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
+
+
+def _number_schema(kind: Kind) -> dict[str, Any]:
+    unit = f" [{kind.unit}]" if kind.unit else ""
+    return {
+        "title": f"{kind.name.split(' ', 1)[1]}{unit}",
+        "description": units.wanted(kind),
+        "anyOf": [{"type": "number"}, {"type": "string", "pattern": units.number_pattern(kind)}],
+        "examples": [kind.example],
+    }
+
+
+def _vector_schema(kind: Kind) -> dict[str, Any]:
+    unit = f" [{kind.unit}]" if kind.unit else ""
+    return {
+        "title": f"vector: {kind.name.split(' ', 1)[1]}{unit}",
+        "description": f"2 numbers in the plane, 3 in space; {units.wanted_vector(kind)}",
+        "anyOf": [
+            {"type": "array", "items": _number_schema(kind), "minItems": 2, "maxItems": 3},
+            {"type": "string", "pattern": units.vector_pattern(kind)},
+        ],
+    }
+
+
+def _number(kind: Kind) -> Any:
+    """A type: a number of this kind, in SI once read."""
+    read = BeforeValidator(lambda given: units.in_si(given, kind))
+    return Annotated[float, read, WithJsonSchema(_number_schema(kind))]
+
+
+def _vector(kind: Kind) -> Any:
+    """A type: two or three numbers of this kind."""
+    read = BeforeValidator(lambda given: units.vector_in_si(given, kind))
+    return Annotated[list[float], read, WithJsonSchema(_vector_schema(kind))]
+
+
+def _vectors(kind: Kind) -> Any:
+    """A type: a vector, or one for each body of a joint."""
+
+    def read(given: object) -> list[Any]:
+        if isinstance(given, list) and any(_is_vector(entry) for entry in given):
+            vectors = [units.vector_in_si(entry, kind) for entry in given]
+            if len({len(vector) for vector in vectors}) > 1:
+                raise UnitError(
+                    "the vectors have different lengths; give 2 numbers each, or 3 each"
+                )
+            return vectors
+        return units.vector_in_si(given, kind)
+
+    one = _vector_schema(kind)
+    several = {"type": "array", "items": one, "minItems": 2}
+    return Annotated[
+        Any,
+        BeforeValidator(read),
+        WithJsonSchema({**one, "anyOf": [*one["anyOf"], several]}),
+    ]
+
+
+def _is_vector(given: object) -> bool:
+    return isinstance(given, list) or (isinstance(given, str) and given.lstrip().startswith("["))
+
+
+def _number_or_vector(kind: Kind) -> Any:
+    """A type: a number in the plane, 3 numbers in space."""
+
+    def read(given: object) -> float | list[float]:
+        if _is_vector(given):
+            return units.vector_in_si(given, kind)
+        return units.in_si(given, kind)
+
+    number, vector = _number_schema(kind), _vector_schema(kind)
+    description = f"a number in the plane, 3 in space; {units.wanted(kind)}"
+    both = [*number["anyOf"], *vector["anyOf"]]
+    schema = {**number, "description": description, "anyOf": both}
+    return Annotated[Any, BeforeValidator(read), WithJsonSchema(schema)]
+
+
+def _read_name(given: object) -> str:
+    if isinstance(given, str):
+        return given
+    if isinstance(given, bool | int | float):
+        word = shorten(given).strip("'")
+        raise ValueError(f"{word} is no name; put it into quotes, '{word}', if it is one")
+    raise ValueError(f"{shorten(given)} is no name; give a word")
+
+
+def _read_inertia(given: object) -> Any:
+    kind = units.INERTIA
+    if isinstance(given, list) and any(isinstance(row, list) for row in given):
+        rows = [units.vector_in_si(row, kind) for row in given]
+        if len(rows) != 3 or any(len(row) != 3 for row in rows):
+            raise UnitError("an inertia matrix has 3 rows of 3 numbers; give these, or 3 numbers")
+        return rows
+    if _is_vector(given):
+        values = units.vector_in_si(given, kind)
+        if len(values) != 3:
+            raise UnitError(f"{len(values)} numbers; give one in the plane, 3 or 3 x 3 in space")
+        return values
+    return units.in_si(given, kind)
+
+
+def _read_motion_number(given: object) -> Quantity:
+    return units.parse_for(given, units.ANGLE)
+
+
+def _read_motion_list(given: object) -> list[Quantity]:
+    return units.parse_vector(given, units.ANGLE)
+
+
+def _read_coefficients(given: object) -> list[Quantity]:
+    if not isinstance(given, list) or not given:
+        raise UnitError(f"{shorten(given)} is no list of coefficients; give [c0, c1, ...]")
+    return [
+        units.parse_for(entry, units.ANGLE, f"entry {i + 1}: ") for i, entry in enumerate(given)
+    ]
+
+
+def _nothing_is_empty(given: object) -> object:
+    # a block whose entries are all commented out
+    return {} if given is None else given
+
+
+# what a drive prescribes is an angle or a length: its joint decides
+_MOTION = {
+    "title": "angle [rad] or length [m]",
+    "description": "an angle for a revolute joint, a length for the others",
+    "anyOf": [
+        {"type": "number"},
+        {"type": "string", "pattern": units.number_pattern(units.ANGLE, units.LENGTH)},
+    ],
+    "examples": ["30 deg", "10 mm"],
+}
+_MOTIONS = {
+    "title": "angles [rad] or lengths [m]",
+    "anyOf": [
+        {"type": "array", "items": _MOTION, "minItems": 4},
+        {"type": "string", "pattern": r"^\s*\[[^\[\]]*\].*$"},
+    ],
+}
+MotionNumber = Annotated[Any, BeforeValidator(_read_motion_number), WithJsonSchema(_MOTION)]
+MotionList = Annotated[Any, BeforeValidator(_read_motion_list), WithJsonSchema(_MOTIONS)]
+Coefficients = Annotated[
+    Any,
+    BeforeValidator(_read_coefficients),
+    WithJsonSchema(
+        {
+            "type": "array",
+            "items": {"anyOf": _number_schema(units.VELOCITY)["anyOf"]},
+            "minItems": 1,
+            "title": "coefficients c0, c1, ... of c0 + c1 t + c2 t^2 + ...",
+            "examples": [["30 deg", "60 rpm"]],
+        }
+    ),
+]
+Name = Annotated[str, BeforeValidator(_read_name)]
+Number, Time = _number(units.NUMBER), _number(units.TIME)
+Length, Angle, Mass = _number(units.LENGTH), _number(units.ANGLE), _number(units.MASS)
+Frequency, Force, Torque = _number(units.FREQUENCY), _number(units.FORCE), _number(units.TORQUE)
+Stiffness, Damping = _number(units.STIFFNESS), _number(units.DAMPING)
+TorsionalStiffness = _number(units.TORSIONAL_STIFFNESS)
+TorsionalDamping = _number(units.TORSIONAL_DAMPING)
+Place, Direction = _vector(units.LENGTH), _vector(units.NUMBER)
+Places, Directions = _vectors(units.LENGTH), _vectors(units.NUMBER)
+Velocity, Acceleration = _vector(units.VELOCITY), _vector(units.ACCELERATION)
+ForceVector = _vector(units.FORCE)
+Torques = _number_or_vector(units.TORQUE)
+AngularVelocities = _number_or_vector(units.ANGULAR_VELOCITY)
+Inertia = Annotated[
+    Any,
+    BeforeValidator(_read_inertia),
+    WithJsonSchema(
+        {
+            "title": "inertia [kg m^2]",
+            "description": "about the centre of mass: a number in the plane; in space 3 numbers or "
+            "a 3 x 3 matrix in world directions",
+            "anyOf": [
+                *_number_schema(units.INERTIA)["anyOf"],
+                {"type": "string", "pattern": units.vector_pattern(units.INERTIA)},
+                {
+                    "type": "array",
+                    "minItems": 3,
+                    "maxItems": 3,
+                    "items": {
+                        "anyOf": [
+                            *_number_schema(units.INERTIA)["anyOf"],
+                            {
+                                "type": "array",
+                                "items": _number_schema(units.INERTIA),
+                                "minItems": 3,
+                                "maxItems": 3,
+                            },
+                        ]
+                    },
+                },
+            ],
+            "examples": ["0.1 kg m^2", [0.1, 0.2, 0.3]],
+        }
+    ),
+]
+
+
+class Block(BaseModel):
+    """A mapping of known keys."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=False)
+
+
+class RodEntry(Block):
+    """A uniform straight rod: `{rod: [[0, 0], [0, 1]], mass: 1 kg}`."""
+
+    rod: Annotated[list[Place], Field(min_length=2, max_length=2)] = Field(
+        description="its two ends", examples=[[[0, 0], [0, 1]]]
+    )
+    mass: Mass = Field(description="its mass", examples=["1 kg"])
+    section: Length = Field(
+        default=0.0, description="side of its square cross section; 0: a thin rod"
+    )
+
+
+class BodyEntry(Block):
+    """A rigid body: `{mass: 2 kg, center: [0.5, 1], inertia: 0.1}`."""
+
+    mass: Mass = Field(description="its mass", examples=["2 kg"])
+    center: Place = Field(description="centre of mass at the start", examples=[[0.5, 1]])
+    inertia: Inertia | None = Field(default=None, description="left out: a point mass")
+
+
+class JointEntry(Block):
+    """A joint of bodies at one place; or at one place a body, which `assemble` brings together."""
+
+    at: Places = Field(description="where it is", examples=[[0, 0]])
+
+    @model_validator(mode="after")
+    def _counts(self) -> JointEntry:
+        bodies = len(joint_bodies(self))
+        for key, value in self:
+            each = key in ("at", "axis", "normal") and value and isinstance(value[0], list)
+            if each and len(value) != bodies:
+                raise ValueError(
+                    f"{key} has {len(value)} entries for {bodies} bodies; give one for all, or "
+                    "one for each body"
+                )
+        return self
+
+
+Bodies = Annotated[list[Name], Field(min_length=2)]
+TwoBodies = Annotated[list[Name], Field(min_length=2, max_length=2)]
+_bodies: Any = Field(description="the bodies it joins", examples=[[Mechanism.GROUND, "crank"]])
+_axis: Any = Field(description="its direction", examples=[[1, 0]])
+_normal: Any = Field(description="normal of the plane", examples=[[0, 0, 1]])
+
+
+class RevoluteEntry(JointEntry):
+    """A hinge: a pin in the plane, a hinge about `axis` in space."""
+
+    revolute: Bodies = _bodies
+    axis: Directions | None = Field(default=None, description="only in space", examples=[[0, 0, 1]])
+
+
+class SphericalEntry(JointEntry):
+    """A ball joint, in space."""
+
+    spherical: Bodies = _bodies
+
+
+class WeldEntry(JointEntry):
+    """Bodies joined rigidly as they stand; `at` only names a point."""
+
+    weld: Bodies = _bodies
+    at: Places | None = Field(default=None, description="a point to name", examples=[[0, 0]])
+
+
+class PrismaticEntry(JointEntry):
+    """The second body slides along `axis` of the first, without turning."""
+
+    prismatic: TwoBodies = _bodies
+    axis: Direction = _axis
+
+
+class CylindricalEntry(JointEntry):
+    """The second body slides along and turns about `axis` of the first; in space."""
+
+    cylindrical: TwoBodies = _bodies
+    axis: Directions = _axis
+
+
+class UniversalEntry(JointEntry):
+    """A cross: `axis` lies in the first body, `second_axis` in the second; in space."""
+
+    universal: TwoBodies = _bodies
+    axis: Direction = _axis
+    second_axis: Direction = _axis
+
+
+class PlanarEntry(JointEntry):
+    """The second body slides on a plane of the first, face on face; in space."""
+
+    planar: TwoBodies = _bodies
+    normal: Directions = _normal
+
+
+class PointOnLineEntry(JointEntry):
+    """A point of the second body stays on a line of the first."""
+
+    point_on_line: TwoBodies = Field(
+        alias="point-on-line", description="the bodies it joins", examples=[["ground", "crank"]]
+    )
+    axis: Direction = _axis
+
+
+class PointOnPlaneEntry(JointEntry):
+    """A point of the second body stays on a plane of the first; in space."""
+
+    point_on_plane: TwoBodies = Field(
+        alias="point-on-plane", description="the bodies it joins", examples=[["ground", "crank"]]
+    )
+    normal: Direction = _normal
+
+
+class DistanceEntry(Block):
+    """A massless link from `start` on the first body to `end` on the second."""
+
+    distance: TwoBodies = _bodies
+    start: Place = Field(description="its end on the first body", examples=[[0, 0]])
+    end: Place = Field(description="its end on the second body", examples=[[1, 0]])
+
+
+JOINTS: dict[str, type[Block]] = {
+    "revolute": RevoluteEntry,
+    "spherical": SphericalEntry,
+    "weld": WeldEntry,
+    "prismatic": PrismaticEntry,
+    "cylindrical": CylindricalEntry,
+    "universal": UniversalEntry,
+    "planar": PlanarEntry,
+    "point-on-line": PointOnLineEntry,
+    "point-on-plane": PointOnPlaneEntry,
+    "distance": DistanceEntry,
+}
+BODIES: dict[str, type[Block]] = {"rod": RodEntry, "body": BodyEntry}
+
+
+def joint_kind(entry: Block) -> JointKind:
+    """The kind of a joint's entry."""
+    return next(JointKind(word) for word, model in JOINTS.items() if type(entry) is model)
+
+
+def joint_bodies(entry: Block) -> list[str]:
+    """The names of its bodies."""
+    return list(getattr(entry, joint_kind(entry).value.replace("-", "_")))
+
+
+class PointEntry(Block):
+    """A named point of a body."""
+
+    body: Name = Field(description="the body it belongs to", examples=["coupler"])
+    at: Place = Field(description="where it is at the start", examples=[[0.5, 1]])
+
+
+class ForceEntry(Block):
+    """A constant force at a point of a body."""
+
+    body: Name = Field(description="the body it acts on", examples=["coupler"])
+    at: Place = Field(description="where it acts", examples=[[0.5, 1]])
+    vector: ForceVector = Field(description="the force", examples=["[0, -5] N"])
+    fixed_in: Literal["world", "body"] = Field(
+        default="world", description="world: keeps its direction; body: turns with the body"
+    )
+
+
+class TorqueEntry(Block):
+    """A constant torque on a body: a number in the plane, 3 numbers in space."""
+
+    body: Name = Field(description="the body it acts on", examples=["crank"])
+    vector: Torques = Field(description="the torque", examples=["3 N m"])
+    fixed_in: Literal["world", "body"] = Field(
+        default="world", description="world: keeps its direction; body: turns with the body"
+    )
+
+
+class SpringEntry(Block):
+    """A spring and damper; it pulls with stiffness (length - free_length) + damping (rate) + preload."""
+
+    bodies: TwoBodies = Field(description="the bodies it joins", examples=[["ground", "crank"]])
+    start: Place = Field(description="its end on the first body", examples=[[0, 0]])
+    end: Place = Field(description="its end on the second body", examples=[[1, 0]])
+    stiffness: Stiffness = Field(default=0.0, examples=["5 N/mm"])
+    damping: Damping = Field(default=0.0, examples=["2 N s/m"])
+    free_length: Length | None = Field(
+        default=None, description="left out: its length at the start"
+    )
+    preload: Force = Field(default=0.0, description="pull at the free length")
+
+
+class TorsionEntry(Block):
+    """A torsional spring and damper at a revolute joint; on its second body acts
+    torque - stiffness (angle - free_angle) - damping (rate of angle), the angle 0 at the start.
+    """
+
+    joint: Name = Field(description="a revolute joint", examples=["A0"])
+    stiffness: TorsionalStiffness = Field(default=0.0, examples=["3 N m/rad"])
+    damping: TorsionalDamping = Field(default=0.0, examples=["0.1 N m s/rad"])
+    free_angle: Angle = Field(default=0.0, description="where the spring is at rest")
+    torque: Torque = Field(default=0.0, description="a constant torque")
+
+
+class SineEntry(Block):
+    """offset + amplitude sin(2 pi frequency t + phase)."""
+
+    amplitude: MotionNumber = Field(examples=["30 deg"])
+    frequency: Frequency = Field(examples=["2 Hz"])
+    phase: Angle = Field(default=0.0)
+    offset: MotionNumber = Field(
+        default=Quantity(0.0, None, "0"), json_schema_extra={"default": 0.0}
+    )
+
+
+class StepEntry(Block):
+    """From one value to another, smoothly between two times."""
+
+    first: MotionNumber = Field(alias="from", description="value before", examples=[0])
+    last: MotionNumber = Field(alias="to", description="value after", examples=["10 mm"])
+    begin: Time = Field(description="when it leaves the first value", examples=["1 s"])
+    end: Time = Field(description="when it reaches the last value", examples=["2 s"])
+
+
+class TableEntry(Block):
+    """Values at times, joined by a cubic spline."""
+
+    times: Annotated[
+        list[float],
+        BeforeValidator(lambda given: units.vector_in_si(given, units.TIME)),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    {"type": "array", "items": _number_schema(units.TIME), "minItems": 4},
+                    {"type": "string", "pattern": units.vector_pattern(units.TIME)},
+                ]
+            }
+        ),
+    ] = Field(description="increasing, from 0 or before", examples=[[0, 1, 2, 3]])
+    values: MotionList = Field(
+        description="one a time", examples=[["0 mm", "1 mm", "4 mm", "9 mm"]]
+    )
+
+
+class DriveEntry(Block):
+    """The coordinate of a joint as a function of time."""
+
+    joint: Name = Field(description="the joint it moves", examples=["A0"])
+
+
+class PolynomialDrive(DriveEntry):
+    """c0 + c1 t + c2 t^2 + ...: `{joint: A0, polynomial: [0, 60 rpm]}`."""
+
+    polynomial: Coefficients = Field(description="c0, c1, ...", examples=[[0, "60 rpm"]])
+
+
+class SineDrive(DriveEntry):
+    """A sine of time."""
+
+    sine: SineEntry
+
+
+class StepDrive(DriveEntry):
+    """A smooth step."""
+
+    step: StepEntry
+
+
+class TableDrive(DriveEntry):
+    """A table with a cubic spline."""
+
+    table: TableEntry
+
+
+DRIVES: dict[str, type[Block]] = {
+    "polynomial": PolynomialDrive,
+    "sine": SineDrive,
+    "step": StepDrive,
+    "table": TableDrive,
+}
+
+
+class SimulateEntry(Block):
+    """What `sarrus simulate` does if it is not told otherwise."""
+
+    duration: Time | None = Field(default=None, description="simulated time", examples=["10 s"])
+    output_step: Time | None = Field(default=None, description="time between outputs")
+    tolerance: Number | None = Field(
+        default=None, description="error aimed at, relative to the mechanism's size"
+    )
+    method: Name | None = Field(default=None, description="the method", examples=["series"])
+    step: Time | None = Field(default=None, description="step of a method with a fixed step")
+
+
+def _first_of(known: dict[str, type[Block]], otherwise: str | None = None) -> Any:
+    def tag(given: object) -> str | None:
+        if not isinstance(given, dict):
+            return otherwise
+        return next((word for word in known if word in given), otherwise)
+
+    return Discriminator(tag)
+
+
+# the first key of `known` in an entry says what it is
+Body = Annotated[
+    Annotated[RodEntry, Tag("rod")] | Annotated[BodyEntry, Tag("body")],
+    _first_of({"rod": RodEntry}, "body"),
+]
+Joint = Annotated[
+    Annotated[RevoluteEntry, Tag("revolute")]
+    | Annotated[SphericalEntry, Tag("spherical")]
+    | Annotated[WeldEntry, Tag("weld")]
+    | Annotated[PrismaticEntry, Tag("prismatic")]
+    | Annotated[CylindricalEntry, Tag("cylindrical")]
+    | Annotated[UniversalEntry, Tag("universal")]
+    | Annotated[PlanarEntry, Tag("planar")]
+    | Annotated[PointOnLineEntry, Tag("point-on-line")]
+    | Annotated[PointOnPlaneEntry, Tag("point-on-plane")]
+    | Annotated[DistanceEntry, Tag("distance")],
+    _first_of(JOINTS),
+]
+Drive = Annotated[
+    Annotated[PolynomialDrive, Tag("polynomial")]
+    | Annotated[SineDrive, Tag("sine")]
+    | Annotated[StepDrive, Tag("step")]
+    | Annotated[TableDrive, Tag("table")],
+    _first_of(DRIVES),
+]
+_read_block = BeforeValidator(_nothing_is_empty)
+_named: Any = Field(default_factory=dict)
+
+
+class ModelFile(Block):
+    """A mechanism of Sarrus. Plain numbers are SI; a unit may follow a number: 10 mm, 30 deg."""
+
+    model_config = ConfigDict(extra="forbid", title="Sarrus model file")
+    sarrus: Literal[1] = Field(description="version of the format", examples=[1])
+    name: Name = Field(default="mechanism", description="name of the mechanism")
+    gravity: Acceleration = Field(
+        description="2 numbers for a planar, 3 for a spatial mechanism", examples=[[0, -9.81]]
+    )
+    bodies: Annotated[dict[str, Body], _read_block] = Field(
+        description="rods and other bodies by name", examples=[{"crank": {"mass": "1 kg"}}]
+    )
+    joints: Annotated[dict[str, Joint], _read_block] = _named
+    points: Annotated[dict[str, PointEntry], _read_block] = _named
+    forces: Annotated[dict[str, ForceEntry], _read_block] = _named
+    torques: Annotated[dict[str, TorqueEntry], _read_block] = _named
+    springs: Annotated[dict[str, SpringEntry], _read_block] = _named
+    torsions: Annotated[dict[str, TorsionEntry], _read_block] = _named
+    drives: Annotated[dict[str, Drive], _read_block] = _named
+    velocities: Annotated[dict[str, Velocity], _read_block] = Field(
+        default_factory=dict, description="start velocities of joints and points by name"
+    )
+    angular_velocities: Annotated[dict[str, AngularVelocities], _read_block] = Field(
+        default_factory=dict, description="start angular velocities of bodies by name"
+    )
+    assemble: StrictBool = Field(
+        default=False, description="true: close the loops before the simulation"
+    )
+    simulate: SimulateEntry = Field(default_factory=SimulateEntry)
+
+
+# blocks of entries by name, which a file may leave empty
+BLOCKS = tuple(
+    name
+    for name in ModelFile.model_fields
+    if name not in ("sarrus", "name", "gravity", "assemble", "simulate")
+)
+
+
+def make_schema() -> dict[str, Any]:
+    """The JSON Schema of a model file, for editors and other programs."""
+    schema = ModelFile.model_json_schema()
+    for name in BLOCKS:
+        schema["properties"][name]["type"] = ["object", "null"]
+    return {"$schema": SCHEMA_ID, **schema}
+
+
+def entry_model(block: str, tag: str | None) -> type[Block] | None:
+    """The model of an entry of a block; tag: which one, where there are several."""
+    several = {"bodies": BODIES, "joints": JOINTS, "drives": DRIVES}
+    if block in several:
+        return several[block].get(tag or "")
+    one: dict[str, type[Block]] = {
+        "points": PointEntry,
+        "forces": ForceEntry,
+        "torques": TorqueEntry,
+        "springs": SpringEntry,
+        "torsions": TorsionEntry,
+    }
+    return one.get(block)
+
+
+def known_keys(model: type[Block]) -> list[str]:
+    """The keys of an entry, as a file spells them."""
+    return [field.alias or name for name, field in model.model_fields.items()]
