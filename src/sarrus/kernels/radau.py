@@ -26,21 +26,17 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiler import block, entry, kernel
-from .drives import drive_constraints, eval_drives, subtract_drives
+from .drives import drive_constraints, eval_drives, next_break, subtract_drives
 from .forces import eval_load_derivatives, eval_loads
 from .forms import (
-    add_constraint_rates,
-    eval_constraint_rates,
     eval_constraints,
     eval_curvature,
-    eval_energy,
     eval_form_rates,
     eval_forms,
     eval_jacobian,
-    norm,
 )
 from .layout import Floats, Ints
-from .project import ROUND_OFF
+from .project import project_position, project_velocity
 from .solve import (
     eval_pivots,
     factorise,
@@ -49,7 +45,14 @@ from .solve import (
     refinements_for,
     solve_refined,
 )
-from .stepping import SAME, interpolate, largest
+from .stepping import (
+    SAME,
+    eval_drive_forces_at,
+    eval_power,
+    interpolate,
+    largest,
+    measure,
+)
 
 # why the loop returned
 DONE = 0
@@ -396,25 +399,6 @@ def eval_tangents(form, tan, ws, st, row, t, h, q, v, lam):
             st.G[row, tan.sum_to[n]] += tan.sum_c[n] * st.B[tan.sum_of[n]]
 
 
-@kernel
-def eval_violation(form, ws):
-    """Phi - phi0(t) from ws.e and ws.drive to ws.phi; returns its largest entry."""
-    left = eval_constraints(form, ws.e, ws.phi)
-    if len(form.drive):
-        left = drive_constraints(form, ws.drive, ws.phi)
-    return left
-
-
-@kernel
-def solve_for_violation(form, ws, refinements):
-    """The change of least mass in ws.x that takes ws.phi to zero, with the factor at hand."""
-    for i in range(len(ws.b)):
-        ws.b[i] = 0.0
-    for c in range(len(ws.phi)):
-        ws.b[form.pos_c[c]] = -ws.phi[c]
-    solve_refined(form, ws.J, ws.L, ws.b, refinements, ws.r, ws.x)
-
-
 @block
 def project_and_accelerate(form, ws, t, q, v, a, lam):
     """Take a state back onto the constraints and solve the equations of motion there.
@@ -424,39 +408,20 @@ def project_and_accelerate(form, ws, t, q, v, a, lam):
     """
     nq = len(q)
     eval_drives(form, t, ws.drive)
-    # away from the constraints dependent equations contradict each other a little; damped as much as
-    # they are violated, Newton's steps do not answer to that [FanYuan2005]
     eval_forms(form, q, ws.e)
     eval_jacobian(form, ws.e, ws.J)
-    left = eval_violation(form, ws)
+    left = eval_constraints(form, ws.e, ws.phi)
+    if len(form.drive):
+        left = drive_constraints(form, ws.drive, ws.phi)
+    # away from the constraints dependent equations contradict each other a little; damped as much as
+    # they are violated, Newton's steps do not answer to that [FanYuan2005]
     factorise_damped(form, ws.J, left, ws.L)
-    moved = 0.0
-    for _ in range(MOST_CORRECTIONS):
-        if left <= ROUND_OFF:
-            break
-        solve_for_violation(form, ws, 0)
-        size = 0.0
-        for i in range(nq):
-            q[i] += ws.x[form.pos_q[i]]
-            size = max(size, abs(ws.x[form.pos_q[i]]))
-        moved += size
-        eval_forms(form, q, ws.e)
-        now = eval_violation(form, ws)
-        if not now < left:
-            break
-        left = now
+    moved = project_position(form, ws, MOST_CORRECTIONS, q)
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
     smallest, drop = eval_pivots(form, ws.L, ws.usual)
     refinements = refinements_for(smallest, 0.0)
-    eval_form_rates(form, v, ws.de)
-    eval_constraint_rates(form, ws.e, ws.de, ws.phi)
-    subtract_drives(form, ws.drive[1], ws.phi)
-    solve_for_violation(form, ws, refinements)
-    turned = 0.0
-    for i in range(nq):
-        v[i] += ws.x[form.pos_q[i]]
-        turned = max(turned, abs(ws.x[form.pos_q[i]]))
+    turned = project_velocity(form, ws, refinements, v)
     eval_loads(form, ws, t, q, v, ws.Q)
     eval_form_rates(form, v, ws.de)
     eval_curvature(form, ws.de, ws.phi)
@@ -616,6 +581,8 @@ def advance(
         t = times[n]
         q0, v0, a0 = store[n, 0], store[n, 1], store[n, 2]
         h = min(control[NEXT], longest)
+        # a step ends where a motion changes its polynomial
+        stop = min(t_end, next_break(form, t))
         wanted = h
         loose = 1.0
         nearest = 1.0
@@ -630,11 +597,11 @@ def advance(
                 if loose * local > LOOSEST:
                     return STUCK, n
             # a last step that is too short to be worth one is avoided
-            end = t + 1.01 * h >= t_end
+            end = t + 1.01 * h >= stop
             if end:
-                h = t_end - t
-            elif t + 2.0 * h > t_end and control[FACTORED] != h:
-                h = 0.5 * (t_end - t)
+                h = stop - t
+            elif t + 2.0 * h > stop and control[FACTORED] != h:
+                h = 0.5 * (stop - t)
             if not h > SHORTEST * t_end:
                 return STUCK, n
             stale = control[FACTORED] != h or control[RATE] > GOOD_RATE
@@ -705,11 +672,11 @@ def advance(
         control[NEXT] = h if 1.0 <= factor < LEAST_GROWTH else h * factor
         control[LAST] = h
         control[ERROR] = max(error, 1e-2)
-        times[n + 1] = t_end if end else t + h
+        times[n + 1] = stop if end else t + h
         watch[n + 1, 0] = smallest
         watch[n + 1, 1] = off
         counters[STEPS] += 1
-        if end:
+        if times[n + 1] == t_end:
             return DONE, n + 1
     return FULL, store.shape[0] - 1
 
@@ -736,39 +703,52 @@ def interpolate_over(t0, before, t1, middle, t2, after, t, q, v, a):
 
 
 @kernel
-def measure(form, ws, t, q, v, a, norms):
-    """Norms of Phi, Phi', Phi'' at a state; returns its energy."""
-    eval_drives(form, t, ws.drive)
-    eval_forms(form, q, ws.e)
-    eval_violation(form, ws)
-    norms[0] = norm(ws.phi)
-    eval_form_rates(form, v, ws.de)
-    eval_constraint_rates(form, ws.e, ws.de, ws.phi)
-    subtract_drives(form, ws.drive[1], ws.phi)
-    norms[1] = norm(ws.phi)
-    eval_curvature(form, ws.de, ws.phi)
-    eval_form_rates(form, a, ws.de)
-    add_constraint_rates(form, ws.e, ws.de, ws.phi)
-    subtract_drives(form, ws.drive[2], ws.phi)
-    norms[2] = norm(ws.phi)
-    energy, _ = eval_energy(form, q, v)
-    return energy
+def interpolate_at(at, store, n, t, q, v, a):
+    """State at a time in step n, before any projection."""
+    if n > 0:
+        interpolate_over(
+            at[n - 1], store[n - 1], at[n], store[n], at[n + 1], store[n + 1], t, q, v, a
+        )
+    else:
+        h = at[1] - at[0]
+        interpolate(store[0], store[1], h, (t - at[0]) / h, q, v, a)
+
+
+@block
+def integrate_work(form, ws, at, store, n, t):
+    """Work of loads without potential and of drives from the start of step n to t: Gauss, three points."""
+    root = 0.5 * np.sqrt(0.6)
+    part = t - at[n]
+    work = 0.0
+    for m in range(3):
+        x = at[n] + part * (0.5 + (m - 1) * root)
+        interpolate_at(at, store, n, x, ws.q, ws.v, ws.dq)
+        weight = part * (4.0 if m == 1 else 2.5) / 9.0
+        work += weight * eval_power(form, ws, x, ws.q, ws.v, ws.lam[0])
+    return work
 
 
 @entry
-def record(form, ws, limit, first, last, at, store, times, q, v, a, norms, energy):
+def record(
+    form, ws, limit, first, last, at, store, times, carried,
+    q, v, a, norms, energy, angles, work, drive_forces,
+):  # fmt: skip
     """States at the given times with their accelerations, on the constraints.
 
     limit: how far a projection may move a state; at, store[first .. last]: ends of steps; what lies
-    before `first` is the past. Outputs: q, v, a: one row a time; norms: of Phi, Phi', Phi''; energy.
+    before `first` is the past; carried[0]: work up to store[first], updated to store[last]. Outputs:
+    q, v, a: one row a time; norms: of Phi, Phi', Phi''; energy: T + V - W; angles of torsions; work of
+    loads and drives; forces of drives.
     """
+    loaded = len(form.f0) > 0 or len(form.drive) > 0
     n = first
     for k in range(len(times)):
         t = times[k]
         while n < last - 1 and t > at[n + 1]:
+            # every step is walked through: the angles count their turns on the way
+            if loaded:
+                carried[0] += integrate_work(form, ws, at, store, n, at[n + 1])
             n += 1
-            # angles are counted on from step to step
-            eval_loads(form, ws, at[n], store[n, 0], store[n, 1], ws.Q)
         h = at[n + 1] - at[n]
         if t - at[n] <= SAME * h or last == first:
             end = n
@@ -776,19 +756,16 @@ def record(form, ws, limit, first, last, at, store, times, q, v, a, norms, energ
             end = n + 1
         else:
             end = -1
+        work[k] = carried[0]
+        if loaded and end != n:
+            work[k] += integrate_work(form, ws, at, store, n, t)
         if end >= 0:
             for i in range(q.shape[1]):
                 q[k, i] = store[end, 0, i]
                 v[k, i] = store[end, 1, i]
                 a[k, i] = store[end, 2, i]
         else:
-            if n > 0:
-                interpolate_over(
-                    at[n - 1], store[n - 1], at[n], store[n], at[n + 1], store[n + 1], t,
-                    q[k], v[k], a[k],
-                )  # fmt: skip
-            else:
-                interpolate(store[0], store[1], h, (t - at[0]) / h, q[k], v[k], a[k])
+            interpolate_at(at, store, n, t, q[k], v[k], a[k])
             for i in range(q.shape[1]):
                 ws.q[i] = q[k, i]
                 ws.v[i] = v[k, i]
@@ -801,7 +778,10 @@ def record(form, ws, limit, first, last, at, store, times, q, v, a, norms, energ
                     v[k, i] = ws.v[i]
                     if drop >= TOO_NEAR:
                         a[k, i] = ws.dq[i]
-        energy[k] = measure(form, ws, t, q[k], v[k], a[k], norms[k])
-    while n < last - 1:
+        energy[k] = measure(form, ws, t, q[k], v[k], a[k], norms[k]) - work[k]
+        for i in range(angles.shape[1]):
+            angles[k, i] = ws.theta[i]
+        eval_drive_forces_at(form, ws, t, q[k], v[k], ws.lam[0], drive_forces[k])
+    while loaded and n < last:
+        carried[0] += integrate_work(form, ws, at, store, n, at[n + 1])
         n += 1
-        eval_loads(form, ws, at[n], store[n, 0], store[n, 1], ws.Q)

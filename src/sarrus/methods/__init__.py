@@ -32,6 +32,7 @@ METHODS: dict[str, Method] = {
             "tolerance",
             radau.run,
             radau.OPTIONS,
+            EVERYTHING,
         ),
         Method(
             "energy-momentum",

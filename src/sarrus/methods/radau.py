@@ -59,6 +59,9 @@ def run(
     control, counters = np.zeros(5), np.zeros(5, np.int64)
     q, v, a = np.zeros((total, nq)), np.zeros((total, nq)), np.zeros((total, nq))
     norms, energy = np.zeros((total, 3)), np.zeros(total)
+    carried, work = np.zeros(1), np.zeros(total)
+    angles = np.zeros((total, len(form.angle)))
+    drive_forces = np.zeros((total, len(form.motion_sine)))
     history: list[tuple[Floats, Floats]] = []
 
     first = done = 0
@@ -80,8 +83,9 @@ def run(
         upto = total if ended else int(np.searchsorted(times, ends[last], side="right"))
         part = slice(done, upto)
         kernels.record(
-            form, ws_record, local, first, last, ends, store, times[part],
+            form, ws_record, local, first, last, ends, store, times[part], carried,
             q[part], v[part], a[part], norms[part], energy[part],
+            angles[part], work[part], drive_forces[part],
         )  # fmt: skip
         done = max(done, upto)
         history.append((ends[first + 1 : last + 1].copy(), watch[first + 1 : last + 1].copy()))
@@ -117,6 +121,9 @@ def run(
         step_times=np.concatenate([s for s, _ in history]),
         step_orders=np.full(int(counters[kernels.STEPS]), 5, np.int64),
         step_pivots=seen[:, 0].copy(),
+        work=work[keep],
+        angles=angles[keep],
+        drive_forces=drive_forces[keep],
     )
 
 
