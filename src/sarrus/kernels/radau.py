@@ -26,11 +26,18 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiler import block, entry, kernel
-from .drives import drive_constraints, eval_drives, next_break, subtract_drives
+from .drives import (
+    drive_constraints,
+    eval_drive_power,
+    eval_drives,
+    next_break,
+    subtract_drives,
+)
 from .forces import eval_load_derivatives, eval_loads
 from .forms import (
     eval_constraints,
     eval_curvature,
+    eval_energy,
     eval_form_rates,
     eval_forms,
     eval_jacobian,
@@ -63,8 +70,9 @@ NOT_FINITE = 3
 # places in the counters
 STEPS, REJECTED, ITERATIONS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
 # places in what is kept from step to step: the next step, the last one and its error, the step that
-# the factors were made for, the rate of the last iteration
-NEXT, LAST, ERROR, FACTORED, RATE = 0, 1, 2, 3, 4
+# the factors were made for, the rate of the last iteration; the largest velocity and kinetic
+# energy so far
+NEXT, LAST, ERROR, FACTORED, RATE, SPEED, KINETIC = 0, 1, 2, 3, 4, 5, 6
 
 # the method: stages, its matrix and the inverse
 _R = np.sqrt(6.0)
@@ -81,6 +89,9 @@ MU = float(np.linalg.eigvals(W).real.max())
 WEIGHTS = np.array([-13.0 - 7.0 * _R, -13.0 + 7.0 * _R, -1.0]) / 3.0
 
 MOST_ITERATIONS = 10
+# part of the tolerance that an iteration may leave, and the least that rounding allows
+ITERATION = 0.02
+LEAST = 1e-13
 # corrections (of a link) that are rounding, and those that may stay where rounding lets no smaller ones
 FINE = 1e-15
 LOOSE = 1e-9
@@ -91,8 +102,14 @@ MOST_GROWTH = 4.0
 LEAST_GROWTH = 1.2
 MOST_SHRINK = 0.2
 SAFETY = 0.9
+# errors of velocities count by at most so many steps
+MOST_STEPS = 100.0
 # the projections may move the end of a step by so many local tolerances: another branch is further
 SLACK = 10.0
+# kinetic energy may differ from the work of the forces by so many tolerances of what is exchanged; NOISE
+# is what rounding may do to a long chain
+ENERGY_SLACK = 1e4
+NOISE = 1e-9
 # steps below this part of the run would not end in any sensible time
 SHORTEST = 1e-12
 # Newton's steps back onto the constraints
@@ -101,6 +118,7 @@ MOST_CORRECTIONS = 4
 # forbid any step there: after so many tries all tolerances are ten times looser, up to the loosest
 NEAR = 1e-4
 TRIES = 4
+OTHERS = np.array([1.0, 0.7, 1.4, 0.4])
 LOOSEST = 1e-5
 # and this much smaller: accelerations there are rounding
 TOO_NEAR = 1e-10
@@ -147,11 +165,12 @@ class Stages(NamedTuple):
     # increments of the stages: position and velocity, shape (2, 3, nq), and their corrections
     z: Floats
     dz: Floats
-    # projected states, accelerations and multipliers
+    # projected states, accelerations, multipliers; work of all forces in a second
     q: Floats
     v: Floats
     a: Floats
     lam: Floats
+    power: Floats
     # J where the factors were made (three stages and the start), derivatives of the loads, and of Q there
     J: Floats
     A: Floats
@@ -438,6 +457,13 @@ def project_and_accelerate(form, ws, t, q, v, a, lam):
     return moved, turned, drop
 
 
+@entry
+def eval_tangents_at(form, tan, ws, st, t, q, v):
+    """The derivatives at a state, in row 3 of st.J, st.S and st.G."""
+    project_and_accelerate(form, ws, t, q, v, st.a[0], st.lam[3])
+    eval_tangents(form, tan, ws, st, 3, t, 0.0, q, v, st.lam[3])
+
+
 @kernel
 def predict(ratio, z):
     """Increments of the next step, `ratio` times as long, from the polynomial of the last one."""
@@ -469,7 +495,7 @@ def start_stages(st, h, q0, v0):
 
 
 @block
-def iterate(form, tan, ws, st, t, h, stale, tolerance, rate, q0, v0, counters):
+def iterate(form, tan, ws, st, t, h, tau, stale, tolerance, rate, q0, v0, counters):
     """Newton on the stages from st.z on; returns how it ended, its rate, and the smallest pivot against
     what is usual. stale: whether the factor is to be made anew, at the first guess.
     """
@@ -484,6 +510,9 @@ def iterate(form, tan, ws, st, t, h, stale, tolerance, rate, q0, v0, counters):
                 form, ws, t + STAGES[k] * h, st.q[k], st.v[k], st.a[k], st.lam[k]
             )
             nearest = min(nearest, drop)
+            st.power[k] = eval_drive_power(form, ws.drive[1], st.lam[k])
+            for i in range(nq):
+                st.power[k] += ws.Q[i] * st.v[k, i]
         if stale and n == 0:
             for k in range(3):
                 eval_tangents(
@@ -502,8 +531,8 @@ def iterate(form, tan, ws, st, t, h, stale, tolerance, rate, q0, v0, counters):
             for i in range(nq):
                 x = st.dz[1, k, i]
                 st.z[1, k, i] += x
-                if not h * abs(x) <= size:
-                    size = h * abs(x)
+                if not tau * abs(x) <= size:
+                    size = tau * abs(x)
         if not np.isfinite(size):
             return FAILED, 1.0, nearest
         if n > 0:
@@ -524,8 +553,8 @@ def iterate(form, tan, ws, st, t, h, stale, tolerance, rate, q0, v0, counters):
 
 
 @kernel
-def eval_error(form, tan, st, h, v0, a0):
-    """The error of a step of third order beside this one: its largest entry, velocities times h.
+def eval_error(form, tan, st, h, tau, v0, a0):
+    """The error of a step of third order beside this one: its largest entry, velocities times tau.
 
     st.dz[:, 0]: the error of position and velocity.
     """
@@ -538,7 +567,7 @@ def eval_error(form, tan, st, h, v0, a0):
         st.dz[1, 0, i] = r_v
     solve_tangent(form, tan, st.J[3], st.S[3], h / MU, st.values, st.dz[0, 0], st.dz[1, 0], st.b)
     # written so that nan stays
-    position, velocity = largest(st.dz[0, 0]), h * largest(st.dz[1, 0])
+    position, velocity = largest(st.dz[0, 0]), tau * largest(st.dz[1, 0])
     return position if not velocity > position else velocity
 
 
@@ -559,7 +588,7 @@ def advance(
 ):  # fmt: skip
     """Step from store[first] to t_end or until the store is full; returns the reason and the last row.
 
-    local: error of third order that a step may have; tolerance: of its iteration; longest: step.
+    local: error of third order that a step may have; tolerance: that of the run; longest: step.
     control: what is kept between calls. Outputs: times and states (position, velocity, acceleration)
     at the ends of steps; watch: smallest pivot there and how far the landing was moved; counters.
     """
@@ -572,7 +601,8 @@ def advance(
         factorise(form, ws.J, ws.L)
         learn_pivots(form, ws.L, ws.usual)
         project_and_accelerate(form, ws, times[first], q0, v0, a0, st.lam[3])
-        speed = max(largest(v0), np.sqrt(largest(a0)))
+        control[SPEED] = largest(v0)
+        speed = max(control[SPEED], np.sqrt(largest(a0)))
         if not np.isfinite(speed):
             return NOT_FINITE, first
         # a part of the time in which the motion covers its own length
@@ -584,6 +614,7 @@ def advance(
         # a step ends where a motion changes its polynomial
         stop = min(t_end, next_break(form, t))
         wanted = h
+        _, before = eval_energy(form, q0, v0)
         loose = 1.0
         nearest = 1.0
         tried = 0
@@ -604,6 +635,9 @@ def advance(
                 h = 0.5 * (stop - t)
             if not h > SHORTEST * t_end:
                 return STUCK, n
+            # errors of velocities count by the time in which the motion covers its own length, within
+            # sensible bounds
+            tau = min(max(1.0 / (control[SPEED] + 1e-300), h), MOST_STEPS * h)
             stale = control[FACTORED] != h or control[RATE] > GOOD_RATE
             if stale:
                 eval_tangents(form, tan, ws, st, 3, t, h, q0, v0, st.lam[3])
@@ -621,7 +655,8 @@ def advance(
                 ws.theta[k] = st.theta[k]
             spent = counters[ITERATIONS]
             ended, rate, nearest = iterate(
-                form, tan, ws, st, t, h, stale, loose * tolerance, control[RATE], q0, v0, counters,
+                form, tan, ws, st, t, h, tau, stale, loose * max(ITERATION * tolerance, LEAST),
+                control[RATE], q0, v0, counters,
             )  # fmt: skip
             control[RATE] = rate
             spent = counters[ITERATIONS] - spent
@@ -630,8 +665,11 @@ def advance(
                 counters[REJECTED] += 1
                 tried += 1
                 control[RATE] = 1.0
-                if stale:
-                    h *= 0.5 if ended == FAILED else 0.8
+                if nearest < NEAR and tried % TRIES > 0:
+                    # a stage too near to a singular position: the others lie beside it or beyond
+                    h = wanted * OTHERS[tried % TRIES]
+                elif stale:
+                    h *= 0.5
                 continue
             # the end, projected, with its acceleration
             start_stages(st, h, q0, v0)
@@ -642,16 +680,24 @@ def advance(
             smallest, _ = eval_pivots(form, ws.L, ws.usual)
             counters[FACTORISATIONS] += 2
             off = max(moved, h * turned)
-            error = eval_error(form, tan, st, h, v0, a0) / (loose * local)
+            error = eval_error(form, tan, st, h, tau, v0, a0) / (loose * local)
             if error >= 1.0 and (tried > 0 or control[LAST] == 0.0):
                 # a stiff start: the error again, from where it would lead
                 for i in range(nq):
                     st.q[0, i] = q0[i] + st.dz[0, 0, i]
                     st.v[0, i] = v0[i] + st.dz[1, 0, i]
                 project_and_accelerate(form, ws, t, st.q[0], st.v[0], st.a[0], st.lam[0])
-                error = eval_error(form, tan, st, h, st.v[0], st.a[0]) / (loose * local)
+                error = eval_error(form, tan, st, h, tau, st.v[0], st.a[0]) / (loose * local)
+            # kinetic energy is the work of all forces, by the method's own rule; another branch of the
+            # motion has another
+            _, kinetic = eval_energy(form, st.q[2], st.v[2])
+            work, exchanged = 0.0, max(kinetic, control[KINETIC])
+            for k in range(3):
+                work += h * A[2, k] * st.power[k]
+                exchanged = max(exchanged, abs(h * st.power[k]))
+            wrong = abs(kinetic - before - work) / (ENERGY_SLACK * (tolerance + NOISE) * exchanged)
             # written so that nan is refused too
-            if error < 1.0 and off <= SLACK * loose * local:
+            if error < 1.0 and off <= SLACK * loose * local and (wrong <= 1.0 or exchanged == 0.0):
                 break
             counters[REJECTED] += 1
             tried += 1
@@ -671,6 +717,8 @@ def advance(
             factor = min(factor, 1.0)
         control[NEXT] = h if 1.0 <= factor < LEAST_GROWTH else h * factor
         control[LAST] = h
+        control[KINETIC] = max(control[KINETIC], kinetic)
+        control[SPEED] = max(control[SPEED], largest(after[1]))
         control[ERROR] = max(error, 1e-2)
         times[n + 1] = stop if end else t + h
         watch[n + 1, 0] = smallest

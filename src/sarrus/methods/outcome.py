@@ -17,7 +17,7 @@ class Outcome:
     status: one word, message: one sentence; norms: of the constraints at position, velocity and
     acceleration level; step_*: the steps taken and the smallest pivot after each. With loads or drives:
     energy is T + V - W with the work W of what has no potential; angles of the torsions [rad]; forces of
-    the drives.
+    the drives. method: the one that did the run, or the last part of it, if another chose it.
     """
 
     status: str
@@ -37,3 +37,4 @@ class Outcome:
     work: Floats | None = None
     angles: Floats | None = None
     drive_forces: Floats | None = None
+    method: str = ""

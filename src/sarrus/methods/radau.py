@@ -7,6 +7,7 @@ third order; outputs between steps come from positions and velocities at the end
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -25,12 +26,21 @@ OPTIONS = {"longest_step": 0.0}
 # the error of third order, ~ h^4, that a step may have is SHARE tolerance^(4/5): then the error of a run,
 # ~ h^5, follows the tolerance, and about as that of `series` does
 SHARE = 0.05
-# part of the tolerance that an iteration may leave
-ITERATION = 0.02
 # what double precision gives in a run
-FLOOR = 1e-12
+FLOOR = 1e-11
 # memory for the states between two recordings
 BUFFER_BYTES = 2_000_000
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a run goes on: time, position, velocity, angles of torsions, work done so far."""
+
+    t: float
+    q: Floats
+    v: Floats
+    angles: Floats
+    work: float
 
 
 def run(
@@ -41,8 +51,9 @@ def run(
     tolerance: float,
     max_steps: int,
     longest_step: float = OPTIONS["longest_step"],
+    start: Start | None = None,
 ) -> Outcome:
-    """Simulate from q = 0 and the given velocity; record at the given times."""
+    """Simulate from q = 0 and the given velocity, or from a start; record at the given times."""
     form, nq, total = model.form, model.coordinates, len(times)
     used = max(tolerance, FLOOR)
     local = SHARE * used**0.8
@@ -56,11 +67,14 @@ def run(
     store, ends, watch = np.zeros((capacity, 3, nq)), np.zeros(capacity), np.zeros((capacity, 2))
     store.fill(0.0)
     store[0, 1] = velocity
-    control, counters = np.zeros(5), np.zeros(5, np.int64)
+    control, counters = np.zeros(7), np.zeros(5, np.int64)
     q, v, a = np.zeros((total, nq)), np.zeros((total, nq)), np.zeros((total, nq))
     norms, energy = np.zeros((total, 3)), np.zeros(total)
     carried, work = np.zeros(1), np.zeros(total)
     angles = np.zeros((total, len(form.angle)))
+    if start is not None:
+        ends[0], store[0, 0], store[0, 1], carried[0] = start.t, start.q, start.v, start.work
+        ws.theta[:] = ws_record.theta[:] = start.angles
     drive_forces = np.zeros((total, len(form.motion_sine)))
     history: list[tuple[Floats, Floats]] = []
 
@@ -72,7 +86,7 @@ def run(
         # CPU time of this thread: idle threads of a linear algebra library may spin beside it
         wall, cpu = time.perf_counter(), time.thread_time()
         reason, last = kernels.advance(
-            form, tangent, ws, stages, duration, local, ITERATION * used, longest,
+            form, tangent, ws, stages, duration, local, used, longest,
             first, control, ends, room, watch, counters,
         )  # fmt: skip
         solve_cpu += time.thread_time() - cpu
@@ -125,6 +139,31 @@ def run(
         angles=angles[keep],
         drive_forces=drive_forces[keep],
     )
+
+
+def try_steps(model: Model, start: Start, duration: float, tolerance: float, steps: int) -> float:
+    """The step [s] that is reached after a few, where the run may still go on; 0 if it gets nowhere."""
+    outcome = run(model, start.v, np.zeros(0), duration, tolerance, steps, start=start)
+    ends = np.concatenate([[start.t], outcome.step_times])
+    if outcome.status not in ("done", "too-slow") or len(ends) < 2:
+        return 0.0
+    # the last step may be cut by the end of the run
+    return float(np.diff(ends)[-3:].max())
+
+
+def eval_linearised(model: Model, start: Start) -> tuple[Floats, Floats, Floats]:
+    """J, d(Q - J^T lam)/dq and dQ/dv at a state, as full matrices."""
+    form = model.form
+    ws, tangent = make_workspace(form, 0), make_tangent(form)
+    stages = make_stages(form, tangent)
+    ws.theta[:] = start.angles
+    kernels.eval_tangents_at(form, tangent, ws, stages, start.t, start.q.copy(), start.v.copy())
+    J = np.zeros((model.equations, model.coordinates))
+    S, G = np.zeros((2, model.coordinates, model.coordinates))
+    J[form.J_eq, form.J_col] = stages.J[3]
+    S[tangent.S_row, tangent.S_col] = stages.S[3]
+    G[tangent.S_row, tangent.S_col] = stages.G[3]
+    return J, S, G
 
 
 def make_tangent(form: Form) -> kernels.Tangent:
@@ -203,7 +242,7 @@ def make_stages(form: Form, tangent: kernels.Tangent) -> kernels.Stages:
     n, upper = nq + len(form.phi0), len(tangent.L_row)
     return pack(kernels.Stages(
         z=z((2, 3, nq)), dz=z((2, 3, nq)), q=z((3, nq)), v=z((3, nq)), a=z((3, nq)),
-        lam=z((4, len(form.phi0))), J=z((4, len(form.J_eq))),
+        lam=z((4, len(form.phi0))), power=z(3), J=z((4, len(form.J_eq))),
         A=z(len(form.G_row)), B=z(len(form.G_row)),
         S=z((4, ns)), G=z((4, ns)), theta=z(len(form.angle)),
         blocks=z((n + 2 * upper, 3, 3)), b_blocks=z((n, 3)), below=z((3, 3)), right=z((3, 3)),

@@ -7,6 +7,7 @@ motion is analytic across a singular position, so a step may jump over it withou
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -24,11 +25,23 @@ FLOOR = 1e-13
 # memory for the coefficients between two recordings: small enough to stay in a core's cache
 BUFFER_BYTES = 2_000_000
 
+# (time, position and velocity, angles and work, mean step of the last buffer) -> whether to end there
+Leave = Callable[[float, Floats, Floats, float], bool]
+
 
 def run(
-    model: Model, velocity: Floats, times: Floats, duration: float, tolerance: float, max_steps: int
+    model: Model,
+    velocity: Floats,
+    times: Floats,
+    duration: float,
+    tolerance: float,
+    max_steps: int,
+    leave: Leave | None = None,
 ) -> Outcome:
-    """Simulate from q = 0 and the given velocity; record at the given times."""
+    """Simulate from q = 0 and the given velocity; record at the given times.
+
+    leave: asked after every buffer of steps whether to end the run there.
+    """
     form = model.form
     nq = model.coordinates
     ws = make_workspace(form, HIGHEST_ORDER)
@@ -87,6 +100,13 @@ def run(
         done = max(done, upto)
         history.append((starts[1 : steps + 1].copy(), orders[:steps].copy(), watch[:steps].copy()))
         record_cpu += time.thread_time() - cpu
+        if leave is not None and reason == kernels.FULL:
+            cpu, wall = time.thread_time(), time.perf_counter()
+            left = leave(t, state, carried, (t - float(starts[0])) / steps)
+            solve_cpu += time.thread_time() - cpu
+            solve_wall += time.perf_counter() - wall
+            if left:
+                break
 
     status, message = _status(reason, t, duration, tolerance, max_steps, ws.usual.min(initial=1.0))
     moved = np.concatenate([w[:, 1] for _, _, w in history]) if history else np.zeros(0)

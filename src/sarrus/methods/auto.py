@@ -1,0 +1,146 @@
+"""The default: `series`, and `radau` where stiffness, not accuracy, limits the step.
+
+A series converges within the time in which the fastest part of the motion decays, also long after that
+part has died out. So with dampers in the mechanism, after every buffer of steps, it is asked
+
+    stiff?     sigma = h rate, h the mean step of the buffer, rate the largest -Re of the eigenvalues of
+               the motion linearised there, over the null space of J:  x'' = G x' + S x
+    worth it?  radau tries some steps from there, and its step is compared with h
+
+The second question decides by counted steps, not by a clock: the same run gives the same result anywhere.
+Details and measured numbers: docs/methods/auto.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigvals, null_space
+
+from ..kernels.forces import DAMPING
+from ..model import Model
+from . import radau, series
+from .outcome import Floats, Outcome
+
+# a step of a series is limited by stiffness if it is this long, in decay times: less is accuracy
+STIFF = 2.0
+# a step of radau costs about so many steps of a series (measured: 6 to 10)
+COST = 10.0
+# radau has to be this much better
+GAIN = 1.5
+TRIAL_STEPS = 30
+# singular values of J below this part of the largest are zero: J here is that of a regular position
+DEPENDENT = 1e-9
+# beyond this the eigenvalues would cost more than the trial they save
+MOST_COORDINATES = 300
+
+
+def parts(model: Model) -> tuple[str, ...]:
+    """The methods that a run of this model may use, in their order."""
+    if len(model.form.user):
+        return ("radau",)
+    return ("series", "radau") if _is_damped(model) else ("series",)
+
+
+def run(
+    model: Model, velocity: Floats, times: Floats, duration: float, tolerance: float, max_steps: int
+) -> Outcome:
+    """Simulate from q = 0 and the given velocity; record at the given times."""
+    arguments = model, velocity, times, duration, tolerance, max_steps
+    if len(model.form.user):
+        outcome = radau.run(*arguments)
+        outcome.method = "radau"
+        outcome.notes.insert(0, "method 'radau' from the start: series cannot use a user force")
+        return outcome
+    if not _is_damped(model):
+        outcome = series.run(*arguments)
+        outcome.method = "series"
+        return outcome
+
+    move = _Watch(model, duration, tolerance)
+    first = series.run(*arguments, leave=move)
+    first.method = "series"
+    if move.start is None:
+        return first
+    taken = first.counters["steps"]
+    rest = times[len(first.times) :]
+    second = radau.run(
+        model, velocity, rest, duration, tolerance, max_steps - taken, start=move.start
+    )
+    return _join(first, second, move.why)
+
+
+class _Watch:
+    """Asks after every buffer of steps whether radau is to go on; then `start` is where, `why` a note."""
+
+    def __init__(self, model: Model, duration: float, tolerance: float) -> None:
+        self.model, self.duration, self.tolerance = model, duration, tolerance
+        self.start: radau.Start | None = None
+        self.why = ""
+        # buffers until the next trial, and how many there were between the last two
+        self.wait = self.pause = 0
+
+    def __call__(self, t: float, state: Floats, carried: Floats, step: float) -> bool:
+        """Whether to leave the series at t; step: its mean step [s] in the last buffer."""
+        if self.wait:
+            self.wait -= 1
+            return False
+        angles, work = carried[:-1].copy(), float(carried[-1])
+        start = radau.Start(t, state[0].copy(), state[1].copy(), angles, work)
+        rate = fastest_decay(self.model, start)
+        if step * rate < STIFF:
+            return False
+        reach = radau.try_steps(self.model, start, self.duration, self.tolerance, TRIAL_STEPS)
+        if reach < GAIN * COST * step:
+            # a trial in vain is not repeated at once
+            self.pause = 2 * self.pause + 1
+            self.wait = self.pause
+            return False
+        self.start = start
+        self.why = (
+            f"method 'radau' from t = {t:.6g} s on: the motion is stiff there. Steps of the series were "
+            f"{step:.2g} s, {step * rate:.1f} times the fastest decay time {1.0 / rate:.2g} s; radau takes "
+            f"{reach:.2g} s"
+        )
+        return True
+
+
+def fastest_decay(model: Model, start: radau.Start) -> float:
+    """Largest -Re of the eigenvalues of the linearised motion [1/s]; inf if there are too many of them."""
+    if model.coordinates > MOST_COORDINATES:
+        return np.inf
+    J, S, G = radau.eval_linearised(model, start)
+    R = null_space(J, rcond=DEPENDENT) if len(J) else np.eye(model.coordinates)
+    n = R.shape[1]
+    if not n or not (np.isfinite(S).all() and np.isfinite(G).all()):
+        return 0.0
+    rates = np.linalg.solve(R.T @ model.mass_matrix() @ R, np.hstack([R.T @ S @ R, R.T @ G @ R]))
+    matrix = np.block([[np.zeros((n, n)), np.eye(n)], [rates]])
+    return max(0.0, float(-eigvals(matrix).real.min()))
+
+
+def _is_damped(model: Model) -> bool:
+    form = model.form
+    return bool(np.any(form.line[:, DAMPING]) or np.any(form.angle[:, DAMPING]))
+
+
+def _join(first: Outcome, second: Outcome, why: str) -> Outcome:
+    def both(name: str) -> Floats:
+        return np.concatenate([getattr(first, name), getattr(second, name)])
+
+    arrays = (
+        "times", "q", "v", "a", "norms", "energy", "work", "angles", "drive_forces",
+        "step_times", "step_orders", "step_pivots",
+    )  # fmt: skip
+    counters = {
+        name: first.counters.get(name, 0) + second.counters.get(name, 0)
+        for name in first.counters | second.counters
+    }
+    return Outcome(
+        status=second.status,
+        message=second.message,
+        counters=counters,
+        timings={name: first.timings[name] + second.timings[name] for name in first.timings},
+        notes=[why, *first.notes, *second.notes],
+        method="radau",
+        **{name: both(name) for name in arrays},
+    )
