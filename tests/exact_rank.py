@@ -1,8 +1,9 @@
 """Ranks of joint equations in exact arithmetic, at poses with rational coordinates.
 
-The rows are written anew, from the mechanism alone: along the world axes, about two integer vectors
-across the hinge. Small matrices are eliminated over the rationals; larger ones modulo two primes: a
-rank modulo a prime is never too large, and too small only if the prime divides a minor.
+The rows are written anew, from the mechanism alone: along the world axes or integer vectors along or
+across an axis, about integer vectors. Small matrices are eliminated over the rationals; larger ones
+modulo two primes: a rank modulo a prime is never too large, and too small only if the prime divides a
+minor.
 """
 
 from fractions import Fraction
@@ -28,29 +29,56 @@ def integer_joint_matrix(mechanism, scale):
     centers = [whole(b.center) for b in mechanism.bodies]
     rows = []
     eye = np.eye(3, dtype=np.int64)
+    kinds = JointKind
+    driven = [drive.joint for drive in mechanism.drives]
+
+    def direction(v):
+        w = np.round(v).astype(np.int64)
+        assert np.array_equal(w, v)
+        return np.append(w, 0) if len(w) == 2 else w
+
+    def across(axis):
+        if planar:
+            return [np.cross(eye[2], axis)]
+        return [np.cross(axis, u) for k, u in enumerate(eye) if k != np.argmax(np.abs(axis))]
+
     for joint in mechanism.joints:
         first, *others = joint.bodies
         for other in others:
-            pairs = [(s, number[n]) for s, n in ((-1, first), (1, other)) if n != "ground"]
-            at = whole(joint.at) if joint.at is not None else np.zeros(3, dtype=np.int64)
-            for u in eye:
+            if joint.places is not None:
+                ends = [whole(p) for p in joint.places]
+            else:
+                ends = [whole(np.zeros(3) if joint.at is None else joint.at)] * 2
+            sides = ((-1, first, ends[0]), (1, other, ends[1]))
+            pairs = [(s, number[n], at) for s, n, at in sides if n != "ground"]
+            axis = None if joint.axis is None else direction(joint.axis)
+            along, about = list(eye), []
+            if joint.kind in (kinds.PRISMATIC, kinds.CYLINDRICAL, kinds.POINT_ON_LINE):
+                along = across(axis)
+            elif joint.kind in (kinds.PLANAR, kinds.POINT_ON_PLANE):
+                along = [axis]
+            elif joint.kind is kinds.DISTANCE:
+                along = [ends[1] - ends[0]]
+            if joint.kind in (kinds.WELD, kinds.PRISMATIC):
+                about = list(eye)
+            elif joint.kind is kinds.UNIVERSAL:
+                about = [np.cross(axis, direction(joint.second_axis))]
+            elif not planar and joint.kind in (kinds.REVOLUTE, kinds.CYLINDRICAL, kinds.PLANAR):
+                about = across(axis)
+            if joint.name in driven and joint.kind is kinds.REVOLUTE:
+                about.append(eye[2] if planar else axis)
+            elif joint.name in driven and joint.kind is not kinds.DISTANCE:
+                # the only equation of a driven link is that of the drive
+                along.append(axis)
+            for u in along:
                 row = np.zeros(6 * len(centers), dtype=np.int64)
-                for sign, i in pairs:
+                for sign, i, at in pairs:
                     row[6 * i : 6 * i + 3] += sign * scale * u
                     row[6 * i + 3 : 6 * i + 6] += sign * np.cross(at - centers[i], u)
                 rows.append(row)
-            if joint.kind is JointKind.WELD:
-                about = eye
-            elif joint.kind is JointKind.SPHERICAL or planar:
-                about = eye[:0]
-            else:
-                axis = np.round(joint.axis).astype(np.int64)
-                assert np.array_equal(axis, joint.axis)
-                across = [np.cross(axis, u) for u in eye]
-                about = [w for k, w in enumerate(across) if k != np.argmax(np.abs(axis))]
             for u in about:
                 row = np.zeros(6 * len(centers), dtype=np.int64)
-                for sign, i in pairs:
+                for sign, i, _ in pairs:
                     row[6 * i + 3 : 6 * i + 6] += sign * u
                 rows.append(row)
     W = np.array(rows, dtype=np.int64).reshape(-1, 6 * len(centers))

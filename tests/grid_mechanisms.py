@@ -49,6 +49,12 @@ class GridMechanism:
         else:
             self.m.revolute(name, a, b, at=self.place(), axis=self.axis())
 
+    def any_axis(self):
+        """An axis of a slider or plane; in the plane one of a few directions."""
+        if self.dimension == 3:
+            return self.axis()
+        return np.array([(1, 0), (0, 1), (1, 2), (-2, 1)], float)[self.rng.integers(4)]
+
     def make(self):
         """The mechanism; trees stay open, others get about a loop for every three bodies."""
         rng, names = self.rng, ["ground"]
@@ -64,3 +70,37 @@ class GridMechanism:
             a, b = rng.choice(len(names), 2, replace=False)
             self.join(names[a], names[b])
         return self.m
+
+
+class GridOfAllJoints(GridMechanism):
+    """The same with every kind of joint, and with drives."""
+
+    def join(self, a, b):
+        """A joint of any kind, sometimes driven."""
+        kinds = ["prismatic", "point_on_line", "distance", "old", "old"]
+        if self.dimension == 3:
+            kinds += ["cylindrical", "universal", "planar", "point_on_plane"]
+        name, kind = f"j{len(self.m.joints)}", str(self.rng.choice(kinds))
+        at, axis = self.place(), self.any_axis()
+        if kind == "old":
+            super().join(a, b)
+        elif kind == "distance":
+            end = self.place()
+            end[0] += np.array_equal(at, end)
+            self.m.distance(name, a, b, start=at, end=end)
+        elif kind == "universal":
+            second = self.axis()
+            if np.any(np.cross(axis, second)):
+                self.m.universal(name, a, b, at=at, axis=axis, second_axis=second)
+            else:
+                self.m.revolute(name, a, b, at=at, axis=axis)
+        elif kind in ("planar", "point_on_plane"):
+            getattr(self.m, kind)(name, a, b, at=at, normal=axis)
+        else:
+            getattr(self.m, kind)(name, a, b, at=at, axis=axis)
+        made = self.m.joints[-1].kind.value
+        if (
+            made in ("revolute", "prismatic", "cylindrical", "distance")
+            and self.rng.uniform() < 0.2
+        ):
+            self.m.drive(f"d{name}", self.m.joints[-1], 1.0)

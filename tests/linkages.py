@@ -3,10 +3,12 @@
 Bodies are lumps between their joints: their mass does not matter to the rank.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from sarrus import Mechanism
-from sarrus.mechanism import Joint, JointKind
+from sarrus.mechanism import JointKind
 
 
 def closed_chain(name, points, axes, gravity=(0.0, 0.0, -9.81)):
@@ -132,6 +134,74 @@ def door(heights=(0.2, 1.0, 1.8), kind="revolute", R=None, length=1.0, mass=1.0)
     return m
 
 
+def wedges(R=None):
+    """Three wedges on each other and the ground, all sliding: count 0, and yet it moves.
+
+    Without R in the plane, else in space, where they slide between planes turned by R.
+    """
+    flat = R is None
+    place = (lambda p: np.array(p)) if flat else (lambda p: R @ (*p, 0.0))
+    m = Mechanism("wedges", gravity=np.zeros(2 if flat else 3))
+    inertia = 0.1 if flat else (0.1, 0.1, 0.1)
+    m.body("a", 1.0, place((0.0, 0.0)), inertia)
+    m.body("b", 2.0, place((1.0, 0.5)), inertia)
+    m.prismatic("P", m.ground, "a", at=place((0.0, -0.5)), axis=place((1.0, 0.0)))
+    m.prismatic("Q", "a", "b", at=place((0.5, 0.0)), axis=place((1.0, 2.0)))
+    m.prismatic("S", "b", m.ground, at=place((1.5, 0.5)), axis=place((0.0, 1.0)))
+    return m
+
+
+def shafts(angle=0.5):
+    """Two shafts at an angle, joined by a cross: count -2, and they turn."""
+    m = Mechanism("shafts", gravity=(0.0, 0.0, 0.0))
+    other = np.array([np.cos(angle), np.sin(angle), 0.0])
+    m.body("in", 1.0, (-0.5, 0.0, 0.0), (0.1, 0.2, 0.2))
+    m.body("out", 1.5, 0.6 * other, (0.2, 0.2, 0.2))
+    m.revolute("A", m.ground, "in", at=(-1.0, 0.0, 0.0), axis=(1.0, 0.0, 0.0))
+    across = np.array([-np.sin(angle), np.cos(angle), 0.0])
+    m.universal("X", "in", "out", at=(0.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0), second_axis=across)
+    m.revolute("B", m.ground, "out", at=1.2 * other, axis=other)
+    return m
+
+
+def linked_stewart(turn, height=1.3, base=0.25, top=0.8):
+    """The Stewart platform on six links without mass."""
+    m = Mechanism("Stewart on links", gravity=(0.0, 0.0, -9.81))
+    m.body("platform", 3.0, (0.0, 0.0, height), (0.3, 0.3, 0.5))
+    for i, (k, s) in enumerate((k, s) for k in range(3) for s in (-1, 1)):
+        below, above = (k * 2 * np.pi / 3 + s * spread for spread in (base, top))
+        low = np.array([2 * np.cos(below), 2 * np.sin(below), 0.0])
+        high = np.array([np.cos(above + turn), np.sin(above + turn), height])
+        m.distance(f"L{i}", m.ground, "platform", start=low, end=high)
+    return m
+
+
+def trammel(angle=0.4):
+    """A rod with its ends on two lines at a right angle."""
+    m = Mechanism("trammel")
+    x, y = (np.cos(angle), 0.0), (0.0, np.sin(angle))
+    m.rod("rod", x, y, mass=1.0)
+    m.point_on_line("X", m.ground, "rod", at=x, axis=(1.0, 0.0))
+    m.point_on_line("Y", m.ground, "rod", at=y, axis=(0.0, 1.0))
+    return m
+
+
+def slider_crank(angle, crank=0.3, rod=1.0):
+    """Crank, rod and piston, without weight; the crank is driven."""
+    m = Mechanism("slider-crank", gravity=(0.0, 0.0))
+    B = crank * np.array([np.cos(angle), np.sin(angle)])
+    C = np.array([B[0] + np.sqrt(rod**2 - B[1] ** 2), 0.0])
+    m.rod("crank", (0, 0), B, mass=1.0)
+    m.rod("rod", B, C, mass=2.0)
+    m.body("piston", 1.5, C, 0.01)
+    m.revolute("A", m.ground, "crank", at=(0, 0))
+    m.revolute("B", "crank", "rod", at=B)
+    m.revolute("C", "rod", "piston", at=C)
+    m.prismatic("P", m.ground, "piston", at=C, axis=(-2.0, 0.0))
+    m.drive("motor", "A", 0.0)
+    return m
+
+
 def triangle():
     """Two rods of 1 kg from (0, 0) and (2, 0) to (1, 1): a structure."""
     m = Mechanism("triangle")
@@ -165,17 +235,20 @@ def copy_of(m, length=1.0, mass=1.0, R=None, offset=0.0, seed=None, double=None)
     joints = some_order(m.joints)
     if double is not None:
         twin = next(j for j in m.joints if j.name == double)
-        joints.append(Joint(twin.name + " twin", twin.kind, twin.bodies, twin.at, twin.axis))
+        joints.append(replace(twin, name=twin.name + " twin"))
     for j in joints:
-        at = None if j.at is None else place(j.at)
-        bodies = some_order(j.bodies)
-        if j.kind is JointKind.REVOLUTE:
-            axis = None if j.axis is None else R @ j.axis
-            out.revolute(j.name, *bodies, at=at, axis=axis)
-        elif j.kind is JointKind.SPHERICAL:
-            out.spherical(j.name, *bodies, at=at)
-        else:
-            out.weld(j.name, *bodies, at=at)
+        # the other joints belong to their first body
+        same = j.kind in (JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.WELD)
+        joint = replace(
+            j,
+            bodies=tuple(some_order(j.bodies)) if same else j.bodies,
+            at=None if j.at is None else place(j.at),
+            axis=None if j.axis is None else R @ j.axis,
+            second_axis=None if j.second_axis is None else R @ j.second_axis,
+            places=None if j.places is None else tuple(place(p) for p in j.places),
+        )
+        out.joints.append(joint)
+    out.drives.extend(m.drives)
     for name, velocity in m.velocities:
         out.set_velocity(name, length * R @ velocity)
     return out

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from .model.model import BodyRows
     from .model.readings import ArmRows, Readings
     from .verdict.joint_equations import JointEquations
-    from .verdict.reactions import Reaction, Reactions
+    from .verdict.loads import Loads
+    from .verdict.reactions import Reaction, Reactions, Stiffness
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
@@ -26,8 +27,8 @@ LEVELS = ("position", "velocity", "acceleration")
 class Reading:
     """How coordinates are read: world displacement of each point [m] per unit of q.
 
-    bodies: the pose of each body; equations: of its joints (for the reactions); named: springs, drives
-    and joint coordinates.
+    bodies: the pose of each body; equations: of its joints, and loads on it (for the reactions); named:
+    springs, drives and joint coordinates.
     """
 
     dimension: int
@@ -36,6 +37,7 @@ class Reading:
     origins: Floats
     bodies: BodyRows
     equations: JointEquations
+    loads: Loads
     named: Readings
 
     def rows(self, name: str) -> sparse.csr_array:
@@ -266,18 +268,31 @@ class Result:
     @cached_property
     def reactions(self) -> Reactions:
         """All joint reactions at all outputs, by Newton and Euler; computed when first asked for."""
+        return self.solve_reactions()
+
+    def solve_reactions(self, stiffness: Stiffness | None = None) -> Reactions:
+        """All joint reactions and driving forces at all outputs, by Newton and Euler.
+
+        stiffness: of joints by name, (force [N/m], moment [N m/rad]). What rigid bodies leave open is then
+        shared as by elastic joints; joints not named are rigid. Without it, shared values are of least norm.
+        """
         from .verdict.reactions import solve_reactions
 
+        r = self.reading
         states = (self.coordinates, self.rates, self.accelerations)
-        return solve_reactions(self.reading.equations, self.reading.bodies, *states)
+        return solve_reactions(r.equations, r.bodies, r.loads, self.times, states, stiffness)
 
-    def reaction(self, joint: str, body: str | None = None) -> Reaction:
-        """Force [N] and moment about its place [N m] that a joint exerts on a body, over time.
+    def reaction(
+        self, joint: str, body: str | None = None, stiffness: Stiffness | None = None
+    ) -> Reaction:
+        """Force [N] and moment about its place [N m] that a joint or drive exerts on a body, over time.
 
         body: one of the joint's bodies, the second one named if left out (so: on the second, from the
-        first). Components that rigid bodies do not determine are flagged.
+        first). Components that rigid bodies do not determine are flagged; stiffness: as for
+        `solve_reactions`, which is the one to call for several joints.
         """
-        return self.reactions.of(joint, body)
+        found = self.reactions if stiffness is None else self.solve_reactions(stiffness)
+        return found.of(joint, body)
 
     def violation(self, level: str = "position") -> Floats:
         """Norm of the constraints at a level: "position" [m], "velocity", "acceleration"."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .methods import Method, Outcome
     from .model import Model
     from .verdict.joint_equations import JointEquations
+    from .verdict.loads import Loads
 
 DEFAULT_TOLERANCE = 1e-10
 DEFAULT_METHOD = "series"
@@ -64,6 +65,7 @@ def simulate(
     from .methods.method import needs_of
     from .model import make_model
     from .verdict.joint_equations import make_joint_equations
+    from .verdict.loads import make_loads
 
     import_seconds = time.perf_counter() - begin
     if not isinstance(method, str) or method not in METHODS:
@@ -99,6 +101,7 @@ def simulate(
         )
     _report_user_failure(model, outcome)
     units = model.units
+    equations = make_joint_equations(mechanism)
     return Result(
         mechanism=mechanism.name,
         method=method,
@@ -122,7 +125,7 @@ def simulate(
         rates=outcome.v,
         accelerations=outcome.a,
         norms=outcome.norms * units.length,
-        reading=_reading(model, make_joint_equations(mechanism)),
+        reading=_reading(model, equations, make_loads(mechanism, equations)),
         step_times=outcome.step_times,
         step_orders=outcome.step_orders,
         step_pivots=outcome.step_pivots,
@@ -178,11 +181,9 @@ def _check_effort(tolerance: float, max_steps: int) -> tuple[float, int]:
     return number, int(min(steps, 2**62))
 
 
-def _reading(model: Model, equations: JointEquations) -> Reading:
-    return Reading(
-        model.dimension, model.points, model.places, model.origins, model.body_rows, equations,
-        model.readings,
-    )  # fmt: skip
+def _reading(model: Model, equations: JointEquations, loads: Loads) -> Reading:
+    places = model.points, model.places, model.origins
+    return Reading(model.dimension, *places, model.body_rows, equations, loads, model.readings)
 
 
 def _or_zeros(values: np.ndarray | None, *shape: int) -> np.ndarray:

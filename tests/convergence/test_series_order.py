@@ -6,31 +6,9 @@ import pytest
 
 from builders import bricard, n_four_bar, pendulum
 from sarrus import simulate
-from sarrus.assembly import solve_start_velocity
-from sarrus.kernels.layout import make_workspace
-from sarrus.kernels.series import advance
-from sarrus.model import make_model
 from sarrus.problems.bricard.reference import bricard_reference
 from sarrus.problems.n_four_bar.reference import four_bar_reference
-
-
-def point_series(m, name, order):
-    """Taylor coefficients of the place of a point at the start, from the compiled time loop."""
-    model = make_model(m)
-    nq = model.coordinates
-    v, _ = solve_start_velocity(model, m)
-    # one tiny step; a cost that falls steeply with the order makes it compute every coefficient
-    coefficients = np.zeros((1, order + 1, nq))
-    advance(
-        model.form, make_workspace(model.form, order), 0.0, 1e-9, 1e-13,
-        -50.0 * np.arange(order + 1.0), np.array([np.zeros(nq), v]), np.zeros(2),
-        np.zeros(1, np.int64), coefficients, np.zeros((1, 2)), np.zeros(5, np.int64), np.zeros(2),
-        np.zeros(0), np.zeros((1, 0, 2 * order + 2)),
-    )  # fmt: skip
-    rows = model.point_rows(name).toarray()
-    series = coefficients[0] @ rows.T
-    series[0] += model.origins[model.points[name]]
-    return series
+from series_coefficients import point_series
 
 
 def exact_four_bar(windows, order):

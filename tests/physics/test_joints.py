@@ -165,10 +165,10 @@ def test_ball_slides_down_and_spins(seed, kind):
     normal = np.array([np.sin(STEEP), 0.0, np.cos(STEEP)])
     flat = kind in ("planar", "point_on_plane")
     direction = {"normal": R @ normal} if flat else {"axis": R @ down}
-    place = np.array([0.3, 0.4, 0.5])
+    place, across = np.array([0.3, 0.4, 0.5]), np.array([0.0, 0.2, 0.0])
     m = Mechanism("slope", gravity=R @ (0, 0, -G))
     m.body("ball", 2.0, R @ place, (0.1, 0.1, 0.1))
-    m.point("rim", "ball", R @ (place + (0.0, 0.2, 0.0)))
+    m.point("rim", "ball", R @ (place + across))
     getattr(m, kind)("slope", "ground", "ball", at=R @ place, **direction)
     axis = normal if flat else down
     spin = SPIN if SLOPES[kind] else 0.0
@@ -180,7 +180,6 @@ def test_ball_slides_down_and_spins(seed, kind):
     path = place + (slide(r.times) + speed * r.times)[:, None] * down
     check(r, "ball", path @ R.T)
     # the rim lies across the axis: it turns about it
-    across = np.array([0.0, 0.2, 0.0])
     turned = np.outer(np.cos(spin * r.times), across)
     turned += np.outer(np.sin(spin * r.times), np.cross(axis, across))
     check(r, "rim", (path + turned) @ R.T)

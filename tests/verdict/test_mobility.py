@@ -13,20 +13,9 @@ from sarrus.verdict.joint_equations import Pose, make_joint_equations
 from sarrus.verdict.mobility import measure_mobility
 from sarrus.verdict.nearby import solve_closed
 from sarrus.verdict.poses import read_poses
+from verdict_checks import numbers
 
 FLAT = np.pi / 2
-
-
-def numbers(found):
-    """Count, mobility here and of the motion, redundant here and on the motion, words."""
-    return (
-        found.count,
-        found.mobility_here,
-        found.mobility_motion,
-        found.redundant_here,
-        found.redundant_motion,
-        found.classes,
-    )
 
 
 def test_double_four_bar():

@@ -1,40 +1,29 @@
 """Redundancy in joint language: minimal sets as sentences, loops, and freer joints."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from builders import bricard, in_plane_of, n_four_bar, rotation
 from grid_mechanisms import GridMechanism
-from linkages import bennett, copy_of, door, goldberg, sarrus_linkage, stewart
+from linkages import (
+    bennett,
+    copy_of,
+    door,
+    goldberg,
+    sarrus_linkage,
+    shafts,
+    stewart,
+    triangle,
+    wedges,
+)
 from sarrus import Mechanism, inspect
 from sarrus.mechanism import JointKind
+from sarrus.verdict import joint_frames
 from sarrus.verdict.joint_equations import make_joint_equations
 from sarrus.verdict.redundancy import find_loops
-
-
-def named_matrix(mechanism):
-    """W over scaled twists with unit rows, and the row number of each (joint, second body, words)."""
-    equations = make_joint_equations(mechanism)
-    W = equations.weighted(equations.start()).toarray()
-    names = {
-        (e.joint, e.second, e.words): i
-        for i, e in enumerate(equations.equations(equations.start()))
-    }
-    return W / np.linalg.norm(W, axis=1)[:, None], names
-
-
-def check_minimal(mechanism, found):
-    """Each set is dependent, without any one of its equations independent; together they span all."""
-    W, names = named_matrix(mechanism)
-    picked = np.zeros((len(found.redundancy.sets), len(W)))
-    for k, dependence in enumerate(found.redundancy.sets):
-        rows = [names[e.joint, e.second, e.words] for e in dependence.equations]
-        assert np.linalg.matrix_rank(W[rows], tol=1e-9) == len(rows) - 1
-        for left_out in range(len(rows)):
-            others = rows[:left_out] + rows[left_out + 1 :]
-            assert np.linalg.matrix_rank(W[others], tol=1e-9) == len(others)
-        picked[k, rows] = np.linalg.svd(W[rows])[0][:, -1]
-    assert np.linalg.matrix_rank(picked, tol=1e-6) == found.redundant_here == len(picked)
+from verdict_checks import check_minimal
 
 
 @pytest.mark.parametrize(
@@ -128,34 +117,88 @@ def test_loops_of_a_graph():
     assert all(len(loop) == 4 for loop in loops)
 
 
+# the joints that the words of a replacement mean, and their axis if it is not that of the joint
+FREER = {
+    "a ball joint": (JointKind.SPHERICAL, None),
+    "a hinge that may slide along its axis": (JointKind.CYLINDRICAL, None),
+    "a ball that may slide along the hinge's axis": (JointKind.POINT_ON_LINE, None),
+    "a ball that may slide along x": (JointKind.POINT_ON_LINE, (1.0, 0.0, 0.0)),
+    "a ball that may slide along y": (JointKind.POINT_ON_LINE, (0.0, 1.0, 0.0)),
+    "a ball that may slide along z": (JointKind.POINT_ON_LINE, (0.0, 0.0, 1.0)),
+    "a slider that may turn about its axis": (JointKind.CYLINDRICAL, None),
+    "a ball that may slide along the slider's axis": (JointKind.POINT_ON_LINE, None),
+    "a ball that may slide along the axis": (JointKind.POINT_ON_LINE, None),
+    "a ball that may slide on the plane": (JointKind.POINT_ON_PLANE, None),
+    "a pin in a slot along the slider's axis": (JointKind.POINT_ON_LINE, None),
+    "a pin in a slot along x": (JointKind.POINT_ON_LINE, (1.0, 0.0)),
+    "a pin in a slot along y": (JointKind.POINT_ON_LINE, (0.0, 1.0)),
+}
+
+
+def two_planes():
+    """A body that slides on a plane, held to it twice, and on a cylinder across it."""
+    m = Mechanism("two planes", gravity=(0.0, 0.0, 0.0))
+    m.body("a", 1.0, (0.0, 0.0, 0.0), (0.1, 0.2, 0.3))
+    m.body("b", 1.0, (1.0, 0.5, 0.2), (0.1, 0.2, 0.3))
+    m.planar("low", m.ground, "a", at=(0, 0, -0.5), normal=(0, 0, 1))
+    m.planar("high", "a", m.ground, at=(0, 0.3, 0.5), normal=(0, 0, 2))
+    m.cylindrical("C", "a", "b", at=(0.5, 0, 0), axis=(1, 0, 0))
+    m.prismatic("P", m.ground, "b", at=(1, 0.5, 0), axis=(1, 0, 0))
+    return m
+
+
 def replaced(m, replacement):
-    """The mechanism with the suggested joint, where this package has such a joint."""
-    kinds = {"a ball joint": JointKind.SPHERICAL}
+    """The mechanism with the suggested joint, or without it."""
     out = Mechanism(m.name, gravity=m.gravity)
     out.bodies.extend(m.bodies)
     for j in m.joints:
-        if j.name == replacement.joint:
-            if replacement.by:
-                assert kinds[replacement.by] is JointKind.SPHERICAL
-                out.spherical(j.name, *j.bodies, at=j.at)
-        else:
+        if j.name != replacement.joint:
             out.joints.append(j)
+        elif replacement.by:
+            kind, axis = FREER[replacement.by]
+            axis = j.axis if axis is None else np.array(axis)
+            axis = None if kind is JointKind.SPHERICAL else axis
+            out.joints.append(replace(j, kind=kind, axis=axis, second_axis=None))
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "build", [lambda: n_four_bar(1, plane_to_space=in_plane_of()), bennett, goldberg, door]
+    "build",
+    [
+        lambda: n_four_bar(1, plane_to_space=in_plane_of()),
+        bennett,
+        goldberg,
+        lambda: door((0.2, 1.8)),
+        bricard,
+        wedges,
+        lambda: wedges(rotation(2)),
+        shafts,
+        lambda: copy_of(shafts(), double="X"),
+        lambda: copy_of(triangle(), double="B"),
+        lambda: door(kind="spherical"),
+        two_planes,
+    ],
 )
 def test_replacing_a_joint_removes_what_it_says(build):
-    """A ball joint as suggested, or a joint left out: that much less redundancy, the same mobility."""
+    """A freer joint as suggested, or a joint left out: that much less redundancy, the same mobility."""
     m = build()
     found = inspect(m)
-    tried = [r for r in found.redundancy.replacements if r.by in ("a ball joint", "")]
-    assert tried
-    for replacement in tried:
+    assert found.redundancy.replacements
+    for replacement in found.redundancy.replacements:
         other = inspect(replaced(m, replacement))
         assert other.redundant_motion == found.redundant_motion - replacement.removes
         assert other.mobility_motion == found.mobility_motion
+
+
+def test_words_of_replacements_are_joints():
+    """Every freer joint suggested has as many equations fewer as it says."""
+    for (dimension, kind), options in joint_frames.FREER.items():
+        here = len(joint_frames.JOINT_FRAMES[dimension, kind].rows)
+        for words, freed in options:
+            if words in FREER:
+                there = joint_frames.JOINT_FRAMES[dimension, FREER[words][0]]
+                assert len(there.rows) == here - len(freed)
 
 
 def test_bricard_takes_no_ball():

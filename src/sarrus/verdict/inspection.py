@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from ..mechanism import Mechanism, MechanismError, check_mechanism
 
 if TYPE_CHECKING:
+    from .driven import Driven
     from .mobility import Mobility
-    from .redundancy import Redundancy
+    from .redundancy import Dependence, Redundancy
 
 # longer lists are cut on the screen; the record has all
 MOST_LINES = 12
@@ -22,7 +23,8 @@ class Inspection:
 
     count: Gruebler's; mobility_here; mobility_motion: of the motion; redundant_here, redundant_motion:
     joint equations that depend on others; classification: one word, classes: all that apply; mobility
-    and redundancy: the whole records.
+    and redundancy: the whole records. All of these are of the joints alone; driven: what drives leave
+    of the freedoms, None without drives.
     """
 
     mechanism: str
@@ -31,6 +33,7 @@ class Inspection:
     joints: int
     mobility: Mobility = field(repr=False)
     redundancy: Redundancy = field(repr=False)
+    driven: Driven | None = field(repr=False, default=None)
 
     @property
     def count(self) -> int:
@@ -90,6 +93,9 @@ class Inspection:
                 f"  and {self.redundancy.unnamed} more that no single loop shows (the mechanism is too "
                 "large to look at several loops at once)"
             )
+        if self.driven and self.driven.sets:
+            lines.append("Drives and joints that depend on each other:")
+            lines += _cut([f"  {s}" for s in self.driven.sets])
         remedies = _remedies(self.redundancy)
         if remedies:
             lines.append("Without a new freedom, one of these removes redundant equations:")
@@ -119,28 +125,12 @@ class Inspection:
             "idle_spins": list(m.idle_spins),
             "free_bodies": list(m.free_bodies),
             "sentences": self.sentences,
-            "dependent_sets": [
-                {
-                    "sentence": str(s),
-                    "loop": list(s.loop),
-                    "equations": [
-                        {
-                            "joint": e.joint,
-                            "bodies": [e.first, e.second],
-                            "kind": e.kind,
-                            "direction": list(e.direction),
-                            "coefficient": c,
-                        }
-                        for e, c in zip(s.equations, s.coefficients, strict=True)
-                    ],
-                    "permanent": s.permanent,
-                }
-                for s in r.sets
-            ],
+            "dependent_sets": [_set_record(s) for s in r.sets],
             "unnamed_dependences": r.unnamed,
             "replacements": [
                 {"joint": x.joint, "by": x.by, "removes": x.removes} for x in r.replacements
             ],
+            "driven": None if self.driven is None else _driven_record(self.driven),
         }
 
 
@@ -154,11 +144,13 @@ def inspect(mechanism: Mechanism) -> Inspection:
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
     check_mechanism(mechanism)
     # SciPy's solvers load slowly: only an inspection pays for them
+    from .driven import measure_driven
     from .joint_equations import make_joint_equations
     from .mobility import given_velocity, measure_mobility
     from .redundancy import find_redundancy
 
-    equations = make_joint_equations(mechanism)
+    whole = make_joint_equations(mechanism)
+    equations = whole.undriven
     mobility = measure_mobility(equations, given=given_velocity(equations, mechanism))
     nearby = mobility.generic
     redundancy = find_redundancy(
@@ -171,6 +163,7 @@ def inspect(mechanism: Mechanism) -> Inspection:
         joints=len(mechanism.joints),
         mobility=mobility,
         redundancy=redundancy,
+        driven=measure_driven(whole, mobility) if mechanism.drives else None,
     )
 
 
@@ -203,6 +196,8 @@ def _sentences(x: Inspection) -> Iterator[str]:
             f"A singular position is near: the smallest value that counts is {m.rank.smallest:.2e}, and "
             "reactions grow with its inverse."
         )
+    if x.driven:
+        yield from _driven(x.driven, m.motion)
     yield _redundant(x)
     yield _decided(x)
     if m.free_bodies:
@@ -212,6 +207,33 @@ def _sentences(x: Inspection) -> Iterator[str]:
             f"{_many(len(m.idle_spins), 'freedom is', 'freedoms are')} the spin of a thin body about "
             f"its own axis, which moves nothing else: {_names(m.idle_spins)}."
         )
+
+
+def _driven(d: Driven, mobility: int) -> Iterator[str]:
+    names = _names([f"'{name}'" for name in d.drives])
+    taken = mobility - d.free_motion
+    if mobility == taken:
+        yield f"{_many(mobility, 'freedom')}, driven by {names}: nothing is left free."
+    else:
+        yield (
+            f"{_many(mobility, 'freedom')}, {taken} of them driven by {names}: "
+            f"{d.free_motion} left free."
+        )
+    if d.idle_motion:
+        yield (
+            f"{_many(d.idle_motion, 'drive')} too many: what {_it(d.idle_motion)} prescribe"
+            f"{'s' if d.idle_motion == 1 else ''} follows from the joints and the other drives."
+        )
+    elif d.idle_here:
+        yield (
+            "This is a dead position of the drives: "
+            f"{_many(d.idle_here, 'drive has', 'drives have')} no hold on the motion here, and the "
+            "force it would need grows beyond all bounds nearby."
+        )
+
+
+def _it(n: int) -> str:
+    return "it" if n == 1 else "they"
 
 
 def _redundant(x: Inspection) -> str:
@@ -246,6 +268,36 @@ def _decided(x: Inspection) -> str:
     if not r.clear:
         text += " The gap is narrow: take the rank with care."
     return text
+
+
+def _set_record(s: Dependence) -> dict[str, Any]:
+    return {
+        "sentence": str(s),
+        "loop": list(s.loop),
+        "equations": [
+            {
+                "joint": e.joint,
+                "drive": e.drive,
+                "bodies": [e.first, e.second],
+                "kind": e.kind,
+                "direction": list(e.direction),
+                "coefficient": c,
+            }
+            for e, c in zip(s.equations, s.coefficients, strict=True)
+        ],
+        "permanent": s.permanent,
+    }
+
+
+def _driven_record(d: Driven) -> dict[str, Any]:
+    return {
+        "drives": list(d.drives),
+        "free_here": d.free_here,
+        "free_motion": d.free_motion,
+        "idle_here": d.idle_here,
+        "idle_motion": d.idle_motion,
+        "dependent_sets": [_set_record(s) for s in d.sets],
+    }
 
 
 def _remedies(r: Redundancy) -> list[str]:

@@ -6,10 +6,11 @@ at the point p (arms r from the centres) keeps, for each of its directions u,
     along u:    u . (v_b + w_b x r_b) - u . (v_a + w_a x r_a) = 0
     about u:    u . w_b - u . w_a = 0
 
-A spatial hinge has three equations along and two about; a ball three along; a weld all six; in the
-plane a pin two along, a weld also the one about the normal. A joint of more than two bodies is its
-first body paired with each other one. Nothing here knows of natural coordinates: these are the
-equations an engineer counts.
+`joint_frames` says which ones each kind of joint has. A joint of more than two bodies is its first body
+paired with each other one. Where a joint slides, its directions are those of the first body, and p is
+the point of the second: what the joint exerts acts there. A drive adds one equation to its joint: about
+the axis of a hinge, along that of a slider, along a link (whose length is then the drive's affair alone).
+Nothing here knows of natural coordinates: these are the equations an engineer counts.
 
 Scaled, all numbers are pure: with D = diag(L sqrt(mu/m), L sqrt(mu/I)) of each body (its mass m and
 principal inertias I; L and mu a length and a mass of the mechanism), the rows of W D that belong to one
@@ -19,7 +20,7 @@ body's own length.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..mechanism import Joint, JointKind, Mechanism
+from .joint_frames import CROSS, JOINT_FRAMES, LINK, WORLD, JointFrame, axis_frames, name_direction
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,8 +36,6 @@ Ints = NDArray[np.int64]
 GROUND = -1
 # an inertia below this share of m l^2 counts as this share
 LEAST_INERTIA = 0.01
-# parts of an axis that differ by less than this are equal
-SAME = 1e-9
 
 # scaled singular values are of order one; joints typed to 12 digits leave zeros of about 1e-12
 TOLERANCE = 1e-9
@@ -57,21 +57,27 @@ class Pose:
 
 @dataclass(frozen=True)
 class Equation:
-    """The name of one row: joint, its two bodies, and the direction in words ("along x")."""
+    """The name of one row: joint or drive, its two bodies, and the direction in words ("along x")."""
 
     joint: str
     first: str
     second: str
     kind: str
     direction: tuple[float, float, float]
+    drive: bool = False
 
     @property
     def words(self) -> str:
         """Such as "along z" or "about (0.6, 0.8, 0)"."""
         return f"{self.kind} {name_direction(self.direction)}"
 
+    @property
+    def where(self) -> str:
+        """The joint, or the drive with the word before it."""
+        return f"drive {self.joint}" if self.drive else self.joint
+
     def __str__(self) -> str:
-        return f"{self.words} at {self.joint}"
+        return f"{self.words} at {self.where}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +113,10 @@ class JointEquations:
 
     bodies, masses [kg], centers [m], inertias [kg m^2] (nb, 3, 3), at the start; pairs: each joint's
     first body with each other one: number of the joint, bodies, place and axis at the start (zero: no
-    axis); row_pair, row_about, row_direction: what each row is. Planar mechanisms lie in z = 0. All
-    places are counted from `origin`, the mean of the centres.
+    axis) on the first body and on the other one; row_pair, row_about, row_direction: what each row is;
+    row_drive: the number of its drive, or -1. The rows of a pair stand together, those of drives last.
+    Planar mechanisms lie in z = 0. All places are counted from `origin`, the mean of the centres.
+    length: of the mechanism, reach: of each body [m].
     """
 
     dimension: int
@@ -120,14 +128,19 @@ class JointEquations:
     inertias: Floats
     joints: tuple[str, ...]
     kinds: tuple[JointKind, ...]
+    drives: tuple[str, ...]
     pair_joint: Ints
     pair_bodies: Ints
     pair_place: Floats
     pair_axis: Floats
+    pair_other_place: Floats
+    pair_other_axis: Floats
     row_pair: Ints
     row_about: NDArray[np.bool_]
     row_direction: Ints
+    row_drive: Ints
     length: float
+    reach: Floats
     _weights: tuple[Floats, Floats]
 
     @property
@@ -164,17 +177,43 @@ class JointEquations:
         """Name of a body by number; -1 is the ground."""
         return Mechanism.GROUND if index == GROUND else self.bodies[index]
 
-    def pair_frames(self, pose: Pose) -> Floats:
-        """Directions of each pair as columns, (np, 3, 3): for a hinge, its axis comes first."""
-        frames = np.tile(np.eye(3), (len(self.pair_axis), 1, 1))
-        hinge = self._hinges
-        if hinge.any():
-            frames[hinge] = axis_frames(self._turned(pose, 0, self.pair_axis)[hinge])
-        return frames
+    @cached_property
+    def undriven(self) -> JointEquations:
+        """The same without the equations of drives."""
+        keep = self.row_drive < 0
+        if keep.all():
+            return self
+        return replace(
+            self,
+            drives=(),
+            row_pair=self.row_pair[keep],
+            row_about=self.row_about[keep],
+            row_direction=self.row_direction[keep],
+            row_drive=self.row_drive[keep],
+        )
+
+    def axes(self, pose: Pose) -> Floats:
+        """First direction of each pair's frame as it is now, (np, 3): of links from first to second."""
+        out = self._turned(pose, 0, self.pair_axis)
+        link, cross = self._frame == LINK, self._frame == CROSS
+        if link.any():
+            out[link] = _unit((self._places(pose, 1) - self._places(pose, 0))[link])
+        if cross.any():
+            second = self._turned(pose, 1, self.pair_other_axis)
+            out[cross] = _unit(np.cross(out[cross], second[cross]))
+        return out
 
     def directions(self, pose: Pose) -> Floats:
-        """Direction of each row, shape (rows, 3)."""
-        return self.pair_frames(pose)[self.row_pair, :, self.row_direction]
+        """Direction of each row, (rows, 3); drives count along their axis as it was given."""
+        axes = self.axes(pose)
+        frames = np.tile(np.eye(3), (len(axes), 1, 1))
+        framed = self._frame != WORLD
+        if framed.any():
+            frames[framed] = axis_frames(axes[framed], self.dimension == 2)
+        out = frames[self.row_pair, :, self.row_direction]
+        driven = self.row_drive >= 0
+        out[driven] = axes[self.row_pair[driven]]
+        return out
 
     def equations(self, pose: Pose) -> list[Equation]:
         """The names of all rows."""
@@ -183,9 +222,11 @@ class JointEquations:
             pair = self.row_pair[row]
             a, b = self.pair_bodies[pair]
             kind = ABOUT if self.row_about[row] else ALONG
-            name = self.joints[self.pair_joint[pair]]
+            drive = self.row_drive[row]
+            name = self.joints[self.pair_joint[pair]] if drive < 0 else self.drives[drive]
             direction = (float(u[0]), float(u[1]), float(u[2]))
-            out.append(Equation(name, self.body_name(a), self.body_name(b), kind, direction))
+            bodies = self.body_name(a), self.body_name(b)
+            out.append(Equation(name, *bodies, kind, direction, bool(drive >= 0)))
         return out
 
     def matrix(self, pose: Pose) -> sparse.csr_array:
@@ -237,31 +278,70 @@ class JointEquations:
         return full[:, self.used].ravel()
 
     def gaps(self, pose: Pose) -> Floats:
-        """How far each equation is from being met [m or rad], shape (rows,)."""
-        p_a = self._places(pose, 0)
-        p_b = self._places(pose, 1)
-        hinge = self._hinges
-        turn = np.zeros((len(hinge), 3))
-        e_a, e_b = self._turned(pose, 0, self.pair_axis), self._turned(pose, 1, self.pair_axis)
-        turn[hinge] = np.cross(e_a[hinge], e_b[hinge])
-        if not hinge.all():
-            R_a, R_b = self._pair_turns(pose, 0), self._pair_turns(pose, 1)
-            R = R_b[~hinge] @ np.swapaxes(R_a[~hinge], 1, 2)
-            turn[~hinge] = 0.5 * np.stack(
-                [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1
-            )
-        gap = np.where(self.row_about[:, None], turn[self.row_pair], (p_b - p_a)[self.row_pair])
-        return np.einsum("ri,ri->r", gap, self.directions(pose))
+        """How far each equation is from being met [m or rad], (rows,); drives stand as at the start."""
+        u = self.directions(pose)
+        apart = (self._places(pose, 1) - self._places(pose, 0))[self.row_pair]
+        gaps = np.einsum("ri,ri->r", apart, u)
+        gaps -= np.sign(gaps) * self._link_lengths[self.row_pair]
+        about, driven = self.row_about, self.row_about & (self.row_drive >= 0)
+        if about.any():
+            turns = self._turn_gaps(pose)[self.row_pair[about]]
+            gaps[about] = np.einsum("ri,ri->r", turns, u[about])
+        if driven.any():
+            turns = turn_vectors(self._relative_turns(pose, self.row_pair[driven]))
+            gaps[driven] = np.einsum("ri,ri->r", turns, u[driven])
+        return gaps
+
+    def _turn_gaps(self, pose: Pose) -> Floats:
+        """How far the second body of each pair is turned from where its joint wants it, (np, 3)."""
+        out = np.zeros((len(self.pair_joint), 3))
+        one, cross = self._one_axis, self._frame == CROSS
+        rest = np.flatnonzero(~(one | cross))
+        if len(rest):
+            out[rest] = turn_vectors(self._relative_turns(pose, rest))
+        if len(rest) < len(out):
+            a = self._turned(pose, 0, self.pair_axis)
+            b = self._turned(pose, 1, self.pair_other_axis)
+            out[one] = turns_between(a[one], b[one])
+            out[cross] = self._cross_gaps(a[cross], b[cross], cross)
+        return out
+
+    def _cross_gaps(self, a: Floats, b: Floats, which: NDArray[np.bool_]) -> Floats:
+        """How far the angle between the axes of crosses is from that at the start, about their normal."""
+        start = np.einsum("pi,pi->p", self.pair_axis[which], self.pair_other_axis[which])
+        normal = np.cross(a, b)
+        square = np.einsum("pi,pi->p", normal, normal)
+        more = np.einsum("pi,pi->p", a, b) - start
+        return -(more / np.where(square > 0, square, 1.0))[:, None] * normal
 
     @cached_property
     def _pairs_of_equal_size(self) -> list[Ints]:
-        """Row numbers of the pairs with 2, 3, 5 and 6 rows, shape (pairs, rows of each)."""
+        """Row numbers of the pairs with the same number of rows, shape (pairs, rows of each)."""
         first, size = np.unique(self.row_pair, return_index=True, return_counts=True)[1:]
         return [first[size == k][:, None] + np.arange(k) for k in np.unique(size)]
 
     @cached_property
-    def _hinges(self) -> NDArray[np.bool_]:
-        return np.any(self.pair_axis != 0.0, axis=1)
+    def _frame(self) -> Ints:
+        """Which frame the joint of each pair has."""
+        of_joint = np.array([JOINT_FRAMES[self.dimension, k].frame for k in self.kinds], dtype=int)
+        return of_joint[self.pair_joint]
+
+    @cached_property
+    def _one_axis(self) -> NDArray[np.bool_]:
+        """Pairs that turn about one common axis of both bodies only."""
+        about = [self.dimension == 3 and JOINT_FRAMES[3, k].about == (1, 2) for k in self.kinds]
+        return np.array(about, dtype=bool)[self.pair_joint]
+
+    @cached_property
+    def _slides(self) -> NDArray[np.bool_]:
+        """Pairs whose second body's point may leave the first body's."""
+        along = [len(JOINT_FRAMES[self.dimension, k].along) for k in self.kinds]
+        return (np.array(along, dtype=int) < self.dimension)[self.pair_joint]
+
+    @cached_property
+    def _link_lengths(self) -> Floats:
+        length = np.linalg.norm(self.pair_other_place - self.pair_place, axis=1)
+        return np.where(self._frame == LINK, length, 0.0)
 
     @cached_property
     def used(self) -> list[int]:
@@ -272,17 +352,24 @@ class JointEquations:
         turns = np.concatenate([pose.turns, np.eye(3)[None]])
         return turns[self.pair_bodies[:, side]]
 
+    def _relative_turns(self, pose: Pose, pairs: Ints) -> Floats:
+        first, second = (self._pair_turns(pose, side)[pairs] for side in (0, 1))
+        return second @ np.swapaxes(first, 1, 2)
+
     def _turned(self, pose: Pose, side: int, vectors: Floats) -> Floats:
         return np.einsum("pij,pj->pi", self._pair_turns(pose, side), vectors)
 
+    def _pair_centers(self, centers: Floats, side: int) -> Floats:
+        """Centres of the bodies on one side of each pair; of the ground the origin."""
+        return np.concatenate([centers, np.zeros((1, 3))])[self.pair_bodies[:, side]]
+
     def _arms(self, pose: Pose, side: int) -> Floats:
         """From the centre of a body to its joint point; for the ground from the origin."""
-        start = np.concatenate([self.centers, np.zeros((1, 3))])[self.pair_bodies[:, side]]
-        return self._turned(pose, side, self.pair_place - start)
+        place = self.pair_other_place if side else self.pair_place
+        return self._turned(pose, side, place - self._pair_centers(self.centers, side))
 
     def _places(self, pose: Pose, side: int) -> Floats:
-        centers = np.concatenate([pose.centers, np.zeros((1, 3))])[self.pair_bodies[:, side]]
-        return centers + self._arms(pose, side)
+        return self._pair_centers(pose.centers, side) + self._arms(pose, side)
 
     def _entries(self, pose: Pose) -> Floats:
         """Coefficients of (v, w) of both bodies in each row, shape (rows, 2, 6); zero for the ground."""
@@ -293,7 +380,11 @@ class JointEquations:
             along = held & ~self.row_about
             about = held & self.row_about
             out[along, side, :3] = sign * u[along]
-            arms = self._arms(pose, side)[self.row_pair]
+            arms = self._arms(pose, side)
+            if side == 0:
+                reach = self._places(pose, 1) - self._pair_centers(pose.centers, 0)
+                arms = np.where(self._slides[:, None], reach, arms)
+            arms = arms[self.row_pair]
             out[along, side, 3:] = sign * np.cross(arms[along], u[along])
             out[about, side, 3:] = sign * u[about]
         return out
@@ -339,21 +430,30 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
     )
     pair_joint: list[int] = []
     pair_bodies, places, axes = [], [], []
-    row_pair, row_about, row_direction = [], [], []
+    row_pair, row_about, row_direction, row_drive = [], [], [], []
+    driven: dict[str, list[int]] = {}
+    for d, drive in enumerate(mechanism.drives):
+        driven.setdefault(drive.joint, []).append(d)
     for j, joint in enumerate(mechanism.joints):
         first, *others = (number[name] for name in joint.bodies)
-        for other in others:
-            rows = joint_rows(joint.kind, mechanism.dimension)
+        for k, other in enumerate(others):
+            rows = [(about, u, -1) for about, u in _frame_of(joint, mechanism).rows]
+            # a drive moves the second body named from the first
+            for d in driven.get(joint.name, []) if k == 0 else ():
+                if joint.kind is JointKind.DISTANCE:
+                    rows = [row for row in rows if row[2] >= 0]
+                rows.append((joint.kind is JointKind.REVOLUTE, 0, d))
             row_pair += [len(pair_joint)] * len(rows)
-            row_about += [about for about, _ in rows]
-            row_direction += [direction for _, direction in rows]
+            row_about += [about for about, _, _ in rows]
+            row_direction += [direction for _, direction, _ in rows]
+            row_drive += [d for _, _, d in rows]
             pair_joint.append(j)
             pair_bodies.append((first, other))
-            places.append(_place(joint, origin, centers, first, other))
-            axis = np.zeros(3) if joint.axis is None else np.asarray(joint.axis, float)
-            axes.append(axis / (np.linalg.norm(axis) or 1.0))
+            places.append(_places(joint, k + 1, origin, centers, first, other))
+            axes.append([_axis(joint, i, mechanism.dimension) for i in (0, k + 1)])
     pairs = np.array(pair_bodies, dtype=np.int64).reshape(-1, 2)
-    where = np.array(places, dtype=float).reshape(-1, 3)
+    where = np.array(places, dtype=float).reshape(-1, 2, 3)
+    directions = np.array(axes, dtype=float).reshape(-1, 2, 3)
     own, length = _lengths(masses, centers, inertias, pairs, where)
     return JointEquations(
         dimension=mechanism.dimension,
@@ -365,56 +465,48 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
         inertias=inertias,
         joints=tuple(j.name for j in mechanism.joints),
         kinds=tuple(j.kind for j in mechanism.joints),
+        drives=tuple(d.name for d in mechanism.drives),
         pair_joint=np.array(pair_joint, dtype=np.int64),
         pair_bodies=pairs,
-        pair_place=where,
-        pair_axis=np.array(axes, dtype=float).reshape(-1, 3),
+        pair_place=where[:, 0],
+        pair_axis=directions[:, 0],
+        pair_other_place=where[:, 1],
+        pair_other_axis=directions[:, 1],
         row_pair=np.array(row_pair, dtype=np.int64),
         row_about=np.array(row_about, dtype=bool),
         row_direction=np.array(row_direction, dtype=np.int64),
+        row_drive=np.array(row_drive, dtype=np.int64),
         length=length,
+        reach=own,
         _weights=_weights(masses, inertias, own, length),
     )
 
 
-def joint_rows(kind: JointKind, dimension: int) -> list[tuple[bool, int]]:
-    """The equations of a joint: (about or along, which direction of its frame)."""
-    if dimension == 2:
-        return [(False, 0), (False, 1)] + ([(True, 2)] if kind is JointKind.WELD else [])
-    about = {JointKind.REVOLUTE: (1, 2), JointKind.SPHERICAL: (), JointKind.WELD: (0, 1, 2)}[kind]
-    return [(False, k) for k in range(3)] + [(True, k) for k in about]
+def _frame_of(joint: Joint, mechanism: Mechanism) -> JointFrame:
+    return JOINT_FRAMES[mechanism.dimension, joint.kind]
 
 
-def axis_frames(axes: Floats) -> Floats:
-    """An axis and two perpendiculars as columns, (n, 3, 3): world axes where the axis is one.
-
-    The axis is written with its largest part positive, so that an axis and its opposite are one.
-    """
-    size = np.abs(axes)
-    n = np.arange(len(axes))
-    # parts that differ by rounding only are equal: the first wins
-    top = np.argmax(size >= size.max(axis=1, keepdims=True) - SAME, axis=1)
-    e = axes * np.sign(axes[n, top])[:, None]
-    # the next world axis stands at 45 degrees or more and gives the first perpendicular
-    x = np.eye(3)[(top + 1) % 3]
-    x = x - np.einsum("ni,ni->n", x, e)[:, None] * e
-    x /= np.linalg.norm(x, axis=1)[:, None]
-    return np.stack([e, x, np.cross(e, x)], axis=2)
-
-
-def name_direction(u: tuple[float, float, float]) -> str:
-    """The letter of a world axis, or the unit vector."""
-    for letter, value in zip("xyz", u, strict=True):
-        if abs(abs(value) - 1.0) < 1e-8:
-            return letter
-    return "(" + ", ".join(f"{round(c, 4) + 0.0:g}" for c in u) + ")"
-
-
-def _place(joint: Joint, origin: Floats, centers: Floats, first: int, other: int) -> Floats:
+def _places(
+    joint: Joint, second: int, origin: Floats, centers: Floats, first: int, other: int
+) -> tuple[Floats, Floats]:
+    """Where the first body and another one have the joint."""
+    if joint.places is not None:
+        a, b = (_in_space(joint.places[i]) - origin for i in (0, second))
+        return a, b
     if joint.at is not None:
-        return _in_space(joint.at) - origin
-    # a weld without a place holds anywhere: the centre of the second body
-    return np.array(centers[other if other != GROUND else first])
+        at = _in_space(joint.at) - origin
+    else:
+        # a weld without a place holds anywhere: the centre of the second body
+        at = np.array(centers[other if other != GROUND else first])
+    return at, at
+
+
+def _axis(joint: Joint, k: int, dimension: int) -> Floats:
+    """Unit axis on the k-th body of a joint, zero if it has none; in the plane a pin has the normal."""
+    if dimension == 2 and joint.kind is JointKind.REVOLUTE:
+        return np.eye(3)[2]
+    given = joint.axis if k == 0 or joint.second_axis is None else joint.second_axis
+    return np.zeros(3) if given is None else _unit(_in_space(given))
 
 
 def _lengths(
@@ -427,7 +519,7 @@ def _lengths(
     for side in (0, 1):
         held = pairs[:, side] != GROUND
         body = pairs[held, side]
-        arm = np.linalg.norm(places[held] - centers[body], axis=1)
+        arm = np.linalg.norm(places[held, side] - centers[body], axis=1)
         np.maximum.at(reach, body, arm)
         arms.append(arm)
     arms_all = np.concatenate(arms)
@@ -452,8 +544,51 @@ def _weights(masses: Floats, inertias: Floats, own: Floats, length: float) -> tu
     return np.append(linear, 1.0), np.concatenate([angular, np.eye(3)[None]])
 
 
+def _unit(vectors: Floats) -> Floats:
+    """Vectors of length one; zero stays zero."""
+    size = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.where(size > 0, size, 1.0))
+
+
 def _in_space(vector: Floats) -> Floats:
     return np.append(vector, 0.0) if len(vector) == 2 else np.array(vector, dtype=float)
+
+
+def turns_between(e_a: Floats, e_b: Floats) -> Floats:
+    """Shortest turn vectors that bring unit vectors e_a to e_b, (n, 3); their length is the angle.
+
+    Not the sine of the angle: an axis that stands upside down is far from closed.
+    """
+    cross = np.cross(e_a, e_b)
+    sine = np.linalg.norm(cross, axis=1)
+    cosine = np.einsum("ni,ni->n", e_a, e_b)
+    angle = np.arctan2(sine, cosine)
+    opposite = (sine < 1e-9) & (cosine < 0)
+    # a turn to the exact opposite goes about any perpendicular
+    cross[opposite] = axis_frames(e_a[opposite])[:, :, 1]
+    sine[opposite] = 1.0
+    # for small angles the quotient is one
+    factor = np.where(sine > 1e-9, angle / np.where(sine > 1e-9, sine, 1.0), 1.0)
+    return cross * factor[:, None]
+
+
+def turn_vectors(R: Floats) -> Floats:
+    """Turn vectors (axis times angle) of rotation matrices, (n, 3, 3) to (n, 3)."""
+    sines = 0.5 * np.stack(
+        [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1
+    )
+    cosine = 0.5 * (np.trace(R, axis1=1, axis2=2) - 1.0)
+    sine = np.linalg.norm(sines, axis=1)
+    angle = np.arctan2(sine, cosine)
+    factor = np.where(sine > 1e-9, angle / np.where(sine > 1e-9, sine, 1.0), 1.0)
+    out = sines * factor[:, None]
+    # close to half a turn the sines are lost: the axis is in the symmetric part, R + 1 = 2 n n^T
+    for i in np.flatnonzero((sine < 1e-3) & (cosine < 0)):
+        column = R[i] + R[i].T + (1.0 - np.trace(R[i])) * np.eye(3)
+        n = column[:, int(np.argmax(np.diagonal(column)))]
+        n = n / np.linalg.norm(n)
+        out[i] = angle[i] * n * (1.0 if n @ sines[i] >= 0 else -1.0)
+    return out
 
 
 def _turns(vectors: Floats) -> Floats:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..mechanism import Mechanism
 from .joint_equations import GROUND, JointEquations, Pose
+from .loads import find_point
 from .nearby import STEP, Nearby, displacement, find_nearby, step_along
 from .rank import DENSE, Rank, measure_rank
 
@@ -123,8 +124,8 @@ def given_velocity(equations: JointEquations, mechanism: Mechanism) -> list[tupl
     number = {name: i for i, name in enumerate(equations.bodies)}
     rows, side = [], []
     for name, velocity in mechanism.velocities:
-        body, at = _point(mechanism, name)
-        at = at - equations.origin
+        body, place = find_point(mechanism, name)
+        at = _in_space(place) - equations.origin
         i = number.get(body, GROUND)
         for u, value in zip(np.eye(3), velocity, strict=False):
             twist = np.zeros((len(equations.bodies), 6))
@@ -148,16 +149,6 @@ def given_velocity(equations: JointEquations, mechanism: Mechanism) -> list[tupl
     b = np.concatenate([np.zeros(equations.rows), np.array(side) / sizes])
     scaled = np.linalg.lstsq(A, b, rcond=equations.tolerance)[0]
     return [("the given velocity", equations.twists(pose, scaled))]
-
-
-def _point(mechanism: Mechanism, name: str) -> tuple[str, Floats]:
-    for marker in mechanism.markers:
-        if marker.name == name:
-            return marker.body, _in_space(marker.at)
-    joint = next(j for j in mechanism.joints if j.name == name and j.at is not None)
-    body = next((b for b in joint.bodies if b == mechanism.GROUND), joint.bodies[0])
-    assert joint.at is not None
-    return body, _in_space(joint.at)
 
 
 def _in_space(vector: Floats) -> Floats:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from .joint_equations import JointEquations, Pose
+from .joint_equations import JointEquations, Pose, turn_vectors
 from .rank import DENSE, Rank, measure_rank
 
 Floats = NDArray[np.float64]
@@ -116,11 +116,8 @@ def measure_distance(equations: JointEquations, a: Pose, b: Pose) -> float:
 
 
 def displacement(equations: JointEquations, a: Pose, b: Pose) -> Floats:
-    """Displacements (dx, small turn vector) from a to b, shape (nb, 6)."""
-    R = b.turns @ np.swapaxes(a.turns, 1, 2)
-    turn = 0.5 * np.stack(
-        [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1
-    )
+    """Displacements (dx, turn vector) from a to b, shape (nb, 6)."""
+    turn = turn_vectors(b.turns @ np.swapaxes(a.turns, 1, 2))
     return np.hstack([b.centers - a.centers, turn])
 
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..mechanism import JointKind
 from .joint_equations import GROUND, Equation, JointEquations, Pose
+from .joint_frames import FREER
 from .nearby import NEARBY_TOLERANCE, STEP
 from .rank import DENSE
 
@@ -67,8 +67,8 @@ class Dependence:
         by_words: dict[str, list[str]] = {}
         for equation in self.equations:
             names = by_words.setdefault(equation.words, [])
-            if equation.joint not in names:
-                names.append(equation.joint)
+            if equation.where not in names:
+                names.append(equation.where)
         parts = [f"{words} at {_list(names)}" for words, names in by_words.items()]
         head = f"loop {'-'.join(self.loop)}" if self.loop else "several loops together"
         tail = "depend on each other" if len(self.equations) > 1 else "holds by itself"
@@ -284,25 +284,6 @@ def _dependence(
     )
 
 
-# freer joints: words, and which of the rows of the joint go (along its frame 0-2, then about)
-_FREER: dict[tuple[int, JointKind], list[tuple[str, list[int]]]] = {
-    (3, JointKind.REVOLUTE): [
-        ("a ball joint", [3, 4]),
-        ("a hinge that may slide along its axis", [0]),
-        ("a ball that may slide along the hinge's axis", [0, 3, 4]),
-    ],
-    (3, JointKind.SPHERICAL): [
-        (f"a ball that may slide along {c}", [i]) for i, c in enumerate("xyz")
-    ],
-    (3, JointKind.WELD): [
-        *((f"a hinge about {c}", [3 + i]) for i, c in enumerate("xyz")),
-        ("a ball joint", [3, 4, 5]),
-    ],
-    (2, JointKind.REVOLUTE): [(f"a pin in a slot along {c}", [i]) for i, c in enumerate("xy")],
-    (2, JointKind.WELD): [("a pin", [2])],
-}
-
-
 def _replacements(
     equations: JointEquations,
     rows_of_pair: list[list[int]],
@@ -319,12 +300,15 @@ def _replacements(
     shared = np.bincount(equations.pair_joint)
     for pair in pairs:
         j = int(equations.pair_joint[pair])
-        own = rows_of_pair[pair]
+        own = [r for r in rows_of_pair[pair] if equations.row_drive[r] < 0]
+        if not own:
+            continue
         name = equations.joints[j]
         if shared[j] > 1:
             a, b = equations.pair_bodies[pair]
             name += f" between {equations.body_name(a)} and {equations.body_name(b)}"
-        options = [*_FREER[equations.dimension, equations.kinds[j]], ("", list(range(len(own))))]
+        freer = FREER.get((equations.dimension, equations.kinds[j]), [])
+        options = [*freer, ("", list(range(len(own))))]
         for words, freed in options:
             part = Q[[place[own[i]] for i in freed]]
             if np.linalg.matrix_rank(part, tol=1e-6) == len(freed):

@@ -1,0 +1,275 @@
+"""What acts on the bodies besides gravity and joints: forces, torques, springs, torsions, user forces.
+
+Written in physical units from the poses and velocities of the bodies alone. The force kernels of a
+simulation work in natural coordinates; this is the other way to the same forces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..mechanism import Mechanism, MechanismError
+from ..mechanism.forces import BODY
+from .joint_equations import GROUND, JointEquations
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class BodyMotion:
+    """Poses and velocities of all bodies at n outputs.
+
+    times [s], (n,); centers [m] (counted from the origin of the joint equations), their velocities and
+    accelerations, turns from the start, spins [rad/s] and their rates: (n, nb, 3) or (n, nb, 3, 3).
+    """
+
+    times: Floats
+    centers: Floats
+    turns: Floats
+    velocities: Floats
+    accelerations: Floats
+    spins: Floats
+    spin_rates: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Points:
+    """Points of bodies: the number of each body (-1: ground) and the arm from its centre at the start."""
+
+    bodies: Ints
+    arms: Floats
+
+    def states(self, motion: BodyMotion) -> tuple[Floats, Floats, Floats]:
+        """Arms, places and velocities now, (n, points, 3) each."""
+        arms = np.einsum("tpij,pj->tpi", _of(motion.turns, self.bodies, np.eye(3)), self.arms)
+        places = _of(motion.centers, self.bodies) + arms
+        spins = _of(motion.spins, self.bodies)
+        return arms, places, _of(motion.velocities, self.bodies) + np.cross(spins, arms)
+
+
+@dataclass(frozen=True, eq=False)
+class Loads:
+    """All loads of a mechanism as arrays; `wrenches` is what they do to the bodies.
+
+    forces: points, vectors and whether they turn with the body; torques: bodies, vectors, whether they
+    turn; springs: ends on both bodies and (stiffness, damping, free length, preload); torsions: pairs of
+    the joint equations and (stiffness, damping, free angle, torque); user: points and functions.
+    """
+
+    equations: JointEquations
+    forces: tuple[_Points, Floats, NDArray[np.bool_]]
+    torques: tuple[Ints, Floats, NDArray[np.bool_]]
+    springs: tuple[_Points, _Points, Floats]
+    torsions: tuple[Ints, Floats]
+    user: tuple[tuple[str, _Points, Callable[[float, Floats, Floats], Any]], ...]
+
+    def wrenches(self, motion: BodyMotion, angles: Floats | None = None) -> Floats:
+        """Force and moment about the centre that act on each body, (n, nb, 6) [N, N m].
+
+        angles: of the torsions [rad], (n, torsions), unwrapped; found from the motion if left out.
+        """
+        n, nb = motion.centers.shape[:2]
+        out = np.zeros((nb + 1, n, 6))
+        self._add_forces(out, motion)
+        self._add_springs(out, motion)
+        if len(self.torsions[1]):
+            self._add_torsions(out, motion, angles)
+        for name, points, function in self.user:
+            self._add_user(out, motion, name, points, function)
+        # the last one is the ground, which takes everything
+        return np.swapaxes(out[:nb], 0, 1)
+
+    def _add_forces(self, out: Floats, motion: BodyMotion) -> None:
+        points, vectors, fixed = self.forces
+        if len(vectors):
+            now = np.einsum("tpij,pj->tpi", _of(motion.turns, points.bodies, np.eye(3)), vectors)
+            _add(out, points, points.states(motion)[0], np.where(fixed[:, None], now, vectors))
+        bodies, moments, fixed = self.torques
+        if len(moments):
+            now = np.einsum("tpij,pj->tpi", _of(motion.turns, bodies, np.eye(3)), moments)
+            _add_moments(out, bodies, np.where(fixed[:, None], now, moments))
+
+    def _add_springs(self, out: Floats, motion: BodyMotion) -> None:
+        first, second, numbers = self.springs
+        if not len(numbers):
+            return
+        arms_a, a, va = first.states(motion)
+        arms_b, b, vb = second.states(motion)
+        length = np.linalg.norm(b - a, axis=2)
+        # a spring without length has no direction and pulls nowhere
+        along = (b - a) / np.where(length > 0, length, 1.0)[..., None]
+        rate = np.einsum("tpi,tpi->tp", along, vb - va)
+        stiffness, damping, free, preload = numbers.T
+        pull = (stiffness * (length - free) + damping * rate + preload)[..., None] * along
+        _add(out, first, arms_a, pull)
+        _add(out, second, arms_b, -pull)
+
+    def _add_torsions(self, out: Floats, motion: BodyMotion, angles: Floats | None) -> None:
+        pairs, numbers = self.torsions
+        axes, rates, _ = self._turning(motion)
+        if angles is None:
+            angles = self.angles(motion.times, *self.look(motion))
+        stiffness, damping, free, torque = numbers.T
+        moment = (torque - stiffness * (angles - free) - damping * rates)[..., None] * axes
+        for side, sign in ((0, -1.0), (1, 1.0)):
+            _add_moments(out, self.equations.pair_bodies[pairs, side], sign * moment)
+
+    def _add_user(
+        self,
+        out: Floats,
+        motion: BodyMotion,
+        name: str,
+        points: _Points,
+        function: Callable[[float, Floats, Floats], Any],
+    ) -> None:
+        dimension = self.equations.dimension
+        arms, places, velocities = points.states(motion)
+        places = (places + self.equations.origin)[..., :dimension]
+        force = np.zeros_like(arms)
+        for i, t in enumerate(motion.times):
+            # copies: a user may write into what is given
+            given = places[i].copy(), velocities[i, :, :dimension].copy()
+            value = np.asarray(function(float(t), *given), dtype=float)
+            if value.shape != (len(points.bodies), dimension):
+                raise MechanismError(
+                    f"user force '{name}' returned shape {value.shape} at t = {t:g} s; return one "
+                    f"force a point, shape {(len(points.bodies), dimension)}"
+                )
+            force[i, :, :dimension] = value
+        _add(out, points, arms, force)
+
+    def look(self, motion: BodyMotion) -> tuple[Floats, Floats, Floats]:
+        """Angles of the torsions up to whole turns, their rates and accelerations, (n, torsions)."""
+        axes, rates, rises = self._turning(motion)
+        a, b = self.equations.pair_bodies[self.torsions[0]].T
+        first, second = (_of(motion.turns, body, np.eye(3)) for body in (a, b))
+        R = second @ np.swapaxes(first, 2, 3)
+        sines = 0.5 * np.stack(
+            [
+                R[..., 2, 1] - R[..., 1, 2],
+                R[..., 0, 2] - R[..., 2, 0],
+                R[..., 1, 0] - R[..., 0, 1],
+            ],
+            axis=-1,
+        )
+        cosine = 0.5 * (np.trace(R, axis1=2, axis2=3) - 1.0)
+        return np.arctan2(np.einsum("tpi,tpi->tp", sines, axes), cosine), rates, rises
+
+    @staticmethod
+    def angles(times: Floats, shown: Floats, rates: Floats, rises: Floats) -> Floats:
+        """Angles that go on counting beyond a turn, from what `look` found at all outputs.
+
+        Turns are counted with the rates r and accelerations s at two outputs following each other: the
+        angle grows by h (r0 + r1) / 2 + h^2 (s0 - s1) / 12. Right as long as the error of that, of order
+        h^5, is below half a turn. The first output is within half a turn of the start position.
+        """
+        h = np.diff(times)[:, None]
+        expected = h * (rates[1:] + rates[:-1]) / 2 + h * h * (rises[:-1] - rises[1:]) / 12
+        whole = np.round((expected - np.diff(shown, axis=0)) / (2 * np.pi))
+        turns = np.concatenate([np.zeros((1, shown.shape[1])), np.cumsum(whole, axis=0)])
+        return np.asarray(shown + 2 * np.pi * turns)
+
+    def _turning(self, motion: BodyMotion) -> tuple[Floats, Floats, Floats]:
+        """Axes of the torsions now, and the rates and accelerations of their angles."""
+        pairs, _ = self.torsions
+        a, b = self.equations.pair_bodies[pairs].T
+        axes = np.einsum(
+            "tpij,pj->tpi", _of(motion.turns, a, np.eye(3)), self.equations.pair_axis[pairs]
+        )
+        w = _of(motion.spins, b) - _of(motion.spins, a)
+        w1 = _of(motion.spin_rates, b) - _of(motion.spin_rates, a)
+        # the axis turns with both bodies: its own turning is along w and adds nothing
+        return axes, np.einsum("tpi,tpi->tp", w, axes), np.einsum("tpi,tpi->tp", w1, axes)
+
+
+def make_loads(mechanism: Mechanism, equations: JointEquations) -> Loads:
+    """The loads of a checked mechanism."""
+    number = {name: i for i, name in enumerate(equations.bodies)} | {mechanism.GROUND: GROUND}
+
+    def points(items: list[tuple[str, Floats]]) -> _Points:
+        bodies = np.array([number[body] for body, _ in items], dtype=np.int64)
+        places = np.array([_in_space(at) for _, at in items], dtype=float).reshape(-1, 3)
+        centers = np.concatenate([equations.centers, np.zeros((1, 3))])[bodies]
+        return _Points(bodies, places - equations.origin - centers)
+
+    forces, torques, springs = mechanism.forces, mechanism.torques, mechanism.springs
+    first_pair = {
+        equations.joints[j]: p for p, j in reversed(list(enumerate(equations.pair_joint)))
+    }
+    return Loads(
+        equations=equations,
+        forces=(
+            points([(f.body, f.at) for f in forces]),
+            np.array([_in_space(f.vector) for f in forces], dtype=float).reshape(-1, 3),
+            np.array([f.fixed_in == BODY for f in forces], dtype=bool),
+        ),
+        torques=(
+            np.array([number[t.body] for t in torques], dtype=np.int64),
+            np.array([_moment(t.vector) for t in torques], dtype=float).reshape(-1, 3),
+            np.array([t.fixed_in == BODY for t in torques], dtype=bool),
+        ),
+        springs=(
+            points([(s.bodies[0], s.ends[0]) for s in springs]),
+            points([(s.bodies[1], s.ends[1]) for s in springs]),
+            np.array(
+                [(s.stiffness, s.damping, s.free_length, s.preload) for s in springs], dtype=float
+            ).reshape(-1, 4),
+        ),
+        torsions=(
+            np.array([first_pair[t.joint] for t in mechanism.torsions], dtype=np.int64),
+            np.array(
+                [(t.stiffness, t.damping, t.free_angle, t.torque) for t in mechanism.torsions],
+                dtype=float,
+            ).reshape(-1, 4),
+        ),
+        user=tuple(
+            (f.name, points([find_point(mechanism, p) for p in f.points]), f.function)
+            for f in mechanism.user_forces
+        ),
+    )
+
+
+def find_point(mechanism: Mechanism, name: str) -> tuple[str, Floats]:
+    """The body of a named point and its place at the start.
+
+    The place of a joint belongs to the second body named, which slides where the joint does; if that is
+    the ground, to the first.
+    """
+    for marker in mechanism.markers:
+        if marker.name == name:
+            return marker.body, marker.at
+    joint = next(j for j in mechanism.joints if j.name == name and j.at is not None)
+    assert joint.at is not None
+    second = joint.bodies[1]
+    return (joint.bodies[0] if second == mechanism.GROUND else second), joint.at
+
+
+def _of(values: Floats, bodies: Ints, ground: Floats | float = 0.0) -> Floats:
+    """Values of some bodies over time; -1 is the ground."""
+    out = values[:, bodies]
+    out[:, bodies == GROUND] = ground
+    return out
+
+
+def _add(out: Floats, points: _Points, arms: Floats, force: Floats) -> None:
+    """Add forces at points to the wrenches of their bodies."""
+    both = np.concatenate(np.broadcast_arrays(force, np.cross(arms, force)), axis=2)
+    np.add.at(out, points.bodies, np.swapaxes(both, 0, 1))
+
+
+def _add_moments(out: Floats, bodies: Ints, moments: Floats) -> None:
+    np.add.at(out[..., 3:], bodies, np.swapaxes(moments, 0, 1))
+
+
+def _in_space(vector: Floats) -> Floats:
+    return np.append(vector, 0.0) if len(vector) == 2 else np.array(vector, dtype=float)
+
+
+def _moment(vector: Floats) -> Floats:
+    return np.array([0.0, 0.0, float(vector)]) if vector.ndim == 0 else vector

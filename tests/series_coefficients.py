@@ -1,0 +1,28 @@
+"""Taylor coefficients at the start of a run, from the compiled time loop."""
+
+import numpy as np
+
+from sarrus.assembly import solve_start_velocity
+from sarrus.kernels.layout import make_workspace
+from sarrus.kernels.series import advance
+from sarrus.model import make_model
+
+
+def point_series(m, name, order):
+    """Taylor coefficients of the place of a point at the start."""
+    model = make_model(m)
+    form, nq = model.form, model.coordinates
+    v, _ = solve_start_velocity(model, m)
+    beside = len(form.angle) + 1 if len(form.f0) or len(form.drive) else 0
+    # one tiny step; a cost that falls steeply with the order makes it compute every coefficient
+    coefficients = np.zeros((1, order + 1, nq))
+    advance(
+        form, make_workspace(form, order), 0.0, 1e-9, 1e-13,
+        -50.0 * np.arange(order + 1.0), np.array([np.zeros(nq), v]), np.zeros(2),
+        np.zeros(1, np.int64), coefficients, np.zeros((1, 2)), np.zeros(5, np.int64), np.zeros(2),
+        np.zeros(beside), np.zeros((1, beside, 2 * order + 2)),
+    )  # fmt: skip
+    rows = model.point_rows(name).toarray()
+    series = coefficients[0] @ rows.T
+    series[0] += model.origins[model.points[name]]
+    return series

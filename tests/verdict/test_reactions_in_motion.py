@@ -1,0 +1,163 @@
+"""Reactions of every kind of joint on simulated motions: balance, power, the words at a crossing."""
+
+import numpy as np
+import pytest
+
+from builders import n_four_bar, rotation
+from linkages import door, slider_crank
+from random_mechanisms import random_mechanism
+from sarrus import Mechanism, MechanismError, simulate
+from sarrus.verdict.reactions import read_motion
+
+# accelerations carry the rounding of a solve, and random mechanisms may be close to singular positions
+ROUND_OFF = 1e-9
+
+
+def joint_power(result):
+    """Power of each joint on its two bodies [W], (n, pairs), from forces, places and velocities alone."""
+    r = result.reading
+    e = r.equations
+    motion = read_motion(
+        e, r.bodies, result.times, result.coordinates, result.rates, result.accelerations
+    )
+    # the ground is a body that rests
+    n = len(result.times)
+    still = np.zeros((n, 1, 3))
+    centers = np.concatenate([motion.centers, still], axis=1)
+    velocities = np.concatenate([motion.velocities, still], axis=1)
+    spins = np.concatenate([motion.spins, still], axis=1)
+    turns = np.concatenate([motion.turns, np.tile(np.eye(3), (n, 1, 1, 1))], axis=1)
+    starts = np.concatenate([e.centers, np.zeros((1, 3))])
+    out = np.zeros((n, len(e.pair_joint)))
+    for p, (a, b) in enumerate(e.pair_bodies):
+        reaction = result.reaction(e.joints[e.pair_joint[p]], e.body_name(b))
+        force, moment = np.zeros((n, 3)), np.zeros((n, 3))
+        force[:, : e.dimension] = reaction.force
+        moment[:, 2 if e.dimension == 2 else slice(None)] = reaction.moment
+        place = centers[:, b] + turns[:, b] @ (e.pair_other_place[p] - starts[b])
+        for body, sign in ((a, -1.0), (b, 1.0)):
+            v = velocities[:, body] + np.cross(spins[:, body], place - centers[:, body])
+            out[:, p] += sign * np.sum(force * v + moment * spins[:, body], axis=1)
+    return out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_random_mechanisms_with_every_joint(dimension):
+    """Every body is balanced, and no joint does work."""
+    kinds, runs = set(), 0
+    for seed in range(20):
+        m = random_mechanism(seed, dimension, sliding=True)
+        try:
+            result = simulate(m, 0.2, 0.1)
+        except MechanismError:
+            # bodies without inertia about an axis that no joint holds are refused
+            continue
+        runs += 1
+        reactions = result.reactions
+        assert reactions.imbalance.max(initial=0.0) < ROUND_OFF, f"seed {seed}"
+        size = np.abs(reactions.values).max(initial=1.0) * max(1.0, np.abs(result.rates).max())
+        assert np.abs(joint_power(result)).max(initial=0.0) < ROUND_OFF * size, f"seed {seed}"
+        kinds |= {j.kind for j in m.joints}
+    assert len(kinds) >= (4 if dimension == 2 else 9)
+    assert runs > 10
+
+
+def test_bead_on_a_turning_rod():
+    """A bead on a free rod: the rod pushes it across with m (r w' + 2 r' w), by hand."""
+    m = Mechanism("bead", gravity=(0.0, 0.0))
+    m.rod("rod", (0, 0), (2, 0), mass=1.5)
+    m.body("bead", 0.7, (0.5, 0.0))
+    m.revolute("pin", m.ground, "rod", at=(0, 0))
+    m.point_on_line("bead on rod", "rod", "bead", at=(0.5, 0), axis=(1, 0))
+    m.set_angular_velocity("rod", 3.0)
+    result = simulate(m, 1.0, 0.05)
+    x, v, a = (getattr(result, k)("bead") for k in ("position", "velocity", "acceleration"))
+    force = result.reaction("bead on rod").force
+    assert np.allclose(force, 0.7 * a, rtol=0, atol=1e-10)
+    # across the rod: r w' + 2 r' w, with w' from the angular momentum 2 w + 0.7 r^2 w = const
+    r = np.linalg.norm(x, axis=1)
+    spin = (2.0 + 0.7 * 0.25) * 3.0 / (2.0 + 0.7 * r**2)
+    rate = np.sum(x * v, axis=1) / r
+    fall = -spin * 1.4 * r * rate / (2.0 + 0.7 * r**2)
+    across = np.stack([-x[:, 1], x[:, 0]], axis=1) / r[:, None]
+    expected = 0.7 * (r * fall + 2 * rate * spin)
+    assert np.allclose(np.sum(force * across, axis=1), expected, rtol=0, atol=1e-9)
+    # on the rod the opposite, at the bead: the pin carries the rest
+    turned = np.sum(result.reaction("bead on rod", "rod").force * across, axis=1)
+    assert np.allclose(turned * r, 2.0 * fall, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("R", [np.eye(3), rotation(7)])
+def test_slider_on_a_slope(R):
+    """A block sliding down: the guide bears the weight across it, and the moment of its offset."""
+    g = R @ (0.0, 0.0, -9.81)
+    axis = R @ np.array([0.8, 0.0, -0.6])
+    m = Mechanism("slope", gravity=g)
+    m.body("block", 2.0, R @ (0.1, 0.2, 0.3), R @ np.diag([0.1, 0.2, 0.3]) @ R.T)
+    m.prismatic("guide", m.ground, "block", at=(0, 0, 0), axis=axis)
+    result = simulate(m, 0.5, 0.1)
+    down = 9.81 * 0.6 * axis
+    assert np.allclose(result.acceleration("block"), down, rtol=0, atol=1e-11)
+    reaction = result.reaction("guide")
+    across = 2.0 * (down - g)
+    assert np.allclose(reaction.force, across, rtol=0, atol=1e-10)
+    # about the joint's point, which slides with the block
+    arm = R @ (0.1, 0.2, 0.3)
+    assert np.allclose(reaction.moment, np.cross(arm, across), rtol=0, atol=1e-10)
+    assert [c.kind for c in reaction.components] == ["along"] * 2 + ["about"] * 3
+    assert reaction.force_unique.all()
+
+
+def test_output_at_a_crossing():
+    """At the flat position the forces along the cranks are undetermined; beside it they are unique."""
+    # first flat position of the double four-bar
+    crossing = 0.714355529293
+    result = simulate(n_four_bar(2), 2 * crossing, crossing, tolerance=1e-13)
+    reactions = result.reactions
+    # the time is given to 1e-12 s only
+    assert reactions.smallest.shape == (3,)
+    assert [len(s.T) > 0 for s in reactions.self_stress] == [False, True, False]
+    foot = result.reaction("A0")
+    assert foot.force_words[:, 0].tolist() == ["unique", "undetermined", "unique"]
+    assert foot.force_undetermined[:, 0].tolist() == [False, True, False]
+    assert "undetermined at 1 of 3 outputs" in str(foot)
+
+
+def test_outputs_close_to_a_crossing():
+    """Close to the flat position the smallest value falls like the distance, and the text says so."""
+    crossing = 0.714355529293
+    step = crossing * (1 - 1e-5)
+    result = simulate(n_four_bar(2), 2 * step, step)
+    foot = result.reaction("A0")
+    assert foot.force_unique.all()
+    assert foot.smallest[1] < 1e-4 < 0.1 < foot.smallest[0]
+    assert "close to a singular position at 1 of 3 outputs" in str(foot)
+
+
+def test_stiffness_of_a_result():
+    """The same answer from result.reaction and result.solve_reactions; the sum stays what it was."""
+    result = simulate(door(), 0.2, 0.1)
+    stiffness = {"H0": (1e6, 1e3), "H1": (2e6, 1e3), "H2": (3e6, 1e3)}
+    found = result.solve_reactions(stiffness)
+    assert found.sharing == "stiffness"
+    assert result.reactions.sharing == "least norm"
+    shares = np.array([found.of(f"H{i}").force[:, 2] for i in range(3)])
+    assert np.allclose(shares, 20 * 9.81 * np.array([[1], [2], [3]]) / 6, rtol=1e-10)
+    one = result.reaction("H2", stiffness=stiffness)
+    assert np.array_equal(one.force[:, 2], shares[2])
+    assert one.sharing == "stiffness"
+
+
+def test_slider_crank_in_motion():
+    """Falling slider-crank: the pin of the piston carries m (a - g), but for the guide's part."""
+    m = slider_crank(0.9)
+    m.drives.clear()
+    m.gravity[:] = (0.0, -9.81)
+    result = simulate(m, 1.0, 0.05)
+    push = result.reaction("C").force
+    assert np.allclose(push[:, 0], 1.5 * result.acceleration("piston")[:, 0], rtol=0, atol=1e-9)
+    guide = result.reaction("P").force
+    assert np.allclose(guide[:, 0], 0.0, atol=1e-12)
+    assert np.allclose(guide[:, 1] + push[:, 1], 1.5 * 9.81, rtol=0, atol=1e-9)
+    assert result.reactions.imbalance.max() < 1e-11
