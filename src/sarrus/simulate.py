@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .verdict.loads import Loads
 
 DEFAULT_TOLERANCE = 1e-10
-DEFAULT_METHOD = "series"
+DEFAULT_METHOD = "auto"
 # more would not fit into memory
 MOST_OUTPUTS = 10_000_000
 MOST_NUMBERS = 200_000_000
@@ -60,7 +60,7 @@ def simulate(
     # numba and SciPy load slowly: only a simulation pays for them
     begin = time.perf_counter()
     from .assembly import solve_start_velocity
-    from .methods import METHODS
+    from .methods import CHOICES, parts_of
     from .methods.fixed_step import skipped
     from .methods.method import needs_of
     from .model import make_model
@@ -68,9 +68,9 @@ def simulate(
     from .verdict.loads import make_loads
 
     import_seconds = time.perf_counter() - begin
-    if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"no method is called '{method}'; known: {', '.join(METHODS)}")
-    chosen = METHODS[method]
+    if not isinstance(method, str) or method not in CHOICES:
+        raise ValueError(f"no method is called '{method}'; known: {', '.join(CHOICES)}")
+    chosen = CHOICES[method]
     for name in options:
         if name not in chosen.options:
             has = f"it has: {', '.join(chosen.options)}" if chosen.options else "it has none"
@@ -80,7 +80,6 @@ def simulate(
     if chosen.setting == "step" and tolerance is not None:
         raise ValueError(f"method '{method}' has a fixed step; give step, not tolerance")
     setting = aim if chosen.setting == "tolerance" else given_step
-    compile_seconds = _warm_up(chosen)
     begin = time.thread_time()
     model = make_model(mechanism)
     velocity, notes = solve_start_velocity(model, mechanism)
@@ -92,6 +91,7 @@ def simulate(
             "give a longer output_step"
         )
     set_up = time.thread_time() - begin
+    compile_seconds = sum(_warm_up(part) for part in parts_of(chosen, model))
     missing = needs_of(mechanism) - chosen.does
     if missing:
         outcome = skipped(model, _refusal(chosen, missing, needs_of(mechanism)))
@@ -104,7 +104,7 @@ def simulate(
     equations = make_joint_equations(mechanism)
     return Result(
         mechanism=mechanism.name,
-        method=method,
+        method=outcome.method or method,
         tolerance=setting if chosen.setting == "tolerance" else None,
         step=setting if chosen.setting == "step" else None,
         options=chosen.options | options,

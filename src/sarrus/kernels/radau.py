@@ -457,13 +457,6 @@ def project_and_accelerate(form, ws, t, q, v, a, lam):
     return moved, turned, drop
 
 
-@entry
-def eval_tangents_at(form, tan, ws, st, t, q, v):
-    """The derivatives at a state, in row 3 of st.J, st.S and st.G."""
-    project_and_accelerate(form, ws, t, q, v, st.a[0], st.lam[3])
-    eval_tangents(form, tan, ws, st, 3, t, 0.0, q, v, st.lam[3])
-
-
 @kernel
 def predict(ratio, z):
     """Increments of the next step, `ratio` times as long, from the polynomial of the last one."""

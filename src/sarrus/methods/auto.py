@@ -4,14 +4,16 @@ A series converges within the time in which the fastest part of the motion decay
 part has died out. So with dampers in the mechanism, after every buffer of steps, it is asked
 
     stiff?     sigma = h rate, h the mean step of the buffer, rate the largest -Re of the eigenvalues of
-               the motion linearised there, over the null space of J:  x'' = G x' + S x
+               the motion linearised there, over the null space of J:  M x'' = G x' + S x
     worth it?  radau tries some steps from there, and its step is compared with h
 
-The second question decides by counted steps, not by a clock: the same run gives the same result anywhere.
+Both are answered by counted steps, not by a clock: the same run gives the same result anywhere.
 Details and measured numbers: docs/methods/auto.md.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvals, null_space
@@ -30,8 +32,6 @@ GAIN = 1.5
 TRIAL_STEPS = 30
 # singular values of J below this part of the largest are zero: J here is that of a regular position
 DEPENDENT = 1e-9
-# beyond this the eigenvalues would cost more than the trial they save
-MOST_COORDINATES = 300
 
 
 def parts(model: Model) -> tuple[str, ...]:
@@ -63,9 +63,7 @@ def run(
         return first
     taken = first.counters["steps"]
     rest = times[len(first.times) :]
-    second = radau.run(
-        model, velocity, rest, duration, tolerance, max_steps - taken, start=move.start
-    )
+    second, _, _ = radau.go_on(model, move.start, rest, duration, tolerance, max_steps - taken)
     return _join(first, second, move.why)
 
 
@@ -86,11 +84,11 @@ class _Watch:
             return False
         angles, work = carried[:-1].copy(), float(carried[-1])
         start = radau.Start(t, state[0].copy(), state[1].copy(), angles, work)
-        rate = fastest_decay(self.model, start)
+        reach, J, S, G = radau.try_steps(
+            self.model, start, self.duration, self.tolerance, TRIAL_STEPS
+        )
+        rate = fastest_decay(self.model, J, S, G) if reach >= GAIN * COST * step else 0.0
         if step * rate < STIFF:
-            return False
-        reach = radau.try_steps(self.model, start, self.duration, self.tolerance, TRIAL_STEPS)
-        if reach < GAIN * COST * step:
             # a trial in vain is not repeated at once
             self.pause = 2 * self.pause + 1
             self.wait = self.pause
@@ -104,14 +102,11 @@ class _Watch:
         return True
 
 
-def fastest_decay(model: Model, start: radau.Start) -> float:
-    """Largest -Re of the eigenvalues of the linearised motion [1/s]; inf if there are too many of them."""
-    if model.coordinates > MOST_COORDINATES:
-        return np.inf
-    J, S, G = radau.eval_linearised(model, start)
+def fastest_decay(model: Model, J: Floats, S: Floats, G: Floats) -> float:
+    """Largest -Re of the eigenvalues of M x'' = G x' + S x over the null space of J [1/s]."""
     R = null_space(J, rcond=DEPENDENT) if len(J) else np.eye(model.coordinates)
     n = R.shape[1]
-    if not n or not (np.isfinite(S).all() and np.isfinite(G).all()):
+    if not n:
         return 0.0
     rates = np.linalg.solve(R.T @ model.mass_matrix() @ R, np.hstack([R.T @ S @ R, R.T @ G @ R]))
     matrix = np.block([[np.zeros((n, n)), np.eye(n)], [rates]])
@@ -124,7 +119,7 @@ def _is_damped(model: Model) -> bool:
 
 
 def _join(first: Outcome, second: Outcome, why: str) -> Outcome:
-    def both(name: str) -> Floats:
+    def both(name: str) -> Any:
         return np.concatenate([getattr(first, name), getattr(second, name)])
 
     arrays = (

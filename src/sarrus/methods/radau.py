@@ -21,7 +21,6 @@ from ..model.order import make_factor
 from .fixed_step import make_counters
 from .outcome import Floats, Outcome
 
-# longest_step [s]: 0 is no limit
 OPTIONS = {"longest_step": 0.0}
 # the error of third order, ~ h^4, that a step may have is SHARE tolerance^(4/5): then the error of a run,
 # ~ h^5, follows the tolerance, and about as that of `series` does
@@ -51,13 +50,31 @@ def run(
     tolerance: float,
     max_steps: int,
     longest_step: float = OPTIONS["longest_step"],
-    start: Start | None = None,
 ) -> Outcome:
-    """Simulate from q = 0 and the given velocity, or from a start; record at the given times."""
+    """Simulate from q = 0 and the given velocity; record at the given times.
+
+    longest_step [s]: no step is longer; 0 is no limit.
+    """
+    zero = np.zeros(model.coordinates)
+    start = Start(0.0, zero, velocity, np.zeros(len(model.form.angle)), 0.0)
+    longest = float(longest_step) or np.inf
+    outcome, _, _ = go_on(model, start, times, duration, tolerance, max_steps, longest)
+    return outcome
+
+
+def go_on(
+    model: Model,
+    start: Start,
+    times: Floats,
+    duration: float,
+    tolerance: float,
+    max_steps: int,
+    longest: float = np.inf,
+) -> tuple[Outcome, kernels.Tangent, kernels.Stages]:
+    """Simulate from a start; returns the memory of the last step too."""
     form, nq, total = model.form, model.coordinates, len(times)
     used = max(tolerance, FLOOR)
     local = SHARE * used**0.8
-    longest = float(longest_step) or np.inf
     # two, since recording counts the turns of angles anew
     ws, ws_record = make_workspace(form, 0), make_workspace(form, 0)
     tangent = make_tangent(form)
@@ -66,15 +83,13 @@ def run(
     # the first row is the step before, once there is one
     store, ends, watch = np.zeros((capacity, 3, nq)), np.zeros(capacity), np.zeros((capacity, 2))
     store.fill(0.0)
-    store[0, 1] = velocity
+    ends[0], store[0, 0], store[0, 1] = start.t, start.q, start.v
+    ws.theta[:] = ws_record.theta[:] = start.angles
     control, counters = np.zeros(7), np.zeros(5, np.int64)
     q, v, a = np.zeros((total, nq)), np.zeros((total, nq)), np.zeros((total, nq))
     norms, energy = np.zeros((total, 3)), np.zeros(total)
-    carried, work = np.zeros(1), np.zeros(total)
+    carried, work = np.array([start.work]), np.zeros(total)
     angles = np.zeros((total, len(form.angle)))
-    if start is not None:
-        ends[0], store[0, 0], store[0, 1], carried[0] = start.t, start.q, start.v, start.work
-        ws.theta[:] = ws_record.theta[:] = start.angles
     drive_forces = np.zeros((total, len(form.motion_sine)))
     history: list[tuple[Floats, Floats]] = []
 
@@ -114,7 +129,7 @@ def run(
     status, message = _status(reason, float(ends[first]), duration, tolerance, max_steps)
     seen = np.concatenate([w for _, w in history])
     keep = slice(0, done)
-    return Outcome(
+    outcome = Outcome(
         status=status,
         message=message,
         times=times[keep],
@@ -139,31 +154,26 @@ def run(
         angles=angles[keep],
         drive_forces=drive_forces[keep],
     )
+    return outcome, tangent, stages
 
 
-def try_steps(model: Model, start: Start, duration: float, tolerance: float, steps: int) -> float:
-    """The step [s] that is reached after a few, where the run may still go on; 0 if it gets nowhere."""
-    outcome = run(model, start.v, np.zeros(0), duration, tolerance, steps, start=start)
-    ends = np.concatenate([[start.t], outcome.step_times])
-    if outcome.status not in ("done", "too-slow") or len(ends) < 2:
-        return 0.0
-    # the last step may be cut by the end of the run
-    return float(np.diff(ends)[-3:].max())
-
-
-def eval_linearised(model: Model, start: Start) -> tuple[Floats, Floats, Floats]:
-    """J, d(Q - J^T lam)/dq and dQ/dv at a state, as full matrices."""
-    form = model.form
-    ws, tangent = make_workspace(form, 0), make_tangent(form)
-    stages = make_stages(form, tangent)
-    ws.theta[:] = start.angles
-    kernels.eval_tangents_at(form, tangent, ws, stages, start.t, start.q.copy(), start.v.copy())
-    J = np.zeros((model.equations, model.coordinates))
-    S, G = np.zeros((2, model.coordinates, model.coordinates))
+def try_steps(
+    model: Model, start: Start, duration: float, tolerance: float, steps: int
+) -> tuple[float, Floats, Floats, Floats]:
+    """The step [s] that is reached after a few, 0 if the run gets nowhere; J, d(Q - J^T lam)/dq and
+    dQ/dv on the way, as full matrices.
+    """
+    outcome, tangent, stages = go_on(model, start, np.zeros(0), duration, tolerance, steps)
+    form, nq = model.form, model.coordinates
+    J, (S, G) = np.zeros((model.equations, nq)), np.zeros((2, nq, nq))
     J[form.J_eq, form.J_col] = stages.J[3]
     S[tangent.S_row, tangent.S_col] = stages.S[3]
     G[tangent.S_row, tangent.S_col] = stages.G[3]
-    return J, S, G
+    ends = np.concatenate([[start.t], outcome.step_times])
+    if outcome.status not in ("done", "too-slow") or len(ends) < 2:
+        return 0.0, J, S, G
+    # the last step may be cut by the end of the run
+    return float(np.diff(ends)[-3:].max()), J, S, G
 
 
 def make_tangent(form: Form) -> kernels.Tangent:
