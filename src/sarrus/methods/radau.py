@@ -73,6 +73,7 @@ def go_on(
 ) -> tuple[Outcome, kernels.Tangent, kernels.Stages]:
     """Simulate from a start; returns the memory of the last step too."""
     form, nq, total = model.form, model.coordinates, len(times)
+    times = np.ascontiguousarray(times)
     used = max(tolerance, FLOOR)
     local = SHARE * used**0.8
     # two, since recording counts the turns of angles anew
