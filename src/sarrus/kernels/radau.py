@@ -162,9 +162,11 @@ class Tangent(NamedTuple):
 class Stages(NamedTuple):
     """Scratch memory of a step."""
 
-    # increments of the stages: position and velocity, shape (2, 3, nq), and their corrections
+    # increments of the stages: position and velocity, shape (2, 3, nq), and their corrections; those of
+    # the velocities in the last step
     z: Floats
     dz: Floats
+    past: Floats
     # projected states, accelerations, multipliers; work of all forces in a second
     q: Floats
     v: Floats
@@ -458,8 +460,10 @@ def project_and_accelerate(form, ws, t, q, v, a, lam):
 
 
 @kernel
-def predict(ratio, z):
-    """Increments of the next step, `ratio` times as long, from the polynomial of the last one."""
+def predict(first, ratio, z):
+    """Increments of a step `ratio` times as long as that of the polynomial given; it starts where that
+    one ends (first = 1) or where it starts (first = 0).
+    """
     for i in range(z.shape[1]):
         z0, z1, z2 = z[0, i], z[1, i], z[2, i]
         # divided differences over 0, c1, c2, 1
@@ -470,9 +474,9 @@ def predict(ratio, z):
         d123 = (d23 - d12) / (1.0 - STAGES[0])
         third = d123 - d012
         for k in range(3):
-            s = 1.0 + ratio * STAGES[k]
+            s = first + ratio * STAGES[k]
             p = d012 + (s - STAGES[1]) * third
-            z[k, i] = s * (d1 + (s - STAGES[0]) * p) - z2
+            z[k, i] = s * (d1 + (s - STAGES[0]) * p) - first * z2
 
 
 @kernel
@@ -538,8 +542,10 @@ def iterate(form, tan, ws, st, t, h, tau, stale, tolerance, rate, q0, v0, counte
             if rate >= 0.5 and size <= LOOSE:
                 # rounding, divided by a small pivot
                 return (CONVERGED if size <= tolerance else STALLED), rate, nearest
+            # the first corrections come from a rough guess: what they tell of the rate is little
             left = MOST_ITERATIONS - 1 - n
-            if rate >= 1.0 or rate**left / (1.0 - rate) * size > max(tolerance, LOOSE):
+            hopeless = rate >= 1.0 or rate**left / (1.0 - rate) * size > max(tolerance, LOOSE)
+            if rate > 2.0 or (n > 1 and hopeless):
                 return FAILED, rate, nearest
         before = size
     return FAILED, 1.0, nearest
@@ -609,6 +615,7 @@ def advance(
         wanted = h
         _, before = eval_energy(form, q0, v0)
         loose = 1.0
+        guess = 0.0
         nearest = 1.0
         tried = 0
         for k in range(len(st.theta)):
@@ -638,12 +645,16 @@ def advance(
                 counters[FACTORISATIONS] += 1
                 control[FACTORED] = h
                 control[RATE] = GOOD_RATE
-            if tried == 0 and control[LAST] > 0.0:
-                predict(h / control[LAST], st.z[1])
+            if guess > 0.0:
+                predict(0.0, h / guess, st.z[1])
             else:
                 for k in range(3):
                     for i in range(nq):
-                        st.z[1, k, i] = STAGES[k] * h * a0[i]
+                        st.z[1, k, i] = st.past[k, i]
+                if control[LAST] > 0.0:
+                    predict(1.0, h / control[LAST], st.z[1])
+            # the step that the guess of another try is taken from, if this one converges
+            guess = 0.0
             for k in range(len(st.theta)):
                 ws.theta[k] = st.theta[k]
             spent = counters[ITERATIONS]
@@ -696,6 +707,7 @@ def advance(
                 break
             counters[REJECTED] += 1
             tried += 1
+            guess = h
             factor = growth(error, 0.0, h, h, spent) if error >= 1.0 else 0.5
             h *= factor if np.isfinite(factor) else MOST_SHRINK
         if ended == STALLED or loose > 1.0:
@@ -707,6 +719,9 @@ def advance(
             after[2, i] = st.a[2, i]
         for c in range(st.lam.shape[1]):
             st.lam[3, c] = st.lam[2, c]
+        for k in range(3):
+            for i in range(nq):
+                st.past[k, i] = st.z[1, k, i]
         factor = growth(error, control[ERROR], h, control[LAST], spent)
         if tried > 0:
             factor = min(factor, 1.0)

@@ -252,7 +252,7 @@ def make_stages(form: Form, tangent: kernels.Tangent) -> kernels.Stages:
     nq, ns, z = len(form.Q), len(tangent.S_at), np.zeros
     n, upper = nq + len(form.phi0), len(tangent.L_row)
     return pack(kernels.Stages(
-        z=z((2, 3, nq)), dz=z((2, 3, nq)), q=z((3, nq)), v=z((3, nq)), a=z((3, nq)),
+        z=z((2, 3, nq)), dz=z((2, 3, nq)), past=z((3, nq)), q=z((3, nq)), v=z((3, nq)), a=z((3, nq)),
         lam=z((4, len(form.phi0))), power=z(3), J=z((4, len(form.J_eq))),
         A=z(len(form.G_row)), B=z(len(form.G_row)),
         S=z((4, ns)), G=z((4, ns)), theta=z(len(form.angle)),
