@@ -1,21 +1,32 @@
 """Sarrus: closed-loop mechanisms, simulated exactly and fast, with the truth about their rank."""
 
 from . import problems
+from .assembly import Assembly, AssemblyError, assemble, assemble_branches
 from .mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table, load
 from .result import Result
 from .simulate import simulate
+from .statics import Equilibrium, Mode, Modes, equilibrium, modes
 from .verdict import inspect
 
 __all__ = [
+    "Assembly",
+    "AssemblyError",
+    "Equilibrium",
     "Mechanism",
     "MechanismError",
+    "Mode",
+    "Modes",
     "Polynomial",
     "Result",
     "Sine",
     "SmoothStep",
     "Table",
+    "assemble",
+    "assemble_branches",
+    "equilibrium",
     "inspect",
     "load",
+    "modes",
     "problems",
     "simulate",
 ]

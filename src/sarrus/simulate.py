@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +17,8 @@ from .result import Reading, Result
 if TYPE_CHECKING:
     from .methods import Method, Outcome
     from .model import Model
+    from .model.dips import Dip, Watch
+    from .scene import Sketch
     from .verdict.joint_equations import JointEquations
     from .verdict.loads import Loads
 
@@ -23,6 +27,7 @@ DEFAULT_METHOD = "auto"
 # more would not fit into memory
 MOST_OUTPUTS = 10_000_000
 MOST_NUMBERS = 200_000_000
+CONTINUE, STOP, BRANCHES = "continue", "stop", "branches"
 
 
 def simulate(
@@ -34,6 +39,9 @@ def simulate(
     method: str = DEFAULT_METHOD,
     step: float | None = None,
     max_steps: int = 10_000_000,
+    at_crossing: str = CONTINUE,
+    assemble: bool = False,
+    misfit: float | None = None,
     **options: float,
 ) -> Result:
     """Simulate a mechanism for `duration` seconds.
@@ -41,6 +49,13 @@ def simulate(
     output_step: time between outputs [s], a thousandth of the duration if left out; tolerance: error
     aimed at, relative to the size of the mechanism, 1e-10 if left out. Methods with a fixed step take
     `step` [s] instead (the output step if left out); options: further parameters of the method.
+    at_crossing: what to do where motions meet: "continue" along the analytic continuation, "stop" there,
+    or stop and list the "branches" (`result.branches`).
+
+    assemble: close joints that are apart first, as `sarrus.assemble` does (a mechanism may ask for it
+    itself). misfit [m]: a linkage that is locked, but would move if its joints had this much play, is made to
+    move by changing its dimensions as little as possible, a note saying how much; 1e-8 of its length if left
+    out, 0 to take it as the structure it is. With more misfit than that it is refused.
 
     Raises MechanismError if the mechanism cannot be simulated, ValueError for other arguments. A run
     that loses its tolerance, energy balance or branch ends early: `result.status` says so, and the
@@ -54,18 +69,24 @@ def simulate(
     aim, max_steps = _check_effort(DEFAULT_TOLERANCE if tolerance is None else tolerance, max_steps)
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
+    allowed = None if misfit is None else _metres("misfit", misfit)
+    opening: list[str] = []
+    if assemble or mechanism.assemble:
+        mechanism, opening = _assembled(mechanism, allowed)
     check_mechanism(mechanism)
     check_drive_times(mechanism, duration)
 
     # numba and SciPy load slowly: only a simulation pays for them
     begin = time.perf_counter()
-    from .assembly import solve_start_velocity
+    from .assembly import fit_velocities, solve_start_velocity
     from .methods import CHOICES, parts_of
     from .methods.fixed_step import skipped
     from .methods.method import needs_of
     from .model import make_model
+    from .scene import make_sketch
     from .verdict.joint_equations import make_joint_equations
     from .verdict.loads import make_loads
+    from .verdict.locked import bridge_misfit
 
     import_seconds = time.perf_counter() - begin
     if not isinstance(method, str) or method not in CHOICES:
@@ -79,9 +100,20 @@ def simulate(
         raise ValueError(f"method '{method}' chooses its own steps; give tolerance, not step")
     if chosen.setting == "step" and tolerance is not None:
         raise ValueError(f"method '{method}' has a fixed step; give step, not tolerance")
+    _check_at_crossing(at_crossing, chosen)
     setting = aim if chosen.setting == "tolerance" else given_step
+    needs = needs_of(mechanism)
+    missing = needs - chosen.does
     begin = time.thread_time()
     model = make_model(mechanism)
+    equations = make_joint_equations(mechanism)
+    # only where there are as many equations as coordinates can all be locked; a drive is no lock
+    locked = model.equations >= model.coordinates > 0 and not mechanism.drives
+    if locked and allowed != 0.0:
+        mended, bridged = bridge_misfit(mechanism, equations, allowed)
+        if mended is not mechanism:
+            mechanism, opening = mended, [*opening, *bridged, *fit_velocities(mended)]
+            model, equations = make_model(mechanism), make_joint_equations(mechanism)
     velocity, notes = solve_start_velocity(model, mechanism)
     notes += _check_user_forces(model, mechanism, velocity)
     times = output_times(duration, every)
@@ -90,19 +122,23 @@ def simulate(
             f"{len(times)} outputs of {model.coordinates} coordinates would not fit into memory; "
             "give a longer output_step"
         )
+    reading = _reading(model, equations, make_loads(mechanism, equations), make_sketch(mechanism))
+    more: dict[str, Any] = chosen.options | options
+    if at_crossing != CONTINUE:
+        more["stop"] = _first_crossing(reading, setting)
     set_up = time.thread_time() - begin
-    compile_seconds = sum(_warm_up(part) for part in parts_of(chosen, model))
-    missing = needs_of(mechanism) - chosen.does
+    compile_seconds = 0.0
+    if not missing:
+        compile_seconds = sum(_warm_up(part) for part in parts_of(chosen, model))
     if missing:
-        outcome = skipped(model, _refusal(chosen, missing, needs_of(mechanism)))
+        outcome = skipped(model, _refusal(chosen, missing, needs))
     else:
-        outcome = chosen.run(
-            model, velocity, times, duration, setting, max_steps, **(chosen.options | options)
-        )
+        outcome = chosen.run(model, velocity, times, duration, setting, max_steps, **more)
     _report_user_failure(model, outcome)
+    if outcome.watch is not None:
+        outcome = _check_start(outcome, reading, duration)
     units = model.units
-    equations = make_joint_equations(mechanism)
-    return Result(
+    result = Result(
         mechanism=mechanism.name,
         method=outcome.method or method,
         tolerance=setting if chosen.setting == "tolerance" else None,
@@ -120,19 +156,24 @@ def simulate(
             "set_up": set_up,
             **outcome.timings,
         },
-        notes=find_remarks(mechanism) + notes + outcome.notes,
+        notes=opening + find_remarks(mechanism) + notes + outcome.notes,
         coordinates=outcome.q,
         rates=outcome.v,
         accelerations=outcome.a,
         norms=outcome.norms * units.length,
-        reading=_reading(model, equations, make_loads(mechanism, equations)),
+        reading=reading,
         step_times=outcome.step_times,
         step_orders=outcome.step_orders,
         step_pivots=outcome.step_pivots,
         work=_or_zeros(outcome.work, len(outcome.times)) * units.energy,
         torsion_angles=_or_zeros(outcome.angles, len(outcome.times), len(model.form.angle)),
         drive_forces=_or_zeros(outcome.drive_forces, len(outcome.times), len(mechanism.drives)),
+        watch=outcome.watch,
+        at_crossing=at_crossing,
     )
+    if outcome.status == "stopped" and at_crossing == BRANCHES:
+        result.notes.append(str(result.branches))
+    return result
 
 
 def output_times(duration: float, step: float) -> np.ndarray:
@@ -150,6 +191,25 @@ def _seconds(name: str, value: float) -> float:
     if not (np.isfinite(seconds) and seconds > 0):
         raise ValueError(f"{name} = {seconds:g} s; give a positive number of seconds")
     return seconds
+
+
+def _metres(name: str, value: float) -> float:
+    number = _float(name, value, "a number of metres")
+    if not (np.isfinite(number) and number >= 0):
+        raise ValueError(f"{name} = {number:g} m; give a number of metres, 0 for none")
+    return number
+
+
+def _assembled(mechanism: Mechanism, misfit: float | None) -> tuple[Mechanism, list[str]]:
+    """The mechanism with its joints closed, and a note if it had to be moved."""
+    check_mechanism(mechanism, closed=False)
+    from .assembly import assemble
+    from .verdict.joint_equations import make_joint_equations
+    from .verdict.locked import MISFIT
+
+    allowed = MISFIT * make_joint_equations(mechanism).length if misfit is None else misfit
+    done = assemble(mechanism, misfit=allowed)
+    return done.mechanism, [] if done.unmoved else [str(done)]
 
 
 def _check_arguments(duration: float, every: float, step: float) -> None:
@@ -181,9 +241,11 @@ def _check_effort(tolerance: float, max_steps: int) -> tuple[float, int]:
     return number, int(min(steps, 2**62))
 
 
-def _reading(model: Model, equations: JointEquations, loads: Loads) -> Reading:
+def _reading(model: Model, equations: JointEquations, loads: Loads, sketch: Sketch) -> Reading:
     places = model.points, model.places, model.origins
-    return Reading(model.dimension, *places, model.body_rows, equations, loads, model.readings)
+    return Reading(
+        model.dimension, *places, model.body_rows, equations, loads, model.readings, sketch
+    )
 
 
 def _or_zeros(values: np.ndarray | None, *shape: int) -> np.ndarray:
@@ -230,6 +292,47 @@ def _report_user_failure(model: Model, outcome: Outcome) -> None:
             return
 
 
+def _check_start(outcome: Outcome, reading: Reading, duration: float) -> Outcome:
+    """The outcome, cut to its start if that is a singular position and nothing chooses a motion."""
+    from .verdict.start import describe_start
+
+    assert outcome.watch is not None
+    if not len(outcome.times):
+        return outcome
+    failed = outcome.status == "not-converged" and outcome.watch.until <= 1e-6 * duration
+    missing = describe_start(reading, outcome.watch, outcome.v[0], outcome.a[0], failed)
+    if not missing:
+        return outcome
+    kept = {
+        name: getattr(outcome, name)[:1] for name in ("times", "q", "v", "a", "norms", "energy")
+    }
+    watch = replace(outcome.watch, until=0.0)
+    return replace(outcome, status="not-converged", message=missing, watch=watch, **kept)
+
+
+def _check_at_crossing(word: str, method: Method) -> None:
+    if word not in (CONTINUE, STOP, BRANCHES):
+        raise ValueError(f"at_crossing = {word!r}; give '{CONTINUE}', '{STOP}' or '{BRANCHES}'")
+    if word != CONTINUE and not method.stops:
+        raise ValueError(
+            f"method '{method.id}' cannot stop at crossings; leave at_crossing out, or take "
+            f"method '{DEFAULT_METHOD}'"
+        )
+
+
+def _first_crossing(reading: Reading, tolerance: float) -> Callable[..., float | None]:
+    """What a run asks to know whether to stop: the first crossing behind the start."""
+    from .verdict.crossings import Motion, judge_dips
+
+    none = Motion(np.zeros(0), np.zeros(0), np.zeros(0))
+
+    def stop(dips: list[Dip], watch: Watch) -> float | None:
+        found, _ = judge_dips(reading, watch, tuple(dips), none, tolerance)
+        return next((c.time for c in found if c.time > 0.0), None)
+
+    return stop
+
+
 def _warm_up(method: Method) -> float:
     """Compile (or load) the kernels of a method before its clock starts; returns the seconds."""
     from .kernels.compiler import announce_compilation, remember_compilation
@@ -243,7 +346,11 @@ def _warm_up(method: Method) -> float:
         tiny.revolute("pin", tiny.ground, "rod", at=(0, 0))
         model = make_model(tiny)
         start = np.zeros(model.coordinates)
-        method.run(model, start, np.zeros(1), 1e-3, 1e-3, 10, **method.options)
+        outcome = method.run(model, start, np.zeros(1), 1e-3, 1e-3, 10, **method.options)
+        if outcome.watch is not None:
+            from .verdict.crossings import warm_up
+
+            warm_up(outcome.watch, start)
         remember_compilation(method.id)
         _WARM.add(method.id)
     return time.perf_counter() - begin

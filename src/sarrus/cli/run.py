@@ -15,8 +15,10 @@ from .. import problems
 from ..bench import judge, save_run
 from ..bench.runner import run_problem
 from ..report import library_error, run_table, save_figures
+from ..report.page import save_report
 from ..simulate import DEFAULT_METHOD
 from .model_file import is_model_file
+from .report import REPORT
 from .spec import is_specification, load_problem
 
 
@@ -30,7 +32,11 @@ def run(
     windows: Annotated[int | None, typer.Option(help="Windows N of a four-bar.")] = None,
     speed: Annotated[float | None, typer.Option(help="Start speed of a four-bar [m/s].")] = None,
     section: Annotated[
-        float | None, typer.Option(help="Section of Bricard's rods [m]; 0 is thin.")
+        float | None,
+        typer.Option(help="Section of Bricard's or the governor's rods [m]; 0 is thin."),
+    ] = None,
+    damping: Annotated[
+        float | None, typer.Option(help="Damper of the four-bar with spring [N s/m].")
     ] = None,
     duration: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
     tolerance: Annotated[
@@ -43,9 +49,12 @@ def run(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for files and figures.")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
+    with_report: Annotated[
+        bool, typer.Option("--report", help="Write a page to look at, report.html, as well.")
+    ] = False,
 ) -> None:
-    """Simulate a problem (or all), judge it, write results.txt, run.json and the figures."""
-    chosen = {"windows": windows, "speed": speed, "section": section}
+    """Simulate a problem (or all), judge it, write results.txt, run.json, result.npz and the figures."""
+    chosen = {"windows": windows, "speed": speed, "section": section, "damping": damping}
     options = {name: value for name, value in chosen.items() if value is not None}
     if problem is None and options:
         raise ValueError(f"name the problem that --{next(iter(options))} is meant for")
@@ -69,6 +78,8 @@ def run(
             command = shlex.join(["sarrus", *sys.argv[1:]])
             record = save_run(folder, item, result, judge(item, result), timing, command)
             save_figures(folder, item, result)
+            if with_report:
+                save_report([folder], folder / REPORT)
         records.append(record)
     if as_json:
         print(json.dumps(records[0] if problem else records, indent=2))
@@ -76,6 +87,25 @@ def run(
         _show(records, out)
     if not all(record["judgement"]["passed"] for record in records):
         raise typer.Exit(1)
+
+
+def _crossings(verdict: dict[str, Any]) -> list[str]:
+    """Crossings and near misses of a run in a line each; run.json has all about them."""
+    lines = []
+    if found := verdict["crossings"]:
+        times = ", ".join(f"{c['time']:.9g}" for c in found[:3])
+        rises = {f"{c['mobility_motion']} to {c['mobility_here']}" for c in found}
+        lines.append(
+            f"{len(found)} crossing{'s' * (len(found) > 1)} at t = {times}"
+            f"{', ...' if len(found) > 3 else ''} s: the mobility rises from {' or '.join(sorted(rises))}"
+        )
+    if found := verdict["near_singular"]:
+        least = min(found, key=lambda c: c["value"])
+        lines.append(
+            f"{len(found)} near-singular moment{'s' * (len(found) > 1)}, the closest at t = "
+            f"{least['time']:.9g} s (smallest singular value {least['value']:.1e})"
+        )
+    return lines
 
 
 def _show(records: list[dict[str, Any]], out: Path) -> None:
@@ -87,7 +117,7 @@ def _show(records: list[dict[str, Any]], out: Path) -> None:
             screen.print(
                 f"[red]{name}: {record['status']}[/]: {record['message']}", highlight=False
             )
-        told = list(record["notes"])
+        told = [*record["notes"], *_crossings(record["verdict"])]
         if measure := library_error(record):
             told.append(
                 f"error of the library (threshold, {record['outputs'] - 1} steps): {measure}"

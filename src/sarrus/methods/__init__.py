@@ -27,6 +27,7 @@ METHODS: dict[str, Method] = {
             "tolerance",
             series.run,
             does=frozenset({LOADS, DRIVES}),
+            stops=True,
         ),
         Method(
             "radau",
@@ -98,6 +99,7 @@ AUTO = Method(
     "tolerance",
     auto.run,
     does=EVERYTHING,
+    stops=True,
 )
 CHOICES: dict[str, Method] = {AUTO.id: AUTO, **METHODS}
 

@@ -21,6 +21,7 @@ from scipy.linalg import eigvals, null_space
 from ..kernels.forces import DAMPING
 from ..model import Model
 from . import radau, series
+from .fixed_step import skipped
 from .outcome import Floats, Outcome
 
 # a step of a series is limited by stiffness if it is this long, in decay times: less is accuracy
@@ -42,17 +43,31 @@ def parts(model: Model) -> tuple[str, ...]:
 
 
 def run(
-    model: Model, velocity: Floats, times: Floats, duration: float, tolerance: float, max_steps: int
+    model: Model,
+    velocity: Floats,
+    times: Floats,
+    duration: float,
+    tolerance: float,
+    max_steps: int,
+    *,
+    stop: series.Stop | None = None,
 ) -> Outcome:
-    """Simulate from q = 0 and the given velocity; record at the given times."""
+    """Simulate from q = 0 and the given velocity; record at the given times.
+
+    stop: as for series, which then does the whole run.
+    """
     arguments = model, velocity, times, duration, tolerance, max_steps
+    if len(model.form.user) and stop is not None:
+        return skipped(
+            model, "a run with user forces cannot stop at crossings; leave at_crossing out"
+        )
     if len(model.form.user):
         outcome = radau.run(*arguments)
         outcome.method = "radau"
         outcome.notes.insert(0, "method 'radau' from the start: series cannot use a user force")
         return outcome
-    if not _is_damped(model):
-        outcome = series.run(*arguments)
+    if not _is_damped(model) or stop is not None:
+        outcome = series.run(*arguments, stop=stop)
         outcome.method = "series"
         return outcome
 
@@ -137,5 +152,6 @@ def _join(first: Outcome, second: Outcome, why: str) -> Outcome:
         timings={name: first.timings[name] + second.timings[name] for name in first.timings},
         notes=[why, *first.notes, *second.notes],
         method="radau",
+        watch=first.watch,
         **{name: both(name) for name in arrays},
     )
