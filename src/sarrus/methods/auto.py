@@ -141,15 +141,16 @@ def _join(first: Outcome, second: Outcome, why: str) -> Outcome:
         "times", "q", "v", "a", "norms", "energy", "work", "angles", "drive_forces",
         "step_times", "step_orders", "step_pivots",
     )  # fmt: skip
-    counters = {
-        name: first.counters.get(name, 0) + second.counters.get(name, 0)
-        for name in first.counters | second.counters
-    }
+
+    def total(name: str) -> Any:
+        a, b = getattr(first, name), getattr(second, name)
+        return {key: a.get(key, 0) + b.get(key, 0) for key in a | b}
+
     return Outcome(
         status=second.status,
         message=second.message,
-        counters=counters,
-        timings={name: first.timings[name] + second.timings[name] for name in first.timings},
+        counters=total("counters"),
+        timings=total("timings"),
         notes=[why, *first.notes, *second.notes],
         method="radau",
         watch=first.watch,
