@@ -16,9 +16,9 @@ S = d(Q - J^T lam)/dq and G = dQ/dv of stage k, r what its equation leaves:
     J_k sum_l W_kl dv_l - eps mu_k = h J_k r_k
 
 in blocks of 3 x 3 in a static order. Every stage has derivatives of its own: in coordinates that move with
-the bodies the direction of a stiff spring turns during a step, and one matrix for all three (which would
-uncouple them) does not converge. S holds the stiffness of J^T lam too: a first guess beside the slow motion
-pulls hard on the joints. Left out is the turning of J, as slow as the motion.
+the bodies the direction of a stiff spring turns during a step. The constraints are on the changes of
+accelerations of each stage, where the stiff forces are; on velocities they would mix directions of
+different stages. Left out is the turning of J, as slow as the motion.
 """
 
 from typing import NamedTuple
