@@ -60,7 +60,7 @@ def test_simulate_writes_columns_record_model_and_figure(file, tmp_path):
         head, *rows = csv.reader(stream)
     assert head[:4] == ["t [s]", "pin.x [m]", "pin.y [m]", "pin.vx [m/s]"]
     assert head[5:9] == ["a,b.x [m]", "a,b.y [m]", "a,b.vx [m/s]", "a,b.vy [m/s]"]
-    assert head[9] == "energy [J]"
+    assert head[9:11] == ["pin.angle [rad]", "energy [J]"]
     table = np.array(rows, dtype=float)
     result = simulate(load(file), 1.0, 0.1)
     np.testing.assert_array_equal(table[:, 0], result.times)
