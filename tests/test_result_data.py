@@ -57,9 +57,9 @@ def test_readings_of_joints_springs_and_drives():
         "strut.length [m]": 1 + x,
         "strut.force [N]": 5 * x,
         "coil.torque [N m]": -3.5 * r.times,
-        "push.force [N]": r.drive_force("push"),
-        "turn.torque [N m]": r.drive_force("turn"),
-        "winch.force [N]": r.drive_force("winch"),
+        "push.drive force [N]": r.drive_force("push"),
+        "turn.drive torque [N m]": r.drive_force("turn"),
+        "winch.drive force [N]": r.drive_force("winch"),
     }
     found = r.readings()
     assert list(found) == list(expected)

@@ -432,7 +432,7 @@ class Result:
             columns[f"{name}.force [N]"] = self.force(name)
         columns |= {f"{name}.torque [N m]": self.torque(name) for name in named.torsions}
         for name, drive in named.drives.items():
-            kind = "torque [N m]" if drive.turns else "force [N]"
+            kind = "drive torque [N m]" if drive.turns else "drive force [N]"
             columns[f"{name}.{kind}"] = self.drive_force(name)
         return columns
 
