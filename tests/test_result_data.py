@@ -30,8 +30,43 @@ def test_columns_have_units_and_the_values_of_the_result(result):
         "violation of acceleration [m/s^2]",
     ]
     np.testing.assert_array_equal(columns["B0.vy [m/s]"], result.velocity("B0")[:, 1])
-    # all joints if none is named
-    assert len(result.columns()) == 1 + 6 * 6 + 4
+    # all joints if none is named, and the angles of those of two bodies
+    assert len(result.columns()) == 1 + 6 * 6 + len(result.readings()) + 4
+
+
+def test_readings_of_joints_springs_and_drives():
+    """What can be read by name stands in the columns: a driven slider between springs, and a winch."""
+    m = sarrus.Mechanism("readings", gravity=(0, 0))
+    m.body("block", 2.0, (1, 0), inertia=1.0)
+    m.rod("arm", (1, 0), (1, 1), mass=3.0)
+    m.body("bob", 1.0, (3, 0))
+    m.prismatic("rail", m.ground, "block", at=(1, 0), axis=(1, 0))
+    m.revolute("hinge", "block", "arm", at=(1, 0))
+    m.distance("rope", m.ground, "bob", start=(3, 1), end=(3, 0))
+    m.spring("strut", m.ground, "block", start=(0, 0), end=(1, 0), stiffness=5.0)
+    m.torsion("coil", "hinge", stiffness=0.5)
+    m.drive("push", "rail", sarrus.Sine(0.1, 1.0))
+    m.drive("turn", "hinge", sarrus.Polynomial((0.0, 7.0)))
+    m.drive("winch", "rope", sarrus.Polynomial((1.0, 0.2)))
+    r = sarrus.simulate(m, 2.0, 0.05)
+    x = 0.1 * np.sin(2 * np.pi * r.times)
+    expected = {
+        "hinge.angle [rad]": 7 * r.times,
+        "rail.travel [m]": x,
+        "rope.length [m]": 1 + 0.2 * r.times,
+        "strut.length [m]": 1 + x,
+        "strut.force [N]": 5 * x,
+        "coil.torque [N m]": -3.5 * r.times,
+        "push.drive force [N]": r.drive_force("push"),
+        "turn.drive torque [N m]": r.drive_force("turn"),
+        "winch.drive force [N]": r.drive_force("winch"),
+    }
+    found = r.readings()
+    assert list(found) == list(expected)
+    for name, values in expected.items():
+        # driven coordinates hold to rounding
+        np.testing.assert_allclose(found[name], values, atol=1e-12, err_msg=name)
+    assert set(found) <= set(r.columns())
 
 
 def test_unknown_point_is_named(result):

@@ -167,11 +167,13 @@ class Result:
     # joints and bodies
 
     def angle(self, joint: str) -> Floats:
-        """Angle of a revolute joint's second body seen from its first [rad], 0 at the start, shape (n,).
+        """Angle of a hinge's second body seen from its first [rad], 0 at the start, shape (n,).
 
-        It counts on beyond a turn.
+        Of a revolute joint of two bodies, or a cylindrical one; it counts on beyond a turn.
         """
-        rows = _pick(self.reading.named.angles, joint, "revolute joint of two bodies")
+        rows = _pick(
+            self.reading.named.angles, joint, "cylindrical joint, or revolute one of two bodies,"
+        )
         _, u, b = rows.triad
         first, second = (self._rotations(body) for body in rows.bodies)
         mark = second @ u
@@ -183,7 +185,7 @@ class Result:
             if torsion.joint == joint:
                 return _next_to(turned, self.torsion_angles[:, number])
         for drive in named.drives.values():
-            if drive.joint == joint:
+            if drive.joint == joint and drive.turns:
                 return _next_to(turned, np.array([drive.pieces.value(t) for t in self.times]))
         return self._unwrapped(turned, *self._angle_rates(joint), f"joint '{joint}'")
 
@@ -392,7 +394,8 @@ class Result:
     def columns(self, *points: str) -> dict[str, Floats]:
         """Columns by name with unit: time, place, velocity and acceleration of points, energy, violations.
 
-        points: names of joints, points or bodies; all joints and named points if left out.
+        points: names of joints, points or bodies; all joints and named points if left out, and then also
+        the `readings`.
         """
         columns = {"t [s]": self.times}
         for name in points or self.drawn_points:
@@ -403,9 +406,34 @@ class Result:
             ):
                 for i, axis in enumerate("xyz"[: values.shape[1]]):
                     columns[f"{name}.{letter}{axis} [{unit}]"] = values[:, i]
+        if not points:
+            columns |= self.readings()
         columns["energy [J]"] = self.energy
         for level, unit in zip(LEVELS, UNITS, strict=True):
             columns[f"violation of {level} [{unit}]"] = self.violation(level)
+        return columns
+
+    def readings(self) -> dict[str, Floats]:
+        """Columns by name with unit of joints, springs, torsions and drives.
+
+        Not a number is an angle whose turns cannot be counted.
+        """
+        named = self.reading.named
+        columns: dict[str, Floats] = {}
+        for joint in named.angles:
+            try:
+                columns[f"{joint}.angle [rad]"] = self.angle(joint)
+            except ValueError:
+                columns[f"{joint}.angle [rad]"] = np.full(len(self.times), np.nan)
+        columns |= {f"{joint}.travel [m]": self.travel(joint) for joint in named.travels}
+        columns |= {f"{name}.length [m]": self.length(name) for name in named.lengths}
+        for name in named.springs:
+            columns[f"{name}.length [m]"] = self.length(name)
+            columns[f"{name}.force [N]"] = self.force(name)
+        columns |= {f"{name}.torque [N m]": self.torque(name) for name in named.torsions}
+        for name, drive in named.drives.items():
+            kind = "drive torque [N m]" if drive.turns else "drive force [N]"
+            columns[f"{name}.{kind}"] = self.drive_force(name)
         return columns
 
     @property

@@ -60,7 +60,7 @@ def test_simulate_writes_columns_record_model_and_figure(file, tmp_path):
         head, *rows = csv.reader(stream)
     assert head[:4] == ["t [s]", "pin.x [m]", "pin.y [m]", "pin.vx [m/s]"]
     assert head[5:9] == ["a,b.x [m]", "a,b.y [m]", "a,b.vx [m/s]", "a,b.vy [m/s]"]
-    assert head[9] == "energy [J]"
+    assert head[9:11] == ["pin.angle [rad]", "energy [J]"]
     table = np.array(rows, dtype=float)
     result = simulate(load(file), 1.0, 0.1)
     np.testing.assert_array_equal(table[:, 0], result.times)
@@ -230,3 +230,16 @@ def test_save_and_load_are_methods(tmp_path):
     m.revolute("pin", m.ground, "rod", at=(0, 0))
     m.save(tmp_path / "one.yaml")
     assert Mechanism.load(tmp_path / "one.yaml").name == "one"
+
+
+def test_method_that_cannot_do_it_is_an_error(tmp_path, monkeypatch, capsys):
+    """A driven pendulum by a method without drives: one sentence that names those that can, no files."""
+    path = tmp_path / "driven.yaml"
+    path.write_text(PENDULUM + "drives:\n  d: {joint: pin, polynomial: [0, 60 rpm]}\n")
+    words = ["sarrus", "simulate", path, "--method", "penalty", "--out", tmp_path / "out"]
+    monkeypatch.setattr(sys, "argv", [str(word) for word in words])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    assert "'penalty' cannot do drives; use" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

@@ -163,3 +163,13 @@ def test_negative_stiffness_is_allowed():
     m = pair()
     spring(m, stiffness=-3.0)
     m.check()
+
+
+def test_spring_and_distance_joint_of_one_name_are_told_apart():
+    """Both have a length that is read by name, so one name would hide one of them."""
+    m = Mechanism("two lengths")
+    m.body("bob", 1.0, (0, -1))
+    m.distance("s", m.ground, "bob", start=(0, 0), end=(0, -1))
+    m.spring("s", m.ground, "bob", start=(1, 0), end=(0, -1), stiffness=1.0)
+    with pytest.raises(MechanismError, match="a spring and a distance joint are both called 's'"):
+        m.check()

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from builders import n_four_bar, rotation
-from sarrus import Mechanism, Polynomial, Sine, SmoothStep, Table, simulate
+from sarrus import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table, simulate
 from sarrus.mechanism.motion import make_pieces
 
 G = 9.81
@@ -165,3 +165,40 @@ def test_drive_and_spring_together():
     np.testing.assert_allclose(r.position("mass")[:, 0], 1 + x, atol=2e-9)
     a = -0.1 * w**2 * np.sin(w * r.times)
     np.testing.assert_allclose(r.drive_force("shake"), 5 * a - r.force("s"), atol=1e-8)
+
+
+def scissor():
+    """One pair of crossed arms of length 1 and a driven strut between their lower halves."""
+    m = Mechanism("scissor", gravity=(0, -G))
+    m.rod("left", (0, 0), (0.8, 0.6), mass=5)
+    m.rod("right", (0.8, 0), (0, 0.6), mass=5)
+    m.revolute("A", m.ground, "left", at=(0, 0))
+    m.revolute("M", "left", "right", at=(0.4, 0.3))
+    m.point_on_line("R", m.ground, "right", at=(0.8, 0), axis=(1, 0))
+    m.distance("strut", "left", "right", start=(0.2, 0.15), end=(0.6, 0.15))
+    return m
+
+
+def test_driven_strut_between_moving_bodies():
+    """A strut of length c spreads the arms to 2 c: height^2 = 1 - 4 c^2, and work balances weight."""
+    m = scissor()
+    m.drive("lift", "strut", SmoothStep(0.4, 0.3, 0.5, 2.5))
+    r = simulate(m, 3.0, 0.05)
+    assert r.status == "done", r.message
+    c, _, _ = motion_values(m.drives[0].motion, r.times)
+    height = np.sqrt(1 - 4 * c**2)
+    np.testing.assert_allclose(r.length("strut"), c, atol=EXACT)
+    np.testing.assert_allclose(r.position("M"), np.column_stack([c, height / 2]), atol=EXACT)
+    # at rest before and after: 2 m g (height / 2)' = force, per length of the strut
+    for n in (0, -1):
+        force = -5 * G * 4 * c[n] / height[n]
+        np.testing.assert_allclose(r.drive_force("lift")[n], force, rtol=1e-9)
+
+
+def test_drive_of_a_rod_s_length_is_refused():
+    """A driven distance between the pins of a rod contradicts the rod, and never stretches it."""
+    m = scissor()
+    m.distance("along", m.ground, "right", start=(0, 0), end=(0.4, 0.3))
+    m.drive("stretch", "along", Sine(0.1, 1.0, offset=0.5))
+    with pytest.raises(MechanismError, match="forbid the start rates of the drives"):
+        simulate(m, 1.0)

@@ -248,3 +248,15 @@ def test_prismatic_joint_in_space_carries_its_load(seed):
     # the spin comes from differences of outputs 1e-3 s apart
     np.testing.assert_allclose(momentum[2:-2], momentum[2], rtol=1e-5)
     assert r.energy_drift < 1e-9
+
+
+def test_cylindrical_joint_tells_angle_and_travel():
+    """A body spins and falls along a fixed axis: angle w t over several turns, travel -g t^2 / 2."""
+    m = Mechanism("piston", gravity=(0, 0, -9.81))
+    m.body("piston", 2.0, (0.3, 0, 0), inertia=(0.1, 0.2, 0.3))
+    m.cylindrical("C", m.ground, "piston", at=(0, 0, 0), axis=(0, 0, 1))
+    m.set_angular_velocity("piston", (0, 0, 9.0))
+    r = simulate(m, 3.0, 0.1)
+    # 1e-10 is the tolerance, for 27 rad and 44 m
+    np.testing.assert_allclose(r.angle("C"), 9 * r.times, atol=1e-8)
+    np.testing.assert_allclose(r.travel("C"), -9.81 / 2 * r.times**2, atol=1e-8)

@@ -39,7 +39,7 @@ def choose_points(mechanism: Mechanism, result: Result, wanted: Iterable[str]) -
 
 
 def motion_columns(result: Result, points: Iterable[str]) -> dict[str, Floats]:
-    """Columns by name with unit: time, place and velocity of each point, energy, violations."""
+    """Columns by name with unit: time, place and velocity of points, readings, energy, violations."""
     columns = {"t [s]": result.times}
     for point in points:
         position, velocity = result.position(point), result.velocity(point)
@@ -47,6 +47,7 @@ def motion_columns(result: Result, points: Iterable[str]) -> dict[str, Floats]:
             columns[f"{point}.{letter} [m]"] = position[:, i]
         for i, letter in enumerate("xyz"[: position.shape[1]]):
             columns[f"{point}.v{letter} [m/s]"] = velocity[:, i]
+    columns |= result.readings()
     columns["energy [J]"] = result.energy
     for level in LEVELS:
         columns[f"violation of {level} [{UNITS[level]}]"] = result.violation(level)

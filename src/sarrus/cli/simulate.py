@@ -74,6 +74,9 @@ def simulate(
         )
     with screen.status(f"{Path(file).name}: simulating {settings['duration']:g} s"):
         result = simulate_mechanism(mechanism, **settings)
+        if result.status == "skipped":
+            # nothing was simulated: there is nothing to keep
+            raise ValueError(result.message)
         points = choose_points(mechanism, result, point or ())
         folder = out or Path("runs") / Path(file).stem
         command = shlex.join(["sarrus", *sys.argv[1:]])

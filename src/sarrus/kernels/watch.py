@@ -100,12 +100,19 @@ def take_sample(form, ws, qc, order, s, sums, pivots):
 
 
 @kernel
-def eval_reach(qc, order, h):
-    """How far a series can be followed beyond its step: where its last term is still small."""
-    size = 1e-300
-    for i in range(qc.shape[1]):
-        size = max(size, abs(qc[order, i]))
-    return max(h, (BEYOND_TERM / size) ** (1.0 / order))
+def eval_reach(form, qc, order, h):
+    """How far a series can be followed beyond its step: where its last terms are still small.
+
+    The last one, but for drives: a polynomial that starts with a high power leaves gaps behind it.
+    """
+    first = order if len(form.drive) == 0 else max(1, order - form.motion_poly.shape[1])
+    reach = np.inf
+    for k in range(first, order + 1):
+        size = 1e-300
+        for i in range(qc.shape[1]):
+            size = max(size, abs(qc[k, i]))
+        reach = min(reach, (BEYOND_TERM / size) ** (1.0 / k))
+    return max(h, reach)
 
 
 @kernel
@@ -143,7 +150,7 @@ def watch(form, ws, starts, orders, coefficients, steps, first, last, times, sam
         # the sample before the first lies on the series too, which knows of no beginning
         gap = take_sample(form, ws, coefficients[0], orders[0], 0.0, sums, samples[1])
         times[1] = starts[0]
-        reach = eval_reach(coefficients[0], orders[0], starts[1] - starts[0])
+        reach = eval_reach(form, coefficients[0], orders[0], starts[1] - starts[0])
         times[0] = starts[0] - min(gap, reach)
         s = times[0] - starts[0]
         take_sample(form, ws, coefficients[0], orders[0], s, sums, samples[0])
@@ -169,7 +176,7 @@ def watch(form, ws, starts, orders, coefficients, steps, first, last, times, sam
                 n += 1
         elif last:
             ended = True
-            reach = eval_reach(coefficients[n], orders[n], starts[n + 1] - starts[n])
+            reach = eval_reach(form, coefficients[n], orders[n], starts[n + 1] - starts[n])
             times[2] = starts[steps] + min(times[1] - times[0], reach)
         else:
             break

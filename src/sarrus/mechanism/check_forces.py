@@ -58,6 +58,11 @@ def _names(m: Mechanism) -> Iterator[str]:
     for name, count in Counter(names).items():
         if count > 1:
             yield f"{count} forces or drives are called '{name}'; give each a name of its own"
+    links = {j.name for j in m.joints if j.kind is JointKind.DISTANCE}
+    for spring in m.springs:
+        # both have a length that is read by name
+        if spring.name in links:
+            yield f"a spring and a distance joint are both called '{spring.name}'; rename one of them"
 
 
 def _body(m: Mechanism, body: str, what: str) -> Iterator[str]:

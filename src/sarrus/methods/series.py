@@ -237,8 +237,8 @@ def _notes(tolerance: float, floor: bool, counters: np.ndarray, moved: Floats) -
         )
     if counters[kernels.LOOSENED]:
         notes.append(
-            f"{counters[kernels.LOOSENED]} steps close to a singular position could not hold the "
-            f"tolerance in double precision; the largest correction there was {moved.max():.1e} "
-            "of the mechanism's length"
+            f"{counters[kernels.LOOSENED]} steps could not hold the tolerance in double precision, as "
+            "close to a singular position or where a force is not smooth (a spring of length zero); "
+            f"the largest correction there was {moved.max():.1e} of the mechanism's length"
         )
     return notes

@@ -48,7 +48,14 @@ def make_model(mechanism: Mechanism) -> Model:
 
     sharing = share_features(mechanism, place, lambda d: turn @ _in_space(d))
     wanted = _wanted_points(mechanism)
-    products = [pair for joint in mechanism.joints for pair in kept_products(joint)]
+    driven = {drive.joint for drive in mechanism.drives}
+    # a driven length is not kept: its equation comes with the drive
+    products = [
+        pair
+        for joint in mechanism.joints
+        if not (joint.kind is JointKind.DISTANCE and joint.name in driven)
+        for pair in kept_products(joint)
+    ]
     further: dict[int, Wanted] = defaultdict(Wanted)
     for body, at in wanted.values():
         further[sharing.group_of[body]].points.append(place(at))

@@ -90,10 +90,13 @@ def drive_needs(mechanism: Mechanism) -> Iterator[tuple[str, Vector | None, list
         elif joint.kind in TRAVELS:
             yield joint.bodies[0], joint.at, [_axis(joint)]
             yield joint.bodies[1], joint.at, []
+        elif joint.places is not None:
+            for body, at in zip(joint.bodies, joint.places, strict=True):
+                yield body, at, []
 
 
 def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -> Drives:
-    """Add the equations of all drives, or drive those that are there already."""
+    """Add the equations of all drives."""
     drives = Drives()
     joints = {j.name: j for j in mechanism.joints}
     for drive in mechanism.drives:
@@ -104,13 +107,13 @@ def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -
             _, u, b = joint_triad(mechanism, joint)
             mark = features.vector(second, u)
             for direction, kind in ((u, COSINE), (b, SINE)):
-                driven = equations.add(*features.vector(first, direction), *mark, False)
+                driven = equations.add(*features.vector(first, direction), *mark, False, True)
                 drives.add(joint, kind, n, *driven)
         elif joint.kind in TRAVELS and joint.at is not None:
             pieces = _scaled(pieces, 1.0 / features.length)
             (ra, xa), (rb, xb) = (features.point(body, joint.at) for body in (first, second))
             gap = [subtract_rows(b, a) for a, b in zip(ra, rb, strict=True)]
-            driven = equations.add(*features.vector(first, _axis(joint)), gap, xb - xa, False)
+            driven = equations.add(*features.vector(first, _axis(joint)), gap, xb - xa, False, True)
             drives.add(joint, LINEAR, n, *driven)
         elif joint.places is not None:
             pieces = _scaled(pieces, 1.0 / features.length)
@@ -119,7 +122,7 @@ def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -
                 for body, at in zip(joint.bodies, joint.places, strict=True)
             )
             gap = [subtract_rows(b, a) for a, b in zip(ra, rb, strict=True)]
-            k, factor, constant = equations.add(gap, xb - xa, gap, xb - xa, True)
+            k, factor, constant = equations.add(gap, xb - xa, gap, xb - xa, True, True)
             drives.add(joint, SQUARE, n, k, 2.0 * factor, constant)
             start = float(np.linalg.norm(xb - xa))
         # what the motion misses at the start is rounding, as the check has seen

@@ -40,10 +40,17 @@ class Equations:
         self._known: dict[tuple, int] = {}
 
     def add(
-        self, rows_a: list[Row], start_a: Vector, rows_b: list[Row], start_b: Vector, square: bool
+        self,
+        rows_a: list[Row],
+        start_a: Vector,
+        rows_b: list[Row],
+        start_b: Vector,
+        square: bool,
+        driven: bool = False,
     ) -> tuple[int, float, float]:
         """Add the equation a . b = its value at the start, scaled to a length.
 
+        driven: its right side will move, so it is never the same as another one.
         Returns its number k, and x, y with Phi_k + phi0_k = x a . b - y, where y stands for components
         that are constant; number -1 if all are.
         """
@@ -61,12 +68,15 @@ class Equations:
         # the same equation from two bodies (the norm of a shared axis) is written once
         first = next(iter(products.values()))
         key = tuple((k, round(c / first, 12)) for k, c in products.items())
-        if key not in self._known:
-            self._known[key] = len(self.products)
+        if driven or key not in self._known:
+            number = len(self.products)
+            if not driven:
+                self._known[key] = number
             self.products.append(products)
             value = sum(c * self.forms[a][1] * self.forms[b][1] for (a, b), c in products.items())
             self.values.append(value)
-        number = self._known[key]
+        else:
+            number = self._known[key]
         factor = scale * next(iter(self.products[number].values())) / first
         constant = sum(
             xa * xb

@@ -27,7 +27,7 @@ class ArmRows:
 
 @dataclass(frozen=True)
 class AngleRows:
-    """The angle of a revolute joint: its bodies, and axis, u and axis x u at the start (world)."""
+    """The angle of a revolute or cylindrical joint: its bodies, and axis, u and axis x u at the start (world)."""
 
     bodies: tuple[str, str]
     triad: Vector
@@ -44,11 +44,15 @@ class TravelRows:
 
 @dataclass(frozen=True)
 class DriveRows:
-    """A drive: its place among the motions, its joint, its motion, and its unit of force [N or N m]."""
+    """A drive: its place among the motions, its joint, its motion, and its unit of force.
+
+    turns: whether it drives an angle; the unit is a torque [N m] then, else a force [N].
+    """
 
     number: int
     joint: str
     pieces: Pieces
+    turns: bool
     unit: float
 
 
@@ -82,6 +86,7 @@ def make_readings(mechanism: Mechanism, features: Features, nq: int) -> Readings
                 n,
                 d.joint,
                 make_pieces(d.motion),
+                kinds[d.joint] is JointKind.REVOLUTE,
                 features.energy if kinds[d.joint] is JointKind.REVOLUTE else newton,
             )
             for n, d in enumerate(mechanism.drives)
@@ -89,7 +94,7 @@ def make_readings(mechanism: Mechanism, features: Features, nq: int) -> Readings
         angles={
             j.name: AngleRows((j.bodies[0], j.bodies[1]), np.array(joint_triad(mechanism, j)))
             for j in mechanism.joints
-            if j.kind is JointKind.REVOLUTE and len(j.bodies) == 2
+            if j.kind in (JointKind.REVOLUTE, JointKind.CYLINDRICAL) and len(j.bodies) == 2
         },
         travels={
             j.name: TravelRows(

@@ -130,6 +130,8 @@ def find_branches(
     m = len(q) - rank
     if rise is None and m - 1 > MOST_EXTRA:
         return _too_many(m - 1)
+    if m == 0:
+        return Branches("nothing is free at this position", 0, False, ())
     N = V[rank:].T
     quadrics = _quadrics(form, U[:, rank:], N)
     single, multiple = _directions(quadrics, m)
