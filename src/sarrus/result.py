@@ -167,13 +167,12 @@ class Result:
     # joints and bodies
 
     def angle(self, joint: str) -> Floats:
-        """Angle of a hinge's second body seen from its first [rad], 0 at the start, shape (n,).
+        """Angle of a joint's second body seen from its first [rad], 0 at the start, shape (n,).
 
-        Of a revolute joint of two bodies, or a cylindrical one; it counts on beyond a turn.
+        Of a revolute joint of two bodies, a cylindrical or a planar one; it counts on beyond a turn.
         """
-        rows = _pick(
-            self.reading.named.angles, joint, "cylindrical joint, or revolute one of two bodies,"
-        )
+        what = "cylindrical or planar joint, or revolute one of two bodies,"
+        rows = _pick(self.reading.named.angles, joint, what)
         _, u, b = rows.triad
         first, second = (self._rotations(body) for body in rows.bodies)
         mark = second @ u
@@ -190,8 +189,9 @@ class Result:
         return self._unwrapped(turned, *self._angle_rates(joint), f"joint '{joint}'")
 
     def travel(self, joint: str) -> Floats:
-        """Travel of a prismatic or cylindrical joint along its axis [m], 0 at the start, shape (n,)."""
-        rows = _pick(self.reading.named.travels, joint, "prismatic or cylindrical joint")
+        """Travel along the axis of a prismatic, cylindrical or point-on-line joint [m], 0 at the start."""
+        what = "prismatic, cylindrical or point-on-line joint"
+        rows = _pick(self.reading.named.travels, joint, what)
         arm = self._arm(rows.arm)
         axis = (self._rotations(rows.body) @ rows.axis)[:, : arm.shape[1]]
         return np.asarray(np.einsum("ij,ij->i", arm, axis))

@@ -179,6 +179,11 @@ def test_ball_slides_down_and_spins(seed, kind):
     r = simulate(m, 1.5)
     path = place + (slide(r.times) + speed * r.times)[:, None] * down
     check(r, "ball", path @ R.T)
+    if not flat:
+        travel = slide(r.times) + speed * r.times
+        np.testing.assert_allclose(r.travel("slope"), travel, atol=CLOSE, rtol=0)
+    if kind in ("planar", "cylindrical"):
+        np.testing.assert_allclose(r.angle("slope"), spin * r.times, atol=CLOSE, rtol=0)
     # the rim lies across the axis: it turns about it
     turned = np.outer(np.cos(spin * r.times), across)
     turned += np.outer(np.sin(spin * r.times), np.cross(axis, across))

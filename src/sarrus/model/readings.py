@@ -11,10 +11,14 @@ from scipy import sparse
 from ..mechanism import JointKind, Mechanism
 from ..mechanism.forces import Spring, Torsion
 from ..mechanism.motion import Pieces, make_pieces
+from .joints import ALONG_LINE
 from .loads import Features, in_space, joint_triad, subtract_rows
 from .quadratic import sparse_from_rows
 
 Vector = NDArray[np.float64]
+
+# kinds whose bodies turn about one axis that both have
+TURNING = {JointKind.REVOLUTE, JointKind.CYLINDRICAL, JointKind.PLANAR}
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class ArmRows:
 
 @dataclass(frozen=True)
 class AngleRows:
-    """The angle of a revolute or cylindrical joint: its bodies, and axis, u and axis x u at the start (world)."""
+    """The angle of a joint about its axis: its bodies, and axis, u and axis x u at the start (world)."""
 
     bodies: tuple[str, str]
     triad: Vector
@@ -94,7 +98,7 @@ def make_readings(mechanism: Mechanism, features: Features, nq: int) -> Readings
         angles={
             j.name: AngleRows((j.bodies[0], j.bodies[1]), np.array(joint_triad(mechanism, j)))
             for j in mechanism.joints
-            if j.kind in (JointKind.REVOLUTE, JointKind.CYLINDRICAL) and len(j.bodies) == 2
+            if j.kind in TURNING and len(j.bodies) == 2
         },
         travels={
             j.name: TravelRows(
@@ -103,9 +107,7 @@ def make_readings(mechanism: Mechanism, features: Features, nq: int) -> Readings
                 arm(j.bodies, (j.at, j.at)),
             )
             for j in mechanism.joints
-            if j.kind in (JointKind.PRISMATIC, JointKind.CYLINDRICAL)
-            and j.axis is not None
-            and j.at is not None
+            if j.kind in ALONG_LINE and j.axis is not None and j.at is not None
         },
         lengths={
             j.name: arm(j.bodies, j.places)
