@@ -243,3 +243,36 @@ def test_method_that_cannot_do_it_is_an_error(tmp_path, monkeypatch, capsys):
     assert end.value.code == 2
     assert "'penalty' cannot do drives; use" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_simulate_stops_at_a_crossing_if_asked(tmp_path):
+    """--at-crossing: the run ends there, lists the motions, and that is no failure."""
+    path = tmp_path / "window.yaml"
+    problems.get("n-four-bar", windows=1).mechanism().save(path)
+    words = ("simulate", path, "--duration", 1, "--no-figure", "--out", tmp_path / "out")
+    answer = call(*words)
+    assert answer.exit_code == 0, answer.output
+    assert "1 crossing at t = 0.70845" in answer.output
+    answer = call(*words, "--at-crossing", "branches")
+    assert answer.exit_code == 0, answer.output
+    assert "2 motions meet here" in answer.output
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["status"] == "stopped"
+    assert len(record["verdict"]["crossings"]) == 1
+    assert "nan" not in record["verdict"]["crossings"][0]["sentence"]
+    # the run of a problem too; a part of it passes no judgement
+    run = call(
+        "run",
+        "double-four-bar",
+        "--at-crossing",
+        "stop",
+        "--duration",
+        1,
+        "--out",
+        tmp_path,
+        "--json",
+    )
+    assert run.exit_code == 1
+    assert json.loads(run.stdout)["status"] == "stopped"
+    wrong = call(*words, "--at-crossing", "jump")
+    assert wrong.exit_code != 0

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sarrus
+from linkages import door
 from random_mechanisms import random_mechanism
 from sarrus.scene import Camera, Sketch, load_scene, make_sketch, scene_arrays
 from sarrus.scene.draw import frame_window, ground_points, hatch, zigzag
@@ -193,3 +194,11 @@ def test_ground_stands_once_below_each_pin():
     names = {s.name: s.points for s in sketch.signs}
     bare = replace(scene, sketch=sketch)
     assert ground_points(bare) == [names["A"][0]]
+
+
+@pytest.mark.parametrize("heights", [(0.2, 1.0, 1.8), (0.1, 0.4, 0.9, 1.7)])
+def test_joints_in_line_beside_the_centre_are_a_plate(heights):
+    """A door on three or more hinges: its plate reaches from the hinges to its centre."""
+    (shape,) = make_sketch(door(heights)).shapes
+    assert shape.kind == "plate"
+    assert {len(face) for face in shape.faces} == {3}

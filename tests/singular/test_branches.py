@@ -7,7 +7,7 @@ import pytest
 
 from builders import bricard, n_four_bar
 from linkages import copy_of
-from sarrus import Mechanism, simulate
+from sarrus import Mechanism, Polynomial, simulate
 from sarrus.problems.n_four_bar.reference import flat_times, four_bar_reference
 
 
@@ -209,3 +209,30 @@ def test_as_many_branches_in_other_words(change):
         for b in branches
     )
     assert speeds == [(False, False, True), (False, True, True), (True, True, True)]
+
+
+def test_a_driven_start_where_motions_meet():
+    """A flat window is driven: with the velocity of a motion it starts, else it says which there are."""
+    for velocity, status in (((0.0, -1.0), "done"), ((0.0, -0.3), "not-converged")):
+        m = n_four_bar(1, speed=0.0, lean=np.pi / 2)
+        m.velocities.clear()
+        m.drive("motor", "A0", Polynomial((0.0, -1.0)))
+        m.set_velocity("B1", velocity)
+        result = simulate(m, 1.0, 0.01)
+        assert result.status == status, result.message
+    assert "2 motions meet here" in result.message
+    assert "Give a velocity along one of them" in result.message
+
+
+def test_a_stretched_linkage_leads_nowhere():
+    """Rods in line between their supports: velocities, but no motion."""
+    for n in (2, 3):
+        m = Mechanism("stretched")
+        for i in range(n):
+            m.rod(f"rod{i}", (i, 0), (i + 1, 0), mass=1.0)
+        chain = [m.ground, *m.bodies, m.ground]
+        for i in range(n + 1):
+            m.revolute(f"J{i}", chain[i], chain[i + 1], at=(i, 0))
+        result = simulate(m, 1.0, 0.1)
+        assert result.status == "not-converged"
+        assert "lead back" in result.message

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import brentq
 
 from builders import bricard, in_plane_of, n_four_bar, rotation
-from linkages import bennett, copy_of, goldberg, sarrus_linkage
-from sarrus import Mechanism, problems, simulate
+from linkages import bennett, copy_of, goldberg, sarrus_linkage, slider_crank
+from sarrus import Mechanism, Polynomial, problems, simulate
 from sarrus.assembly import solve_start_velocity
 from sarrus.kernels.layout import make_workspace
 from sarrus.kernels.watch import sample_pivots
@@ -297,3 +297,43 @@ def test_the_same_as_singular_values_at_many_outputs():
     assert len(dips) == len(result.crossings) == 6
     assert np.abs(dips - times_of(result)).max() <= 0.01
     assert {c.rise for c in result.crossings} == {1, 2}
+
+
+@pytest.mark.parametrize("speed", [0.1, 0.2])
+def test_slow_starts_lose_no_crossing(speed):
+    """The dip of the first crossing begins with the slow start: it is wide, and still followed to 1e-8 s."""
+    result = simulate(n_four_bar(2, speed), 2.0, 0.01)
+    np.testing.assert_allclose(times_of(result), flat_times(2, 2.0, speed), rtol=0, atol=RIGHT)
+    assert not result.near_singular
+
+
+def test_a_drive_does_not_make_a_near_miss_a_crossing():
+    """Crank and rod of equal length pass a singular position upright; 1e-8 m apart they pass beside it."""
+    results = []
+    for crank in (1.0, 1.0 - 1e-8):
+        m = slider_crank(0.3, crank, 1.0)
+        m.drives.clear()
+        m.drive("motor", "A", Polynomial((0.0, 1.0)))
+        results.append(simulate(m, 2.0, 0.01))
+    (met,) = results[0].crossings
+    assert abs(met.time - (np.pi / 2 - 0.3)) < RIGHT
+    assert not results[1].crossings
+    (missed,) = results[1].near_singular
+    # the rod's slope there is sqrt(2 d)
+    assert 0.1 * np.sqrt(2e-8) < missed.value < np.sqrt(2e-8)
+
+
+def test_the_motions_of_a_driven_crossing():
+    """A driven parallelogram has the same motions at its flat position as a free one."""
+    found = []
+    for driven in (True, False):
+        m = n_four_bar(1, speed=1.0, lean=1.0)
+        if driven:
+            m.velocities.clear()
+            m.drive("motor", "A0", Polynomial((0.0, -1.0)))
+        result = simulate(m, 3.0, 0.01, at_crossing="branches")
+        assert result.status == "stopped"
+        assert result.branches[0].so_far
+        found.append([(b.mobility, np.abs(b.velocities["B0"][1])) for b in result.branches])
+    assert len(found[0]) == 2
+    np.testing.assert_allclose(found[0], found[1], atol=1e-6)

@@ -1,5 +1,6 @@
 """Mobility: known linkages, singular positions, other units and orders."""
 
+import itertools
 import time
 from dataclasses import replace
 
@@ -318,3 +319,54 @@ def test_thousand_windows():
     found, _ = measure_inspection(1000, plane_to_space=in_plane_of())
     assert numbers(found) == (1 - 3000, 1, 1, 3000, 3000, ("permanently redundant",))
     assert found.redundancy.unnamed == 0
+
+
+def rods_in_a_loop(points, R=None):
+    """Rods from point to point, pinned to each other and at both ends to the ground; with R in space."""
+    place = (lambda p: np.array(p, dtype=float)) if R is None else in_plane_of(R)
+    axis = {} if R is None else {"axis": R[:, 2]}
+    m = Mechanism("loop", gravity=np.zeros(2 if R is None else 3))
+    for i, (a, b) in enumerate(itertools.pairwise(points)):
+        m.rod(f"rod{i}", place(a), place(b), mass=1.0)
+    chain = [m.ground, *m.bodies, m.ground]
+    for i, p in enumerate(points):
+        m.revolute(f"J{i}", chain[i], chain[i + 1], at=place(p), **axis)
+    return m
+
+
+@pytest.mark.parametrize("short", [1e-4, 1e-6])
+def test_an_almost_stretched_linkage_moves_a_little(short):
+    """Three rods of 1 m between supports almost 3 m apart: a mechanism, in the plane and in space."""
+    rise = np.sqrt(1 - (1 - short / 2) ** 2)
+    points = [(0, 0), (1, 0), (2 - short / 2, rise), (3 - short, 0)]
+    for R in (None, rotation(5)):
+        found = inspect(rods_in_a_loop(points, R))
+        assert (found.mobility_here, found.mobility_motion) == (1, 1)
+
+
+def test_a_linkage_assembled_to_its_full_stretch_is_locked():
+    """Closing finds a double root to half the digits: the rank is full, and yet nothing leads on."""
+    m = Mechanism("stretched")
+    for i in range(3):
+        m.rod(f"rod{i}", (i, 0.1 * i), (i + 1, 0.1 * i), mass=1.0)
+    m.revolute("J0", m.ground, "rod0", at=(0, 0))
+    m.revolute("J1", "rod0", "rod1", at=[(1, 0), (1, 0.1)])
+    m.revolute("J2", "rod1", "rod2", at=[(2, 0.1), (2, 0.2)])
+    m.revolute("J3", "rod2", m.ground, at=[(3, 0.2), (3, 0)])
+    found = inspect(m)
+    assert found.mobility_motion == 0
+    assert found.classification == "locked"
+
+
+@pytest.mark.parametrize("light", [1e-6, 1e-9, 1e-12])
+def test_very_light_links_do_not_change_the_verdict(light):
+    """A flat rhombus, one rod of which weighs almost nothing, in the plane and in space."""
+    for R, redundant in ((None, 0), (rotation(2), 3)):
+        for i in range(3):
+            m = rods_in_a_loop([(0, 0), (1, 0), (2, 0), (1, 0)], R)
+            b = m.bodies[i]
+            m.bodies[i] = replace(b, mass=light * b.mass, inertia=light * b.inertia)
+            found = inspect(m)
+            assert (found.mobility_here, found.mobility_motion) == (2, 1)
+            assert found.redundant_motion == redundant
+            assert found.classification == "crossing"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..problems import Problem
 from ..result import Result
-from ..simulate import simulate
+from ..simulate import CONTINUE, simulate
 from .clock import REPEATS, Timing, time_solve
 
 
@@ -15,6 +15,7 @@ def run_problem(
     tolerance: float | None = None,
     step: float | None = None,
     duration: float | None = None,
+    at_crossing: str = CONTINUE,
     repeats: int = REPEATS,
     patience: float = 2.0,
 ) -> tuple[Result, Timing]:
@@ -24,6 +25,14 @@ def run_problem(
 
     def once() -> Result:
         every = min(problem.output_step, seconds)
-        return simulate(mechanism, seconds, every, method=method, step=step, tolerance=tolerance)
+        return simulate(
+            mechanism,
+            seconds,
+            every,
+            method=method,
+            step=step,
+            tolerance=tolerance,
+            at_crossing=at_crossing,
+        )
 
     return time_solve(once, repeats, patience)

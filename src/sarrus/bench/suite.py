@@ -166,12 +166,9 @@ def write_record(path: Path, record: dict[str, Any]) -> None:
 def _run(cell: Cell, repeats: int, command: str, folder: Path | None = None) -> dict[str, Any]:
     # a first look at a long run is long enough; a winner gets the time it needs
     patience = 0.5 if folder is None else 60.0
+    setting: dict[str, Any] = {cell.kind: cell.setting}
     result, timing = run_problem(
-        cell.problem,
-        method=cell.method,
-        repeats=repeats,
-        patience=patience,
-        **{cell.kind: cell.setting},
+        cell.problem, method=cell.method, repeats=repeats, patience=patience, **setting
     )
     judged = judge(cell.problem, result)
     if folder is not None:

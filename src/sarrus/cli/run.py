@@ -16,9 +16,10 @@ from ..bench import judge, save_run
 from ..bench.runner import run_problem
 from ..report import library_error, run_table, save_figures
 from ..report.page import save_report
-from ..simulate import DEFAULT_METHOD
+from ..simulate import CONTINUE, DEFAULT_METHOD
 from .model_file import is_model_file
 from .report import REPORT
+from .simulate import AT_CROSSING, tell_crossings
 from .spec import is_specification, load_problem
 
 
@@ -47,6 +48,7 @@ def run(
     step: Annotated[
         float | None, typer.Option(help="Step of a method with a fixed step [s].")
     ] = None,
+    at_crossing: Annotated[str, typer.Option(help=AT_CROSSING)] = CONTINUE,
     out: Annotated[Path, typer.Option(help="Folder for files and figures.")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
     with_report: Annotated[
@@ -72,7 +74,12 @@ def run(
     for item in todo:
         with screen.status(f"{item.id}: simulating {duration or item.duration:g} s"):
             result, timing = run_problem(
-                item, tolerance=tolerance, step=step, method=method, duration=duration
+                item,
+                tolerance=tolerance,
+                step=step,
+                method=method,
+                duration=duration,
+                at_crossing=at_crossing,
             )
             folder = out / item.id
             command = shlex.join(["sarrus", *sys.argv[1:]])
@@ -89,25 +96,6 @@ def run(
         raise typer.Exit(1)
 
 
-def _crossings(verdict: dict[str, Any]) -> list[str]:
-    """Crossings and near misses of a run in a line each; run.json has all about them."""
-    lines = []
-    if found := verdict["crossings"]:
-        times = ", ".join(f"{c['time']:.9g}" for c in found[:3])
-        rises = {f"{c['mobility_motion']} to {c['mobility_here']}" for c in found}
-        lines.append(
-            f"{len(found)} crossing{'s' * (len(found) > 1)} at t = {times}"
-            f"{', ...' if len(found) > 3 else ''} s: the mobility rises from {' or '.join(sorted(rises))}"
-        )
-    if found := verdict["near_singular"]:
-        least = min(found, key=lambda c: c["value"])
-        lines.append(
-            f"{len(found)} near-singular moment{'s' * (len(found) > 1)}, the closest at t = "
-            f"{least['time']:.9g} s (smallest singular value {least['value']:.1e})"
-        )
-    return lines
-
-
 def _show(records: list[dict[str, Any]], out: Path) -> None:
     screen = Console(soft_wrap=False)
     screen.print(run_table(records))
@@ -117,7 +105,7 @@ def _show(records: list[dict[str, Any]], out: Path) -> None:
             screen.print(
                 f"[red]{name}: {record['status']}[/]: {record['message']}", highlight=False
             )
-        told = [*record["notes"], *_crossings(record["verdict"])]
+        told = [*record["notes"], *tell_crossings(record["verdict"])]
         if measure := library_error(record):
             told.append(
                 f"error of the library (threshold, {record['outputs'] - 1} steps): {measure}"

@@ -19,9 +19,14 @@ from ..mechanism import find_remarks
 from ..report.figures import save_motion_figure
 from ..report.page import save_report
 from ..report.tables import show_seconds
+from ..simulate import CONTINUE
 from ..simulate import simulate as simulate_mechanism
 from .model_file import load_model
 from .report import REPORT
+
+AT_CROSSING = "Where motions meet: continue, stop there, or stop and list the branches."
+# a run that stops at a crossing was asked to
+GOOD = ("done", "stopped")
 
 
 def simulate(
@@ -38,6 +43,7 @@ def simulate(
     step: Annotated[
         float | None, typer.Option(help="Step of a method with a fixed step [s].")
     ] = None,
+    at_crossing: Annotated[str, typer.Option(help=AT_CROSSING)] = CONTINUE,
     point: Annotated[
         list[str] | None,
         typer.Option(help="Joint, point or body to write, may be repeated; else all but bodies."),
@@ -73,7 +79,7 @@ def simulate(
             f"how long? Give --duration, or write `simulate: {{duration: 10 s}}` into {file}"
         )
     with screen.status(f"{Path(file).name}: simulating {settings['duration']:g} s"):
-        result = simulate_mechanism(mechanism, **settings)
+        result = simulate_mechanism(mechanism, at_crossing=at_crossing, **settings)
         if result.status == "skipped":
             # nothing was simulated: there is nothing to keep
             raise ValueError(result.message)
@@ -91,8 +97,27 @@ def simulate(
         # what was printed with its line is not told again
         told = find_remarks(mechanism)
         _show(record, [note for note in record["notes"] if note not in told], folder)
-    if record["status"] != "done":
+    if record["status"] not in GOOD:
         raise typer.Exit(1)
+
+
+def tell_crossings(verdict: dict[str, Any]) -> list[str]:
+    """Crossings and near misses of a run in a line each; run.json has all about them."""
+    lines = []
+    if found := verdict["crossings"]:
+        times = ", ".join(f"{c['time']:.9g}" for c in found[:3])
+        rises = {f"{c['mobility_motion']} to {c['mobility_here']}" for c in found}
+        lines.append(
+            f"{len(found)} crossing{'s' * (len(found) > 1)} at t = {times}"
+            f"{', ...' if len(found) > 3 else ''} s: the mobility rises from {' or '.join(sorted(rises))}"
+        )
+    if found := verdict["near_singular"]:
+        least = min(found, key=lambda c: c["value"])
+        lines.append(
+            f"{len(found)} near-singular moment{'s' * (len(found) > 1)}, the closest at t = "
+            f"{least['time']:.9g} s (smallest singular value {least['value']:.1e})"
+        )
+    return lines
 
 
 def _show(record: dict[str, Any], notes: list[str], folder: Path) -> None:
@@ -110,8 +135,8 @@ def _show(record: dict[str, Any], notes: list[str], folder: Path) -> None:
         f"{record['violations']['position']:.1e}",
     )
     screen.print(table)
-    style = "green" if record["status"] == "done" else "red"
+    style = "green" if record["status"] in GOOD else "red"
     end = Text.assemble((record["status"], style), f": {record['message']}")
-    for line in (end, *map(Text, notes)):
+    for line in (end, *map(Text, [*notes, *tell_crossings(record["verdict"])])):
         screen.print(line, soft_wrap=True)
     screen.print(Text(f"files: {folder}/"), soft_wrap=True)

@@ -288,7 +288,8 @@ class _Pencil:
         if spread == 1:
             # a pendulum: the bar ends with its mass
             return Shape(body.name, "mass", (self._point(body.name, body.center), points[0]))
-        if len(points) < 3:
+        # joints in line do not span a plate: a door on three hinges
+        if len(points) < 3 or _rank(places - places.mean(axis=0)) < 2:
             points.append(self._point(body.name, body.center))
             places = np.vstack([places, body.center])
         faces = _faces(places)
@@ -334,6 +335,9 @@ def _faces(places: Floats) -> list[list[int]]:
 
     arms = places - places.mean(axis=0)
     axes = np.linalg.svd(arms)[2]
+    if _rank(arms) < 2:
+        along = arms @ axes[0]
+        return [[int(np.argmin(along)), int(np.argmax(along))]]
     if _rank(arms) < 3:
         hull = ConvexHull(arms @ axes[:2].T)
         return [[int(i) for i in hull.vertices]]

@@ -8,6 +8,8 @@ J x2 + 1/2 B(w, w) = 0, which can be solved for x2 if and only if
 With w = N a, N a basis of the null space of J, these are quadrics in the few numbers a. Their common real
 directions are found by Levenberg-Marquardt steps from many starts on the sphere; each is then followed for
 a short distance on the constraints themselves, since the second order is necessary, not sufficient.
+
+Drives are left out: they say how fast, and the joints along which motions.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..kernels.drives import EQUATION
 from .nearby import NEARBY_TOLERANCE
 from .poses import Reading, read_poses, read_spins
 from .rank import measure_rank
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from ..kernels.layout import Form
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 # directions are listed up to so many freedoms more than the motion has
 MOST_EXTRA = 3
@@ -93,6 +97,12 @@ class Branches:
     freedoms: int
     continuum: bool
     items: tuple[Branch, ...]
+
+    @property
+    def leads_nowhere(self) -> bool:
+        """Whether there are velocities, and all of them were found to be infinitesimal only."""
+        known = 1 <= self.freedoms <= MOST_EXTRA + 1 and not self.continuum
+        return known and not self.items
 
     def __len__(self) -> int:
         return len(self.items)
@@ -161,7 +171,7 @@ def _too_many(extra: int) -> Branches:
 
 
 def _sentence(m: int, items: list[Branch], back: int, continuum: bool) -> str:
-    text = f"{m} freedoms at this position"
+    text = f"{m} freedom{'s' * (m != 1)} at this position"
     if continuum:
         text += "; there is a whole continuum of directions in which motions may leave it"
         text += f", and {len(items)} isolated" if items else ""
@@ -192,36 +202,44 @@ def _forms(form: Form, x: Floats) -> Floats:
     return np.asarray(D @ x)
 
 
+def _joints(form: Form) -> Ints:
+    """The equations that belong to joints, not to drives."""
+    return np.setdiff1d(np.arange(len(form.phi0)), form.drive[:, EQUATION])
+
+
 def _jacobian(form: Form, q: Floats) -> Floats:
-    """J at q, dense."""
+    """J of the joints at q, dense."""
     e = form.e0 + _forms(form, q)
     C = sparse.csr_array((form.C_val, form.C_form, form.C_start), shape=(len(form.J_eq), len(e)))
     J = np.zeros((len(form.phi0), len(q)))
     np.add.at(J, (form.J_eq, form.J_col), C @ e)
-    return J
+    return J[_joints(form)]
 
 
 def _curvature(form: Form, x: Floats) -> Floats:
-    """B(x, x)."""
+    """B(x, x) of the joints."""
     d = _forms(form, x)
     out = np.bincount(form.sq_eq, form.sq_c * d[form.sq_form] ** 2, len(form.phi0))
     both = 2.0 * form.bl_c * d[form.bl_a] * d[form.bl_b]
-    return np.asarray(out + np.bincount(form.bl_eq, both, len(form.phi0)))
+    return np.asarray(out + np.bincount(form.bl_eq, both, len(form.phi0)))[_joints(form)]
 
 
 def eval_closure(form: Form, q: Floats) -> Floats:
-    """Phi at q."""
+    """Phi of the joints at q."""
     e = form.e0 + _forms(form, q)
     out = np.bincount(form.sq_eq, 0.5 * form.sq_c * e[form.sq_form] ** 2, len(form.phi0))
     both = form.bl_c * e[form.bl_a] * e[form.bl_b]
-    return np.asarray(out + np.bincount(form.bl_eq, both, len(form.phi0)) - form.phi0)
+    phi = np.asarray(out + np.bincount(form.bl_eq, both, len(form.phi0)) - form.phi0)
+    return phi[_joints(form)]
 
 
 def _quadrics(form: Form, U: Floats, N: Floats) -> Floats:
     """Independent symmetric matrices H with a^T H a = u^T B(N a, N a), of unit size, (n, m, m)."""
     d, m = _forms(form, N), N.shape[1]
     H = np.zeros((U.shape[1], m, m))
-    for i, u in enumerate(U.T):
+    whole = np.zeros((U.shape[1], len(form.phi0)))
+    whole[:, _joints(form)] = U.T
+    for i, u in enumerate(whole):
         sq, bl = u[form.sq_eq] * form.sq_c, u[form.bl_eq] * form.bl_c
         both = d[form.bl_a].T @ (bl[:, None] * d[form.bl_b])
         H[i] = d[form.sq_form].T @ (sq[:, None] * d[form.sq_form]) + both + both.T
@@ -269,7 +287,7 @@ def _follow(form: Form, reading: Reading, q: Floats, w: Floats, v: Floats | None
             break
     if there is None:
         return None
-    e = reading.equations
+    e = reading.equations.undriven
     pose = read_poses(e, reading.bodies, there[None])[0]
     rank = measure_rank(e.scaled(pose).matrix, e.columns_a_body, NEARBY_TOLERANCE)
     spins = read_spins(reading.bodies, q[None], w[None], np.zeros((1, len(q))))[0][0]

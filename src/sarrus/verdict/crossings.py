@@ -47,6 +47,10 @@ AT = 1e-10
 GONE = 1e-9
 # points for t(g), as shares of the distance at which the position is regular again
 NODES = np.array([-1.0, -2 / 3, -1 / 3, 1 / 3, 2 / 3, 1.0])
+# passes of t(g), ever nearer: a dip of a motion that begins slowly is wide
+NARROWING = (1.0, 0.2, 0.04, 0.008)
+# a pass that moved the time by less than this share was the last
+SETTLED = 1e-8
 
 
 @dataclass(frozen=True)
@@ -92,10 +96,9 @@ class _Moment:
         }
 
     def _around(self) -> str:
-        return (
-            f"energy drift {self.energy_before:.1e} J before, {self.energy_after:.1e} J after; "
-            f"closure {self.closure_before:.1e} m before, {self.closure_after:.1e} m after"
-        )
+        energy = (self.energy_before, self.energy_after)
+        closure = (self.closure_before, self.closure_after)
+        return f"energy drift {_before_after(energy, 'J')}; closure {_before_after(closure, 'm')}"
 
 
 @dataclass(frozen=True)
@@ -234,6 +237,12 @@ def warm_up(watch: Watch, start: Floats) -> None:
     sample_pivots(watch.form, ws, rows, 1, 0.0, np.zeros((3, nc)), np.zeros(nc))
 
 
+def _before_after(values: tuple[float, float], unit: str) -> str:
+    """Both values in words; at the ends of a run there is one only."""
+    words = zip(values, ("before", "after"), strict=True)
+    return ", ".join(f"{x:.1e} {unit} {where}" for x, where in words if np.isfinite(x)) or "unknown"
+
+
 def _judge(
     reading: Reading, form: Form, dip: Dip, t: float, motion: Motion, zero: float
 ) -> Crossing | NearMiss | None:
@@ -321,7 +330,7 @@ def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[f
         best = int(np.argmin([pivot(x) for x in times]))
         low, high = times[max(best - 1, 0)], times[min(best + 1, 8)]
     t = float(times[best])
-    for near in (1.0, 0.2):
+    for near in NARROWING:
         times = t + near * aside * NODES
         values = np.array([pivot(x) for x in times])
         if pivot(t) > 1e-4 * values.min():
@@ -334,6 +343,10 @@ def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[f
         g = np.sign(NODES) * values ** (1.0 / max(2.0, 2.0 * round(0.5 * growth)))
         root = float(barycentric_interpolate(g, times, 0.0))
         if pivot(root) > pivot(t) + 1e-10 * values.min():
+            # too far off for a polynomial
+            continue
+        moved, t = abs(root - t), root
+        # each pass has 5^-6 of the error of the one before, which is what it moved by
+        if near < 1.0 and moved < SETTLED * aside:
             break
-        t = root
     return t, aside

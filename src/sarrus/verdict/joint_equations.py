@@ -36,6 +36,9 @@ Ints = NDArray[np.int64]
 GROUND = -1
 # an inertia below this share of m l^2 counts as this share
 LEAST_INERTIA = 0.01
+# a mass further than this from the mean counts as this: what can move does not depend on masses, and weights
+# of very light and very heavy bodies would leave no digits between zeros and the other values
+SPREAD = 1e3
 
 # scaled singular values are of order one; joints typed to 12 digits leave zeros of about 1e-12
 TOLERANCE = 1e-9
@@ -538,6 +541,8 @@ def _weights(masses: Floats, inertias: Floats, own: Floats, length: float) -> tu
     """D of each body: L sqrt(mu/m), and L sqrt(mu) V I^-1/2, V its principal axes; 1 for the ground."""
     mu = float(np.exp(np.mean(np.log(masses))))
     sizes, axes = np.linalg.eigh(inertias)
+    bounded = np.clip(masses, mu / SPREAD, mu * SPREAD)
+    sizes, masses = sizes * (bounded / masses)[:, None], bounded
     # a body that is the same about all axes keeps the world's
     round_body = sizes[:, 2] - sizes[:, 0] <= 1e-12 * sizes[:, 2]
     axes[round_body] = np.eye(3)

@@ -19,7 +19,7 @@ repeated until the gaps are rounding.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +73,7 @@ class Locked:
     misfit: float
     reach: float
     length: float
-    path: tuple[Pose, ...]
+    path: tuple[Pose, ...] = field(repr=False)
 
     def within(self, misfit: float) -> bool:
         """Whether joints with so much play [m] let it move."""

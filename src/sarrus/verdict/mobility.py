@@ -86,13 +86,14 @@ def measure_mobility(
         nearby = find_nearby(equations, pose, given or [], most)
     largest = max([rank.rank, *(n.rank.rank for n in nearby)])
     motion = equations.columns - largest
-    if motion and largest < equations.rows:
+    # at a pose that is singular but for rounding the rank is full, and yet nothing may lead on
+    if motion and (largest < equations.rows or (close and not nearby)):
         best = max(nearby, key=lambda n: n.rank.rank, default=None)
         motion = _count_leading_on(equations, best.pose if best else pose, motion, bool(best))
     idle = idle_spins(equations, pose)
     # a structure near a singular position has nowhere to go and show it
     near = close and (
-        here == len(idle) or any(n.rank.smallest > 10 * rank.smallest for n in nearby)
+        here == len(idle) or not nearby or any(n.rank.smallest > 10 * rank.smallest for n in nearby)
     )
     return Mobility(
         count=equations.count,

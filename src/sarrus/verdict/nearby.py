@@ -108,14 +108,13 @@ def step_along(equations: JointEquations, pose: Pose, scaled: Floats) -> Pose | 
     )
     if size == 0.0:
         return None
-    for step in (STEP, -STEP, STEP / 4):
+    # short ones too: a linkage that is almost stretched moves, but not far
+    for step in (STEP, -STEP, STEP / 4, STEP / 20):
         there = solve_closed(equations, pose.moved(twists * (step / size)))
         if there is not None:
             distance = measure_distance(equations, pose, there)
-            if distance <= 0.2 * abs(step):
-                # it leads back
-                return None
-            if distance < 4.0 * abs(step):
+            # less leads back
+            if 0.2 * abs(step) < distance < 4.0 * abs(step):
                 return there
     return None
 

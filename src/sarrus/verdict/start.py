@@ -29,6 +29,11 @@ def describe_start(reading: Reading, watch: Watch, v: Floats, a: Floats, failed:
     if not failed and (len(q) > DENSE or leads_on(watch.form, q, w)):
         return ""
     branches = find_branches(watch.form, reading, q)
+    if branches.leads_nowhere:
+        return (
+            "cannot leave the start: the velocities that its joints allow there lead back, so it moves by "
+            "infinitesimal amounts only and no finite reaction holds it; see sarrus.inspect"
+        )
     if branches.freedoms < 2:
         return ""
     angles = _angles(branches, w)
