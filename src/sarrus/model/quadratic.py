@@ -23,6 +23,8 @@ Vector = NDArray[np.float64]
 # without mass: J M^-1 J^T would be huge there and cost digits. Below rounding there is no mass at all
 LIGHT = 1e-4
 ROUNDING = 1e-12
+# a component of a vector below this share of its length is what rounding left of a zero
+ZERO = 1e-14
 
 
 class MasslessFreedomError(Exception):
@@ -59,7 +61,9 @@ class Equations:
         scale = (0.5 if square else 1.0) / np.sqrt(sizes[0] * sizes[1])
         products: dict[tuple[int, int], float] = defaultdict(float)
         for ra, xa, rb, xb in zip(rows_a, start_a, rows_b, start_b, strict=True):
-            if (ra or xa) and (rb or xb) and (ra or rb):
+            # a constant that rounding left of a zero, as in a turned world, is a zero
+            still = (not ra and abs(xa) < ZERO * sizes[0]) or (not rb and abs(xb) < ZERO * sizes[1])
+            if (ra or rb) and not still:
                 (fa, sa), (fb, sb) = self._form(ra, float(xa)), self._form(rb, float(xb))
                 products[min(fa, fb), max(fa, fb)] += scale * sa * sb
         products = {k: c for k, c in sorted(products.items()) if c != 0.0}
