@@ -4,6 +4,7 @@ from . import problems
 from .mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table, load
 from .result import Result
 from .simulate import simulate
+from .studies import sweep
 from .verdict import inspect
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "load",
     "problems",
     "simulate",
+    "sweep",
 ]
 __version__ = "0.1.0"

@@ -18,6 +18,7 @@ from .schema import schema
 from .simulate import simulate
 from .spec import spec
 from .submit import board, submit
+from .sweep import sweep
 
 app = typer.Typer(
     help="Closed-loop mechanisms, simulated exactly and fast.",
@@ -37,6 +38,7 @@ app.add_typer(spec, name="spec")
 app.command("bench")(bench)
 app.command("submit")(submit)
 app.command("board")(board)
+app.command("sweep")(sweep)
 
 
 @app.callback()

@@ -1,0 +1,734 @@
+"""A study from its file or from plain data: every problem named with its key, and its line if it has one."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from .. import problems
+from ..mechanism import (
+    Mechanism,
+    MechanismError,
+    ModelFileError,
+    from_data,
+    get_value,
+    load_data,
+    set_value,
+    to_data,
+)
+from ..mechanism.files import units
+from ..mechanism.files.paths import join_path, nearest, split_path
+from ..mechanism.files.reading import Document, Where, load_document
+from ..mechanism.files.schema import known_keys
+from ..mechanism.files.units import UnitError, shorten
+from . import schema
+from .changes import apply_change, build_mechanism, read_vector
+from .records import QUANTITIES, RecordError, load_function, split_coordinate
+from .runs import FIRST_COLUMNS, LAST_COLUMNS, spread_value
+from .study import Base, Change, ChangeKind, Number, Parameter, Plan, Record, Study
+
+# more would not fit into memory
+MOST_RUNS = 10_000_000
+_SETTINGS = tuple(known_keys(schema.SettingsEntry))
+
+
+def load_study(path: str | Path) -> Study:
+    """Read and check a study file."""
+    document = load_document(path)
+    return read_study(document, Path(path).parent)
+
+
+def make_study(data: dict[str, Any]) -> Study:
+    """A study from plain data, in which a mechanism and functions may be Python objects."""
+    return read_study(Document("study", {"sarrus_study": schema.VERSION, **data}), Path())
+
+
+def read_study(document: Document, folder: Path) -> Study:
+    """The study of a document; whatever is wrong with it is one ModelFileError."""
+    file = _validate(document)
+    reader = _Reader(document, file, folder)
+    study = reader.read()
+    if reader.problems:
+        raise ModelFileError(document.source, reader.problems)
+    assert study is not None
+    return study
+
+
+def _validate(document: Document) -> schema.StudyFile:
+    data = document.data
+    version = data.get("sarrus_study") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or "sarrus_study" not in data:
+        why = f"there is no version; is this a study file? Begin it with 'sarrus_study: {schema.VERSION}'"
+        raise ModelFileError(document.source, [document.message((), why)])
+    if version != schema.VERSION or isinstance(version, bool):
+        why = (
+            f"version {shorten(version)} is not known; this program reads version {schema.VERSION}"
+        )
+        raise ModelFileError(document.source, [document.message(("sarrus_study",), why)])
+    try:
+        return schema.StudyFile.model_validate(data)
+    except ValidationError as error:
+        found = [document.message(*_translate(item, data)) for item in error.errors()]
+        raise ModelFileError(document.source, list(dict.fromkeys(found))) from None
+
+
+def _translate(error: Any, data: Any) -> tuple[Where, str]:
+    """Path and sentence of one error of pydantic."""
+    kind, context = error["type"], error.get("ctx", {})
+    *above, last = error["loc"]
+    where: list[str | int] = []
+    place = data
+    for part in above:
+        # names of alternatives stand between the keys
+        if isinstance(place, dict | list) and _has(place, part):
+            where.append(part)
+            place = place[part]
+    if kind == "missing":
+        return tuple(where), f"'{last}' is missing"
+    if kind == "extra_forbidden":
+        return (*where, last), f"unknown key; {nearest(str(last), _keys(where))}"
+    if isinstance(place, dict | list) and _has(place, last):
+        where.append(last)
+    if kind == "value_error":
+        return tuple(where), str(context["error"])
+    given = shorten(error["input"])
+    if kind in ("union_tag_not_found", "union_tag_invalid"):
+        return tuple(where), (
+            f"{given} is no variation; give a list, or one of {{range: ...}}, {{uniform: [low, high]}}, "
+            "{normal: [mean, deviation]}, {tilt: ...}"
+        )
+    if kind in ("too_short", "too_long"):
+        return tuple(where), f"{context['actual_length']} entries; {_wanted(where)}"
+    if kind == "literal_error":
+        return tuple(where), f"{given} is not possible; give {context['expected']}"
+    if kind in ("bool_type", "int_type", "list_type", "dict_type", "model_type"):
+        words = {"bool_type": "neither true nor false", "int_type": "no whole number"}
+        words |= {"list_type": "no list", "dict_type": "no mapping", "model_type": "no mapping"}
+        return tuple(where), f"{given} is {words[kind]}; {_wanted(where)}"
+    if kind in ("greater_than_equal", "less_than_equal"):
+        return tuple(where), f"{given} is out of range; {error['msg'].lower()}"
+    return tuple(where), f"{given} cannot be read: {error['msg']}"
+
+
+def _has(place: Any, part: Any) -> bool:
+    if isinstance(place, dict):
+        return part in place
+    return isinstance(part, int) and 0 <= part < len(place)
+
+
+def _keys(where: list[str | int]) -> list[str]:
+    """The keys that may stand at a place of a study."""
+    if not where:
+        return known_keys(schema.StudyFile)
+    if where[0] == "simulate":
+        return list(_SETTINGS)
+    if where[0] == "trajectory":
+        return known_keys(schema.TrajectoryEntry)
+    if where[-1] == "range":
+        return known_keys(schema.RangeNumbers)
+    return ["list", "range", "uniform", "normal", "tilt", "about"]
+
+
+def _wanted(where: list[str | int]) -> str:
+    """What to write at a place, by the example of its field."""
+    models = (schema.StudyFile, schema.SettingsEntry, schema.RangeNumbers, schema.UniformEntry)
+    key = next((part for part in reversed(where) if isinstance(part, str)), "")
+    for model in (*models, schema.NormalEntry, schema.ListEntry, schema.TiltEntry):
+        for name, item in model.model_fields.items():
+            if (item.alias or name) == key:
+                return f"give {item.description}"
+    return "see docs/sweeps.md"
+
+
+class _Reader:
+    """Makes a study of a validated file and collects what is wrong."""
+
+    def __init__(self, document: Document, file: schema.StudyFile, folder: Path) -> None:
+        self.document = document
+        self.file = file
+        self.folder = folder
+        self.problems: list[str] = []
+        self.remarks: list[str] = []
+        self.parameters: list[Parameter] = []
+        self.changes: list[Change] = []
+        self.columns: list[str] = []
+
+    def problem(self, where: Where, why: object) -> None:
+        self.problems.append(self.document.message(where, str(why)))
+
+    def read(self) -> Study | None:
+        base = self.base()
+        if base is None:
+            return None
+        for name, entry in self.file.variables.items():
+            self.parameter(("variables", name), name, entry)
+        base = self.fixed(base)
+        for path, entry in self.file.vary.items():
+            self.variation(base, path, entry)
+        records = tuple(self.records(base))
+        settings = self.settings(base)
+        samples = self.samples()
+        if self.problems:
+            return None
+        trajectory: tuple[str, ...] | None = None
+        if isinstance(self.file.trajectory, schema.TrajectoryEntry):
+            trajectory = tuple(self.file.trajectory.points or ())
+        elif self.file.trajectory:
+            trajectory = ()
+        if trajectory is not None and settings is None:
+            self.problem(
+                ("trajectory",), "there is none without a simulation; leave one of the two out"
+            )
+        identity = self.identity(base, records)
+        plan = Plan(
+            base=base,
+            changes=tuple(self.changes),
+            columns=tuple(p.column for p in self.parameters),
+            settings=settings,
+            records=records,
+            trajectory=trajectory,
+            time_limit=self.file.time_limit,
+            digest=digest({k: v for k, v in identity.items() if k != "sampling"}),
+        )
+        study = Study(
+            name=self.file.name,
+            plan=plan,
+            parameters=tuple(self.parameters),
+            combine=self.file.combine,
+            sampling=self.file.sampling,
+            samples=samples,
+            seed=self.file.seed,
+            attempts=self.file.attempts,
+            identity=identity,
+            remarks=tuple(self.remarks),
+        )
+        self.check_size(study)
+        self.check_first(study)
+        return study
+
+    # the mechanism
+
+    def base(self) -> Base | None:
+        given, problem = self.file.mechanism, self.file.problem
+        if (given is None) == (problem is None):
+            self.problem((), "give either `mechanism: my.yaml` or `problem: double-four-bar`")
+            return None
+        if problem is not None:
+            if problem not in problems.names():
+                self.problem(
+                    ("problem",),
+                    f"there is none called '{problem}'; {nearest(problem, problems.names())}",
+                )
+                return None
+            return Base(problem, {}, None, problem)
+        try:
+            if isinstance(given, Mechanism):
+                return Base("", {}, to_data(given), given.name)
+            if isinstance(given, dict):
+                from_data(given, "mechanism", check=False)
+                return Base("", {}, given, "mechanism")
+            if not isinstance(given, str | Path):
+                self.problem(("mechanism",), f"{shorten(given)} is no model file; give its name")
+                return None
+            return Base("", {}, load_data(self.folder / given), Path(given).name)
+        except MechanismError as error:
+            lines = error.problems if isinstance(error, ModelFileError) else [str(error)]
+            self.problems += [self.document.message(("mechanism",), line) for line in lines]
+            return None
+
+    def fixed(self, base: Base) -> Base:
+        """The base with what `set` gives for all runs."""
+        options, data = dict(base.options), base.data
+        for path, value in self.file.set.items():
+            where: Where = ("set", path)
+            try:
+                kind = self.kind(base, path)
+                if kind is ChangeKind.SETTING:
+                    raise MechanismError("write it under simulate")
+                if kind is ChangeKind.OPTION:
+                    options[path] = units.in_si(value, units.NUMBER)
+                    continue
+                if data is None:
+                    # options may change what else there is, so they come first
+                    first = {p: v for p, v in self.file.set.items() if "." not in p}
+                    chosen = {p: units.in_si(v, units.NUMBER) for p, v in first.items()}
+                    data = to_data(problems.get(base.problem, **chosen).mechanism())
+                self.check_value(data, Change(kind, path, (path,)), value)
+                data = apply_change(data, Change(kind, path, (path,)), [in_si(value)])
+            except (MechanismError, UnitError, ValueError) as error:
+                self.problem(where, _short(error, path))
+        varied = [path for path in self.file.vary if "." not in path]
+        if base.problem and data is not None and varied:
+            self.problem(
+                ("vary", varied[0]),
+                "an option cannot vary while `set` changes paths of the problem's mechanism",
+            )
+        return Base(base.problem, options, data, base.source)
+
+    # parameters
+
+    def variation(self, base: Base, path: str, entry: Any) -> None:
+        where: Where = ("vary", path)
+        try:
+            kind = self.kind(base, path)
+            data = self.example(base)
+            if isinstance(entry, schema.TiltEntry):
+                self.tilt(where, data, path, entry)
+                return
+            if kind is ChangeKind.SETTING and self.file.simulate is False:
+                raise MechanismError("nothing is simulated, so there are no settings")
+            change = Change(kind, path, (path,))
+            # all numbers of an entry are of the kind of its path
+            parameter = self.parameter(where, path, entry)
+            if parameter is None:
+                return
+            for value in _given(entry, self.file.variables):
+                if not (isinstance(value, str) and value in self.file.variables):
+                    self.check_value(data, change, value, parameter.distribution == "normal")
+            self.changes.append(change)
+        except (MechanismError, UnitError, ValueError) as error:
+            self.problem(where, _short(error, path))
+
+    def tilt(self, where: Where, data: dict[str, Any], path: str, entry: schema.TiltEntry) -> None:
+        vector = read_vector(data, path)
+        if not any(vector):
+            raise MechanismError("the direction is zero, so it cannot be turned")
+        for value in _given(entry.tilt, self.file.variables):
+            if not (isinstance(value, str) and value in self.file.variables):
+                units.in_si(value, units.ANGLE)
+        about = None if entry.about is None else tuple(float(x) for x in entry.about)
+        if about is not None and (len(vector) != 3 or len(about) != 3 or not any(about)):
+            raise MechanismError("about: give 3 numbers, not all zero; only in space")
+        columns = [f"{path}.tilt"]
+        if self.parameter((*where, "tilt"), columns[0], entry.tilt) is None:
+            return
+        if len(vector) == 3 and about is None:
+            columns.append(f"{path}.toward")
+            self.parameters.append(
+                Parameter(columns[1], distribution="uniform", numbers=(0.0, 2.0 * math.pi))
+            )
+        self.changes.append(Change(ChangeKind.TILT, path, tuple(columns), about))
+
+    def kind(self, base: Base, path: str) -> ChangeKind:
+        parts = split_path(path)
+        if len(parts) == 1 and base.problem:
+            options = problems.get(base.problem).options
+            if parts[0] not in options:
+                raise MechanismError(
+                    f"problem '{base.problem}' has no option '{parts[0]}'; {nearest(parts[0], list(options))}"
+                )
+            return ChangeKind.OPTION
+        if parts[0] == "simulate" and len(parts) == 2:
+            if parts[1] not in _SETTINGS:
+                raise MechanismError(
+                    f"there is no setting '{parts[1]}'; {nearest(parts[1], list(_SETTINGS))}"
+                )
+            return ChangeKind.SETTING
+        if len(parts) == 3 and parts[0] == "bodies" and parts[2] == "length":
+            return ChangeKind.LENGTH
+        return ChangeKind.PATH
+
+    def example(self, base: Base) -> dict[str, Any]:
+        """The data of one mechanism of the study, to check paths and units with."""
+        if base.data is not None:
+            return base.data
+        options = dict(base.options)
+        for path, entry in self.file.vary.items():
+            if "." not in path:
+                options[path] = next(_numbers(entry), options.get(path, 1.0))
+        return to_data(problems.get(base.problem, **options).mechanism())
+
+    def parameter(self, where: Where, column: str, entry: Any) -> Parameter | None:
+        """The values of an entry as a parameter; None if it cannot be read."""
+        try:
+            made = self._parameter(column, entry)
+        except (MechanismError, UnitError, ValueError) as error:
+            self.problem(where, error)
+            return None
+        self.parameters.append(made)
+        return made
+
+    def _parameter(self, column: str, entry: Any) -> Parameter:
+        known = {p.column for p in self.parameters}
+        if isinstance(entry, schema.TiltEntry):
+            raise MechanismError("a variable has no direction to tilt; give the tilt at a path")
+        if isinstance(entry, list | schema.ListEntry):
+            values = entry if isinstance(entry, list) else entry.values
+            return Parameter(column, tuple(in_si(value) for value in values))
+        if isinstance(entry, schema.RangeEntry):
+            return Parameter(column, tuple(_range(entry.range)))
+        if isinstance(entry, schema.UniformEntry | schema.NormalEntry):
+            word = "uniform" if isinstance(entry, schema.UniformEntry) else "normal"
+            first, second = (_number(v, known) for v in getattr(entry, word))
+            _check_spread(word, first, second)
+            return Parameter(column, distribution=word, numbers=(first, second))
+        if isinstance(entry, str) and entry in known:
+            return Parameter(column, same=entry)
+        if isinstance(entry, str) and self.file.variables:
+            raise MechanismError(
+                f"{shorten(entry)} is no variable; {nearest(entry, list(self.file.variables))}. For one value give "
+                "a list of one, or write it under set"
+            )
+        raise MechanismError("one value does not vary; give a list, or write it under set")
+
+    def check_value(
+        self, data: dict[str, Any], change: Change, value: Any, spread: bool = False
+    ) -> None:
+        """Whether a value fits its path, with its unit; spread: it may be out of bounds on its own."""
+        if change.kind is ChangeKind.OPTION:
+            units.in_si(value, units.NUMBER)
+        elif change.kind is ChangeKind.SETTING:
+            key = split_path(change.path)[1]
+            try:
+                schema.SettingsEntry.model_validate({key: value})
+            except ValidationError as error:
+                raise MechanismError(_translate(error.errors()[0], {})[1]) from None
+        elif change.kind is ChangeKind.LENGTH:
+            length = units.in_si(value, units.LENGTH)
+            apply_change(data, change, [length if length > 0 or not spread else 1.0])
+        else:
+            parts = split_path(change.path)
+            path = change.path
+            if parts[-1].isdigit():
+                # units are told apart for whole vectors
+                path = join_path(list(parts[:-1]))
+                vector = read_vector(data, path)
+                get_value(data, change.path)
+                value = [value] * len(vector)
+            from_data(set_value(data, path, value), "", check=False)
+
+    # what else there is
+
+    def settings(self, base: Base) -> dict[str, Any] | None:
+        if self.file.simulate is False:
+            return None
+        given = {k: v for k, v in self.file.simulate.model_dump().items() if v is not None}
+        if base.data is not None:
+            written = dict(from_data(base.data, check=False).defaults)
+        else:
+            written = {}
+        if base.problem:
+            problem = problems.get(base.problem)
+            written = {"duration": problem.duration, "output_step": problem.output_step, **written}
+            if "duration" in given:
+                written.pop("output_step", None)
+        # a step replaces a tolerance, and the other way round
+        if "step" in given:
+            written.pop("tolerance", None)
+        if "tolerance" in given:
+            written.pop("step", None)
+        settings = {**written, **given}
+        if "duration" not in settings and "simulate.duration" not in self.file.vary:
+            self.problem(("simulate",), "how long? Give duration, like {duration: 10 s}")
+        return settings
+
+    def samples(self) -> int:
+        random = [p for p in self.parameters if p.distribution]
+        samples = self.file.samples
+        if samples is not None and samples < 1:
+            self.problem(("samples",), f"{samples} samples; give at least 1")
+        elif random and samples is None:
+            self.problem(
+                (), f"'{random[0].column}' is random; say how many samples, like samples: 1000"
+            )
+        elif samples is not None and not random:
+            self.problem(("samples",), "nothing is random, so there are no samples; leave it out")
+        elif samples and self.file.sampling == schema.SOBOL and samples & (samples - 1):
+            self.remarks.append(
+                f"sobol: {samples} samples are no power of 2, so they are spread less evenly than "
+                f"{2 ** samples.bit_length()} would be"
+            )
+        if self.file.combine == schema.LIST:
+            lengths = {p.column: len(p.values) for p in self.parameters if p.values is not None}
+            if len(set(lengths.values())) > 1:
+                told = ", ".join(f"{column} has {n}" for column, n in lengths.items())
+                self.problem(("combine",), f"row by row needs lists of one length, but {told}")
+        return samples or 1
+
+    def records(self, base: Base) -> Iterator[Record]:
+        given = self.file.record
+        if isinstance(given, dict):
+            items: list[tuple[Where, str | None, Any]] = [
+                (("record", name), name, what) for name, what in given.items()
+            ]
+        else:
+            items = [(("record", i), None, what) for i, what in enumerate(given)]
+        taken = {*FIRST_COLUMNS, *LAST_COLUMNS, *(p.column for p in self.parameters)}
+        for where, name, what in items:
+            try:
+                record = self.record(name, what)
+            except (RecordError, MechanismError, UnitError, OSError) as error:
+                self.problem(where, error)
+                continue
+            twice = next((c for c in record.columns if c in taken), None)
+            if twice is not None:
+                self.problem(where, f"column '{twice}' stands there already; give it another name")
+                continue
+            taken.update(record.columns)
+            yield record
+
+    def record(self, name: str | None, what: Any) -> Record:
+        argument = None
+        if callable(what):
+            what = {"function": what}
+        if isinstance(what, dict):
+            words = [word for word in what if word in QUANTITIES or word == "function"]
+            if len(words) != 1 or (words[0] != "function" and len(what) > 1):
+                raise RecordError(
+                    f"give one quantity, like {{maximum: B0.x}}; known: {', '.join(QUANTITIES)}"
+                )
+            word = words[0]
+            if word == "function":
+                return self.function(name, what)
+            argument = what[word]
+        else:
+            word = what
+        if word not in QUANTITIES:
+            raise RecordError(
+                f"{shorten(word)} cannot be recorded; {nearest(str(word), list(QUANTITIES))}"
+            )
+        quantity = QUANTITIES[word]
+        label = word if argument is None else f"{word} {argument}"
+        if quantity.simulated and self.file.simulate is False:
+            raise RecordError(f"'{word}' needs a simulation, and this study says simulate: false")
+        if quantity.argument == "a coordinate":
+            if not isinstance(argument, str):
+                raise RecordError(f"'{word}' needs a coordinate; give it like {{{word}: B0.x}}")
+            if argument != "energy":
+                split_coordinate(argument)
+        elif quantity.argument == "a play":
+            if argument is None:
+                raise RecordError(f"'{word}' needs a play; give it like {{{word}: 0.1 mm}}")
+            argument = units.in_si(argument, units.LENGTH)
+        elif argument is not None and (not quantity.argument or not isinstance(argument, str)):
+            wants = f"give {quantity.argument}" if quantity.argument else "it takes nothing"
+            raise RecordError(f"'{word}: {argument}' is not understood; {wants}")
+        return Record((name or label,), word, argument)
+
+    def function(self, name: str | None, entry: dict[str, Any]) -> Record:
+        unknown = [key for key in entry if key not in ("function", "columns")]
+        if unknown:
+            raise RecordError(f"unknown key '{unknown[0]}'; a function has function and columns")
+        what, given = entry["function"], entry.get("columns")
+        if given is not None and (
+            not isinstance(given, list) or not given or not all(isinstance(c, str) for c in given)
+        ):
+            raise RecordError("columns: give a list of names")
+        if callable(what):
+            word = getattr(what, "__name__", "function")
+            columns = tuple(given or [name or word])
+            return Record(columns, "function", word, _source(what), what)
+        if not isinstance(what, str) or ":" not in what:
+            raise RecordError(
+                f"{shorten(what)} is no function; give file and function, like records.py:peak"
+            )
+        file, _, word = what.rpartition(":")
+        path = self.folder / file
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise RecordError(f"{file} cannot be read: {error}") from None
+        record = Record(tuple(given or [name or word]), "function", what, text)
+        try:
+            load_function(record)
+        except RecordError:
+            raise
+        except Exception as error:
+            raise RecordError(f"{file} cannot be run: {type(error).__name__}: {error}") from None
+        return record
+
+    def identity(self, base: Base, records: tuple[Record, ...]) -> dict[str, Any]:
+        """Everything that decides the table, in parts that a message can name."""
+        data = plain(self.document.data)
+        if self.file.mechanism is not None and not isinstance(self.file.mechanism, str):
+            data.pop("mechanism")
+        chosen = ("vary", "variables", "combine", "sampling", "samples", "seed")
+        study = {k: v for k, v in data.items() if k not in ("name", "attempts", *chosen)}
+        out: dict[str, Any] = {"study": study, "sampling": {k: data[k] for k in chosen if k in data}}
+        # the mechanism itself, not the name of its file
+        if base.data is not None:
+            out["mechanism"] = plain(base.data)
+        if base.problem:
+            out["problem version"] = problems.get(base.problem).version
+        texts = {str(r.argument): r.text for r in records if r.what == "function"}
+        if texts:
+            out["functions"] = texts
+        out["changes"] = [plain(vars(c) | {"kind": c.kind.value}) for c in self.changes]
+        return out
+
+    def check_size(self, study: Study) -> None:
+        from .sampling import count_runs
+
+        runs = count_runs(study)
+        if runs > MOST_RUNS:
+            self.problem((), f"this study has {runs} runs; at most {MOST_RUNS} are possible")
+
+    def check_first(self, study: Study) -> None:
+        """Problems that any mechanism of the study would have: wrong names in records and trajectories."""
+        base, plan = study.plan.base, study.plan
+        if self.problems or any(c.kind is ChangeKind.OPTION for c in plan.changes):
+            return
+        mechanism = build_mechanism(base, (), {})[0]
+        joints = [j.name for j in mechanism.joints]
+        points = [
+            *joints,
+            *(m.name for m in mechanism.markers),
+            *(b.name for b in mechanism.bodies),
+        ]
+        for record in plan.records:
+            if record.what in ("reaction_max", "moment_max") and record.argument not in (
+                None,
+                *joints,
+            ):
+                self.problem(
+                    ("record",),
+                    f"there is no joint '{record.argument}'; {nearest(record.argument, joints)}",
+                )
+            elif record.what in _CURVES and record.argument != "energy":
+                name, axis = split_coordinate(record.argument)
+                if name not in points:
+                    self.problem(
+                        ("record",),
+                        f"there is no joint, point or body '{name}'; {nearest(name, points)}",
+                    )
+                elif axis[-1] == "z" and mechanism.dimension == 2:
+                    self.problem(("record",), f"'{record.argument}': a planar mechanism has no z")
+        for name in plan.trajectory or ():
+            if name not in points:
+                self.problem(
+                    ("trajectory",),
+                    f"there is no joint, point or body '{name}'; {nearest(name, points)}",
+                )
+
+
+_CURVES = ("maximum", "minimum", "span", "final")
+
+
+def digest(value: Any) -> str:
+    """A hash of plain data."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def plain(value: Any) -> Any:
+    """Plain data: no tuples, numbers of NumPy or functions."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if callable(value):
+        return f"function {getattr(value, '__name__', '')}"
+    return str(value) if isinstance(value, Path) else value
+
+
+def in_si(value: Any) -> Any:
+    """A value of a study in SI: numbers with units as plain numbers, words as they are."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [in_si(entry) for entry in value]
+    if isinstance(value, dict | bool) or value is None:
+        raise MechanismError(f"{shorten(value)} cannot vary; give numbers, vectors or words")
+    if isinstance(value, str):
+        if value.lstrip().startswith("["):
+            return [q.value for q in units.parse_vector(value, units.NUMBER)]
+        try:
+            return units.parse_quantity(value).value
+        except UnitError:
+            return value
+    return units.parse_quantity(value).value
+
+
+def _number(value: Any, known: set[str]) -> Number:
+    if isinstance(value, str) and value in known:
+        return value
+    return units.parse_for(value, units.NUMBER).value
+
+
+def _check_spread(word: str, first: Number, second: Number) -> None:
+    if isinstance(first, str) or isinstance(second, str):
+        return
+    if word == "uniform" and not first < second:
+        raise MechanismError(f"uniform from {first:g} to {second:g}; give the lower bound first")
+    if word == "normal" and not second >= 0:
+        raise MechanismError(f"the standard deviation is {second:g}; give a positive one")
+
+
+def _range(r: schema.RangeNumbers) -> list[float]:
+    first, last = (units.parse_for(v, units.NUMBER).value for v in (r.first, r.last))
+    if (r.count is None) == (r.step is None):
+        raise MechanismError("a range needs a count or a step; give one of the two")
+    if r.count is None:
+        step = units.parse_for(r.step, units.NUMBER).value
+        if r.spacing == "log":
+            raise MechanismError("a range of equal factors needs a count, not a step")
+        if step == 0 or (last - first) / step < 0:
+            raise MechanismError(f"a step of {step:g} does not lead from {first:g} to {last:g}")
+        count = math.floor((last - first) / step * (1 + 1e-12) + 1e-9) + 1
+        if count > MOST_RUNS:
+            raise MechanismError(f"the range has {count} values; give a longer step")
+        return [first + i * step for i in range(count)]
+    if not 1 <= r.count <= MOST_RUNS:
+        raise MechanismError(f"a range of {r.count} values; give a count from 1 on")
+    if r.spacing == "log":
+        if not first * last > 0:
+            raise MechanismError(
+                f"no equal factors lead from {first:g} to {last:g}; both must be positive"
+            )
+        return [float(x) for x in np.geomspace(first, last, r.count)]
+    return [float(x) for x in np.linspace(first, last, r.count)]
+
+
+def _given(entry: Any, variables: dict[str, Any]) -> Iterator[Any]:
+    """The numbers and values of an entry as they were written."""
+    if isinstance(entry, list):
+        yield from entry
+    elif isinstance(entry, schema.ListEntry):
+        yield from entry.values
+    elif isinstance(entry, schema.RangeEntry):
+        r = entry.range
+        yield from (v for v in (r.first, r.last, r.step) if v is not None and v != 0)
+    elif isinstance(entry, schema.UniformEntry):
+        yield from entry.uniform
+    elif isinstance(entry, schema.NormalEntry):
+        yield from entry.normal
+    elif isinstance(entry, str) and entry in variables:
+        yield from _given(variables[entry], variables)
+
+
+def _numbers(entry: Any) -> Iterator[float]:
+    for value in _given(entry, {}):
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield value
+
+
+def _short(error: Exception, path: str) -> str:
+    """A sentence about a value without what the key in front of it says already."""
+    lines = error.problems if isinstance(error, ModelFileError) else [str(error)]
+    text = lines[0].removeprefix(": ")
+    for part in (path, path.rpartition(".")[0]):
+        text = text.removeprefix(f"{part}: ").removeprefix(f"path '{part}': ")
+    return text
+
+
+def _source(function: Any) -> str:
+    """The text of a function, or its code, to notice a change."""
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        import cloudpickle
+
+        return hashlib.sha256(cloudpickle.dumps(function)).hexdigest()
+
+
+__all__ = ["digest", "load_study", "make_study", "read_study", "spread_value"]
