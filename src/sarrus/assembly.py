@@ -55,9 +55,18 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
     notes = []
     if wanted and np.abs(other - v).max(initial=0.0) > 1e-6 * np.abs(v).max(initial=0.0):
         notes.append(
-            "the velocities given leave the start open; the motion of least kinetic energy was taken"
+            f"the velocities given leave the start open{_fixed(J, A)}; the motion of least kinetic energy "
+            "was taken"
         )
     return v, notes
+
+
+def _fixed(J: sparse.csr_array, A: sparse.csr_array) -> str:
+    """How many of the freedoms J leaves the rows of A fix, in words."""
+    if A.shape[1] > DENSE:
+        return ""
+    rank, more = (int(np.linalg.matrix_rank(x.toarray(), tol=1e-9)) for x in (J, A))
+    return f": they fix {more - rank} of its {A.shape[1] - rank} freedoms"
 
 
 @dataclass

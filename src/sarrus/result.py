@@ -11,15 +11,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 if TYPE_CHECKING:
+    from .model.dips import Watch
     from .model.model import BodyRows
     from .model.readings import ArmRows, Readings
+    from .verdict.branches import Branches
+    from .verdict.crossings import Crossing, NearMiss
     from .verdict.joint_equations import JointEquations
     from .verdict.loads import Loads
     from .verdict.reactions import Reaction, Reactions, Stiffness
+    from .verdict.verdict import Verdict
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 
+# what a method with a fixed step can tell from zero, over the size of the mechanism
+FIXED_STEP = 1e-6
 LEVELS = ("position", "velocity", "acceleration")
 
 
@@ -60,7 +66,7 @@ class Result:
     one sentence;
     notes: decisions taken that a user should know; counters; timings [s]; step_times, step_orders,
     step_pivots: the steps taken and the smallest relative pivot after each (small near a singular
-    position).
+    position); at_crossing: what was to be done there.
     """
 
     mechanism: str
@@ -87,6 +93,8 @@ class Result:
     work: Floats = field(repr=False)
     torsion_angles: Floats = field(repr=False)
     drive_forces: Floats = field(repr=False)
+    watch: Watch | None = field(repr=False, default=None)
+    at_crossing: str = "continue"
 
     def __repr__(self) -> str:
         return f"<Result '{self.mechanism}': {self.status}, {self.message}>"
@@ -293,6 +301,58 @@ class Result:
         """
         found = self.reactions if stiffness is None else self.solve_reactions(stiffness)
         return found.of(joint, body)
+
+    @property
+    def crossings(self) -> tuple[Crossing, ...]:
+        """The instants at which the mobility rises, in the order of time; judged when first asked for.
+
+        Raises ValueError if the method does not watch its motion.
+        """
+        return self._moments[0]
+
+    @property
+    def near_singular(self) -> tuple[NearMiss, ...]:
+        """The instants at which a singular position is passed closely, not met."""
+        return self._moments[1]
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Mobility and redundancy at the start and over the motion, crossings; made when first asked for."""
+        from .verdict.verdict import make_verdict
+
+        return make_verdict(
+            self.reading,
+            self.mechanism,
+            self.method,
+            self.times,
+            self.coordinates,
+            self.rates,
+            self.norms[:, 0],
+            None if self.watch is None else self._moments,
+        )
+
+    @property
+    def branches(self) -> Branches:
+        """The motions that meet at the last crossing: where the run stopped, if it was told to.
+
+        Raises ValueError if no crossing was met.
+        """
+        if not self.crossings:
+            raise ValueError(f"'{self.mechanism}' met no crossing, so there are no branches")
+        return self.crossings[-1].branches
+
+    @cached_property
+    def _moments(self) -> tuple[tuple[Crossing, ...], tuple[NearMiss, ...]]:
+        from .verdict.crossings import Motion, judge_dips
+
+        if self.watch is None:
+            raise ValueError(
+                f"method '{self.method}' does not watch for crossings; take method 'series'"
+            )
+        motion = Motion(self.times, self.energy, self.norms[:, 0])
+        tolerance = FIXED_STEP if self.tolerance is None else self.tolerance
+        crossings, misses = judge_dips(self.reading, self.watch, self.watch.dips, motion, tolerance)
+        return tuple(crossings), tuple(misses)
 
     def violation(self, level: str = "position") -> Floats:
         """Norm of the constraints at a level: "position" [m], "velocity", "acceleration"."""

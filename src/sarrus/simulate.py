@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from .result import Reading, Result
 if TYPE_CHECKING:
     from .methods import Method, Outcome
     from .model import Model
+    from .model.dips import Dip, Watch
     from .verdict.joint_equations import JointEquations
     from .verdict.loads import Loads
 
@@ -23,6 +26,7 @@ DEFAULT_METHOD = "series"
 # more would not fit into memory
 MOST_OUTPUTS = 10_000_000
 MOST_NUMBERS = 200_000_000
+CONTINUE, STOP, BRANCHES = "continue", "stop", "branches"
 
 
 def simulate(
@@ -34,6 +38,7 @@ def simulate(
     method: str = DEFAULT_METHOD,
     step: float | None = None,
     max_steps: int = 10_000_000,
+    at_crossing: str = CONTINUE,
     **options: float,
 ) -> Result:
     """Simulate a mechanism for `duration` seconds.
@@ -41,6 +46,8 @@ def simulate(
     output_step: time between outputs [s], a thousandth of the duration if left out; tolerance: error
     aimed at, relative to the size of the mechanism, 1e-10 if left out. Methods with a fixed step take
     `step` [s] instead (the output step if left out); options: further parameters of the method.
+    at_crossing: what to do where motions meet: "continue" along the analytic continuation, "stop" there,
+    or stop and list the "branches" (`result.branches`).
 
     Raises MechanismError if the mechanism cannot be simulated, ValueError for other arguments. A run
     that loses its tolerance, energy balance or branch ends early: `result.status` says so, and the
@@ -79,6 +86,7 @@ def simulate(
         raise ValueError(f"method '{method}' chooses its own steps; give tolerance, not step")
     if chosen.setting == "step" and tolerance is not None:
         raise ValueError(f"method '{method}' has a fixed step; give step, not tolerance")
+    _check_at_crossing(at_crossing, chosen)
     setting = aim if chosen.setting == "tolerance" else given_step
     compile_seconds = _warm_up(chosen)
     begin = time.thread_time()
@@ -91,18 +99,22 @@ def simulate(
             f"{len(times)} outputs of {model.coordinates} coordinates would not fit into memory; "
             "give a longer output_step"
         )
+    equations = make_joint_equations(mechanism)
+    reading = _reading(model, equations, make_loads(mechanism, equations))
+    more: dict[str, Any] = chosen.options | options
+    if at_crossing != CONTINUE:
+        more["stop"] = _first_crossing(reading, setting)
     set_up = time.thread_time() - begin
     missing = needs_of(mechanism) - chosen.does
     if missing:
         outcome = skipped(model, _refusal(chosen, missing, needs_of(mechanism)))
     else:
-        outcome = chosen.run(
-            model, velocity, times, duration, setting, max_steps, **(chosen.options | options)
-        )
+        outcome = chosen.run(model, velocity, times, duration, setting, max_steps, **more)
     _report_user_failure(model, outcome)
+    if outcome.watch is not None:
+        outcome = _check_start(outcome, reading, duration)
     units = model.units
-    equations = make_joint_equations(mechanism)
-    return Result(
+    result = Result(
         mechanism=mechanism.name,
         method=method,
         tolerance=setting if chosen.setting == "tolerance" else None,
@@ -125,14 +137,19 @@ def simulate(
         rates=outcome.v,
         accelerations=outcome.a,
         norms=outcome.norms * units.length,
-        reading=_reading(model, equations, make_loads(mechanism, equations)),
+        reading=reading,
         step_times=outcome.step_times,
         step_orders=outcome.step_orders,
         step_pivots=outcome.step_pivots,
         work=_or_zeros(outcome.work, len(outcome.times)) * units.energy,
         torsion_angles=_or_zeros(outcome.angles, len(outcome.times), len(model.form.angle)),
         drive_forces=_or_zeros(outcome.drive_forces, len(outcome.times), len(mechanism.drives)),
+        watch=outcome.watch,
+        at_crossing=at_crossing,
     )
+    if outcome.status == "stopped" and at_crossing == BRANCHES:
+        result.notes.append(str(result.branches))
+    return result
 
 
 def output_times(duration: float, step: float) -> np.ndarray:
@@ -230,6 +247,47 @@ def _report_user_failure(model: Model, outcome: Outcome) -> None:
             return
 
 
+def _check_start(outcome: Outcome, reading: Reading, duration: float) -> Outcome:
+    """The outcome, cut to its start if that is a singular position and nothing chooses a motion."""
+    from .verdict.start import describe_start
+
+    assert outcome.watch is not None
+    if not len(outcome.times):
+        return outcome
+    failed = outcome.status == "not-converged" and outcome.watch.until <= 1e-6 * duration
+    missing = describe_start(reading, outcome.watch, outcome.v[0], outcome.a[0], failed)
+    if not missing:
+        return outcome
+    kept = {
+        name: getattr(outcome, name)[:1] for name in ("times", "q", "v", "a", "norms", "energy")
+    }
+    watch = replace(outcome.watch, until=0.0)
+    return replace(outcome, status="not-converged", message=missing, watch=watch, **kept)
+
+
+def _check_at_crossing(word: str, method: Method) -> None:
+    if word not in (CONTINUE, STOP, BRANCHES):
+        raise ValueError(f"at_crossing = {word!r}; give '{CONTINUE}', '{STOP}' or '{BRANCHES}'")
+    if word != CONTINUE and not method.stops:
+        raise ValueError(
+            f"method '{method.id}' cannot stop at crossings; leave at_crossing out, or take "
+            f"method '{DEFAULT_METHOD}'"
+        )
+
+
+def _first_crossing(reading: Reading, tolerance: float) -> Callable[..., float | None]:
+    """What a run asks to know whether to stop: the first crossing behind the start."""
+    from .verdict.crossings import Motion, judge_dips
+
+    none = Motion(np.zeros(0), np.zeros(0), np.zeros(0))
+
+    def stop(dips: list[Dip], watch: Watch) -> float | None:
+        found, _ = judge_dips(reading, watch, tuple(dips), none, tolerance)
+        return next((c.time for c in found if c.time > 0.0), None)
+
+    return stop
+
+
 def _warm_up(method: Method) -> float:
     """Compile (or load) the kernels of a method before its clock starts; returns the seconds."""
     from .kernels.compiler import announce_compilation, remember_compilation
@@ -243,7 +301,11 @@ def _warm_up(method: Method) -> float:
         tiny.revolute("pin", tiny.ground, "rod", at=(0, 0))
         model = make_model(tiny)
         start = np.zeros(model.coordinates)
-        method.run(model, start, np.zeros(1), 1e-3, 1e-3, 10, **method.options)
+        outcome = method.run(model, start, np.zeros(1), 1e-3, 1e-3, 10, **method.options)
+        if outcome.watch is not None:
+            from .verdict.crossings import warm_up
+
+            warm_up(outcome.watch, start)
         remember_compilation(method.id)
         _WARM.add(method.id)
     return time.perf_counter() - begin

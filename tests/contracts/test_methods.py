@@ -46,7 +46,7 @@ def test_outcome_shapes_and_words(method, name):
     assert outcome.energy.shape == (n,)
     assert set(outcome.counters) >= COUNTERS
     assert all(isinstance(x, int) for x in outcome.counters.values())
-    assert set(outcome.timings) == TIMINGS
+    assert set(outcome.timings) >= TIMINGS
     assert np.array_equal(outcome.times, np.linspace(0.0, DURATION, 31)[:n])
     for column in (outcome.q, outcome.v, outcome.a, outcome.norms, outcome.energy):
         assert np.isfinite(column).all()

@@ -33,6 +33,7 @@ def save_run(
     table = np.column_stack([columns[name] for name in problem.columns])
     np.savetxt(folder / "results.txt", table, fmt="%.14e", header=header, comments="# ")
     record = describe_run(problem, result, judgement, timing, command)
+    record["verdict"] = finite(result.verdict.as_dict())
     (folder / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     return record
 

@@ -78,6 +78,25 @@ def run(
         raise typer.Exit(1)
 
 
+def _crossings(verdict: dict[str, Any]) -> list[str]:
+    """Crossings and near misses of a run in a line each; run.json has all about them."""
+    lines = []
+    if found := verdict["crossings"]:
+        times = ", ".join(f"{c['time']:.9g}" for c in found[:3])
+        rises = {f"{c['mobility_motion']} to {c['mobility_here']}" for c in found}
+        lines.append(
+            f"{len(found)} crossing{'s' * (len(found) > 1)} at t = {times}"
+            f"{', ...' if len(found) > 3 else ''} s: the mobility rises from {' or '.join(sorted(rises))}"
+        )
+    if found := verdict["near_singular"]:
+        least = min(found, key=lambda c: c["value"])
+        lines.append(
+            f"{len(found)} near-singular moment{'s' * (len(found) > 1)}, the closest at t = "
+            f"{least['time']:.9g} s (smallest singular value {least['value']:.1e})"
+        )
+    return lines
+
+
 def _show(records: list[dict[str, Any]], out: Path) -> None:
     screen = Console(soft_wrap=False)
     screen.print(run_table(records))
@@ -87,7 +106,7 @@ def _show(records: list[dict[str, Any]], out: Path) -> None:
             screen.print(
                 f"[red]{name}: {record['status']}[/]: {record['message']}", highlight=False
             )
-        told = list(record["notes"])
+        told = [*record["notes"], *_crossings(record["verdict"])]
         if measure := library_error(record):
             told.append(
                 f"error of the library (threshold, {record['outputs'] - 1} steps): {measure}"

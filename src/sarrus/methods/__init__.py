@@ -24,6 +24,7 @@ METHODS: dict[str, Method] = {
             "tolerance",
             series.run,
             does=frozenset({LOADS, DRIVES}),
+            stops=True,
         ),
         Method(
             "energy-momentum",

@@ -13,6 +13,7 @@ from ..kernels.layout import Form, Workspace, make_workspace
 from ..kernels.solve import EPS
 from ..model import Model
 from .outcome import Floats, Outcome
+from .watching import Watcher
 
 # memory for the states between two recordings
 BUFFER_BYTES = 16_000_000
@@ -20,6 +21,8 @@ BUFFER_BYTES = 16_000_000
 SOFT = 1e-6
 # refinements that take it out again where no iteration does
 SOFT_REFINEMENTS = 2
+# steps whose polynomials are watched at once
+STEPS_WATCHED = 1024
 
 # (store, whether the run starts here, counters) -> (reason, steps)
 Advance = Callable[[Floats, bool, NDArray[np.int64]], tuple[int, int]]
@@ -109,6 +112,8 @@ def run_steps(
     angles = np.zeros((total, len(model.form.angle)))
     drive_forces = np.zeros((total, len(model.form.motion_sine)))
 
+    watcher = Watcher(model, min(capacity, STEPS_WATCHED))
+
     taken, done = 0, 0
     solve_cpu = solve_wall = record_cpu = 0.0
     reason = kernels.DONE
@@ -128,9 +133,12 @@ def run_steps(
             angles[part], work[part], drive_forces[part],
         )  # fmt: skip
         done = upto
+        record_cpu += time.thread_time() - cpu
+        ends_at = np.arange(float(taken), taken + steps + 1.0) * float(h)
+        over = reason != kernels.DONE or taken + steps >= wanted
+        watcher.look_between(ends_at, store[: steps + 1, 0], store[: steps + 1, 1], last=over)
         store[0] = store[steps]
         taken += steps
-        record_cpu += time.thread_time() - cpu
 
     if counters[kernels.LOOSENED]:
         notes = [
@@ -161,13 +169,19 @@ def run_steps(
             factorisations=int(counters[kernels.FACTORISATIONS]),
             loosened=int(counters[kernels.LOOSENED]),
         ),
-        timings={"solve_cpu": solve_cpu, "solve_wall": solve_wall, "record_cpu": record_cpu},
+        timings={
+            "solve_cpu": solve_cpu,
+            "solve_wall": solve_wall,
+            "record_cpu": record_cpu,
+            "watch_cpu": watcher.cpu,
+        },
         notes=notes,
         step_times=np.arange(1.0, taken + 1.0) * float(h),
         step_orders=np.full(taken, order, np.int64),
         work=work[keep],
         angles=angles[keep],
         drive_forces=drive_forces[keep],
+        watch=watcher.watch(),
     )
 
 

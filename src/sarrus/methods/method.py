@@ -23,7 +23,8 @@ class Method:
     setting: what steers its accuracy, "tolerance" or "step" [s]. run(model, velocity, times, duration,
     setting, max_steps, **options): simulate from q = 0 and the given velocity, record at the given
     times. options: its further parameters with their defaults. does: what it can simulate besides
-    constant forces: LOADS, DRIVES, USER_FORCES.
+    constant forces: LOADS, DRIVES, USER_FORCES. stops: whether run takes `stop`, which is asked at every
+    dip of a pivot and may end the run there.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Method:
     run: Callable[..., Outcome]
     options: dict[str, float] = field(default_factory=dict)
     does: frozenset[str] = frozenset()
+    stops: bool = False
 
 
 def needs_of(mechanism: Mechanism) -> frozenset[str]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.dips import Watch
+
 Floats = NDArray[np.float64]
 
 
@@ -15,9 +17,9 @@ class Outcome:
     """Trajectory of a run in model units, up to where it is good.
 
     status: one word, message: one sentence; norms: of the constraints at position, velocity and
-    acceleration level; step_*: the steps taken and the smallest pivot after each. With loads or drives:
-    energy is T + V - W with the work W of what has no potential; angles of the torsions [rad]; forces of
-    the drives.
+    acceleration level; step_*: the steps taken and the smallest pivot after each; watch: where equations
+    came close to depending on others, None if the method does not watch. With loads or drives: energy is
+    T + V - W with the work W of what has no potential; angles of the torsions [rad]; forces of the drives.
     """
 
     status: str
@@ -37,3 +39,4 @@ class Outcome:
     work: Floats | None = None
     angles: Floats | None = None
     drive_forces: Floats | None = None
+    watch: Watch | None = None

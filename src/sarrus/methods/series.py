@@ -7,13 +7,18 @@ motion is analytic across a singular position, so a step may jump over it withou
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ..kernels import series as kernels
 from ..kernels.layout import make_workspace
 from ..model import Model
+from ..model.dips import Dip, Watch
 from .outcome import Floats, Outcome
+from .watching import Watcher
 
 HIGHEST_ORDER = 30
 # a step holds this share of the tolerance, so that a whole run comes near to it; above 1e-6 the share
@@ -23,17 +28,34 @@ SHARE = 0.02
 FLOOR = 1e-13
 # memory for the coefficients between two recordings: small enough to stay in a core's cache
 BUFFER_BYTES = 2_000_000
+# a run that may have to stop looks back after so many steps
+STEPS_AT_ONCE = 16
+
+# (dips seen since it was last asked, what is known of the run) -> when to stop [s], or None
+Stop = Callable[[list[Dip], Watch], float | None]
 
 
 def run(
-    model: Model, velocity: Floats, times: Floats, duration: float, tolerance: float, max_steps: int
+    model: Model,
+    velocity: Floats,
+    times: Floats,
+    duration: float,
+    tolerance: float,
+    max_steps: int,
+    *,
+    stop: Stop | None = None,
 ) -> Outcome:
-    """Simulate from q = 0 and the given velocity; record at the given times."""
+    """Simulate from q = 0 and the given velocity; record at the given times.
+
+    stop: asked wherever an equation comes close to depending on others; the run ends at the time it
+    returns, with an output there.
+    """
     form = model.form
     nq = model.coordinates
     ws = make_workspace(form, HIGHEST_ORDER)
     rows = HIGHEST_ORDER + 1
-    capacity = int(np.clip(BUFFER_BYTES // (8 * rows * max(nq, 1)), 16, 1024))
+    most = 1024 if stop is None else STEPS_AT_ONCE
+    capacity = int(np.clip(BUFFER_BYTES // (8 * rows * max(nq, 1)), 16, most))
     coefficients = np.zeros((capacity, rows, nq))
     # memory is handed out when it is first touched: do that now, not in the solve
     coefficients.fill(0.0)
@@ -53,6 +75,7 @@ def run(
     carried, sides = np.zeros(beside), np.zeros((capacity, beside, 2 * rows))
     angles, work, drive_forces = np.zeros((n, torsions)), np.zeros(n), np.zeros((n, drives))
     history: list[tuple[Floats, np.ndarray, Floats]] = []
+    watcher = Watcher(model, capacity)
 
     wanted = SHARE * tolerance * float(np.clip((1e-6 / tolerance) ** (1 / 3), 0.1, 1.0))
     local = max(wanted, FLOOR)
@@ -60,7 +83,9 @@ def run(
     t, done = 0.0, 0
     solve_cpu = solve_wall = record_cpu = 0.0
     reason = kernels.FULL
-    while reason == kernels.FULL and counters[kernels.STEPS] < max_steps:
+    stopped: float | None = None
+    before: tuple[Any, ...] = ()
+    while reason == kernels.FULL and stopped is None and counters[kernels.STEPS] < max_steps:
         room = coefficients[: max_steps - int(counters[kernels.STEPS])]
         # CPU time of this thread: idle threads of a linear algebra library may spin beside it
         wall, cpu = time.perf_counter(), time.thread_time()
@@ -87,8 +112,38 @@ def run(
         done = max(done, upto)
         history.append((starts[1 : steps + 1].copy(), orders[:steps].copy(), watch[:steps].copy()))
         record_cpu += time.thread_time() - cpu
+        dips = watcher.look(starts, orders, coefficients, steps, last=reason != kernels.FULL)
+        if stop is not None:
+            stopped = stop(dips, watcher.watch()) if dips else None
+            if stopped is None and steps:
+                end = slice(steps - 1, steps)
+                copies = (x[end].copy() for x in (orders, coefficients, sides))
+                before = (starts[steps - 1 : steps + 1].copy(), *copies, 1)
 
+    seen = watcher.watch()
+    if stopped is not None:
+        # outputs behind the stop are dropped, and one exactly there is added
+        done = int(np.searchsorted(times, stopped))
+        columns = (times, q, v, a, norms, energy, angles, work, drive_forces)
+        times, q, v, a, norms, energy, angles, work, drive_forces = (
+            np.concatenate([x[:done], np.zeros((1, *x.shape[1:]))]) for x in columns
+        )
+        times[done] = stopped
+        part = slice(done, done + 1)
+        # the dip may have begun in the last step of the chunk before
+        chunk = before if stopped < starts[0] else (starts, orders, coefficients, sides, steps)
+        kernels.record(
+            form, ws, *chunk, times[part], q[part], v[part], a[part], norms[part], energy[part],
+            angles[part], work[part], drive_forces[part],
+        )  # fmt: skip
+        done += 1
+        seen = replace(seen, until=stopped)
     status, message = _status(reason, t, duration, tolerance, max_steps, ws.usual.min(initial=1.0))
+    if stopped is not None:
+        status, message = (
+            "stopped",
+            f"stopped at the crossing at t = {stopped:.12g} s, as asked for",
+        )
     moved = np.concatenate([w[:, 1] for _, _, w in history]) if history else np.zeros(0)
     keep = slice(0, done)
     return Outcome(
@@ -107,7 +162,12 @@ def run(
             "coefficients": int(counters[kernels.COEFFICIENTS]),
             "loosened": int(counters[kernels.LOOSENED]),
         },
-        timings={"solve_cpu": solve_cpu, "solve_wall": solve_wall, "record_cpu": record_cpu},
+        timings={
+            "solve_cpu": solve_cpu,
+            "solve_wall": solve_wall,
+            "record_cpu": record_cpu,
+            "watch_cpu": watcher.cpu,
+        },
         notes=_notes(tolerance, local > wanted, counters, moved),
         step_times=np.concatenate([s for s, _, _ in history]) if history else np.zeros(0),
         step_orders=np.concatenate([o for _, o, _ in history])
@@ -117,6 +177,7 @@ def run(
         work=work[keep],
         angles=angles[keep],
         drive_forces=drive_forces[keep],
+        watch=seen,
     )
 
 
@@ -137,10 +198,8 @@ def _status(
         return "done", f"simulated {duration:g} s"
     if reason == kernels.STUCK and t <= 1e-6 * duration:
         return "not-converged", (
-            "cannot leave the start: no motion continues it. Either the start is a singular position and "
-            "the velocity given follows none of the motions that meet there, or joints that should depend "
-            f"on each other close only roughly (smallest relative pivot {pivot:.1e}): give places and axes "
-            "to all digits"
+            "cannot leave the start: no motion continues it. Joints that should depend on each other may "
+            f"close only roughly (smallest relative pivot {pivot:.1e}): give places and axes to all digits"
         )
     if reason == kernels.STUCK:
         return "not-converged", (

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..mechanism import Mechanism, MechanismError, check_mechanism
 
 if TYPE_CHECKING:
     from .driven import Driven
+    from .joint_equations import JointEquations
     from .mobility import Mobility
+    from .nearby import Nearby
     from .redundancy import Dependence, Redundancy
 
 # longer lists are cut on the screen; the record has all
@@ -23,8 +26,8 @@ class Inspection:
 
     count: Gruebler's; mobility_here; mobility_motion: of the motion; redundant_here, redundant_motion:
     joint equations that depend on others; classification: one word, classes: all that apply; mobility
-    and redundancy: the whole records. All of these are of the joints alone; driven: what drives leave
-    of the freedoms, None without drives.
+    and redundancy: the whole records; equations: those of the joints. All of these are of the joints
+    alone; driven: what drives leave of the freedoms, None without drives.
     """
 
     mechanism: str
@@ -33,6 +36,7 @@ class Inspection:
     joints: int
     mobility: Mobility = field(repr=False)
     redundancy: Redundancy = field(repr=False)
+    equations: JointEquations = field(repr=False)
     driven: Driven | None = field(repr=False, default=None)
 
     @property
@@ -69,6 +73,15 @@ class Inspection:
     def classes(self) -> tuple[str, ...]:
         """All words that apply, the weightiest first."""
         return self.mobility.classes
+
+    @cached_property
+    def poses(self) -> tuple[Nearby, ...]:
+        """Random poses of the mechanism further away with their rank, where equations depend here."""
+        from .nearby import wander
+
+        if not (self.mobility_motion and self.redundant_here):
+            return ()
+        return tuple(wander(self.equations, self.equations.start()))
 
     @property
     def sentences(self) -> list[str]:
@@ -122,6 +135,9 @@ class Inspection:
                 {"along": n.along, "distance": n.distance, "rank": n.rank.as_dict()}
                 for n in m.nearby
             ],
+            "random_poses": [
+                {"distance": n.distance, "rank": n.rank.as_dict()} for n in self.poses
+            ],
             "idle_spins": list(m.idle_spins),
             "free_bodies": list(m.free_bodies),
             "sentences": self.sentences,
@@ -144,26 +160,34 @@ def inspect(mechanism: Mechanism) -> Inspection:
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
     check_mechanism(mechanism)
     # SciPy's solvers load slowly: only an inspection pays for them
-    from .driven import measure_driven
     from .joint_equations import make_joint_equations
-    from .mobility import given_velocity, measure_mobility
+    from .mobility import given_velocity
+
+    equations = make_joint_equations(mechanism)
+    return inspect_equations(mechanism.name, equations, given_velocity(equations, mechanism))
+
+
+def inspect_equations(name: str, whole: JointEquations, given: list[tuple[str, Any]]) -> Inspection:
+    """The inspection of joint equations at their start; given: velocities to follow first."""
+    from .driven import measure_driven
+    from .mobility import measure_mobility
     from .redundancy import find_redundancy
 
-    whole = make_joint_equations(mechanism)
     equations = whole.undriven
-    mobility = measure_mobility(equations, given=given_velocity(equations, mechanism))
+    mobility = measure_mobility(equations, given=given)
     nearby = mobility.generic
     redundancy = find_redundancy(
         equations, mobility.redundant_here, nearby=nearby.pose if nearby else None
     )
     return Inspection(
-        mechanism=mechanism.name,
-        dimension=mechanism.dimension,
-        bodies=len(mechanism.bodies),
-        joints=len(mechanism.joints),
+        mechanism=name,
+        dimension=equations.dimension,
+        bodies=len(equations.bodies),
+        joints=len(equations.joints),
         mobility=mobility,
         redundancy=redundancy,
-        driven=measure_driven(whole, mobility) if mechanism.drives else None,
+        equations=equations,
+        driven=measure_driven(whole, mobility) if whole.drives else None,
     )
 
 
@@ -199,6 +223,8 @@ def _sentences(x: Inspection) -> Iterator[str]:
     if x.driven:
         yield from _driven(x.driven, m.motion)
     yield _redundant(x)
+    if x.poses and m.rank.rows:
+        yield _elsewhere(x)
     yield _decided(x)
     if m.free_bodies:
         yield f"Without any joint: {_names(m.free_bodies)}."
@@ -255,6 +281,20 @@ def _redundant(x: Inspection) -> str:
     if m.motion > max(m.count, 0):
         text += "; so it moves more than the count says"
     return text + "."
+
+
+def _elsewhere(x: Inspection) -> str:
+    numbers = sorted({n.rank.rows - n.rank.rank for n in x.poses})
+    many = (
+        f"{numbers[0]} of them" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]} of them"
+    )
+    many = "none of them" if numbers == [0] else many
+    depend = "depends" if numbers in ([0], [1]) else "depend"
+    far = max(n.distance for n in x.poses)
+    return (
+        f"At {_many(len(x.poses), 'random pose')} of the mechanism (up to {far:.2g} rad or lengths away) "
+        f"{many} {depend} on others."
+    )
 
 
 def _decided(x: Inspection) -> str:

@@ -27,9 +27,15 @@ STEP = 0.05
 NEARBY_TOLERANCE = 1e-6
 # closed: gaps below this, as pure numbers
 CLOSED = 1e-10
+# and below this nothing is left but rounding
+ROUNDING = 1e-16
 ITERATIONS = 80
 # more poses would tell no more
 MOST_POSES = 6
+# random walks over a mechanism, their steps, and how large it may be
+WALKS = 3
+WALK = 8
+FOLLOWED = 200
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,33 @@ def find_nearby(
     return found
 
 
+def wander(equations: JointEquations, pose: Pose) -> list[Nearby]:
+    """Random poses of the mechanism: walks of WALK steps from the given one, WALKS at most.
+
+    Only for mechanisms of up to FOLLOWED columns.
+    """
+    found = []
+    rng = np.random.default_rng(31)
+    for k in range(WALKS if equations.columns <= FOLLOWED else 0):
+        there, wish = pose, rng.normal(size=equations.columns)
+        for _ in range(WALK):
+            allowed = _project(equations.scaled(there).matrix, wish, equations.tolerance)
+            if np.linalg.norm(allowed) < 1e-6 * np.linalg.norm(wish):
+                break
+            ahead = step_along(equations, there, allowed)
+            if ahead is None:
+                break
+            # straight on from here
+            wish = equations.scaled_twists(ahead, displacement(equations, there, ahead))
+            there = ahead
+        if there is not pose:
+            W = equations.scaled(there).matrix
+            rank = measure_rank(W, equations.columns_a_body, NEARBY_TOLERANCE)
+            distance = measure_distance(equations, pose, there)
+            found.append(Nearby(f"a random walk ({k + 1})", distance, there, rank))
+    return found
+
+
 def step_along(equations: JointEquations, pose: Pose, scaled: Floats) -> Pose | None:
     """The closed pose a step along an allowed velocity; None if it leads nowhere near."""
     twists = equations.twists(pose, scaled)
@@ -99,7 +132,7 @@ def solve_closed(equations: JointEquations, pose: Pose) -> Pose | None:
         stuck = 0 if size < 0.9 * best else stuck + 1
         if size < best:
             best, best_pose = size, pose
-        if size == 0.0 or (stuck >= 3 and best < CLOSED) or stuck > 12:
+        if size < ROUNDING or (stuck >= 3 and best < CLOSED) or stuck > 12:
             break
         change = _least_change(scaled.matrix, gaps, min(size * size, 1e-2))
         pose = pose.moved(equations.twists(pose, change))

@@ -1,0 +1,193 @@
+"""Watching a motion for singular positions: pivots of J J^T along its polynomials.
+
+The pivot of an equation is the squared distance of its row of J from the rows before it, over its own
+square. At a singular position one of them falls to zero like (t - ts)^2. Masses are left out: with light
+links beside heavy ones the pivots of J M^-1 J^T fall only within a sliver around the position, and samples
+would miss it; distances between rows are geometry and change with the angles of the links. So samples are
+taken whenever some link has turned by ANGLE.
+"""
+
+import numpy as np
+
+from .compiler import block, entry, kernel
+from .forms import eval_form_rates, eval_forms, eval_jacobian
+from .solve import EPS, factorise
+
+# a link turns by this between two samples [rad]; two links against each other by twice as much
+ANGLE = 0.3
+# after slow phases the time between samples grows by no more than this
+GROWTH = 1.5
+# a dip: below this share of what is usual for the equation, with a parabola through three samples that
+# falls below this share of its ends, or in any case below DEEP
+LOW = 0.2
+BOTTOM = 0.1
+DEEP = 1e-3
+# beyond the ends of a run the series is followed as far as its last term stays below this
+BEYOND_TERM = 1e-6
+# an equation whose pivot never was larger than this is redundant at every position
+REDUNDANT = 1e-8
+
+
+@kernel
+def eval_relative_pivots(form, L, pivots):
+    """The pivot of each equation over the one that it had alone at the start."""
+    for k in range(len(pivots)):
+        pivots[k] = -EPS / (L[form.pos_c[k]] * form.eps[k])
+
+
+@kernel
+def eval_turning(form, ws, sums):
+    """Largest rate and half acceleration at which a link changes, over its length [1/s, 1/s^2].
+
+    ws.v, ws.dq: those of the coordinates.
+    """
+    nc = len(form.phi0)
+    for k in range(nc):
+        sums[0, k] = 0.0
+        sums[1, k] = 0.0
+        sums[2, k] = 0.0
+    for t in range(len(form.sq_c)):
+        x = ws.e[form.sq_form[t]]
+        sums[0, form.sq_eq[t]] += abs(form.sq_c[t]) * x * x
+    eval_form_rates(form, ws.v, ws.de)
+    for t in range(len(form.sq_c)):
+        x = ws.de[form.sq_form[t]]
+        sums[1, form.sq_eq[t]] += abs(form.sq_c[t]) * x * x
+    eval_form_rates(form, ws.dq, ws.de)
+    for t in range(len(form.sq_c)):
+        x = ws.de[form.sq_form[t]]
+        sums[2, form.sq_eq[t]] += abs(form.sq_c[t]) * x * x
+    rate = 0.0
+    acceleration = 0.0
+    for k in range(nc):
+        if sums[0, k] > 0.0:
+            rate = max(rate, sums[1, k] / sums[0, k])
+            acceleration = max(acceleration, sums[2, k] / sums[0, k])
+    return np.sqrt(rate), np.sqrt(acceleration)
+
+
+@kernel
+def eval_motion(qc, order, s, q, v, a):
+    """Position, velocity and half the acceleration at s after the start of a step, by Horner's rule."""
+    nq = qc.shape[1]
+    row = qc[order]
+    for i in range(nq):
+        q[i] = row[i]
+        v[i] = 0.0
+        a[i] = 0.0
+    for k in range(order - 1, -1, -1):
+        row = qc[k]
+        for i in range(nq):
+            a[i] = a[i] * s + v[i]
+            v[i] = v[i] * s + q[i]
+            q[i] = q[i] * s + row[i]
+
+
+@block
+def take_sample(form, ws, qc, order, s, sums, pivots):
+    """Relative pivots at s after the start of a step; returns the time until the next sample.
+
+    A link turns by ANGLE until then: w t + 1/2 w' t^2 = ANGLE; infinite at rest.
+    """
+    eval_motion(qc, order, s, ws.q, ws.v, ws.dq)
+    eval_forms(form, ws.q, ws.e)
+    eval_jacobian(form, ws.e, ws.J)
+    factorise(form, ws.J, ws.L)
+    eval_relative_pivots(form, ws.L, pivots)
+    rate, half = eval_turning(form, ws, sums)
+    below = rate + np.sqrt(rate * rate + 4.0 * half * ANGLE)
+    return 2.0 * ANGLE / below if below > 0.0 else np.inf
+
+
+@kernel
+def eval_reach(qc, order, h):
+    """How far a series can be followed beyond its step: where its last term is still small."""
+    size = 1e-300
+    for i in range(qc.shape[1]):
+        size = max(size, abs(qc[order, i]))
+    return max(h, (BEYOND_TERM / size) ** (1.0 / order))
+
+
+@kernel
+def has_dip(times, samples):
+    """Whether the pivot of some equation dips to zero between three samples."""
+    a = times[0] - times[1]
+    c = times[2] - times[1]
+    usual = samples[3]
+    for k in range(samples.shape[1]):
+        f0, f1, f2 = samples[0, k], samples[1, k], samples[2, k]
+        if usual[k] > REDUNDANT and f1 <= f0 and f1 <= f2 and f1 < LOW * usual[k]:
+            # parabola f1 + p s + r s^2 through the three
+            d0 = (f0 - f1) / a
+            d2 = (f2 - f1) / c
+            r = (d2 - d0) / (c - a)
+            p = d0 - r * a
+            bottom = f1 - 0.25 * p * p / r if r > 0.0 else f1
+            if bottom < BOTTOM * max(f0, f2) or f1 < DEEP * usual[k]:
+                return True
+    return False
+
+
+@entry
+def watch(form, ws, starts, orders, coefficients, steps, first, last, times, samples, sums, dips):
+    """Sample the steps in the buffer; returns how many dips were found.
+
+    first, last: whether the run begins or ends here. times: of the last two samples, scratch, and how long
+    until the next; samples: their pivots, scratch, the largest pivots so far and those of
+    the start; both kept between calls. Outputs: dips:
+    three times around each.
+    """
+    found = 0
+    n = 0
+    if first:
+        # the sample before the first lies on the series too, which knows of no beginning
+        gap = take_sample(form, ws, coefficients[0], orders[0], 0.0, sums, samples[1])
+        times[1] = starts[0]
+        reach = eval_reach(coefficients[0], orders[0], starts[1] - starts[0])
+        times[0] = starts[0] - min(gap, reach)
+        s = times[0] - starts[0]
+        take_sample(form, ws, coefficients[0], orders[0], s, sums, samples[0])
+        times[3] = gap
+        for k in range(samples.shape[1]):
+            samples[3, k] = max(samples[0, k], samples[1, k])
+            samples[4, k] = samples[1, k]
+    ended = False
+    while not ended:
+        while n < steps - 1 and starts[n + 1] <= times[1]:
+            n += 1
+        if times[1] < starts[steps]:
+            slow = max(starts[n + 1] - starts[n], GROWTH * (times[1] - times[0]))
+            times[2] = times[1] + min(times[3], slow)
+            if times[2] > starts[steps]:
+                if not last:
+                    # the next steps will show
+                    break
+                times[2] = starts[steps]
+            while n < steps - 1 and starts[n + 1] < times[2]:
+                n += 1
+        elif last:
+            ended = True
+            reach = eval_reach(coefficients[n], orders[n], starts[n + 1] - starts[n])
+            times[2] = starts[steps] + min(times[1] - times[0], reach)
+        else:
+            break
+        qc = coefficients[n]
+        s = times[2] - starts[n]
+        times[3] = take_sample(form, ws, qc, orders[n], s, sums, samples[2])
+        for k in range(samples.shape[1]):
+            samples[3, k] = max(samples[3, k], samples[2, k])
+        if has_dip(times, samples) and found < dips.shape[0]:
+            for i in range(3):
+                dips[found, i] = times[i]
+            found += 1
+        for i in range(2):
+            times[i] = times[i + 1]
+            for k in range(samples.shape[1]):
+                samples[i, k] = samples[i + 1, k]
+    return found
+
+
+@entry
+def sample_pivots(form, ws, qc, order, s, sums, pivots):
+    """Relative pivots at s after the start of a step."""
+    take_sample(form, ws, qc, order, s, sums, pivots)

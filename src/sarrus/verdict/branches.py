@@ -1,0 +1,320 @@
+"""The motions that meet at a singular position, from the second-order terms of the constraints.
+
+The constraints are quadratic, Phi(q + x) = J x + 1/2 B(x, x). A motion x = h w + h^2 x2 + ... has J w = 0 and
+J x2 + 1/2 B(w, w) = 0, which can be solved for x2 if and only if
+
+    u^T B(w, w) = 0    for every u with u^T J = 0.
+
+With w = N a, N a basis of the null space of J, these are quadrics in the few numbers a. Their common real
+directions are found by Levenberg-Marquardt steps from many starts on the sphere; each is then followed for
+a short distance on the constraints themselves, since the second order is necessary, not sufficient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .nearby import NEARBY_TOLERANCE
+from .poses import Reading, read_poses, read_spins
+from .rank import measure_rank
+
+if TYPE_CHECKING:
+    from ..kernels.layout import Form
+
+Floats = NDArray[np.float64]
+
+# directions are listed up to so many freedoms more than the motion has
+MOST_EXTRA = 3
+# a row of J whose part in a combination is below this is no dependence; J has entries of order one
+ZERO = 1e-7
+# velocities typed with some digits miss a motion by less than this
+ALONG = 1e-6
+STARTS = 300
+ITERATIONS = 60
+# two directions are the same up to this: a double root is found to half the digits
+SAME = 1e-3
+# a branch is followed for this share of a typical link
+STEP = 0.05
+# words for the velocities of so many points
+MOST_WORDS = 8
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One motion through a singular position; it can be followed both ways.
+
+    direction: rates of the coordinates, the fastest body turning at 1 rad/s (or moving by one length of
+    the mechanism a second); velocities: of joints and named points that can move [m/s]; turning: angular
+    velocity of each body [rad/s], a number in the plane; mobility: on this branch, a little behind the
+    position; so_far: whether the simulation came along it.
+    """
+
+    direction: Floats = field(repr=False)
+    velocities: dict[str, Floats] = field(repr=False)
+    turning: dict[str, Floats]
+    mobility: int
+    so_far: bool
+
+    def __str__(self) -> str:
+        words = [f"{name} {_vector(v)}" for name, v in self.velocities.items() if np.any(v)]
+        more = f" and {len(words) - MOST_WORDS} more" if len(words) > MOST_WORDS else ""
+        still = [name for name, v in self.velocities.items() if not np.any(v)]
+        rest = f"; at rest: {', '.join(still[:MOST_WORDS])}" if words and still else ""
+        return (
+            f"{'the motion so far: ' if self.so_far else ''}mobility {self.mobility}; velocities "
+            f"{', '.join(words[:MOST_WORDS])}{more}{rest}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "velocities": {name: v.tolist() for name, v in self.velocities.items()},
+            "turning": {name: v.tolist() for name, v in self.turning.items()},
+            "mobility": self.mobility,
+            "so_far": self.so_far,
+            "sentence": str(self),
+        }
+
+
+@dataclass(frozen=True)
+class Branches:
+    """The branches at a singular position, and a sentence about what was found and what was not.
+
+    freedoms: mobility at the position; continuum: whether there are whole families of directions.
+    """
+
+    sentence: str
+    freedoms: int
+    continuum: bool
+    items: tuple[Branch, ...]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Branch]:
+        return iter(self.items)
+
+    def __getitem__(self, index: int) -> Branch:
+        return self.items[index]
+
+    def __str__(self) -> str:
+        return "\n".join([self.sentence, *(f"  {i}: {b}" for i, b in enumerate(self.items, 1))])
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "sentence": self.sentence,
+            "freedoms": self.freedoms,
+            "continuum": self.continuum,
+            "branches": [b.as_dict() for b in self.items],
+        }
+
+
+def find_branches(
+    form: Form, reading: Reading, q: Floats, v: Floats | None = None, motion: int | None = None
+) -> Branches:
+    """The motions that meet at the position q; v: rates of the motion so far, none if left out.
+
+    motion: mobility before and behind; where it is not known, any number of freedoms is looked at.
+    """
+    U, values, V = np.linalg.svd(_jacobian(form, q))
+    rank = _rank(values)
+    m = len(q) - rank
+    if m - (motion or 1) > MOST_EXTRA:
+        return Branches(
+            f"{m} freedoms at this position, {m - (motion or 1)} more than the motion has: directions "
+            f"are listed up to {MOST_EXTRA} more",
+            m,
+            False,
+            (),
+        )
+    N = V[rank:].T
+    quadrics = _quadrics(form, U[:, rank:], N)
+    single, multiple = _directions(quadrics, m)
+    # quadrics that meet in points meet in 2^(m-1) at most
+    continuum = len(single) + len(multiple) > 2 ** (m - 1) or len(quadrics) < m - 1
+    found = single if continuum else np.concatenate([single, multiple])
+    items, back = [], 0
+    for a in found:
+        branch = _follow(form, reading, q, N @ a, v)
+        if branch is None:
+            back += 1
+        else:
+            items.append(branch)
+    items.sort(key=lambda b: not b.so_far)
+    sentence = _sentence(m, items, back, continuum)
+    if v is not None and items and not any(b.so_far for b in items):
+        sentence += "; the motion so far is none of them"
+    return Branches(sentence, m, continuum, tuple(items))
+
+
+def _sentence(m: int, items: list[Branch], back: int, continuum: bool) -> str:
+    text = f"{m} freedoms at this position"
+    if continuum:
+        text += "; there is a whole continuum of directions in which motions may leave it"
+        text += f", and {len(items)} isolated" if items else ""
+    else:
+        motion = "motion meets" if len(items) == 1 else "motions meet"
+        text += f"; {len(items)} {motion} here, each can be followed both ways"
+    if back:
+        text += f"; {back} more of second order lead{'s' if back == 1 else ''} nowhere"
+    return text
+
+
+def leads_on(form: Form, q: Floats, w: Floats) -> bool:
+    """Whether a velocity that the joints allow at q leads on in second order."""
+    U, values, _ = np.linalg.svd(_jacobian(form, q))
+    size = float(np.linalg.norm(w)) or 1.0
+    return bool(
+        np.abs(U[:, _rank(values) :].T @ _curvature(form, w / size)).max(initial=0.0) < ALONG
+    )
+
+
+def _rank(values: Floats) -> int:
+    return int(np.sum(values > ZERO))
+
+
+def _forms(form: Form, x: Floats) -> Floats:
+    """D x; x may have columns."""
+    D = sparse.csr_array((form.D_val, form.D_col, form.D_start), shape=(len(form.e0), len(form.Q)))
+    return np.asarray(D @ x)
+
+
+def _jacobian(form: Form, q: Floats) -> Floats:
+    """J at q, dense."""
+    e = form.e0 + _forms(form, q)
+    C = sparse.csr_array((form.C_val, form.C_form, form.C_start), shape=(len(form.J_eq), len(e)))
+    J = np.zeros((len(form.phi0), len(q)))
+    np.add.at(J, (form.J_eq, form.J_col), C @ e)
+    return J
+
+
+def _curvature(form: Form, x: Floats) -> Floats:
+    """B(x, x)."""
+    d = _forms(form, x)
+    out = np.bincount(form.sq_eq, form.sq_c * d[form.sq_form] ** 2, len(form.phi0))
+    both = 2.0 * form.bl_c * d[form.bl_a] * d[form.bl_b]
+    return np.asarray(out + np.bincount(form.bl_eq, both, len(form.phi0)))
+
+
+def eval_closure(form: Form, q: Floats) -> Floats:
+    """Phi at q."""
+    e = form.e0 + _forms(form, q)
+    out = np.bincount(form.sq_eq, 0.5 * form.sq_c * e[form.sq_form] ** 2, len(form.phi0))
+    both = form.bl_c * e[form.bl_a] * e[form.bl_b]
+    return np.asarray(out + np.bincount(form.bl_eq, both, len(form.phi0)) - form.phi0)
+
+
+def _quadrics(form: Form, U: Floats, N: Floats) -> Floats:
+    """Independent symmetric matrices H with a^T H a = u^T B(N a, N a), of unit size, (n, m, m)."""
+    d, m = _forms(form, N), N.shape[1]
+    H = np.zeros((U.shape[1], m, m))
+    for i, u in enumerate(U.T):
+        sq, bl = u[form.sq_eq] * form.sq_c, u[form.bl_eq] * form.bl_c
+        both = d[form.bl_a].T @ (bl[:, None] * d[form.bl_b])
+        H[i] = d[form.sq_form].T @ (sq[:, None] * d[form.sq_form]) + both + both.T
+    if not len(H):
+        return H
+    _, values, V = np.linalg.svd(H.reshape(len(H), -1), full_matrices=False)
+    return np.asarray(V[values > ZERO].reshape(-1, m, m))
+
+
+def _directions(H: Floats, m: int) -> tuple[Floats, Floats]:
+    """Unit a with a^T H_i a = 0 for all i, up to sign: simple roots, and others."""
+    a = np.random.default_rng(7).normal(size=(STARTS, m))
+    a /= np.linalg.norm(a, axis=1, keepdims=True)
+    for _ in range(ITERATIONS):
+        Ha = np.einsum("iab,sb->sia", H, a)
+        F = np.einsum("sia,sa->si", Ha, a)
+        # steps along the sphere: the direction a itself is held by a row of its own
+        A = np.concatenate([2.0 * Ha, a[:, None, :]], axis=1)
+        r = np.concatenate([F, np.zeros((len(a), 1))], axis=1)
+        # a double root makes the matrix singular: the floor keeps the steps along it
+        damping = np.minimum(np.einsum("si,si->s", F, F), 1e-2) + 1e-14
+        normal = np.swapaxes(A, 1, 2) @ A + damping[:, None, None] * np.eye(m)
+        a = a - np.linalg.solve(normal, np.swapaxes(A, 1, 2) @ r[:, :, None])[:, :, 0]
+        a /= np.linalg.norm(a, axis=1, keepdims=True)
+    F = np.abs(np.einsum("sa,iab,sb->si", a, H, a)).max(axis=1, initial=0.0)
+    kinds: tuple[list[Floats], list[Floats]] = ([], [])
+    # the best of each bundle first
+    for x in a[np.argsort(F)][: int(np.sum(F < 1e-11))]:
+        known = [*kinds[0], *kinds[1]]
+        if any(min(np.abs(x - y).max(), np.abs(x + y).max()) < SAME for y in known):
+            continue
+        slopes = np.linalg.svd(np.concatenate([2.0 * H @ x, x[None]]), compute_uv=False)
+        kinds[0 if len(slopes) == m and slopes[-1] > SAME else 1].append(x)
+    return np.array(kinds[0]).reshape(-1, m), np.array(kinds[1]).reshape(-1, m)
+
+
+def _follow(form: Form, reading: Reading, q: Floats, w: Floats, v: Floats | None) -> Branch | None:
+    """A direction followed for a short distance; None if it leads nowhere."""
+    w = w / np.abs(w).max()
+    there = None
+    for step in (STEP, -STEP):
+        x = _close(form, q, step * w)
+        if x is not None and abs(float(x @ w)) > 0.9 * np.linalg.norm(x) * np.linalg.norm(w):
+            there = q + x
+            break
+    if there is None:
+        return None
+    e = reading.equations
+    pose = read_poses(e, reading.bodies, there[None])[0]
+    rank = measure_rank(e.scaled(pose).matrix, e.columns_a_body, NEARBY_TOLERANCE)
+    spins = read_spins(reading.bodies, q[None], w[None], np.zeros((1, len(q))))[0][0]
+    centers = np.asarray(reading.bodies.centers @ w).reshape(-1, 3)
+    fastest = max(
+        float(np.linalg.norm(spins, axis=1).max()),
+        float(np.linalg.norm(centers, axis=1).max()) / e.length,
+    )
+    so_far = False
+    if v is not None and np.any(v):
+        # along the way it came, not against it
+        cosine = float(w @ v) / float(np.linalg.norm(w) * np.linalg.norm(v))
+        fastest = float(np.copysign(fastest, cosine))
+        so_far = abs(cosine) > 1.0 - SAME**2
+    w, spins = w / fastest, _clean(spins / fastest)
+    moved = _clean(np.asarray(reading.places @ w).reshape(-1, reading.dimension), e.length)
+    # joints on the ground never move: no word about them
+    free = np.diff(reading.places.indptr[:: reading.dimension]) > 0
+    bodies = set(reading.bodies.names)
+    planar = reading.dimension == 2
+    return Branch(
+        direction=w,
+        velocities={n: moved[i] for n, i in reading.points.items() if free[i] and n not in bodies},
+        turning={n: s[2] if planar else s for n, s in zip(e.bodies, spins, strict=True)},
+        mobility=e.columns - rank.rank,
+        so_far=so_far,
+    )
+
+
+def _close(form: Form, q: Floats, x: Floats) -> Floats | None:
+    """The displacement nearest to x that keeps the constraints, by damped steps; None if there is none."""
+    J = _jacobian(form, q)
+    best, kept = np.inf, x
+    for _ in range(100):
+        phi = J @ x + 0.5 * _curvature(form, x)
+        size = float(np.abs(phi).max(initial=0.0))
+        if size >= 0.95 * best and best < 1e-12:
+            break
+        if size < best:
+            best, kept = size, x
+        A = _jacobian(form, q + x)
+        U, values, V = np.linalg.svd(A, full_matrices=False)
+        damping = min(size * size, 1e-2) + 1e-20
+        x = x - V.T @ (values / (values**2 + damping) * (U.T @ phi))
+    return kept if best < 1e-10 else None
+
+
+def _clean(x: Floats, scale: float = 1.0) -> Floats:
+    """Rounding set to zero."""
+    return np.where(np.abs(x) < 1e-7 * scale, 0.0, x)
+
+
+def _vector(v: Floats) -> str:
+    return "(" + ", ".join(f"{round(c, 4) + 0.0:g}" for c in v) + ")"

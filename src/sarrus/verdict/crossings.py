@@ -1,0 +1,340 @@
+"""Crossings during a simulation: the instants at which the rank of W falls, and near misses.
+
+While a run goes on, pivots of J J^T are watched along its polynomials and dips are kept (kernels/watch.py).
+Here each dip is followed to its bottom. The pivot f of an equation is analytic and behaves like (t - ts)^2,
+so g = -sqrt f before ts and +sqrt f behind it is smooth: t as a polynomial of g, through points on both
+sides, gives ts at g = 0 to rounding. The pose there is then judged by W: if its rank is lower than a
+little before and behind, it is a crossing; if its smallest value is small only, a near miss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import barycentric_interpolate
+
+from ..kernels.layout import make_workspace
+from ..kernels.watch import BOTTOM, DEEP, LOW, REDUNDANT, sample_pivots
+from .branches import Branches, eval_closure, find_branches
+from .poses import Reading, read_poses
+from .rank import Rank, measure_rank
+
+if TYPE_CHECKING:
+    from ..kernels.layout import Form
+    from ..model.dips import Dip, Watch
+
+Floats = NDArray[np.float64]
+
+# a smallest value below this share of what it is nearby makes a near miss
+NEAR_SHARE = 0.02
+# values of W at a crossing are zero up to so many tolerances of the run, and never above MOST_ZERO
+RUN_SHARE = 1.0
+MOST_ZERO = 1e-4
+# what the rounding of a crossing's time leaves of a zero, in a mechanism turning at some rad/s
+LEAST_ZERO = 1e-8
+# and up to so many times the largest violation of a constraint there, over a typical link
+HIDES = 10.0
+# crossings closer than this share of the time between samples are one
+SAME = 1e-6
+# an output this close to a moment is at it, neither before nor behind [s]
+AT = 1e-10
+# equations whose pivots fall below this share at a bottom found have no other one
+GONE = 1e-9
+# points for t(g), as shares of the distance at which the position is regular again
+NODES = np.array([-1.0, -2 / 3, -1 / 3, 1 / 3, 2 / 3, 1.0])
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """A position of a motion with its rank.
+
+    time [s]; rank: of W at this position, with the values that decided; rank_nearby: a little before or
+    behind; energy: drift [J], and closure: violation of the constraints [m], at the last output before
+    and the first behind (nan where there is none).
+    """
+
+    time: float
+    rank: Rank
+    rank_nearby: Rank
+    energy_before: float
+    energy_after: float
+    closure_before: float
+    closure_after: float
+    coordinates: Floats = field(repr=False)
+    rates: Floats = field(repr=False)
+    reading: Reading = field(repr=False)
+    form: Form = field(repr=False)
+
+    def position(self, name: str) -> Floats:
+        """World place of a joint, named point or centre of a body at this moment [m]."""
+        rows = self.reading.rows(name)
+        return np.asarray(self.reading.origins[self.reading.points[name]] + rows @ self.coordinates)
+
+    def velocity(self, name: str) -> Floats:
+        """Its velocity [m/s]."""
+        return np.asarray(self.reading.rows(name) @ self.rates)
+
+    def _record(self) -> dict[str, Any]:
+        return {
+            "time": self.time,
+            "rank": self.rank.as_dict(),
+            "rank_nearby": self.rank_nearby.as_dict(),
+            "energy_before": self.energy_before,
+            "energy_after": self.energy_after,
+            "closure_before": self.closure_before,
+            "closure_after": self.closure_after,
+            "sentence": str(self),
+        }
+
+    def _around(self) -> str:
+        return (
+            f"energy drift {self.energy_before:.1e} J before, {self.energy_after:.1e} J after; "
+            f"closure {self.closure_before:.1e} m before, {self.closure_after:.1e} m after"
+        )
+
+
+@dataclass(frozen=True)
+class Crossing(_Moment):
+    """An instant at which the mobility rises: motions meet there.
+
+    time [s]; rank, rank_nearby: of W here and a little aside; energy drift [J] and closure [m] before
+    and after; position(name), velocity(name): of its points.
+    """
+
+    @property
+    def mobility_motion(self) -> int:
+        """Mobility before and after."""
+        return self.rank_nearby.columns - self.rank_nearby.rank
+
+    @property
+    def mobility_here(self) -> int:
+        """Mobility at the crossing."""
+        return self.rank.columns - self.rank.rank
+
+    @property
+    def rise(self) -> int:
+        """How many freedoms there are more than before and after."""
+        return self.mobility_here - self.mobility_motion
+
+    @property
+    def value(self) -> float:
+        """The largest singular value of W that counts as zero here."""
+        return self.rank.below[0]
+
+    @cached_property
+    def branches(self) -> Branches:
+        """The motions that meet here; found when first asked for."""
+        motion = self.mobility_motion
+        return find_branches(self.form, self.reading, self.coordinates, self.rates, motion)
+
+    def __str__(self) -> str:
+        return (
+            f"crossing at t = {self.time:.12g} s: the mobility rises from {self.mobility_motion} to "
+            f"{self.mobility_here}; {self.rank.how}: {self.value:.1e} counts as zero (tolerance "
+            f"{self.rank.tolerance:.1e}), the next is {self.rank.smallest:.2g}; {self._around()}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "mobility_motion": self.mobility_motion,
+            "mobility_here": self.mobility_here,
+            "value": self.value,
+            **self._record(),
+        }
+
+
+@dataclass(frozen=True)
+class NearMiss(_Moment):
+    """An instant at which a singular position is passed closely, not met: reactions are large there."""
+
+    @property
+    def value(self) -> float:
+        """The smallest singular value of W here."""
+        return self.rank.smallest
+
+    def __str__(self) -> str:
+        return (
+            f"near-singular at t = {self.time:.9g} s: {self.rank.how}: the smallest is "
+            f"{self.value:.2e} (tolerance {self.rank.tolerance:.1e}), nearby "
+            f"{self.rank_nearby.smallest:.2g}; {self._around()}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"value": self.value, **self._record()}
+
+
+@dataclass(frozen=True)
+class Motion:
+    """What the outputs of a run say besides its polynomials: times [s], energy drift [J], closure [m]."""
+
+    times: Floats
+    energy: Floats
+    closure: Floats
+
+    def around(self, t: float) -> tuple[float, float, float, float]:
+        """Energy and closure at the outputs before and behind a time."""
+        i = int(np.searchsorted(self.times, t - AT))
+        j = int(np.searchsorted(self.times, t + AT))
+        out = []
+        for column in (self.energy, self.closure):
+            out += [
+                float(column[i - 1]) if i > 0 else float("nan"),
+                float(column[j]) if j < len(self.times) else float("nan"),
+            ]
+        return out[0], out[1], out[2], out[3]
+
+
+def judge_dips(
+    reading: Reading, watch: Watch, dips: tuple[Dip, ...], motion: Motion, tolerance: float
+) -> tuple[list[Crossing], list[NearMiss]]:
+    """Crossings and near misses among the dips of a run that had the given tolerance."""
+    crossings: list[Crossing] = []
+    misses: list[NearMiss] = []
+    zero = max(LEAST_ZERO, reading.equations.tolerance, min(RUN_SHARE * tolerance, MOST_ZERO))
+    ws = make_workspace(watch.form, 0)
+    done: list[tuple[float, float]] = []
+    if watch.singular_start:
+        # the series there is noisy: the start itself is looked at
+        q, v = watch.begin
+        here, later = (_rank_at(reading, watch.form, x, zero) for x in (q, watch.later))
+        found = _moment(0.0, here, later, q, v, reading, watch.form, motion)
+        if isinstance(found, Crossing):
+            crossings.append(found)
+    for dip in dips:
+        if watch.singular_start and dip.times[0] < 0.0:
+            continue
+        for t, aside in _bottoms(watch, ws, dip):
+            if not -SAME * aside <= t <= watch.until + SAME * aside:
+                continue
+            # a run that starts at a crossing starts there
+            t = 0.0 if t <= SAME * aside else t
+            if any(abs(t - other) <= SAME * max(aside, width) for other, width in done):
+                continue
+            done.append((t, aside))
+            found = _judge(reading, watch.form, dip, t, motion, zero)
+            if isinstance(found, Crossing):
+                crossings.append(found)
+            elif found is not None:
+                misses.append(found)
+    crossings.sort(key=lambda x: x.time)
+    misses.sort(key=lambda x: x.time)
+    return crossings, misses
+
+
+def warm_up(watch: Watch, start: Floats) -> None:
+    """Compile what judging needs."""
+    rows, nc = np.array([start, start]), len(watch.usual)
+    ws = make_workspace(watch.form, 0)
+    sample_pivots(watch.form, ws, rows, 1, 0.0, np.zeros((3, nc)), np.zeros(nc))
+
+
+def _judge(
+    reading: Reading, form: Form, dip: Dip, t: float, motion: Motion, zero: float
+) -> Crossing | NearMiss | None:
+    """What W says at a time, compared with the ends of the dip."""
+    piece = dip.piece(t)
+    q, v = piece.position(t), piece.velocity(t)
+    here = _rank_at(reading, form, q, zero)
+    ends = (dip.times[0], dip.times[2])
+    beside = [_rank_at(reading, form, dip.piece(x).position(x), zero) for x in ends]
+    nearby = max(beside, key=lambda r: (r.rank, r.smallest))
+    return _moment(t, here, nearby, q, v, reading, form, motion)
+
+
+def _moment(
+    t: float,
+    here: Rank,
+    nearby: Rank,
+    q: Floats,
+    v: Floats,
+    reading: Reading,
+    form: Form,
+    motion: Motion,
+) -> Crossing | NearMiss | None:
+    """What a rank says, compared with one nearby."""
+    record = (t, here, nearby, *motion.around(t), q, v, reading, form)
+    if here.rank < nearby.rank:
+        return Crossing(*record)
+    near = here.rank == nearby.rank and here.smallest < NEAR_SHARE * nearby.smallest
+    return NearMiss(*record) if near else None
+
+
+def _rank_at(reading: Reading, form: Form, q: Floats, zero: float) -> Rank:
+    """The rank at a position; one that is not quite closed hides zeros."""
+    e = reading.equations
+    gap = float(np.abs(eval_closure(form, q)).max(initial=0.0))
+    tolerance = max(zero, min(HIDES * gap, MOST_ZERO))
+    pose = read_poses(e, reading.bodies, q[None])[0]
+    return measure_rank(e.scaled(pose).matrix, e.columns_a_body, tolerance)
+
+
+def _bottoms(watch: Watch, ws: Any, dip: Dip) -> Iterator[tuple[float, float]]:
+    """Time of the bottom of each equation's dip, and how far off it is regular again."""
+    sums = np.zeros((3, len(watch.usual)))
+
+    def pivots(t: float) -> Floats:
+        piece = dip.piece(t)
+        out = np.zeros(len(watch.usual))
+        rows = piece.coefficients
+        sample_pivots(watch.form, ws, rows, len(rows) - 1, t - piece.start, sums, out)
+        return out
+
+    f0, f1, f2 = (pivots(t) for t in dip.times)
+    usual = np.maximum(watch.usual, np.max([f0, f1, f2], axis=0))
+    ends = np.maximum(f0, f2)
+    open_ = (usual > REDUNDANT) & (f1 <= f0) & (f1 <= f2) & (f1 < LOW * usual)
+    open_ &= (_vertex_values(dip.times, f0, f1, f2) < BOTTOM * ends) | (f1 < DEEP * usual)
+    while open_.any():
+        # the deepest first: it explains the others that vanish with it
+        j = int(np.argmin(np.where(open_, f1 / ends, np.inf)))
+
+        def pivot(t: float, j: int = j) -> float:
+            return float(pivots(t)[j])
+
+        t, aside = _follow(pivot, dip.times[0], dip.times[2])
+        yield t, aside
+        open_[j] = False
+        open_ &= pivots(t) > GONE * ends
+
+
+def _vertex_values(times: tuple[float, float, float], f0: Any, f1: Any, f2: Any) -> Any:
+    """Lowest values of parabolas through three points."""
+    a, c = times[0] - times[1], times[2] - times[1]
+    d0, d2 = (f0 - f1) / a, (f2 - f1) / c
+    r = (d2 - d0) / (c - a)
+    p = d0 - r * a
+    return np.where(r > 0, f1 - 0.25 * p * p / np.where(r > 0, r, 1.0), f1)
+
+
+def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+    """The time at which a pivot is least, and how far off [s] it is regular again."""
+    aside = 0.05 * (high - low)
+    # ever finer grids: sharp turns beside a singular position mislead parabolas
+    for _ in range(10):
+        times = np.linspace(low, high, 9)
+        best = int(np.argmin([pivot(x) for x in times]))
+        low, high = times[max(best - 1, 0)], times[min(best + 1, 8)]
+    t = float(times[best])
+    for near in (1.0, 0.2):
+        times = t + near * aside * NODES
+        values = np.array([pivot(x) for x in times])
+        if pivot(t) > 1e-4 * values.min():
+            # a near miss has no root to be found
+            break
+        # f ~ (t - ts)^(2a): a is 1, unless the motion only touches the position
+        growth = float(np.mean(np.log(values[[0, -1]] / values[[2, 3]]))) / np.log(
+            NODES[-1] / NODES[3]
+        )
+        g = np.sign(NODES) * values ** (1.0 / max(2.0, 2.0 * round(0.5 * growth)))
+        root = float(barycentric_interpolate(g, times, 0.0))
+        if pivot(root) > pivot(t) + 1e-10 * values.min():
+            break
+        t = root
+    return t, aside

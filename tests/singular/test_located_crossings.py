@@ -1,0 +1,253 @@
+"""Crossings of a run: all of them, at the right time, and nothing else."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from builders import bricard, in_plane_of, n_four_bar, rotation
+from linkages import bennett, copy_of, goldberg
+from sarrus import Mechanism, problems, simulate
+from sarrus.kernels.layout import make_workspace
+from sarrus.kernels.watch import sample_pivots
+from sarrus.model import make_model
+from sarrus.model.dips import without_masses
+from sarrus.problems.n_four_bar.reference import flat_times
+from sarrus.verdict.branches import _jacobian
+
+# required; runs at the default tolerance reach some 1e-10
+RIGHT = 1e-8
+
+
+def window(m, name, speed=1.0, masses=(1.0, 1.0, 1.0), longer=0.0, at=0.0):
+    """A window of unit rods at x = at, its coupler longer than the base; the first crank upright."""
+    # the second crank leans so that the coupler fits
+    lean = brentq(
+        lambda x: np.hypot(1 + np.sin(x), np.cos(x) - 1) - 1 - longer, -0.1, 0.1, xtol=1e-16
+    )
+    top = (at + 1.0 + np.sin(lean), np.cos(lean))
+    m.rod(f"{name} left", (at, 0.0), (at, 1.0), mass=masses[0])
+    m.rod(f"{name} right", (at + 1.0, 0.0), top, mass=masses[1])
+    m.rod(f"{name} coupler", (at, 1.0), top, mass=masses[2])
+    m.revolute(f"{name} A0", m.ground, f"{name} left", at=(at, 0.0))
+    m.revolute(f"{name} A1", m.ground, f"{name} right", at=(at + 1.0, 0.0))
+    m.revolute(f"{name} B0", f"{name} left", f"{name} coupler", at=(at, 1.0))
+    m.revolute(f"{name} B1", f"{name} right", f"{name} coupler", at=top)
+    m.set_velocity(f"{name} B0", (speed, 0.0))
+    return m
+
+
+def times_of(result):
+    """Times of the crossings."""
+    return np.array([c.time for c in result.crossings])
+
+
+@pytest.mark.parametrize(("windows", "first"), [(2, 0.714355529293), (40, 0.721581024826)])
+def test_first_flat_position(windows, first):
+    """The published instants of the first flat position, to 1e-8 s."""
+    result = simulate(problems.get("n-four-bar", windows=windows).mechanism(), 1.0, 0.01)
+    (crossing,) = result.crossings
+    assert abs(crossing.time - first) < RIGHT
+    assert (crossing.mobility_motion, crossing.mobility_here) == (1, windows + 1)
+    assert crossing.value < crossing.rank.tolerance < crossing.rank.smallest
+    # flat: the top joint at the height of the ground; positions are good to the run's tolerance
+    np.testing.assert_allclose(crossing.position("B0"), (1.0, 0.0), atol=1e-9)
+    # energy: of theta = 90 degrees; downwards
+    assert crossing.velocity("B0")[1] < -4.0
+    for word in ("crossing at t = 0.7", f"rises from 1 to {windows + 1}", "tolerance", "energy"):
+        assert word in str(crossing)
+
+
+@pytest.mark.parametrize("windows", [1, 2, 3])
+def test_all_crossings_of_ten_seconds(windows):
+    """Every flat position is found between the steps, none twice, nothing else."""
+    result = simulate(n_four_bar(windows), 10.0, 0.01)
+    flat = flat_times(windows, 10.0)
+    assert len(result.crossings) == len(flat)
+    assert np.abs(times_of(result) - flat).max() < RIGHT
+    assert {c.rise for c in result.crossings} == {windows}
+    assert result.near_singular == ()
+    # most of them lie well inside a step: seen without a step landing there
+    gap = np.abs(result.step_times[:, None] - flat).min(axis=0)
+    assert np.sum(gap > 5e-3) >= len(flat) // 2
+    # energy and closure before and after are those of the outputs around it
+    c = result.crossings[0]
+    i = int(np.searchsorted(result.times, c.time))
+    assert (c.energy_before, c.energy_after) == (result.energy[i - 1], result.energy[i])
+    assert (c.closure_before, c.closure_after) == tuple(result.violation()[i - 1 : i + 1])
+
+
+@pytest.mark.slow
+def test_all_crossings_of_forty_windows():
+    """N = 40 over 20 s: the twenty flat positions, mobility 41 at each."""
+    result = simulate(n_four_bar(40), 20.0, 0.01)
+    flat = flat_times(40, 20.0)
+    assert len(result.crossings) == len(flat) == 20
+    assert np.abs(times_of(result) - flat).max() < RIGHT
+    assert {c.mobility_here for c in result.crossings} == {41}
+
+
+@pytest.mark.slow
+def test_thousand_windows_stay_linear():
+    """N = 1000: found, right, and four times the windows cost about four times the watch."""
+    seconds = {}
+    for windows in (250, 1000):
+        result = simulate(n_four_bar(windows), 1.0, 0.1)
+        (crossing,) = result.crossings
+        assert abs(crossing.time - flat_times(windows, 1.0)[0]) < RIGHT
+        assert crossing.mobility_here == windows + 1
+        seconds[windows] = result.timings["watch_cpu"]
+    # quadratic growth would be 16 times
+    assert seconds[1000] < 10 * seconds[250]
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-5, 1e-8, 1e-12])
+def test_no_crossing_is_lost_at_any_tolerance(tolerance):
+    """Long loose steps and short tight ones see the same crossings, as far apart as the runs are."""
+    result = simulate(n_four_bar(2), 6.0, 0.01, tolerance=tolerance)
+    flat = flat_times(2, 6.0)
+    assert len(result.crossings) == len(flat)
+    # near the unstable upright errors of the run grow a thousandfold in some seconds
+    assert np.abs(times_of(result) - flat).max() < RIGHT + 1e3 * tolerance
+
+
+def test_uniform_turning():
+    """Without gravity a turn is uniform, steps are long: crossings at (pi/2 + k pi) / speed."""
+    result = simulate(n_four_bar(2, speed=10.0, gravity=0.0), 3.0, 0.1)
+    exact = (np.pi / 2 + np.pi * np.arange(10)) / 10.0
+    exact = exact[exact < 3.0]
+    assert len(result.crossings) == len(exact)
+    assert np.abs(times_of(result) - exact).max() < RIGHT
+    # steps of more than a radian
+    assert np.diff(result.step_times).max() > 0.1
+
+
+@pytest.mark.parametrize("masses", [(1.0, 1.0, 1e-6), (1e4, 1.0, 1.0), (1e-5, 1e-5, 1.0)])
+def test_light_links_hide_nothing(masses):
+    """Mass ratios do not matter: as many crossings as the top joint changes its side."""
+    result = simulate(window(Mechanism("window"), "w", masses=masses), 6.0, 0.01)
+    height = result.position("w B0")[:, 1]
+    assert len(result.crossings) == np.sum(height[1:] * height[:-1] < 0) > 4
+    for c in result.crossings:
+        assert abs(c.position("w B0")[1]) < 1e-9
+
+
+def test_mechanisms_side_by_side():
+    """Three windows that know nothing of each other, flat some 1e-5 s apart, are three crossings."""
+    m, speeds = Mechanism("three windows"), (1.0, 1.01, 1.0001)
+    for i, speed in enumerate(speeds):
+        window(m, f"w{i}", speed, at=3.0 * i)
+    result = simulate(m, 1.5, 0.01)
+    exact = np.sort(np.concatenate([flat_times(1, 1.5, speed) for speed in speeds]))
+    assert np.diff(exact).min() < 5e-5
+    assert len(result.crossings) == len(exact)
+    assert np.abs(times_of(result) - exact).max() < RIGHT
+    assert {(c.mobility_motion, c.mobility_here) for c in result.crossings} == {(3, 4)}
+
+
+def test_a_near_miss_is_no_crossing():
+    """A coupler longer by d passes the flat position at a distance like sqrt(d)."""
+    values = []
+    for longer in (1e-6, 1e-8):
+        result = simulate(window(Mechanism("window"), "w", longer=longer), 1.0, 0.01)
+        assert result.crossings == ()
+        (miss,) = result.near_singular
+        assert abs(miss.time - flat_times(1, 1.0)[0]) < 2e-4
+        assert "near-singular at t = 0.708" in str(miss)
+        values.append(miss.value)
+    # sigma^2 is proportional to the length, up to higher powers of sigma
+    assert values[0] / values[1] == pytest.approx(10.0, rel=0.05)
+    # well away from a crossing nothing is said
+    result = simulate(window(Mechanism("window"), "w", longer=0.05), 1.0, 0.01)
+    assert result.crossings == result.near_singular == ()
+
+
+@pytest.mark.parametrize("make", [bricard, bennett, goldberg])
+def test_permanent_redundancy_is_no_crossing(make):
+    """Linkages that are redundant at every pose have neither crossings nor near misses."""
+    result = simulate(make(), 2.0, 0.01)
+    assert result.crossings == result.near_singular == ()
+
+
+def test_runs_that_start_and_end_at_a_crossing():
+    """A crossing at the first or the last instant belongs to the run; one just behind it does not."""
+    flat = flat_times(2, 3.0)
+    result = simulate(n_four_bar(2), flat[1], flat[1] / 50)
+    assert np.abs(times_of(result) - flat[:2]).max() < RIGHT
+    assert np.isnan(result.crossings[-1].energy_after)
+    result = simulate(n_four_bar(2), flat[1] - 1e-6, flat[1] / 50)
+    assert len(result.crossings) == 1
+
+
+def test_touching_a_singular_position():
+    """A window let go flat and at rest swings up to flat and turns back there: no crash, in time."""
+    m = Mechanism("window at rest")
+    m.rod("left", (0, 0), (1, 0), mass=1.0)
+    m.rod("right", (1, 0), (2, 0), mass=1.0)
+    m.rod("coupler", (1, 0), (2, 0), mass=1.0)
+    m.revolute("A0", m.ground, "left", at=(0, 0))
+    m.revolute("A1", m.ground, "right", at=(1, 0))
+    m.revolute("B0", "left", "coupler", at=(1, 0))
+    m.revolute("B1", "right", "coupler", at=(2, 0))
+    result = simulate(m, 3.0, 0.01)
+    for c in (*result.crossings, *result.near_singular):
+        # all moments lie at the turning points
+        assert abs(c.position("B0")[1]) < 1e-3
+    assert result.verdict.classes
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"length": 1e3, "mass": 1e-3},
+        {"R": np.array([[0.6, -0.8], [0.8, 0.6]])},
+        {"seed": 3},
+        {"double": "B1"},
+    ],
+    ids=["units", "rotation", "order", "doubled joint"],
+)
+def test_the_same_crossings_in_other_words(change):
+    """Units, directions, order and a doubled joint change no crossing."""
+    result = simulate(copy_of(n_four_bar(2), **change), 3.0, 0.1)
+    assert np.abs(times_of(result) - flat_times(2, 3.0)).max() < RIGHT
+    assert {(c.mobility_motion, c.mobility_here) for c in result.crossings} == {(1, 3)}
+
+
+def test_planar_in_space():
+    """Turned into space the crossings are the same, beside three redundant equations a loop."""
+    result = simulate(n_four_bar(2, plane_to_space=in_plane_of(rotation(2), (1, 2, 3))), 3.0, 0.1)
+    assert np.abs(times_of(result) - flat_times(2, 3.0)).max() < RIGHT
+    assert {c.rise for c in result.crossings} == {2}
+    assert result.verdict.redundant == (6, 6)
+
+
+@pytest.mark.parametrize(("method", "right"), [("energy-momentum", 1e-5), ("multipliers", 1e-8)])
+def test_methods_with_fixed_steps_find_them_too(method, right):
+    """Between the states of other methods cubic polynomials are watched: as right as the method."""
+    result = simulate(n_four_bar(2), 1.5, 0.1, method=method, step=1e-3)
+    flat = flat_times(2, 1.5)
+    assert len(result.crossings) == len(flat)
+    assert np.abs(times_of(result) - flat).max() < right
+
+
+def test_a_method_that_does_not_watch_says_so():
+    """No answer is not the answer that there are none."""
+    result = simulate(n_four_bar(1), 0.1, 0.1, method="multipliers-dop853")
+    with pytest.raises(ValueError, match="does not watch for crossings"):
+        _ = result.crossings
+    assert "does not watch" in str(result.verdict)
+
+
+def test_pivots_are_distances_between_rows():
+    """The watched pivot of an equation is its squared distance from the equations eliminated before."""
+    model = make_model(n_four_bar(3, lean=0.3))
+    form = without_masses(model.form)
+    q = np.random.default_rng(0).normal(size=model.coordinates) * 0.3
+    nc = model.equations
+    found = np.zeros(nc)
+    sample_pivots(form, make_workspace(form, 0), np.array([q, q]), 1, 0.0, np.zeros((3, nc)), found)
+    J, J0 = _jacobian(form, q), _jacobian(form, 0 * q)
+    for k in range(nc):
+        before = J[form.pos_c < form.pos_c[k]]
+        rest = J[k] - before.T @ np.linalg.lstsq(before.T, J[k], rcond=None)[0]
+        # eps is 1e-14
+        assert found[k] == pytest.approx(rest @ rest / (J0[k] @ J0[k]), rel=1e-9, abs=1e-12)
