@@ -31,7 +31,6 @@ def build_mechanism(
             settings[split_path(change.path)[1]] = given[0]
         else:
             edits.append((change, given))
-    mechanism: Mechanism | None = None
     data = base.data
     if data is None:
         mechanism = problems.get(base.problem, **options).mechanism()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import time
-
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -105,7 +104,8 @@ def connect(scheduler: str | None, workers: int) -> Iterator[Client]:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:
             raise StudyError(
-                f"the scheduler at {scheduler} has no workers; start some with `dask worker {scheduler} --nthreads 1`"
+                f"the scheduler at {scheduler} has no workers; start some with "
+                f"`dask worker {scheduler} --nthreads 1`"
             ) from None
         yield client
 
@@ -118,7 +118,8 @@ def run_study(client: Client, work: Work, local: bool) -> None:
         if isinstance(error, StudyError):
             raise
         raise StudyError(
-            f"the connection to the scheduler was lost ({error}); finished runs are kept, and the same command goes on"
+            f"the connection to the scheduler was lost ({error}); finished runs are kept, and the same "
+            "command goes on"
         ) from error
 
 

@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 
 from ..bench.store import describe_origin
 from .errors import StudyError
-from .records import COUNT, NUMBER, NUMBERS, TEXT, column_kinds
 from .reading import digest
+from .records import COUNT, NUMBER, NUMBERS, TEXT, column_kinds
 from .runs import FIRST_COLUMNS, LAST_COLUMNS, Row, spread_value
 from .sampling import Samples
 from .schema import VERSION
@@ -238,8 +238,8 @@ def _check_manifest(path: Path, study: Study) -> tuple[list[dict[str, Any]], lis
     if found:
         more = f"; and {len(found) - 8} more" if len(found) > 8 else ""
         raise StudyError(
-            f"folder {path} holds another study: {'; '.join(found[:8])}{more}. Choose another --out, or give --fresh "
-            "to set its results aside and begin again"
+            f"folder {path} holds another study: {'; '.join(found[:8])}{more}. Choose another --out, or give "
+            "--fresh to set its results aside and begin again"
         )
     remarks = []
     if sessions:
@@ -249,7 +249,8 @@ def _check_manifest(path: Path, study: Study) -> tuple[list[dict[str, Any]], lis
         changed = [f"{k} {before.get(k)} -> {v}" for k, v in now.items() if before.get(k) != v]
         if changed:
             remarks.append(
-                f"earlier runs of this study were made by other versions ({', '.join(changed)}); last digits may differ"
+                f"earlier runs of this study were made by other versions ({', '.join(changed)}); last digits "
+                "may differ"
             )
     return sessions, remarks
 
@@ -417,7 +418,8 @@ def _check_host(path: Path, text: str, here: Any) -> None:
         return
     if host != here:
         raise StudyError(
-            f"folder {path} is in use {_whose(text)}, another machine; if that program is dead, delete {path / LOCK}"
+            f"folder {path} is in use {_whose(text)}, another machine; if that program is dead, delete "
+            f"{path / LOCK}"
         )
 
 

@@ -81,7 +81,8 @@ def make_overview(folder: Folder, table: pa.Table) -> str:
 <header><h1>{escape(study.name)}</h1><p>{escape(lead)}</p></header>
 <main>
 <section><h2>All columns</h2>
-<p class="note">Drag along an axis to keep runs, drag its name to move it. <label>Colour <select id="color"></select></label></p>
+<p class="note">Drag along an axis to keep runs, drag its name to move it.
+<label>Colour <select id="color"></select></label></p>
 <div id="parallel"></div></section>
 <section><h2>Any two columns</h2>
 <p><label>x <select id="x"></select></label> <label>y <select id="y"></select></label>

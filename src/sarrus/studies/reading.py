@@ -247,30 +247,42 @@ class _Reader:
     def fixed(self, base: Base) -> Base:
         """The base with what `set` gives for all runs."""
         options, data = dict(base.options), base.data
+        kinds = {}
         for path, value in self.file.set.items():
-            where: Where = ("set", path)
             try:
-                kind = self.kind(base, path)
-                if kind is ChangeKind.SETTING:
+                kinds[path] = self.kind(base, path)
+                if kinds[path] is ChangeKind.SETTING:
                     raise MechanismError("write it under simulate")
-                if kind is ChangeKind.OPTION:
+                if kinds[path] is ChangeKind.OPTION:
                     options[path] = units.in_si(value, units.NUMBER)
-                    continue
-                if data is None:
-                    # options may change what else there is, so they come first
-                    first = {p: v for p, v in self.file.set.items() if "." not in p}
-                    chosen = {p: units.in_si(v, units.NUMBER) for p, v in first.items()}
-                    data = to_data(problems.get(base.problem, **chosen).mechanism())
-                self.check_value(data, Change(kind, path, (path,)), value)
-                data = apply_change(data, Change(kind, path, (path,)), [in_si(value)])
             except (MechanismError, UnitError, ValueError) as error:
-                self.problem(where, _short(error, path))
+                self.problem(("set", path), _short(error, path))
+        paths = [
+            path
+            for path, kind in kinds.items()
+            if kind not in (ChangeKind.OPTION, ChangeKind.SETTING)
+        ]
         varied = [path for path in self.file.vary if "." not in path]
-        if base.problem and data is not None and varied:
-            self.problem(
-                ("vary", varied[0]),
-                "an option cannot vary while `set` changes paths of the problem's mechanism",
-            )
+        if base.problem and varied:
+            if paths:
+                self.problem(
+                    ("set", paths[0]),
+                    f"paths cannot be set while the option '{varied[0]}' varies; vary them too",
+                )
+            return Base(base.problem, options, None, base.source)
+        if data is None:
+            try:
+                data = to_data(problems.get(base.problem, **options).mechanism())
+            except ValueError as error:
+                self.problem(("set",), error)
+                return base
+        for path in paths:
+            value, change = self.file.set[path], Change(kinds[path], path, (path,))
+            try:
+                self.check_value(data, change, value)
+                data = apply_change(data, change, [in_si(value)])
+            except (MechanismError, UnitError, ValueError) as error:
+                self.problem(("set", path), _short(error, path))
         return Base(base.problem, options, data, base.source)
 
     # parameters
@@ -374,8 +386,8 @@ class _Reader:
             return Parameter(column, same=entry)
         if isinstance(entry, str) and self.file.variables:
             raise MechanismError(
-                f"{shorten(entry)} is no variable; {nearest(entry, list(self.file.variables))}. For one value give "
-                "a list of one, or write it under set"
+                f"{shorten(entry)} is no variable; {nearest(entry, list(self.file.variables))}. For one value "
+                "give a list of one, or write it under set"
             )
         raise MechanismError("one value does not vary; give a list, or write it under set")
 
@@ -411,10 +423,9 @@ class _Reader:
         if self.file.simulate is False:
             return None
         given = {k: v for k, v in self.file.simulate.model_dump().items() if v is not None}
+        written: dict[str, Any] = {}
         if base.data is not None:
             written = dict(from_data(base.data, check=False).defaults)
-        else:
-            written = {}
         if base.problem:
             problem = problems.get(base.problem)
             written = {"duration": problem.duration, "output_step": problem.output_step, **written}
@@ -552,7 +563,10 @@ class _Reader:
             data.pop("mechanism")
         chosen = ("vary", "variables", "combine", "sampling", "samples", "seed")
         study = {k: v for k, v in data.items() if k not in ("name", "attempts", *chosen)}
-        out: dict[str, Any] = {"study": study, "sampling": {k: data[k] for k in chosen if k in data}}
+        out: dict[str, Any] = {
+            "study": study,
+            "sampling": {k: data[k] for k in chosen if k in data},
+        }
         # the mechanism itself, not the name of its file
         if base.data is not None:
             out["mechanism"] = plain(base.data)
