@@ -1,6 +1,7 @@
 """Sarrus: closed-loop mechanisms, simulated exactly and fast, with the truth about their rank."""
 
 from . import problems
+from .assembly import Assembly, AssemblyError, assemble, assemble_branches
 from .mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table, load
 from .result import Result
 from .simulate import simulate
@@ -8,6 +9,8 @@ from .studies import sweep
 from .verdict import inspect
 
 __all__ = [
+    "Assembly",
+    "AssemblyError",
     "Mechanism",
     "MechanismError",
     "Polynomial",
@@ -15,6 +18,8 @@ __all__ = [
     "Sine",
     "SmoothStep",
     "Table",
+    "assemble",
+    "assemble_branches",
     "inspect",
     "load",
     "problems",

@@ -39,6 +39,8 @@ def simulate(
     step: float | None = None,
     max_steps: int = 10_000_000,
     at_crossing: str = CONTINUE,
+    assemble: bool = False,
+    misfit: float | None = None,
     **options: float,
 ) -> Result:
     """Simulate a mechanism for `duration` seconds.
@@ -48,6 +50,11 @@ def simulate(
     `step` [s] instead (the output step if left out); options: further parameters of the method.
     at_crossing: what to do where motions meet: "continue" along the analytic continuation, "stop" there,
     or stop and list the "branches" (`result.branches`).
+
+    assemble: close joints that are apart first, as `sarrus.assemble` does (a mechanism may ask for it
+    itself). misfit [m]: a linkage that is locked, but would move if its joints had this much play, is made to
+    move by changing its dimensions as little as possible, a note saying how much; 1e-8 of its length if left
+    out, 0 to take it as the structure it is. With more misfit than that it is refused.
 
     Raises MechanismError if the mechanism cannot be simulated, ValueError for other arguments. A run
     that loses its tolerance, energy balance or branch ends early: `result.status` says so, and the
@@ -61,18 +68,23 @@ def simulate(
     aim, max_steps = _check_effort(DEFAULT_TOLERANCE if tolerance is None else tolerance, max_steps)
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
+    allowed = None if misfit is None else _metres("misfit", misfit)
+    opening: list[str] = []
+    if assemble or mechanism.assemble:
+        mechanism, opening = _assembled(mechanism, allowed)
     check_mechanism(mechanism)
     check_drive_times(mechanism, duration)
 
     # numba and SciPy load slowly: only a simulation pays for them
     begin = time.perf_counter()
-    from .assembly import solve_start_velocity
+    from .assembly import fit_velocities, solve_start_velocity
     from .methods import METHODS
     from .methods.fixed_step import skipped
     from .methods.method import needs_of
     from .model import make_model
     from .verdict.joint_equations import make_joint_equations
     from .verdict.loads import make_loads
+    from .verdict.locked import bridge_misfit
 
     import_seconds = time.perf_counter() - begin
     if not isinstance(method, str) or method not in METHODS:
@@ -91,6 +103,14 @@ def simulate(
     compile_seconds = _warm_up(chosen)
     begin = time.thread_time()
     model = make_model(mechanism)
+    equations = make_joint_equations(mechanism)
+    # only where there are as many equations as coordinates can all be locked; a drive is no lock
+    locked = model.equations >= model.coordinates > 0 and not mechanism.drives
+    if locked and allowed != 0.0:
+        mended, bridged = bridge_misfit(mechanism, equations, allowed)
+        if mended is not mechanism:
+            mechanism, opening = mended, [*opening, *bridged, *fit_velocities(mended)]
+            model, equations = make_model(mechanism), make_joint_equations(mechanism)
     velocity, notes = solve_start_velocity(model, mechanism)
     notes += _check_user_forces(model, mechanism, velocity)
     times = output_times(duration, every)
@@ -99,7 +119,6 @@ def simulate(
             f"{len(times)} outputs of {model.coordinates} coordinates would not fit into memory; "
             "give a longer output_step"
         )
-    equations = make_joint_equations(mechanism)
     reading = _reading(model, equations, make_loads(mechanism, equations))
     more: dict[str, Any] = chosen.options | options
     if at_crossing != CONTINUE:
@@ -132,7 +151,7 @@ def simulate(
             "set_up": set_up,
             **outcome.timings,
         },
-        notes=find_remarks(mechanism) + notes + outcome.notes,
+        notes=opening + find_remarks(mechanism) + notes + outcome.notes,
         coordinates=outcome.q,
         rates=outcome.v,
         accelerations=outcome.a,
@@ -167,6 +186,25 @@ def _seconds(name: str, value: float) -> float:
     if not (np.isfinite(seconds) and seconds > 0):
         raise ValueError(f"{name} = {seconds:g} s; give a positive number of seconds")
     return seconds
+
+
+def _metres(name: str, value: float) -> float:
+    number = _float(name, value, "a number of metres")
+    if not (np.isfinite(number) and number >= 0):
+        raise ValueError(f"{name} = {number:g} m; give a number of metres, 0 for none")
+    return number
+
+
+def _assembled(mechanism: Mechanism, misfit: float | None) -> tuple[Mechanism, list[str]]:
+    """The mechanism with its joints closed, and a note if it had to be moved."""
+    check_mechanism(mechanism, closed=False)
+    from .assembly import assemble
+    from .verdict.joint_equations import make_joint_equations
+    from .verdict.locked import MISFIT
+
+    allowed = MISFIT * make_joint_equations(mechanism).length if misfit is None else misfit
+    done = assemble(mechanism, misfit=allowed)
+    return done.mechanism, [] if done.unmoved else [str(done)]
 
 
 def _check_arguments(duration: float, every: float, step: float) -> None:

@@ -157,7 +157,9 @@ def watch(form, ws, starts, orders, coefficients, steps, first, last, times, sam
             n += 1
         if times[1] < starts[steps]:
             slow = max(starts[n + 1] - starts[n], GROWTH * (times[1] - times[0]))
-            times[2] = times[1] + min(times[3], slow)
+            # never less than a sliver of the step: a run that diverges turns links infinitely fast
+            least = 1e-3 * (starts[n + 1] - starts[n])
+            times[2] = times[1] + max(min(times[3], slow), least)
             if times[2] > starts[steps]:
                 if not last:
                     # the next steps will show

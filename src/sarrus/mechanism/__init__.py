@@ -1,17 +1,19 @@
 """What a linkage is: bodies, points, joints, gravity, start velocities; model files. No numerics."""
 
-from .check import check_mechanism, find_problems
+from .check import Gap, check_mechanism, find_gaps, find_problems, measure_apart
 from .errors import MechanismError, ModelFileError
 from .files import from_data, get_value, load, load_data, load_file, save, set_value, to_data
 from .forces import Drive, Force, Spring, Torque, Torsion, UserForce
 from .mechanism import Body, Joint, JointKind, Marker, Mechanism
 from .motion import Motion, Polynomial, Sine, SmoothStep, Table
+from .moved import Move, loosen_rods, move_bodies, without_drives
 from .remarks import find_remarks
 
 __all__ = [
     "Body",
     "Drive",
     "Force",
+    "Gap",
     "Joint",
     "JointKind",
     "Marker",
@@ -19,6 +21,7 @@ __all__ = [
     "MechanismError",
     "ModelFileError",
     "Motion",
+    "Move",
     "Polynomial",
     "Sine",
     "SmoothStep",
@@ -28,6 +31,7 @@ __all__ = [
     "Torsion",
     "UserForce",
     "check_mechanism",
+    "find_gaps",
     "find_problems",
     "find_remarks",
     "from_data",
@@ -38,4 +42,8 @@ __all__ = [
     "save",
     "set_value",
     "to_data",
+    "loosen_rods",
+    "measure_apart",
+    "move_bodies",
+    "without_drives",
 ]

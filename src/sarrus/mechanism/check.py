@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,14 @@ from .mechanism import Body, Joint, JointKind, Mechanism, Vector
 
 # a joint may miss a rod by this much of the rod's length: rounding, not more
 ON_ROD = 1e-12
+# and its places on its bodies may be apart by this much of the bodies' size, its axes by this angle [rad]
+APART = 1e-12
+
+# joints that keep a point on a line, or on a plane: along it places may be apart
+ON_LINE = (JointKind.PRISMATIC, JointKind.CYLINDRICAL, JointKind.POINT_ON_LINE)
+ON_PLANE = (JointKind.PLANAR, JointKind.POINT_ON_PLANE)
+# joints whose axis both bodies have
+COMMON_AXIS = (JointKind.REVOLUTE, JointKind.CYLINDRICAL, JointKind.PLANAR)
 
 # kinds with an axis (of a slider, line, plane or cross), and what to use instead in the plane
 WITH_AXIS = {
@@ -35,9 +44,22 @@ INSTEAD_IN_PLANE = {
 }
 
 
-def check_mechanism(mechanism: Mechanism) -> None:
-    """Raise MechanismError with every problem found."""
+@dataclass(frozen=True)
+class Gap:
+    """How far a joint is open: its places [m] and its directions [rad], of the worst of its bodies."""
+
+    metres: float
+    radians: float
+
+    def __str__(self) -> str:
+        return f"{self.metres:.6g} m" + (f" and {self.radians:.6g} rad" if self.radians else "")
+
+
+def check_mechanism(mechanism: Mechanism, *, closed: bool = True) -> None:
+    """Raise MechanismError with every problem found; closed: joints that are apart are one."""
     problems = find_problems(mechanism)
+    if closed and not problems:
+        problems = find_gaps(mechanism)
     if len(problems) == 1:
         raise MechanismError(problems[0])
     if problems:
@@ -71,6 +93,12 @@ def find_problems(mechanism: Mechanism) -> list[str]:
         *_velocities(mechanism),
         *find_force_problems(mechanism),
     ]
+
+
+def find_gaps(mechanism: Mechanism) -> list[str]:
+    """The joints of an otherwise sound mechanism that are apart, in words."""
+    known = {body.name: body for body in mechanism.bodies}
+    return [line for joint in mechanism.joints for line in _apart(joint, known)]
 
 
 def _names(m: Mechanism) -> Iterator[str]:
@@ -163,15 +191,29 @@ def _joint(m: Mechanism, joint: Joint, known: dict[str, Body]) -> Iterator[str]:
         if joint.kind is not JointKind.WELD:
             yield f"{what} has no place; give at=, the point where the bodies meet"
         return
-    bad = list(_place(m, joint.at, f"{what}, at"))
+    places = joint.places or (joint.at,) * len(joint.bodies)
+    if len(places) != len(joint.bodies):
+        yield (
+            f"{what}: at has {len(places)} places for {len(joint.bodies)} bodies; give one place, or one "
+            "for each body"
+        )
+        return
+    bad = [
+        line
+        for k, place in enumerate(places)
+        if k == 0 or joint.places
+        for line in _place(m, place, f"{what}, at")
+    ]
     yield from bad
     if not bad:
         # where bodies slide only the second one has its point there
         slides = joint.kind in WITH_AXIS and joint.kind is not JointKind.UNIVERSAL
-        for name in joint.bodies[1:] if slides else joint.bodies:
+        pairs = list(zip(joint.bodies, places, strict=True))
+        for name, place in pairs[1:] if slides else pairs:
             if name in known:
-                yield from _off_rod(known[name], joint.at, what)
+                yield from _off_rod(known[name], place, what)
     yield from _axes(m, joint, what)
+    yield from _own_axes(m, joint, what)
 
 
 def _axes(m: Mechanism, joint: Joint, what: str) -> Iterator[str]:
@@ -213,6 +255,72 @@ def _distance(m: Mechanism, joint: Joint, known: dict[str, Body], what: str) -> 
     size = max(1e-300, *(float(np.abs(p).max()) for p in places))
     if float(np.linalg.norm(places[1] - places[0])) <= 1e-12 * size:
         yield f"{what}: length zero, both ends at {_show(places[0])}; use a joint that shares a point"
+
+
+def _own_axes(m: Mechanism, joint: Joint, what: str) -> Iterator[str]:
+    """Axes given for each body of a joint."""
+    if joint.axes is None:
+        return
+    if joint.kind not in COMMON_AXIS:
+        yield f"{what}: its axis belongs to one body; give one axis"
+    elif len(joint.axes) != len(joint.bodies):
+        yield (
+            f"{what}: {len(joint.axes)} axes for {len(joint.bodies)} bodies; give one axis, or one for "
+            "each body"
+        )
+    else:
+        for axis in joint.axes[1:]:
+            bad = list(_place(m, axis, f"{what}, axis"))
+            yield from bad
+            if not bad and not np.linalg.norm(axis) > 0:
+                yield f"{what}: an axis has length zero; give a direction"
+
+
+def measure_apart(joint: Joint) -> Gap:
+    """How far the places and axes of a joint are apart at the start."""
+    far = wide = 0.0
+    if joint.places is not None and joint.kind is not JointKind.DISTANCE:
+        offsets = np.array(joint.places) - joint.places[0]
+        if joint.axis is not None and joint.kind in ON_LINE + ON_PLANE:
+            along = np.outer(offsets @ joint.axis, joint.axis) / float(joint.axis @ joint.axis)
+            offsets = along if joint.kind in ON_PLANE else offsets - along
+        far = float(np.linalg.norm(offsets, axis=1).max())
+    if joint.axes is not None:
+        units = np.array([a / np.linalg.norm(a) for a in joint.axes])
+        sines = np.linalg.norm(np.cross(units, units[0]), axis=1)
+        wide = float(np.arctan2(sines, units @ units[0]).max())
+    return Gap(far, wide)
+
+
+def _apart(joint: Joint, known: dict[str, Body]) -> Iterator[str]:
+    """A joint whose bodies do not meet at the start: no model can be made of it."""
+    if joint.places is None and joint.axes is None:
+        return
+    gap = measure_apart(joint)
+    places = joint.places or (joint.at,) * len(joint.bodies)
+    pairs = [(known[n], p) for n, p in zip(joint.bodies, places, strict=True) if n in known]
+    size = max(
+        (
+            float(np.linalg.norm(p - e))
+            for b, p in pairs
+            if p is not None
+            for e in (b.center, *(b.ends or ()))
+        ),
+        default=0.0,
+    )
+    # places far from the origin carry the rounding of their own size
+    largest = max((float(np.abs(p).max()) for p in places if p is not None), default=0.0)
+    parts = []
+    if gap.metres > APART * size + 8e-16 * largest:
+        parts.append(f"the places of its bodies by {gap.metres:.6g} m")
+    if gap.radians > APART:
+        parts.append(f"their axes by {gap.radians:.6g} rad")
+    if parts:
+        yield (
+            f"joint '{joint.name}' ({joint.kind.value}) of {', '.join(joint.bodies)} is apart: "
+            f"{' and '.join(parts)}; give one place and axis, or close it with sarrus.assemble() or "
+            "simulate(..., assemble=True)"
+        )
 
 
 def _markers(m: Mechanism) -> Iterator[str]:
@@ -258,19 +366,26 @@ def _place(m: Mechanism, values: Vector, what: str) -> Iterator[str]:
         yield f"{what}: {_show(values)} is not finite; give finite numbers"
 
 
-def _off_rod(body: Body, place: Vector, what: str) -> Iterator[str]:
-    """A rod is the segment between its ends: a joint beside it is a slip of the user."""
+def measure_off_rod(body: Body, place: Vector) -> tuple[float, Vector]:
+    """How far a place is beside a rod [m], 0 for rounding, and the nearest point of the rod."""
     if body.ends is None or any(e.shape != place.shape for e in body.ends):
-        return
+        return 0.0, place
     start, end = body.ends
     d = end - start
     square = float(d @ d)
     if not (np.isfinite(d).all() and square > 0):
-        return
+        return 0.0, place
     nearest = start + np.clip((place - start) @ d / square, 0.0, 1.0) * d
     gap = float(np.linalg.norm(place - nearest))
     # places far from the origin carry the rounding of their own size
-    if gap > ON_ROD * np.sqrt(square) + 8e-16 * float(np.abs(place).max()):
+    rounding = ON_ROD * np.sqrt(square) + 8e-16 * float(np.abs(place).max())
+    return gap if gap > rounding else 0.0, nearest
+
+
+def _off_rod(body: Body, place: Vector, what: str) -> Iterator[str]:
+    """A rod is the segment between its ends: a joint beside it is a slip of the user."""
+    gap, nearest = measure_off_rod(body, place)
+    if gap:
         yield (
             f"{what} at {_show(place)} and rod '{body.name}' are apart by {gap:.6g} m (nearest "
             f"point of the rod: {_show(nearest)}); move one of them, or use body() for another shape"

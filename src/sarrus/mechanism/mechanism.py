@@ -59,7 +59,8 @@ class Joint:
 
     axis: of a hinge or slider, direction of a line, normal of a plane; it belongs to the first body. A
     universal joint has two: axis on the first body, second_axis on the second. places: where each body has
-    the joint, if that is not one place: the ends of a distance joint, or what `assemble` has to close.
+    the joint, if that is not one place: the ends of a distance joint, or what `assemble` has to close; `at`
+    is then the first of them. axes: likewise, the direction of the axis on each body.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Joint:
     axis: Vector | None = None
     second_axis: Vector | None = None
     places: tuple[Vector, ...] | None = None
+    axes: tuple[Vector, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,9 @@ class Mechanism:
     """A linkage: rigid bodies joined to each other and to the ground.
 
     gravity: acceleration [m/s^2]; its length says whether the mechanism is planar (2) or spatial (3).
-    All places are those of the start position, in metres.
+    All places are those of the start position, in metres. Where they are only roughly known, a joint takes
+    one place (and axis) for each of its bodies, shape (bodies, dimension), and `sarrus.assemble` closes
+    it; assemble: whether `simulate` does so by itself.
     """
 
     GROUND = "ground"
@@ -140,7 +144,7 @@ class Mechanism:
         # what has no inertia yet is kept for the check, which says why
         whole = a.shape == b.shape and a.shape in ((2,), (3,)) and np.isfinite([*a, *b, side]).all()
         center = 0.5 * (a + b) if whole else a
-        inertia = kilograms * _rod_inertia(b - a, side) if whole else np.zeros(())
+        inertia = kilograms * rod_inertia(b - a, side) if whole else np.zeros(())
         return self._add(Body(name, kilograms, center, inertia, (a, b), side))
 
     def body(
@@ -460,13 +464,17 @@ class Mechanism:
         second_axis: ArrayLike | None = None,
     ) -> Joint:
         name = _word(name, "name of a joint")
+        place, places = _each(at, f"place of joint '{name}'")
+        direction, axes = _each(axis, f"axis of joint '{name}'")
         joint = Joint(
             name,
             kind,
             tuple(self._name(b, f"joint '{name}'") for b in bodies),
-            None if at is None else _vector(at, f"place of joint '{name}'"),
-            None if axis is None else _vector(axis, f"axis of joint '{name}'"),
+            place,
+            direction,
             None if second_axis is None else _vector(second_axis, f"second axis of joint '{name}'"),
+            places,
+            axes,
         )
         self.joints.append(joint)
         return joint
@@ -496,7 +504,17 @@ def _vector(values: ArrayLike | None, what: str) -> Vector:
         raise MechanismError(f"{what}: {values!r} is not numeric; give plain numbers") from error
 
 
-def _rod_inertia(d: Vector, section: float) -> Vector:
+def _each(values: ArrayLike | None, what: str) -> tuple[Vector | None, tuple[Vector, ...] | None]:
+    """One vector for all bodies of a joint, or the first and all if there is one for each."""
+    if values is None:
+        return None, None
+    vectors = _vector(values, what)
+    if vectors.ndim < 2 or not len(vectors):
+        return vectors, None
+    return vectors[0].copy(), tuple(v.copy() for v in vectors)
+
+
+def rod_inertia(d: Vector, section: float) -> Vector:
     """Inertia of a uniform rod of unit mass along d, with a square section, about its centre."""
     length2 = float(d @ d)
     if len(d) == 2:

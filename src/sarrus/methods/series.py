@@ -112,15 +112,15 @@ def run(
         done = max(done, upto)
         history.append((starts[1 : steps + 1].copy(), orders[:steps].copy(), watch[:steps].copy()))
         record_cpu += time.thread_time() - cpu
-        dips = watcher.look(starts, orders, coefficients, steps, last=reason != kernels.FULL)
+        seen = watcher.look(starts, orders, coefficients, steps, last=reason != kernels.FULL)
         if stop is not None:
-            stopped = stop(dips, watcher.watch()) if dips else None
+            stopped = None if seen is None else stop(seen.dips(), watcher.watch())
             if stopped is None and steps:
                 end = slice(steps - 1, steps)
                 copies = (x[end].copy() for x in (orders, coefficients, sides))
                 before = (starts[steps - 1 : steps + 1].copy(), *copies, 1)
 
-    seen = watcher.watch()
+    watched = watcher.watch()
     if stopped is not None:
         # outputs behind the stop are dropped, and one exactly there is added
         done = int(np.searchsorted(times, stopped))
@@ -137,7 +137,7 @@ def run(
             angles[part], work[part], drive_forces[part],
         )  # fmt: skip
         done += 1
-        seen = replace(seen, until=stopped)
+        watched = replace(watched, until=stopped)
     status, message = _status(reason, t, duration, tolerance, max_steps, ws.usual.min(initial=1.0))
     if stopped is not None:
         status, message = (
@@ -177,7 +177,7 @@ def run(
         work=work[keep],
         angles=angles[keep],
         drive_forces=drive_forces[keep],
-        watch=seen,
+        watch=watched,
     )
 
 

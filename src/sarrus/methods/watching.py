@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..kernels import watch as kernels
 from ..kernels.layout import make_workspace
 from ..model import Model
-from ..model.dips import Dip, Piece, Watch, without_masses
+from ..model.dips import Piece, Stretch, Watch, without_masses
 from .outcome import Floats
 
 # a series turns a link by less than 5 rad in a step: more samples than this are never taken
@@ -37,7 +37,7 @@ class Watcher:
         self._begun = False
         self._begin = np.zeros((2, model.coordinates))
         self._later = np.zeros(model.coordinates)
-        self.dips: list[Dip] = []
+        self._stretches: list[Stretch] = []
         self.cpu = 0.0
 
     def look(
@@ -48,10 +48,10 @@ class Watcher:
         steps: int,
         *,
         last: bool,
-    ) -> list[Dip]:
-        """Watch the steps in the buffers; last: the run ends with them. Returns the new dips."""
+    ) -> Stretch | None:
+        """Watch the steps in the buffers; last: the run ends with them. Returns where dips are."""
         if not (steps and len(self._samples[0])):
-            return []
+            return None
         cpu = time.thread_time()
         count = kernels.watch(
             self._form, self._ws, starts, orders, coefficients, steps, not self._begun, last,
@@ -63,33 +63,38 @@ class Watcher:
         self._begun = True
         self._until = float(starts[steps])
 
-        def pieces(first: int, final: int) -> list[Piece]:
-            at, p = starts[first : final + 1].tolist(), orders[first:final].tolist()
-            rows = [coefficients[first + n, : p[n] + 1].copy() for n in range(final - first)]
-            return [Piece(at[n], at[n + 1], rows[n]) for n in range(final - first)]
-
-        found = self._found[:count]
         ends = starts[1 : steps + 1]
-        firsts = np.searchsorted(ends, found[:, 0], "right").tolist()
-        finals = np.searchsorted(ends, found[:, 2], "left").tolist()
-        new = [
-            Dip(
-                (low, middle, high),
-                (
-                    *(p for p in self._tail if p.end > low),
-                    *pieces(min(first, steps - 1), min(final + 1, steps)),
-                ),
+        new = None
+        if count:
+            times = self._found[:count].copy()
+            firsts = np.minimum(np.searchsorted(ends, times[:, 0], "right"), steps - 1)
+            finals = np.minimum(np.searchsorted(ends, times[:, 2], "left") + 1, steps)
+            # only the steps around dips are kept
+            change = np.zeros(steps + 1, np.int64)
+            np.add.at(change, firsts, 1)
+            np.subtract.at(change, finals, 1)
+            kept = np.cumsum(change[:-1]) > 0
+            place = np.concatenate([[0], np.cumsum(kept)])
+            p = orders[:steps][kept]
+            new = Stretch(
+                times=times,
+                starts=starts[:steps][kept],
+                ends=ends[kept],
+                orders=p,
+                coefficients=coefficients[:steps, : int(p.max()) + 1][kept],
+                firsts=place[firsts],
+                finals=place[finals],
+                before=tuple(self._tail),
             )
-            for (low, middle, high), first, final in zip(
-                found.tolist(), firsts, finals, strict=True
-            )
-        ]
+            self._stretches.append(new)
         # a dip around the end of these steps is seen by the next ones
         if not last:
             since = self._times[0]
-            kept = min(int(np.searchsorted(ends, since, "right")), steps - 1)
-            self._tail = [p for p in self._tail if p.end > since] + pieces(kept, steps)
-        self.dips += new
+            first = min(int(np.searchsorted(ends, since, "right")), steps - 1)
+            self._tail = [p for p in self._tail if p.end > since]
+            for n in range(first, steps):
+                rows = coefficients[n, : orders[n] + 1].copy()
+                self._tail.append(Piece(float(starts[n]), float(starts[n + 1]), rows))
         self.cpu += time.thread_time() - cpu
         return new
 
@@ -109,7 +114,7 @@ class Watcher:
         """All that was seen."""
         return Watch(
             form=self._form,
-            dips=tuple(self.dips),
+            stretches=tuple(self._stretches),
             start=self._samples[4].copy(),
             usual=self._samples[3].copy(),
             begin=self._begin,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +50,44 @@ class Dip:
 
 
 @dataclass(frozen=True)
+class Stretch:
+    """Dips among some steps, as they are kept during a run: their times (n, 3), and the steps around them.
+
+    starts, ends [s], orders, coefficients: of these steps; firsts, finals: which of them belong to each
+    dip; before: pieces of earlier steps that the first dips begin in.
+    """
+
+    times: Floats
+    starts: Floats
+    ends: Floats
+    orders: NDArray[np.int64]
+    coefficients: Floats
+    firsts: NDArray[np.int64]
+    finals: NDArray[np.int64]
+    before: tuple[Piece, ...]
+
+    def dips(self) -> list[Dip]:
+        """The dips one by one."""
+        pieces = [
+            Piece(float(start), float(end), rows[: order + 1])
+            for start, end, order, rows in zip(
+                self.starts, self.ends, self.orders, self.coefficients, strict=True
+            )
+        ]
+        return [
+            Dip(
+                (low, middle, high),
+                (*(p for p in self.before if p.end > low), *pieces[first:final]),
+            )
+            for (low, middle, high), first, final in zip(
+                self.times.tolist(), self.firsts, self.finals, strict=True
+            )
+        ]
+
+
+@dataclass(frozen=True)
 class Watch:
-    """What was seen along a motion: dips, and the form (masses left out) whose pivots were watched.
+    """What was seen along a motion: stretches with dips, and the form (masses left out) whose pivots were watched.
 
     start: the pivot of each equation at the start; usual: the largest that it has shown; begin: position
     and velocity at the start; later: a position some steps later; until: the motion was watched up to
@@ -58,12 +95,17 @@ class Watch:
     """
 
     form: Form
-    dips: tuple[Dip, ...]
+    stretches: tuple[Stretch, ...]
     start: Floats
     usual: Floats
     begin: Floats
     later: Floats
     until: float
+
+    @cached_property
+    def dips(self) -> tuple[Dip, ...]:
+        """All dips of the run."""
+        return tuple(dip for stretch in self.stretches for dip in stretch.dips())
 
     @property
     def singular_start(self) -> bool:

@@ -86,7 +86,7 @@ class Branch:
 class Branches:
     """The branches at a singular position, and a sentence about what was found and what was not.
 
-    freedoms: mobility at the position; continuum: whether there are whole families of directions.
+    freedoms: of the coordinates at the position; continuum: whether there are whole families of directions.
     """
 
     sentence: str
@@ -117,23 +117,19 @@ class Branches:
 
 
 def find_branches(
-    form: Form, reading: Reading, q: Floats, v: Floats | None = None, motion: int | None = None
+    form: Form, reading: Reading, q: Floats, v: Floats | None = None, rise: int | None = None
 ) -> Branches:
     """The motions that meet at the position q; v: rates of the motion so far, none if left out.
 
-    motion: mobility before and behind; where it is not known, any number of freedoms is looked at.
+    rise: how many freedoms there are more than before and behind; all but one if it is not known.
     """
+    if rise is not None and rise > MOST_EXTRA:
+        return _too_many(rise)
     U, values, V = np.linalg.svd(_jacobian(form, q))
     rank = _rank(values)
     m = len(q) - rank
-    if m - (motion or 1) > MOST_EXTRA:
-        return Branches(
-            f"{m} freedoms at this position, {m - (motion or 1)} more than the motion has: directions "
-            f"are listed up to {MOST_EXTRA} more",
-            m,
-            False,
-            (),
-        )
+    if rise is None and m - 1 > MOST_EXTRA:
+        return _too_many(m - 1)
     N = V[rank:].T
     quadrics = _quadrics(form, U[:, rank:], N)
     single, multiple = _directions(quadrics, m)
@@ -152,6 +148,14 @@ def find_branches(
     if v is not None and items and not any(b.so_far for b in items):
         sentence += "; the motion so far is none of them"
     return Branches(sentence, m, continuum, tuple(items))
+
+
+def _too_many(extra: int) -> Branches:
+    text = (
+        f"{extra} freedoms more at this position than the motion has: directions are listed up to "
+        f"{MOST_EXTRA} more"
+    )
+    return Branches(text, extra + 1, False, ())
 
 
 def _sentence(m: int, items: list[Branch], back: int, continuum: bool) -> str:

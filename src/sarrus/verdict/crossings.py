@@ -129,8 +129,7 @@ class Crossing(_Moment):
     @cached_property
     def branches(self) -> Branches:
         """The motions that meet here; found when first asked for."""
-        motion = self.mobility_motion
-        return find_branches(self.form, self.reading, self.coordinates, self.rates, motion)
+        return find_branches(self.form, self.reading, self.coordinates, self.rates, self.rise)
 
     def __str__(self) -> str:
         return (

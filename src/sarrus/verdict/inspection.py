@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..mechanism import Mechanism, MechanismError, check_mechanism
+import numpy as np
+
+from ..mechanism import (
+    Mechanism,
+    MechanismError,
+    check_mechanism,
+    find_gaps,
+    move_bodies,
+    without_drives,
+)
 
 if TYPE_CHECKING:
     from .driven import Driven
     from .joint_equations import JointEquations
+    from .locked import Locked
     from .mobility import Mobility
     from .nearby import Nearby
     from .redundancy import Dependence, Redundancy
@@ -27,7 +37,8 @@ class Inspection:
     count: Gruebler's; mobility_here; mobility_motion: of the motion; redundant_here, redundant_motion:
     joint equations that depend on others; classification: one word, classes: all that apply; mobility
     and redundancy: the whole records; equations: those of the joints. All of these are of the joints
-    alone; driven: what drives leave of the freedoms, None without drives.
+    alone; driven: what drives leave of the freedoms, None without drives. locked: of a mechanism that is
+    locked in truth but almost moves; opening: what was done with joints that are apart, a sentence.
     """
 
     mechanism: str
@@ -38,6 +49,8 @@ class Inspection:
     redundancy: Redundancy = field(repr=False)
     equations: JointEquations = field(repr=False)
     driven: Driven | None = field(repr=False, default=None)
+    locked: Locked | None = field(default=None, repr=False)
+    opening: str = ""
 
     @property
     def count(self) -> int:
@@ -140,6 +153,8 @@ class Inspection:
             ],
             "idle_spins": list(m.idle_spins),
             "free_bodies": list(m.free_bodies),
+            "locked": None if self.locked is None else self.locked.as_dict(),
+            "opening": self.opening,
             "sentences": self.sentences,
             "dependent_sets": [_set_record(s) for s in r.sets],
             "unnamed_dependences": r.unnamed,
@@ -158,23 +173,39 @@ def inspect(mechanism: Mechanism) -> Inspection:
     """
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
-    check_mechanism(mechanism)
+    check_mechanism(mechanism, closed=False)
     # SciPy's solvers load slowly: only an inspection pays for them
     from .joint_equations import make_joint_equations
     from .mobility import given_velocity
 
+    mechanism, opening, closed = _closed(mechanism)
     equations = make_joint_equations(mechanism)
-    return inspect_equations(mechanism.name, equations, given_velocity(equations, mechanism))
+    given = given_velocity(equations, mechanism)
+    return inspect_equations(mechanism.name, equations, given, opening=opening, closed=closed)
 
 
-def inspect_equations(name: str, whole: JointEquations, given: list[tuple[str, Any]]) -> Inspection:
+def inspect_equations(
+    name: str,
+    whole: JointEquations,
+    given: list[tuple[str, Any]],
+    *,
+    opening: str = "",
+    closed: bool = True,
+) -> Inspection:
     """The inspection of joint equations at their start; given: velocities to follow first."""
     from .driven import measure_driven
-    from .mobility import measure_mobility
+    from .locked import decide_locked
+    from .mobility import INCONSISTENT, REGULAR, measure_mobility
     from .redundancy import find_redundancy
 
     equations = whole.undriven
     mobility = measure_mobility(equations, given=given)
+    locked = None
+    if closed:
+        mobility, locked = decide_locked(equations, mobility)
+    else:
+        others = tuple(c for c in mobility.classes if c != REGULAR)
+        mobility = replace(mobility, classes=(INCONSISTENT, *others))
     nearby = mobility.generic
     redundancy = find_redundancy(
         equations, mobility.redundant_here, nearby=nearby.pose if nearby else None
@@ -188,11 +219,42 @@ def inspect_equations(name: str, whole: JointEquations, given: list[tuple[str, A
         redundancy=redundancy,
         equations=equations,
         driven=measure_driven(whole, mobility) if whole.drives else None,
+        locked=locked,
+        opening=opening,
     )
+
+
+def _closed(mechanism: Mechanism) -> tuple[Mechanism, str, bool]:
+    """The mechanism with its joints closed, or with the least gaps; a sentence; and whether it closes."""
+    if not find_gaps(mechanism):
+        return mechanism, "", True
+    from .closing import describe_gap, find_closed, moves_to, usual_weights
+    from .joint_equations import make_joint_equations
+    from .nearby import displacement
+
+    equations = make_joint_equations(without_drives(mechanism))
+    found = find_closed(equations, usual_weights(equations))[0]
+    moved = move_bodies(mechanism, moves_to(mechanism, equations, found.pose), closed=found.closed)
+    if found.closed:
+        move = np.abs(displacement(equations, equations.start(), found.pose))
+        far, wide = (
+            np.linalg.norm(move[:, :3], axis=1).max(),
+            np.linalg.norm(move[:, 3:], axis=1).max(),
+        )
+        sentence = (
+            f"Its joints are apart and can be closed: bodies then move by up to {far:.6g} m and turn by up to "
+            f"{wide:.6g} rad. What follows is said of that position."
+        )
+        return moved, sentence, True
+    _, why = describe_gap(equations, found)
+    sentence = f"Its joints contradict each other: {why}. What follows is said of that position."
+    return moved, sentence, False
 
 
 def _sentences(x: Inspection) -> Iterator[str]:
     m = x.mobility
+    if x.opening:
+        yield x.opening
     yield (
         f"Gruebler's count is {m.count}, the mobility here {m.here}, the mobility of the motion "
         f"{m.motion}: {', '.join(m.classes)}."
@@ -213,9 +275,11 @@ def _sentences(x: Inspection) -> Iterator[str]:
             f"Of the {m.here} velocities that the joints allow, here and nearby, {back} "
             f"lead{'s' if back == 1 else ''} back: infinitesimal motions only."
         )
-    elif "locked" in m.classes:
+    elif "locked" in m.classes and not (x.locked is not None and x.locked.nearly):
         yield "Nothing can move" + (" but idle spins" if m.idle_spins else "") + ": a structure."
-    if "near-singular" in m.classes:
+    if x.locked is not None and x.locked.nearly:
+        yield _play(x.locked)
+    if "near-singular" in m.classes and x.locked is None:
         yield (
             f"A singular position is near: the smallest value that counts is {m.rank.smallest:.2e}, and "
             "reactions grow with its inverse."
@@ -260,6 +324,19 @@ def _driven(d: Driven, mobility: int) -> Iterator[str]:
 
 def _it(n: int) -> str:
     return "it" if n == 1 else "they"
+
+
+def _play(locked: Locked) -> str:
+    from .locked import MISFIT
+
+    allowed = MISFIT * locked.length
+    text = (
+        f"In truth it is locked (smallest singular value {locked.value:.1e}): along the velocity that is almost "
+        f"free its joints open by up to {locked.misfit:.2e} m within {locked.reach:.2g} radians or lengths. "
+    )
+    if locked.within(allowed):
+        return text + f"Up to {allowed:.2e} m count as mobile: it is mobile within that tolerance."
+    return text + f"Only up to {allowed:.2e} m count as mobile."
 
 
 def _redundant(x: Inspection) -> str:

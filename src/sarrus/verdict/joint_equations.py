@@ -505,7 +505,10 @@ def _axis(joint: Joint, k: int, dimension: int) -> Floats:
     """Unit axis on the k-th body of a joint, zero if it has none; in the plane a pin has the normal."""
     if dimension == 2 and joint.kind is JointKind.REVOLUTE:
         return np.eye(3)[2]
-    given = joint.axis if k == 0 or joint.second_axis is None else joint.second_axis
+    if joint.axes is not None:
+        given: Floats | None = joint.axes[k]
+    else:
+        given = joint.axis if k == 0 or joint.second_axis is None else joint.second_axis
     return np.zeros(3) if given is None else _unit(_in_space(given))
 
 

@@ -32,6 +32,8 @@ CROSSING = "crossing"
 NEAR_SINGULAR = "near-singular"
 LOCKED = "locked"
 OVER_CONSTRAINED = "over-constrained"
+MOBILE_WITHIN = "mobile within tolerance"
+INCONSISTENT = "inconsistent"
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def measure_mobility(
     if motion and largest < equations.rows:
         best = max(nearby, key=lambda n: n.rank.rank, default=None)
         motion = _count_leading_on(equations, best.pose if best else pose, motion, bool(best))
-    idle = _idle_spins(equations, pose)
+    idle = idle_spins(equations, pose)
     # a structure near a singular position has nowhere to go and show it
     near = close and (
         here == len(idle) or any(n.rank.smallest > 10 * rank.smallest for n in nearby)
@@ -121,6 +123,18 @@ def given_velocity(equations: JointEquations, mechanism: Mechanism) -> list[tupl
     if not (mechanism.velocities or mechanism.angular_velocities) or equations.columns > DENSE:
         return []
     pose = equations.start()
+    wanted, side = velocity_rows(equations, mechanism)
+    sizes = np.linalg.norm(wanted, axis=1)
+    sizes[sizes == 0.0] = 1.0
+    A = np.vstack([equations.scaled(pose).matrix.toarray(), wanted / sizes[:, None]])
+    b = np.concatenate([np.zeros(equations.rows), side / sizes])
+    scaled = np.linalg.lstsq(A, b, rcond=equations.tolerance)[0]
+    return [("the given velocity", equations.twists(pose, scaled))]
+
+
+def velocity_rows(equations: JointEquations, mechanism: Mechanism) -> tuple[Floats, Floats]:
+    """The given start velocities as equations rows x = side for the scaled twists at the start."""
+    pose = equations.start()
     number = {name: i for i, name in enumerate(equations.bodies)}
     rows, side = [], []
     for name, velocity in mechanism.velocities:
@@ -141,14 +155,9 @@ def given_velocity(equations: JointEquations, mechanism: Mechanism) -> list[tupl
             twist[number[name], k] = 1.0
             rows.append(twist)
             side.append(float(value))
-    D = np.array([equations.twists(pose, e).ravel() for e in np.eye(equations.columns)]).T
-    wanted = np.array([r.ravel() for r in rows]) @ D
-    sizes = np.linalg.norm(wanted, axis=1)
-    sizes[sizes == 0.0] = 1.0
-    A = np.vstack([equations.scaled(pose).matrix.toarray(), wanted / sizes[:, None]])
-    b = np.concatenate([np.zeros(equations.rows), np.array(side) / sizes])
-    scaled = np.linalg.lstsq(A, b, rcond=equations.tolerance)[0]
-    return [("the given velocity", equations.twists(pose, scaled))]
+    # linear: what forces do to scaled twists is the same map, transposed
+    wanted = np.array([equations.scaled_forces(pose, r) for r in rows])
+    return wanted, np.array(side)
 
 
 def _in_space(vector: Floats) -> Floats:
@@ -188,7 +197,7 @@ def _classes(locked: bool, crossing: bool, near: bool, redundant: bool) -> tuple
     return tuple(word for word, applies in words.items() if applies) or (REGULAR,)
 
 
-def _idle_spins(equations: JointEquations, pose: Pose) -> tuple[str, ...]:
+def idle_spins(equations: JointEquations, pose: Pose) -> tuple[str, ...]:
     """Bodies that can spin about an axis without inertia, moving nothing else."""
     if equations.dimension == 2:
         return ()

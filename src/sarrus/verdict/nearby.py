@@ -35,7 +35,7 @@ MOST_POSES = 6
 # random walks over a mechanism, their steps, and how large it may be
 WALKS = 3
 WALK = 8
-FOLLOWED = 200
+FOLLOWED = 100
 
 
 @dataclass(frozen=True)
