@@ -12,20 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from ..assembly import AssemblyError
 from ..mechanism import Mechanism, MechanismError
 from ..result import Result
 from ..simulate import simulate
-
-try:  # SHIM
-    from ..assembly import AssemblyError
-    from ..verdict.locked import LockedError
-except ImportError:
-
-    class AssemblyError(MechanismError): ...
-
-    class LockedError(MechanismError): ...
-
-
+from ..verdict.locked import LockedError
 from . import changes
 from .records import QUANTITIES, RecordError, Run, load_function, read_record
 from .study import Plan
@@ -249,9 +240,7 @@ def warm_up(plan: Plan) -> None:
     tiny.revolute("pin", tiny.ground, "rod", at=(0, 0))
     method = plan.settings.get("method")
     result = simulate(tiny, 1e-3, **({} if method is None else {"method": method}))
-    if any(record.what.startswith("crossing") for record in plan.records) and getattr(
-        result, "watch", None
-    ):
+    if result.watch is not None and any(r.what.startswith("crossing") for r in plan.records):
         _ = result.crossings
 
 
