@@ -113,12 +113,14 @@ def set_length(data: dict[str, Any], body: str, length: float) -> dict[str, Any]
         raise MechanismError(f"rod '{body}' has no direction, because its ends are one place")
     unit = along / before
     factor = length / before
+    if abs(factor - 1.0) < 1e-15:
+        return data
 
     def moved(place: Any) -> Vector:
         p = np.array(_vector(place))
         return [float(x) for x in p + (factor - 1.0) * ((p - start) @ unit) * unit]
 
-    new["bodies"][body]["rod"] = [[float(x) for x in start], moved(end)]
+    new["bodies"][body]["rod"] = [[float(x) for x in start], moved(entry["rod"][1])]
     opened = False
     for joint in (new.get("joints") or {}).values():
         opened |= _stretch_joint(joint, body, moved)

@@ -41,7 +41,7 @@ from .study import Study
 
 PARTS, TRAJECTORIES, DAMAGED = "parts", "trajectories", "damaged"
 MANIFEST, RESULTS, OVERVIEW, LOCK = "study.json", "results.parquet", "overview.html", "lock"
-UNFINISHED = ".unfinished"
+UNFINISHED, BEFORE = ".unfinished", "before-"
 
 _NAME = re.compile(r"run-(\d{8,})-(\d+)-([0-9a-f]{16})\.parquet")
 _TYPES = {
@@ -146,12 +146,15 @@ def open_folder(
         if fresh:
             _set_aside(path)
         sessions, remarks = _check_manifest(path, study)
-        for name in (PARTS, *((TRAJECTORIES,) if study.plan.trajectory is not None else ())):
-            (path / name).mkdir(exist_ok=True)
         folder = Folder(path, study, table_schema(study, samples), np.zeros(samples.runs, bool))
         folder.remarks += remarks
         folder._sessions = sessions
         folder.session = {"began": _now(), **describe_origin(command)}
+        if not (path / MANIFEST).exists():
+            # before anything else, so that a folder always says whose it is
+            folder.save_manifest("running")
+        for name in (PARTS, *((TRAJECTORIES,) if study.plan.trajectory is not None else ())):
+            (path / name).mkdir(exist_ok=True)
         _read_parts(folder)
         yield folder
 
@@ -221,7 +224,7 @@ def _check_manifest(path: Path, study: Study) -> tuple[list[dict[str, Any]], lis
     """Sessions so far, and remarks on them; refuses a folder of another study."""
     file = path / MANIFEST
     if not file.exists():
-        others = sorted(p.name for p in path.iterdir() if p.name != LOCK)
+        others = [n for n in sorted(os.listdir(path)) if not n.startswith((LOCK, MANIFEST, BEFORE))]
         if others:
             raise StudyError(
                 f"folder {path} is not empty ({', '.join(others[:3])}) and holds no study; choose another --out"
@@ -350,14 +353,14 @@ def _damaged(folder: Folder, path: Path, why: str) -> None:
 
 def _set_aside(path: Path) -> None:
     """Move everything of an earlier study into a folder of its own."""
-    held = [p for p in path.iterdir() if p.name != LOCK and not p.name.startswith("before-")]
+    held = [p for p in path.iterdir() if p.name != LOCK and not p.name.startswith(BEFORE)]
     if not held:
         return
     if not (path / MANIFEST).exists():
         raise StudyError(
             f"folder {path} holds no study, so nothing is set aside; choose another --out"
         )
-    aside = path / f"before-{datetime.now(UTC).strftime('%Y%m%dT%H%M%S%f')}"
+    aside = path / f"{BEFORE}{datetime.now(UTC).strftime('%Y%m%dT%H%M%S%f')}"
     aside.mkdir()
     for p in held:
         os.replace(p, aside / p.name)
