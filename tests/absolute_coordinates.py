@@ -184,10 +184,15 @@ class AbsoluteMechanism:
             K[6 * i + 3 : 6 * i + 6, 6 * i + 3 : 6 * i + 6] = inertia
             side[6 * i : 6 * i + 3] = self.mass[i] * self.gravity
             side[6 * i + 3 : 6 * i + 6] = -np.cross(w[i], inertia @ w[i])
+        side[:size] += self.loads(x, R, v, w).ravel()
         K[size:, :size], K[:size, size:] = W, W.T
         side[size:] = -curvature
         solution = np.linalg.lstsq(K, side, rcond=DEPENDENT)[0]
         return solution[:size].reshape(-1, 6)
+
+    def loads(self, x, R, v, w):
+        """Forces at the centres and moments about them besides the weight, shape (n, 6)."""
+        return np.zeros((self.n, 6))
 
     def possible_twists(self):
         """Orthonormal basis of the twists that the joints allow at the start, as columns."""

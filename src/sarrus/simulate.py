@@ -100,7 +100,9 @@ def simulate(
         raise ValueError(f"method '{method}' has a fixed step; give step, not tolerance")
     _check_at_crossing(at_crossing, chosen)
     setting = aim if chosen.setting == "tolerance" else given_step
-    compile_seconds = _warm_up(chosen)
+    needs = needs_of(mechanism)
+    missing = needs - chosen.does
+    compile_seconds = 0.0 if missing else _warm_up(chosen)
     begin = time.thread_time()
     model = make_model(mechanism)
     equations = make_joint_equations(mechanism)
@@ -124,9 +126,8 @@ def simulate(
     if at_crossing != CONTINUE:
         more["stop"] = _first_crossing(reading, setting)
     set_up = time.thread_time() - begin
-    missing = needs_of(mechanism) - chosen.does
     if missing:
-        outcome = skipped(model, _refusal(chosen, missing, needs_of(mechanism)))
+        outcome = skipped(model, _refusal(chosen, missing, needs))
     else:
         outcome = chosen.run(model, velocity, times, duration, setting, max_steps, **more)
     _report_user_failure(model, outcome)

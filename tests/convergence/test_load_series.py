@@ -39,7 +39,7 @@ def plus(x, y, factor=1):
 
 def slope(x):
     """Derivative; the last coefficient is not known and set to zero."""
-    return [k * c for k, c in enumerate(x)][1:] + [Fraction(0)]
+    return [*(k * c for k, c in enumerate(x) if k), Fraction(0)]
 
 
 def root_and_inverse(x, root):
@@ -89,11 +89,11 @@ def taylor(function, order):
         return np.array([float(x) for x in mp.taylor(function, 0, order)])
 
 
-def torsion_angle(t, inertia=1, k=5, c=mp.mpf("0.5"), free=2, torque=1):
-    """Angle of a damped torsional pendulum released at rest, at angle 0."""
-    rest = mp.mpf(free) + mp.mpf(torque) / k
-    fade = c / (2 * mp.mpf(inertia))
-    rate = mp.sqrt(mp.mpf(k) / inertia - fade**2)
+def torsion_angle(t):
+    """Angle of the damped torsional pendulum below, released at rest at angle 0."""
+    rest = mp.mpf(2) + mp.mpf(1) / 5
+    fade = mp.mpf(1) / 4
+    rate = mp.sqrt(5 - fade**2)
     return rest * (1 - mp.exp(-fade * t) * (mp.cos(rate * t) + fade / rate * mp.sin(rate * t)))
 
 

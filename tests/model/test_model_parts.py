@@ -102,3 +102,14 @@ def test_a_chain_of_loops_fills_its_factor_linearly():
         for n in (40, 80, 160)
     ]
     assert (sizes[2] - sizes[1]) == pytest.approx(2 * (sizes[1] - sizes[0]), rel=0.02)
+
+
+def test_early_equations_come_before_those_they_meet():
+    """In the order of elimination driven equations follow their coordinates and precede the others."""
+    # coordinates 0 to 2; equation 3 of 0 and 1, 4 of 1, 5 of 2
+    neighbours = [{3}, {3, 4}, {5}, {0, 1}, {1}, {2}]
+    plain = make_factor(neighbours, 3).position
+    early = make_factor(neighbours, 3, {4}).position
+    assert plain[3] < plain[4]
+    assert early[1] < early[4] < early[3]
+    assert early[0] < early[3]

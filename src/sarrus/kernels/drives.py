@@ -10,7 +10,7 @@ minus a constant, where a component of the product never changes.
 
 import numpy as np
 
-from .compiler import kernel
+from .compiler import block, kernel
 
 # columns of form.drive
 EQUATION, KIND, MOTION = 0, 1, 2
@@ -48,7 +48,7 @@ def eval_motion(form, m, t):
     return x, v, a
 
 
-@kernel
+@block
 def eval_drives(form, t, values):
     """values[0..2, k]: right side of driven equation k, its rate and second rate."""
     for k in range(len(form.drive)):

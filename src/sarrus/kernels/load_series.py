@@ -28,7 +28,7 @@ from .forces import (
 )
 
 
-@kernel
+@block
 def cauchy(x, y, first, last, total):
     """Sum over j = first .. last - 1 of x_j y_{total - j}."""
     s = 0.0
@@ -37,7 +37,7 @@ def cauchy(x, y, first, last, total):
     return s
 
 
-@kernel
+@block
 def cauchy_rates(x, y, k):
     """Coefficient k of x y': sum over j <= k of x_{k-j} (j+1) y_{j+1}."""
     s = 0.0
@@ -214,7 +214,7 @@ def drive_coefficients(form, ws, m):
                 z[m] = cauchy_rates(y, x, m - 1) / m
 
 
-@kernel
+@block
 def add_work(factor, x, y, last, work):
     """work += factor * integral of x y', both up to coefficient `last`."""
     for i in range(last + 1):
@@ -222,7 +222,7 @@ def add_work(factor, x, y, last, work):
             work[i + j] += factor * x[i] * (j * y[j]) / (i + j)
 
 
-@kernel
+@block
 def add_damping(factor, x, last, work):
     """work -= factor * integral of x'^2, x up to coefficient `last`."""
     for i in range(1, last + 1):
