@@ -84,7 +84,9 @@ def test_another_length_assembles_and_moves():
     np.testing.assert_allclose(distance, 0.6, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("body", "length", "words"), [("crank", 0, "positive"), ("plate", 1, "no rod")])
+@pytest.mark.parametrize(
+    ("body", "length", "words"), [("crank", 0, "positive"), ("plate", 1, "no rod")]
+)
 def test_lengths_that_cannot_be(body, length, words):
     """Named with the body."""
     data = to_data(crank_rocker())
@@ -103,7 +105,9 @@ def test_an_entry_of_a_vector_with_a_unit():
 
 def build(run, **keys):
     study = make_study(keys)
-    values = dict(zip(study.plan.columns, draw_samples(study).row(study.plan.columns, run), strict=True))
+    values = dict(
+        zip(study.plan.columns, draw_samples(study).row(study.plan.columns, run), strict=True)
+    )
     return build_mechanism(study.plan.base, study.plan.changes, values)
 
 

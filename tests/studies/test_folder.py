@@ -203,7 +203,10 @@ def test_folders_of_others_are_left_alone(tmp_path):
         with pytest.raises(StudyError, match="no study"), opened(tmp_path, study_of(), fresh):
             pass
     (tmp_path / MANIFEST).write_text("{")
-    with pytest.raises(StudyError, match=r"study.json cannot be read"), opened(tmp_path, study_of()):
+    with (
+        pytest.raises(StudyError, match=r"study.json cannot be read"),
+        opened(tmp_path, study_of()),
+    ):
         pass
     assert (tmp_path / "thesis.txt").exists()
 

@@ -121,7 +121,9 @@ def test_what_cannot_be_assembled_or_checked():
 def test_a_run_that_stops_early_keeps_what_is_good():
     """Too few steps: status and sentence of the result, records of what there is."""
     settings = {"duration": 10, "max_steps": 20}
-    (row,) = rows_of(problem="double-four-bar", vary={"speed": [1]}, simulate=settings, record=["time_reached"])
+    (row,) = rows_of(
+        problem="double-four-bar", vary={"speed": [1]}, simulate=settings, record=["time_reached"]
+    )
     assert row["status"] == "too-slow"
     assert "20 steps" in row["message"]
     assert 0 < row["time_reached"] < 10
@@ -156,7 +158,9 @@ def two(result, mechanism):
 def test_functions_that_fail(function, status, words):
     """The sentence names the record and the reason; what other records say is kept."""
     record = {"steps": "steps", "two" if function is two else "mine": function}
-    (row,) = rows_of(problem="double-four-bar", vary={"speed": [1]}, simulate={"duration": 0.1}, record=record)
+    (row,) = rows_of(
+        problem="double-four-bar", vary={"speed": [1]}, simulate={"duration": 0.1}, record=record
+    )
     assert row["status"] == status
     assert words in row["message"]
     assert row["steps"] > 0
@@ -166,7 +170,9 @@ def test_functions_with_several_columns():
     """A mapping becomes columns."""
     record = [{"function": two, "columns": ["bodies", "outputs"]}]
     settings = {"duration": 0.1, "output_step": 0.01}
-    (row,) = rows_of(problem="double-four-bar", vary={"speed": [1]}, simulate=settings, record=record)
+    (row,) = rows_of(
+        problem="double-four-bar", vary={"speed": [1]}, simulate=settings, record=record
+    )
     assert (row["bodies"], row["outputs"]) == (5, 11)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import math
+import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from typing import Any
 
 import cloudpickle
@@ -79,18 +81,17 @@ def connect(scheduler: str | None, workers: int) -> Iterator[Client]:
             "distributed.scheduler.allowed-failures": 0,
             "distributed.scheduler.worker-saturation": 1.0,
         }
-        with (
-            dask.config.set(settings),
-            LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address=None,
-                silence_logs=quiet,
-            ) as cluster,
-            Client(cluster) as client,
-        ):
-            yield client
+        with dask.config.set(settings):
+            with _deaf_to_interrupts():
+                cluster = LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address=None,
+                    silence_logs=quiet,
+                )
+            with cluster, Client(cluster) as client:
+                yield client
         return
     logging.getLogger("distributed").setLevel(quiet)
     try:
@@ -108,6 +109,24 @@ def connect(scheduler: str | None, workers: int) -> Iterator[Client]:
                 f"`dask worker {scheduler} --nthreads 1`"
             ) from None
         yield client
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Threads and processes that start meanwhile never hear Ctrl-C; this program hears it afterwards.
+
+    A terminal sends Ctrl-C to all processes, but only this one knows how to end the others.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # it would open the ears of the thread that starts it
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def run_study(client: Client, work: Work, local: bool) -> None:
