@@ -1,20 +1,29 @@
 """Columns and files for the tests of the judge, made without the simulator."""
 
 import numpy as np
+import pytest
 from scipy.integrate import solve_ivp
 
+from sarrus import problems
 from sarrus.problems.n_four_bar.reference import flat_times, four_bar_reference
 
 G = 9.81
+# their references or runs take seconds
+LONG = ("flyball-governor-a05", "andrews-squeezer-a03")
+
+
+def problem_cases():
+    """All problems, the long ones marked as slow."""
+    return [
+        pytest.param(name, marks=pytest.mark.slow) if name in LONG else name
+        for name in problems.names()
+    ]
 
 
 def exact_columns(problem):
     """The exact motion in the columns of a problem: no drift, no violation."""
     times = np.arange(round(problem.duration / problem.output_step) + 1) * problem.output_step
-    motion = problem.reference(times)
-    letters = "xyz"[: motion.shape[1] // 2]
-    columns = dict(zip([*letters, *("v" + c for c in letters)], motion.T, strict=True))
-    columns["t"] = times
+    columns = {"t": times, **problem.reference_columns(times)}
     return {name: columns.get(name, np.zeros(len(times))) for name in problem.columns}
 
 

@@ -5,14 +5,18 @@ from .assembly import Assembly, AssemblyError, assemble, assemble_branches
 from .mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table, load
 from .result import Result
 from .simulate import simulate
+from .statics import Equilibrium, Mode, Modes, equilibrium, modes
 from .studies import sweep
 from .verdict import inspect
 
 __all__ = [
     "Assembly",
     "AssemblyError",
+    "Equilibrium",
     "Mechanism",
     "MechanismError",
+    "Mode",
+    "Modes",
     "Polynomial",
     "Result",
     "Sine",
@@ -20,8 +24,10 @@ __all__ = [
     "Table",
     "assemble",
     "assemble_branches",
+    "equilibrium",
     "inspect",
     "load",
+    "modes",
     "problems",
     "simulate",
     "sweep",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from .model.dips import Watch
     from .model.model import BodyRows
     from .model.readings import ArmRows, Readings
+    from .scene import Mark, Scene, Sketch
+    from .scene.player import Player
     from .verdict.branches import Branches
     from .verdict.crossings import Crossing, NearMiss
     from .verdict.joint_equations import JointEquations
@@ -27,6 +30,9 @@ T = TypeVar("T")
 # what a method with a fixed step can tell from zero, over the size of the mechanism
 FIXED_STEP = 1e-6
 LEVELS = ("position", "velocity", "acceleration")
+UNITS = ("m", "m/s", "m/s^2")
+# bodies times outputs of a scene
+MOST_DRAWN = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class Reading:
     """How coordinates are read: world displacement of each point [m] per unit of q.
 
     bodies: the pose of each body; equations: of its joints, and loads on it (for the reactions); named:
-    springs, drives and joint coordinates.
+    springs, drives and joint coordinates; sketch: what is drawn.
     """
 
     dimension: int
@@ -45,6 +51,7 @@ class Reading:
     equations: JointEquations
     loads: Loads
     named: Readings
+    sketch: Sketch
 
     def rows(self, name: str) -> sparse.csr_array:
         """The rows of one point, or a message with the names there are."""
@@ -353,6 +360,153 @@ class Result:
         tolerance = FIXED_STEP if self.tolerance is None else self.tolerance
         crossings, misses = judge_dips(self.reading, self.watch, self.watch.dips, motion, tolerance)
         return tuple(crossings), tuple(misses)
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """What is marked on the time line: crossings and near misses, with their sentences."""
+        from .scene import CROSSING, NEAR, Mark
+
+        if self.watch is None:
+            return ()
+        named = [(CROSSING, c) for c in self.crossings] + [(NEAR, c) for c in self.near_singular]
+        marks = [Mark(float(c.time), word, str(c)) for word, c in named]
+        return tuple(sorted(marks, key=lambda mark: mark.time))
+
+    @cached_property
+    def scene(self) -> Scene:
+        """Where everything that is drawn is, at the outputs; computed when first asked for."""
+        from .scene import make_scene
+
+        # a picture needs no more, and memory has an end
+        every = max(1, -(-len(self.times) * len(self.reading.bodies.names) // MOST_DRAWN))
+        return make_scene(
+            self.reading.sketch,
+            self.reading.bodies,
+            self.times[::every],
+            self.coordinates[::every],
+            self.rates[::every],
+            self.duration,
+            self.marks,
+        )
+
+    def columns(self, *points: str) -> dict[str, Floats]:
+        """Columns by name with unit: time, place, velocity and acceleration of points, energy, violations.
+
+        points: names of joints, points or bodies; all joints and named points if left out.
+        """
+        columns = {"t [s]": self.times}
+        for name in points or self.drawn_points:
+            for letter, unit, values in (
+                ("", "m", self.position(name)),
+                ("v", "m/s", self.velocity(name)),
+                ("a", "m/s^2", self.acceleration(name)),
+            ):
+                for i, axis in enumerate("xyz"[: values.shape[1]]):
+                    columns[f"{name}.{letter}{axis} [{unit}]"] = values[:, i]
+        columns["energy [J]"] = self.energy
+        for level, unit in zip(LEVELS, UNITS, strict=True):
+            columns[f"violation of {level} [{unit}]"] = self.violation(level)
+        return columns
+
+    @property
+    def drawn_points(self) -> list[str]:
+        """Names of joints and named points, in the order they were written."""
+        names = [sign.name for sign in self.reading.sketch.signs]
+        return [name for name in dict.fromkeys(names) if name in self.reading.points]
+
+    def to_dataframe(self, *points: str) -> Any:
+        """The columns as a pandas data frame over time (extra: sarrus[data])."""
+        from .export import make_dataframe
+
+        return make_dataframe(self.columns(*points))
+
+    def to_xarray(self, *points: str) -> Any:
+        """An xarray dataset: position, velocity, acceleration over time, point and axis; energy; violations."""
+        from .export import make_dataset
+
+        names = list(points or self.drawn_points)
+        moving = {
+            what: (np.stack([read(n) for n in names], axis=1), unit)
+            for what, read, unit in (
+                ("position", self.position, "m"),
+                ("velocity", self.velocity, "m/s"),
+                ("acceleration", self.acceleration, "m/s^2"),
+            )
+        }
+        scalars = {"energy": (self.energy, "J")} | {
+            f"violation_of_{level}": (self.violation(level), unit)
+            for level, unit in zip(LEVELS, UNITS, strict=True)
+        }
+        return make_dataset(self.times, names, moving, scalars, self._about)
+
+    def save_csv(self, path: str | Path, *points: str) -> Path:
+        """Write the columns as CSV; the first line has names with units."""
+        from .export import save_csv
+
+        return save_csv(path, self.columns(*points))
+
+    def save_parquet(self, path: str | Path, *points: str) -> Path:
+        """Write the columns as Parquet (extra: sarrus[data])."""
+        from .export import save_parquet
+
+        return save_parquet(path, self.columns(*points), self._about)
+
+    def save_hdf5(self, path: str | Path, *points: str) -> Path:
+        """Write the columns as datasets of an HDF5 file, each with its unit (extra: sarrus[data])."""
+        from .export import save_hdf5
+
+        return save_hdf5(path, self.columns(*points), self._about)
+
+    def plot(self, *points: str) -> Any:
+        """A matplotlib figure: the mechanism at its end; places of points, energy, violation over time.
+
+        points: names, the first three that move if left out.
+        """
+        from .scene.notebook import make_figure
+
+        names = points or self._first_moving()
+        scene = self.scene.observing(names[0]) if names else self.scene
+        places = {name: self.position(name) for name in names}
+        return make_figure(scene, places, self.times, self.energy, self.violation())
+
+    def animate(self, point: str | None = None) -> Player:
+        """The moving picture, with the path of a point; a notebook shows it, `save` writes a page."""
+        from .scene.player import Player
+
+        first = self._first_moving()[:1]
+        names = first if point is None else [point]
+        return Player(self.scene.observing(names[0]) if names else self.scene)
+
+    def _first_moving(self) -> list[str]:
+        if not len(self.times):
+            return []
+        names = [n for n in self.drawn_points if np.ptp(self.position(n), axis=0).max() > 0]
+        return names[:3]
+
+    @property
+    def _about(self) -> dict[str, str]:
+        setting = self.tolerance if self.step is None else self.step
+        return {
+            "mechanism": self.mechanism,
+            "method": self.method,
+            "tolerance" if self.step is None else "step": f"{setting:g}",
+            "status": self.status,
+            "message": self.message,
+        }
+
+    def _repr_html_(self) -> str:
+        from .scene.notebook import make_card
+
+        rows = [
+            ("status", f"{self.status}: {self.message}"),
+            ("method", f"{self.method}, {self.counters.get('steps', 0)} steps"),
+            ("solve", f"{self.cpu_seconds * 1e3:.3g} ms CPU"),
+            ("energy drift", f"{self.energy_drift:.2g} J"),
+            ("violation", f"{self.violation().max(initial=0.0):.2g} m"),
+            *(("note", note) for note in self.notes),
+        ]
+        title = f"{self.mechanism}, {self.duration:g} s"
+        return make_card(title, rows, self.plot())
 
     def violation(self, level: str = "position") -> Floats:
         """Norm of the constraints at a level: "position" [m], "velocity", "acceleration"."""

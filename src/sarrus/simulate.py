@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .methods import Method, Outcome
     from .model import Model
     from .model.dips import Dip, Watch
+    from .scene import Sketch
     from .verdict.joint_equations import JointEquations
     from .verdict.loads import Loads
 
@@ -82,6 +83,7 @@ def simulate(
     from .methods.fixed_step import skipped
     from .methods.method import needs_of
     from .model import make_model
+    from .scene import make_sketch
     from .verdict.joint_equations import make_joint_equations
     from .verdict.loads import make_loads
     from .verdict.locked import bridge_misfit
@@ -121,7 +123,7 @@ def simulate(
             f"{len(times)} outputs of {model.coordinates} coordinates would not fit into memory; "
             "give a longer output_step"
         )
-    reading = _reading(model, equations, make_loads(mechanism, equations))
+    reading = _reading(model, equations, make_loads(mechanism, equations), make_sketch(mechanism))
     more: dict[str, Any] = chosen.options | options
     if at_crossing != CONTINUE:
         more["stop"] = _first_crossing(reading, setting)
@@ -237,9 +239,11 @@ def _check_effort(tolerance: float, max_steps: int) -> tuple[float, int]:
     return number, int(min(steps, 2**62))
 
 
-def _reading(model: Model, equations: JointEquations, loads: Loads) -> Reading:
+def _reading(model: Model, equations: JointEquations, loads: Loads, sketch: Sketch) -> Reading:
     places = model.points, model.places, model.origins
-    return Reading(model.dimension, *places, model.body_rows, equations, loads, model.readings)
+    return Reading(
+        model.dimension, *places, model.body_rows, equations, loads, model.readings, sketch
+    )
 
 
 def _or_zeros(values: np.ndarray | None, *shape: int) -> np.ndarray:

@@ -100,7 +100,7 @@ NAN_AT_4 = LINES[3].rsplit(" ", 1)[0]
         ("once upon a time\n", None, "has no row of numbers"),
         ("words\n" * 300, 201, "no row of numbers up to here"),
         ("0 1 2 3 4 5\n", 1, "6 columns; 'double-four-bar' has 7: t x vx energy"),
-        ("0 1 2 3 4 5\n", 1, "a file of n-four-bar has 6"),
+        ("0 1 2 3 4 5\n", 1, "a file of n-four-bar or light-cart-pole has 6"),
         ("0 1 2 3 4 5 6 7\n", 1, "8 columns"),
         ("0,0,0,0,1,0,0,0,0,0,0,0,0,0\n", 1, "decimal commas"),
         ("7\n" + PLAIN, 1, "1 column; "),

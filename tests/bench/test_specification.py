@@ -668,7 +668,7 @@ def test_a04_takes_the_limits_of_its_file(read):
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"identifier": "A99"}, "A02, A04, double-four-bar"),
+        ({"identifier": "A99"}, "A01, A02, A03, A04, A05, double-four-bar"),
         ({"identifier": "A04"}, "no option 'windows'"),
         ({"mechanism": "<p>Links of 2 m length.</p>"}, "length of a link 2"),
         ({"mechanism": "<p>Links of 3 kg.</p>"}, "mass of a link 3"),

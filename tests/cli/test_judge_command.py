@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from result_files import exact_columns, on_another_branch, write
+from result_files import exact_columns, on_another_branch, problem_cases, write
 from sarrus import problems
 from sarrus.cli.main import app, main
 
@@ -19,7 +19,7 @@ def call(*words):
     return runner.invoke(app, ["judge", *map(str, words)])
 
 
-@pytest.mark.parametrize("name", problems.names())
+@pytest.mark.parametrize("name", problem_cases())
 def test_the_exact_motion_passes(tmp_path, name):
     """Status 0, a line for each limit."""
     path = write(tmp_path / "r.txt", exact_columns(problems.get(name)))

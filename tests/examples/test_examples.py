@@ -31,6 +31,13 @@ def test_tilted_bricard_moves_as_the_upright_one():
     assert runpy.run_path(str(EXAMPLES / "02_bricard.py"))["main"]() < 1e-9
 
 
+def test_sprung_four_bar_has_the_published_eigenvalue(capsys):
+    """Example 3: twelve digits of the four-bar with diagonal spring."""
+    found = runpy.run_path(str(EXAMPLES / "03_small_motions.py"))["main"]()
+    assert abs(found[0].eigenvalue - (-0.242385809311 + 2.133955028348j)) < 1e-12
+    assert "at rest" in capsys.readouterr().out
+
+
 def test_four_bar_file_is_the_mechanism_of_example_1(tmp_path):
     """The file and the Python text write the same mechanism."""
     written = runpy.run_path(str(EXAMPLES / "01_four_bar.py"))["make_four_bar"]()
@@ -59,3 +66,11 @@ def test_the_file_of_the_docs_loads():
         m = build_mechanism(read_document(content, "docs"))
         assert len(m.joints) == 5
         assert to_data(build_mechanism(read_document(to_text(to_data(m)), "again"))) == to_data(m)
+
+
+def test_report_example_writes_its_files(tmp_path):
+    """Example 3: P2 goes from its start at x = 1 to its mirror image, which it reaches between outputs."""
+    travel = runpy.run_path(str(EXAMPLES / "03_report.py"))["main"](tmp_path)
+    # the turning point lies between two outputs 0.01 s apart: 1/2 a (0.005 s)^2 at most 1e-3 m
+    assert travel == pytest.approx(2.0, abs=1e-3)
+    assert {p.name for p in tmp_path.iterdir()} == {"moving.html", "figure.png", "p2.csv"}

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("pydantic")
 from sarrus import assemble, inspect, problems, simulate
 from sarrus.mechanism import Mechanism, MechanismError, from_data, to_data
 from sarrus.studies.changes import apply_change, build_mechanism, set_length, tilt

@@ -4,11 +4,8 @@ import json
 import os
 
 import numpy as np
-import pytest
-
-for needed in ("pydantic", "pyarrow"):
-    pytest.importorskip(needed)
 import pyarrow.parquet as pq
+import pytest
 
 from sarrus.studies.errors import StudyError
 from sarrus.studies.folder import LOCK, MANIFEST, differences, open_folder, to_bytes, write_bytes

@@ -14,16 +14,13 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pytest
-
-pytestmark = pytest.mark.slow
-
-for needed in ("dask", "distributed", "pandas", "pyarrow", "psutil"):
-    pytest.importorskip(needed)
 import pandas as pd
 import psutil
+import pytest
 
 import sarrus
+
+pytestmark = pytest.mark.slow
 
 SOURCE = Path(sarrus.__file__).parents[1]
 MAIN = "from sarrus.cli import main; main()"

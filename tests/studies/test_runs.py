@@ -2,12 +2,9 @@
 
 import time
 
+import cloudpickle
 import numpy as np
 import pytest
-
-for needed in ("pydantic", "cloudpickle"):
-    pytest.importorskip(needed)
-import cloudpickle
 from test_changes import crank_rocker
 
 from sarrus import problems, simulate

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip("pydantic")
 from scipy.special import ndtr
 from scipy.stats import qmc
 

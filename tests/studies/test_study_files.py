@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-pytest.importorskip("pydantic")
 from sarrus import problems
 from sarrus.mechanism import ModelFileError, save, to_data
 from sarrus.studies import make_study_schema

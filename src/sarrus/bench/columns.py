@@ -11,6 +11,7 @@ from ..result import LEVELS, Result
 Floats = NDArray[np.float64]
 
 UNITS = {"t": "s", "energy": "J", "position": "m", "velocity": "m/s", "acceleration": "m/s2"}
+UNITS |= {"angle": "rad", "rate": "rad/s"}
 
 
 def columns_of(problem: Problem, result: Result) -> dict[str, Floats]:
@@ -21,6 +22,9 @@ def columns_of(problem: Problem, result: Result) -> dict[str, Floats]:
     for i, letter in enumerate("xyz"[: position.shape[1]]):
         columns[letter] = position[:, i]
         columns["v" + letter] = velocity[:, i]
+    if problem.angle is not None:
+        read = problem.angle.read(result.position, result.velocity)
+        columns["angle"], columns["rate"] = read
     return columns
 
 

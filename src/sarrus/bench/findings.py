@@ -60,12 +60,12 @@ class Sample:
     @cached_property
     def exact(self) -> dict[str, Floats]:
         """The exact motion by column name."""
-        return _exact(self.problem, self.times)
+        return self.problem.reference_columns(self.times)
 
     @cached_property
     def names(self) -> list[str]:
-        """Columns that can be compared with the exact motion."""
-        return [name for name in self.exact if name in self.columns]
+        """Columns of the observed point, to be compared with the exact motion."""
+        return [n for n in self.exact if n in self.columns and n not in ("angle", "rate")]
 
     @cached_property
     def error(self) -> dict[str, Floats]:
@@ -370,7 +370,7 @@ def _lag(sample: Sample) -> tuple[float, float, float]:
     scale = {n: max(np.abs(sample.exact[n]).max(), 1e-3) for n in sample.names}
 
     def misfits(lags: Floats) -> Floats:
-        exact = _exact(sample.problem, (end.times[:, None] - lags).ravel())
+        exact = sample.problem.reference_columns((end.times[:, None] - lags).ravel())
         return np.max(
             [
                 np.abs(end.columns[n][:, None] - exact[n].reshape(-1, len(lags))).max(axis=0)
@@ -380,7 +380,9 @@ def _lag(sample: Sample) -> tuple[float, float, float]:
             axis=0,
         )
 
-    lags, width = np.linspace(-LONGEST_LAG, LONGEST_LAG, 951), LONGEST_LAG / 475
+    # a short problem has no longer lag than half of itself
+    longest = min(LONGEST_LAG, 0.5 * sample.problem.duration)
+    lags, width = np.linspace(-longest, longest, 951), longest / 475
     best = 0.0
     # each pass looks a hundred times finer around the best
     for _ in range(4):
@@ -388,10 +390,3 @@ def _lag(sample: Sample) -> tuple[float, float, float]:
         lags, width = best + width * np.linspace(-1.0, 1.0, 201), width / 100.0
     none, left = misfits(np.array([0.0, best]))
     return best, float(left), float(none)
-
-
-def _exact(problem: Problem, times: Floats) -> dict[str, Floats]:
-    """The exact motion of the observed point by column name."""
-    reference = problem.reference(times)
-    letters = "xyz"[: reference.shape[1] // 2]
-    return dict(zip([*letters, *("v" + c for c in letters)], reference.T, strict=True))

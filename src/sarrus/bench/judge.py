@@ -154,6 +154,10 @@ def _checks(sample: Sample, places: list[str], end: float) -> list[Check]:
     if limits.end_error is not None:
         last = float(times[-1]) if len(times) else None
         checks.append(Check("error at the end", end, limits.end_error, "m", last))
+    if limits.rms is not None:
+        square = sample.error["x"] ** 2 + (sample.columns["angle"] - sample.exact["angle"]) ** 2
+        value = float(np.sqrt(np.mean(square))) if len(times) else np.inf
+        checks.append(Check("error of x and angle, RMS", value, limits.rms, ""))
     if limits.path is not None:
         value, time = _worst(np.max([sample.error[n] for n in places], axis=0), times)
         checks.append(Check("distance from the right path", value, limits.path, "m", time))

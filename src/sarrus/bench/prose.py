@@ -170,6 +170,7 @@ PATTERNS = [
         + METRES,
     ),
     *pattern("section", "ma", r"\bthin\s+" + LINKS + r"\b|\bbarras\s+delgadas\b", value=0.0),
+    *pattern("damping", "ma", NUMBER + r"\s?N\s?s/m\b", beside=r"\bdamp"),
     *pattern("observed", "r", OBSERVED),
     *pattern("listed_point", "r", OBSERVED, listed=True),
     *pattern(
@@ -205,6 +206,7 @@ PATTERNS = [
         beside=r"^(?=.*energ)(?=.*(?:drift|deriva|allowed|at\s+most|below|less|exceed|menor|inferior))",
     ),
     *pattern("end_error", "r", NUMBER + METRES, beside=r"\bat\s+the\s+end\b|\bal\s+final\b"),
+    *pattern("rms", "r", r"\broot\s+mean\s+square\b[^0-9.;]{0,80}?" + NUMBER),
     *pattern("path", "r", NUMBER + METRES, beside=r"\bat\s+any\s+time\b|\ben\s+todo\s+momento\b"),
     *pattern(
         "shown",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,13 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..export import save_csv
 from ..mechanism import Mechanism
 from ..mechanism.files import to_data, to_text
+from ..problems import Figure, Panel
 from ..result import LEVELS, Result
 from .columns import UNITS
-from .store import describe_origin, describe_result, finite
+from .run_folder import save_data
+from .store import describe_origin, describe_result, describe_verdict, finite
 
 Floats = NDArray[np.float64]
+
+# panels of the figure of places
+MOST_POINTS = 6
 
 
 def choose_points(mechanism: Mechanism, result: Result, wanted: Iterable[str]) -> list[str]:
@@ -51,13 +56,10 @@ def motion_columns(result: Result, points: Iterable[str]) -> dict[str, Floats]:
 def save_simulation(
     folder: Path, mechanism: Mechanism, result: Result, points: list[str], source: str, command: str
 ) -> dict[str, Any]:
-    """Write columns.csv, model.yaml and run.json; returns what run.json holds."""
+    """Write columns.csv, model.yaml, run.json and result.npz; returns what run.json holds."""
     folder.mkdir(parents=True, exist_ok=True)
     columns = motion_columns(result, points)
-    with open(folder / "columns.csv", "w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerow(columns)
-        # 17 digits are read back to the last bit
-        np.savetxt(file, np.column_stack(list(columns.values())), fmt="%.17g", delimiter=",")
+    save_csv(folder / "columns.csv", columns)
     data = to_data(mechanism)
     (folder / "model.yaml").write_text(to_text(data), encoding="utf-8")
     record = {
@@ -77,8 +79,27 @@ def save_simulation(
         "violations": {level: float(result.violation(level).max(initial=0.0)) for level in LEVELS},
         "counters": result.counters,
         "timings": result.timings,
+        **describe_verdict(result),
         **describe_origin(command),
     }
     record = dict(finite(record))
     (folder / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    _save_pictures(folder, result, points)
     return record
+
+
+def _save_pictures(folder: Path, result: Result, points: list[str]) -> None:
+    """Write result.npz: a figure of the places of the first points, one of energy and violations."""
+    columns = {"t": result.times, "energy": result.energy}
+    columns |= {level: result.violation(level) for level in LEVELS}
+    places = []
+    moving = [p for p in points if np.ptp(result.position(p), axis=0).max(initial=0.0) > 0]
+    for point in moving[:MOST_POINTS]:
+        named = {f"{point}.{c}": x for c, x in zip("xyz", result.position(point).T, strict=False)}
+        columns |= named
+        places.append(Panel(f"{point} [m]", tuple(named)))
+    levels = tuple(Panel(f"{level} [{UNITS[level]}]", (level,), log=True) for level in LEVELS)
+    energy = (Panel("energy [J]", ("energy",)), *levels)
+    figures = [Figure("places", "Places", tuple(places))] if places else []
+    figures.append(Figure("energy-and-violations", "Energy and constraint violation", energy))
+    save_data(folder, result, columns, {}, tuple(figures), moving[0] if moving else "")

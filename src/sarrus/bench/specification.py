@@ -43,7 +43,13 @@ PREFIXES = {uri: prefix for prefix, uri in NAMESPACES.items()} | {
 }
 PROSE = ("mechanismDescription", "analysisDescription", "referenceSolution")
 # ids of the library and of the problems here
-LIBRARY = {"A02": "n-four-bar", "A04": "a04-bricard"}
+LIBRARY = {
+    "A01": "simple-pendulum-a01",
+    "A02": "n-four-bar",
+    "A03": "andrews-squeezer-a03",
+    "A04": "a04-bricard",
+    "A05": "flyball-governor-a05",
+}
 
 # largest numbers that are believed; beyond them a file is rather wrong than large
 LARGEST = {"windows": 10_000.0, "output_steps": 1_000_000.0, "duration": 1e6}
@@ -54,6 +60,7 @@ UNITS = {
     "link_length": "m",
     "link_mass": "kg",
     "section": "m",
+    "damping": "N s/m",
     "energy_drift": "J",
     "end_error": "m",
     "path": "m",
@@ -70,6 +77,7 @@ WORDS = {
     "link_length": "length of a link",
     "link_mass": "mass of a link",
     "section": "section of a rod",
+    "damping": "damping",
     "observed": "observed point",
     "output_steps": "output steps",
     "threshold": "threshold",
@@ -77,13 +85,14 @@ WORDS = {
     "high": "limit, high precision",
     "energy_drift": "limit of the energy drift",
     "end_error": "limit of the error at the end",
+    "rms": "limit of the error, root mean square",
     "path": "limit of the distance from the path",
     "shown": "part shown, from the start",
 }
-LIMITS = ("energy_drift", "low", "high", "threshold", "end_error", "path")
+LIMITS = ("energy_drift", "low", "high", "threshold", "end_error", "rms", "path")
 WHOLE = ("windows", "output_steps")
 SIGNED = ("start_velocity", "gravity")
-ZERO_ALLOWED = ("section",)
+ZERO_ALLOWED = ("section", "damping")
 
 KINDS = {
     "data": ("txt", "csv", "dat", "tab", "npz"),
@@ -109,7 +118,8 @@ class Specification:
     """What a specification file says; None or empty where it says nothing.
 
     duration [s]; windows: N; start_velocity [m/s], with its axis and point; gravity: its size [N/kg] and
-    its direction, as '-y'; link_length [m], link_mass [kg], section [m]; model: address and format;
+    its direction, as '-y'; link_length [m], link_mass [kg], section [m], damping [N s/m]; model: its
+    address and format;
     reference_files: name and kind; measures: title and text. understood: what, value and place;
     not_understood: elements, attributes and sentences with numbers that were not read; notes: what was
     decided while reading.
@@ -137,6 +147,7 @@ class Specification:
     link_length: float | None = None
     link_mass: float | None = None
     section: float | None = None
+    damping: float | None = None
     model: tuple[str, str] | None = None
     reference_files: list[tuple[str, str]] = field(default_factory=list)
     figures: list[str] = field(default_factory=list)
@@ -355,7 +366,7 @@ def specification_notes(specification: Specification) -> list[str]:
 
 def _resolve(spec: Specification) -> tuple[Problem, list[str]]:
     name = _problem_name(spec.id)
-    given = {"windows": spec.windows, "section": spec.section}
+    given = {"windows": spec.windows, "section": spec.section, "damping": spec.damping}
     known = problems.get(name).options
     if "speed" in known:
         given["speed"] = spec.start_velocity
@@ -513,15 +524,24 @@ def _mechanism_sentences(problem: Problem) -> list[str]:
     strength = float(np.linalg.norm(mechanism.gravity))
     axis = int(np.argmax(np.abs(mechanism.gravity)))
     sign = "negative" if mechanism.gravity[axis] < 0 else "positive"
-    if "windows" in problem.options:
+    alike = all(b.ends and b.mass == rod.mass for b in mechanism.bodies) and not mechanism.springs
+    if not alike:
+        # too much for a sentence
+        found = [f"The mechanism is the model {problem.id} of Sarrus."]
+    elif "windows" in problem.options:
         found = [f"A row of N windows is built of 2N+1 thin links of {_exact(length)} m"]
     elif problem.options.get("section"):
         found = [f"A closed chain of hinges is built of rods of {_exact(length)} m"]
     else:
         found = [f"A closed chain of hinges is built of thin rods of {_exact(length)} m"]
-    found[0] += f", each with a mass of {_exact(rod.mass)} kg."
+    if alike:
+        found[0] += f", each with a mass of {_exact(rod.mass)} kg."
     if problem.options.get("section"):
         found.append(f"The rods have a square section of {_exact(problem.options['section'])} m.")
+    elif "section" in problem.options:
+        found.append("It has thin rods.")
+    if "damping" in problem.options:
+        found.append(f"The damper has a coefficient of {_exact(problem.options['damping'])} N s/m.")
     found.append(f"Gravity is {_exact(strength)} N/kg in the {sign} {'xyz'[axis]} direction.")
     return found
 
@@ -530,10 +550,12 @@ def _analysis_sentences(problem: Problem) -> list[str]:
     found = [f"The motion is computed for a duration of {_exact(problem.duration)} s."]
     if "windows" in problem.options:
         found.append(f"The mechanism has N = {int(problem.options['windows'])}.")
-    velocities = problem.mechanism().velocities
-    if not velocities:
+    mechanism = problem.mechanism()
+    if mechanism.angular_velocities:
+        found.append("Bodies begin to turn as the model says.")
+    elif not mechanism.velocities:
         found.append("It starts at rest.")
-    for point, velocity in velocities:
+    for point, velocity in mechanism.velocities:
         axis = int(np.argmax(np.abs(velocity)))
         found.append(
             f"The start velocity, taken at point {point} along {'xyz'[axis]}, is "
@@ -558,6 +580,11 @@ def _limit_sentences(problem: Problem, steps: int) -> list[str]:
     if limits.end_error is not None:
         found.append(
             f"At the end the point is at most {_exact(limits.end_error)} m from the reference."
+        )
+    if limits.rms is not None:
+        found.append(
+            "The root mean square of the errors of place and angle is at most "
+            f"{_exact(limits.rms)}."
         )
     if limits.path is not None:
         found.append(f"At any time it is at most {_exact(limits.path)} m from the reference.")

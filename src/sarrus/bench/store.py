@@ -1,4 +1,4 @@
-"""The folder of a run: results.txt in the columns of the problem's source, and run.json."""
+"""The folder of a run: results.txt in the columns of the problem's source, run.json and result.npz."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from .clock import Timing
 from .columns import columns_of, unit_of
 from .judge import Judgement
 from .machine import describe_machine, describe_threads, describe_versions
+from .run_folder import save_data
 
 
 def save_run(
@@ -26,15 +27,19 @@ def save_run(
     timing: Timing,
     command: str,
 ) -> dict[str, Any]:
-    """Write results.txt and run.json; returns what run.json holds."""
+    """Write results.txt, run.json and result.npz; returns what run.json holds."""
     folder.mkdir(parents=True, exist_ok=True)
     columns = columns_of(problem, result)
     header = " ".join(f"{name}[{unit_of(name)}]" for name in problem.columns)
     table = np.column_stack([columns[name] for name in problem.columns])
     np.savetxt(folder / "results.txt", table, fmt="%.14e", header=header, comments="# ")
-    record = describe_run(problem, result, judgement, timing, command)
-    record["verdict"] = finite(result.verdict.as_dict())
+    record = {
+        **describe_run(problem, result, judgement, timing, command),
+        **describe_verdict(result),
+    }
     (folder / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    exact = problem.reference_columns(result.times)
+    save_data(folder, result, columns, exact, problem.figures, problem.observed)
     return record
 
 
@@ -49,6 +54,7 @@ def describe_run(
             "version": problem.version,
             "title": problem.title,
             "source": problem.source,
+            "note": problem.note,
             "options": problem.options,
             "observed": problem.observed,
             "limits": {k: v for k, v in vars(problem.limits).items() if v is not None},
@@ -76,6 +82,14 @@ def describe_result(result: Result) -> dict[str, Any]:
         "message": result.message,
         "notes": result.notes,
     }
+
+
+def describe_verdict(result: Result) -> dict[str, Any]:
+    """Rank and mobility in words and numbers, and the crossings that were met."""
+    verdict = result.verdict
+    # crossings have a list of their own
+    text = [*str(verdict.inspection).splitlines(), verdict.sentences[0]]
+    return {"verdict": finite({**verdict.as_dict(), "text": text})}
 
 
 def describe_origin(command: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from .. import problems
+from .report import REPORT
 
 
 def bench(
@@ -38,6 +39,7 @@ def bench(
 
     from ..bench.suite import make_cells, run_cells, winners
     from ..methods import METHODS
+    from ..report.bench_page import make_bench_report
     from ..report.benchmark import failures, save_benchmark, winner_table
 
     for name in method or ():
@@ -67,6 +69,8 @@ def bench(
             raise typer.Exit(130) from None
     best = winners(records)
     report = save_benchmark(out, records, best, command)
+    page = out / REPORT
+    page.write_text(make_bench_report(records), encoding="utf-8")
     screen = Console()
     screen.width = max(screen.width, 150)
     screen.print(winner_table(best))
@@ -74,3 +78,4 @@ def bench(
         f"{len(failures(records))} of {len(records)} runs did not keep their limits; each with"
     )
     screen.print(f"its reason in the report: {report}", soft_wrap=True, highlight=False)
+    screen.print(f"to look at: {page}", soft_wrap=True, highlight=False)

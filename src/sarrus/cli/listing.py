@@ -12,5 +12,5 @@ def list_problems() -> None:
     """List the benchmark problems with their source and limits."""
     screen = Console()
     # a line a problem, also where no terminal tells its width
-    screen.width = max(screen.width, 125)
+    screen.width = max(screen.width, 140)
     screen.print(problem_table(problems.get(name) for name in problems.names()))

@@ -13,12 +13,16 @@ from .export import export
 from .inspect import inspect
 from .judge import judge
 from .listing import list_problems
+from .modes import modes
+from .movie import movie
+from .report import report
 from .run import run
 from .schema import schema
 from .simulate import simulate
 from .spec import spec
 from .submit import board, submit
 from .sweep import sweep
+from .view import view
 
 app = typer.Typer(
     help="Closed-loop mechanisms, simulated exactly and fast.",
@@ -30,7 +34,11 @@ app = typer.Typer(
 app.command("list")(list_problems)
 app.command("run")(run)
 app.command("simulate")(simulate)
+app.command("report")(report)
+app.command("movie")(movie)
+app.command("view")(view)
 app.command("inspect")(inspect)
+app.command("modes")(modes)
 app.command("export")(export)
 app.command("schema")(schema)
 app.command("judge")(judge)

@@ -15,8 +15,10 @@ from .. import problems
 from ..bench import judge, save_run
 from ..bench.runner import run_problem
 from ..report import library_error, run_table, save_figures
+from ..report.page import save_report
 from ..simulate import DEFAULT_METHOD
 from .model_file import is_model_file
+from .report import REPORT
 from .spec import is_specification, load_problem
 
 
@@ -30,7 +32,11 @@ def run(
     windows: Annotated[int | None, typer.Option(help="Windows N of a four-bar.")] = None,
     speed: Annotated[float | None, typer.Option(help="Start speed of a four-bar [m/s].")] = None,
     section: Annotated[
-        float | None, typer.Option(help="Section of Bricard's rods [m]; 0 is thin.")
+        float | None,
+        typer.Option(help="Section of Bricard's or the governor's rods [m]; 0 is thin."),
+    ] = None,
+    damping: Annotated[
+        float | None, typer.Option(help="Damper of the four-bar with spring [N s/m].")
     ] = None,
     duration: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
     tolerance: Annotated[
@@ -43,9 +49,12 @@ def run(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for files and figures.")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
+    with_report: Annotated[
+        bool, typer.Option("--report", help="Write a page to look at, report.html, as well.")
+    ] = False,
 ) -> None:
-    """Simulate a problem (or all), judge it, write results.txt, run.json and the figures."""
-    chosen = {"windows": windows, "speed": speed, "section": section}
+    """Simulate a problem (or all), judge it, write results.txt, run.json, result.npz and the figures."""
+    chosen = {"windows": windows, "speed": speed, "section": section, "damping": damping}
     options = {name: value for name, value in chosen.items() if value is not None}
     if problem is None and options:
         raise ValueError(f"name the problem that --{next(iter(options))} is meant for")
@@ -69,6 +78,8 @@ def run(
             command = shlex.join(["sarrus", *sys.argv[1:]])
             record = save_run(folder, item, result, judge(item, result), timing, command)
             save_figures(folder, item, result)
+            if with_report:
+                save_report([folder], folder / REPORT)
         records.append(record)
     if as_json:
         print(json.dumps(records[0] if problem else records, indent=2))

@@ -17,9 +17,11 @@ from rich.text import Text
 from ..bench.simulation import choose_points, save_simulation
 from ..mechanism import find_remarks
 from ..report.figures import save_motion_figure
+from ..report.page import save_report
 from ..report.tables import show_seconds
 from ..simulate import simulate as simulate_mechanism
 from .model_file import load_model
+from .report import REPORT
 
 
 def simulate(
@@ -45,8 +47,11 @@ def simulate(
     ] = None,
     figure: Annotated[bool, typer.Option(help="Draw motion.png.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
+    with_report: Annotated[
+        bool, typer.Option("--report", help="Write a page to look at, report.html, as well.")
+    ] = False,
 ) -> None:
-    """Simulate the mechanism of a file; write columns.csv, run.json, model.yaml and motion.png."""
+    """Simulate the mechanism of a file; write columns.csv, run.json, result.npz, model.yaml, motion.png."""
     screen = Console(stderr=True)
     mechanism = load_model(file, screen)
     given = {
@@ -75,6 +80,8 @@ def simulate(
         record = save_simulation(folder, mechanism, result, points, Path(file).name, command)
         if figure:
             save_motion_figure(folder / "motion.png", result, points)
+        if with_report:
+            save_report([folder], folder / REPORT)
     if as_json:
         print(json.dumps(record, indent=2))
     else:

@@ -57,6 +57,9 @@ SLACK = 4.0
 NOISE = 1e-9
 # energy may change in a step by this many tolerances (of the largest kinetic energy)
 ENERGY_SLACK = 1e3
+# the last term of the velocity may be this many tolerances of the largest velocity so far: more than
+# enough for steps of a tenth of a second, too little for those of a microsecond
+SWIFT = 50.0
 # and in a run by so many times that
 DRIFT_SLACK = 100.0
 # steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one
@@ -328,7 +331,8 @@ def advance(
 
     state: position and velocity, consistent, updated. Outputs: start, order and coefficients of each
     step; watch: smallest pivot after it and how far its landing was moved; counters, added to;
-    balance: energy at the start of the run and the largest kinetic energy, kept between calls;
+    balance: energy at the start of the run, the largest kinetic energy and the largest velocity, kept
+    between calls;
     carried: angles of torsions and the work of loads and drives, updated; sides: their coefficients in
     each step. Both are empty if there is nothing but constant forces.
     """
@@ -353,7 +357,12 @@ def advance(
     if counters[STEPS] == 0:
         balance[0] = energy
         balance[1] = kinetic
+        # slower than a typical link a second is not fast
+        balance[2] = 1.0
+        for i in range(nq):
+            balance[2] = max(balance[2], abs(v[i]))
     scale = balance[1]
+    fastest = balance[2]
     weight = 0.0
     for i in range(nq):
         weight += abs(form.Q[i])
@@ -385,6 +394,9 @@ def advance(
                 order, log_step = choose_step(
                     ws.log_size, least_order(form), known, np.log(local), log_cost
                 )
+                # what a short step of a fast motion leaves out counts in the velocity
+                log_rate = np.log(SWIFT * fastest * local / order) - ws.log_size[order]
+                log_step = min(log_step, log_rate / (order - 1))
                 # exp of a huge step would overflow; the end of the run is nearer
                 h = min(np.exp(min(log_step, 600.0)), most)
             last = h >= stop - t
@@ -428,6 +440,8 @@ def advance(
         for i in range(nq):
             q[i] = ws.q[i]
             v[i] = ws.v[i]
+            fastest = max(fastest, abs(v[i]))
+        balance[2] = fastest
         energy = now
         learn_pivots(form, ws.L, ws.usual)
         scale = max(scale, exchanged)

@@ -8,6 +8,7 @@ from .mechanism import Body, Joint, JointKind, Marker, Mechanism
 from .motion import Motion, Polynomial, Sine, SmoothStep, Table
 from .moved import Move, loosen_rods, move_bodies, without_drives
 from .remarks import find_remarks
+from .variation import vary
 
 __all__ = [
     "Body",
@@ -45,5 +46,6 @@ __all__ = [
     "loosen_rods",
     "measure_apart",
     "move_bodies",
+    "vary",
     "without_drives",
 ]

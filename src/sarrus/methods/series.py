@@ -65,7 +65,7 @@ def run(
         np.zeros((capacity, 2)),
     )
     counters = np.zeros(5, np.int64)
-    balance = np.zeros(2)
+    balance = np.zeros(3)
     state = np.array([np.zeros(nq), velocity])
     n = len(times)
     q, v, a = np.zeros((n, nq)), np.zeros((n, nq)), np.zeros((n, nq))

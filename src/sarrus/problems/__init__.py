@@ -5,18 +5,59 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import isfinite
 
+from .andrews_squeezer.problem import (
+    make_andrews_squeezer,
+    make_andrews_squeezer_a03,
+    make_andrews_squeezer_ivp,
+)
 from .bricard.problem import make_a04_bricard, make_rectangular_bricard
+from .flyball_governor.problem import (
+    make_flyball_governor,
+    make_flyball_governor_a05,
+    make_flyball_governor_thin,
+)
+from .four_bar_spring.problem import make_four_bar_spring
+from .heavy_top.problem import make_heavy_top
+from .light_cart_pole.problem import make_light_cart_pole
 from .n_four_bar.problem import make_double_four_bar, make_n_four_bar
-from .problem import Branch, Figure, Limits, Panel, Problem
+from .problem import Angle, Branch, Figure, Limits, Panel, Problem, SmallMotion
+from .simple_pendulum.problem import make_simple_pendulum, make_simple_pendulum_a01
+from .spatial_slider_crank.problem import (
+    make_spatial_slider_crank,
+    make_spatial_slider_crank_literal,
+)
 
 _MAKERS: dict[str, Callable[..., Problem]] = {
     "double-four-bar": make_double_four_bar,
     "n-four-bar": make_n_four_bar,
     "rectangular-bricard": make_rectangular_bricard,
     "a04-bricard": make_a04_bricard,
+    "simple-pendulum": make_simple_pendulum,
+    "simple-pendulum-a01": make_simple_pendulum_a01,
+    "andrews-squeezer": make_andrews_squeezer,
+    "andrews-squeezer-a03": make_andrews_squeezer_a03,
+    "andrews-squeezer-ivp": make_andrews_squeezer_ivp,
+    "flyball-governor": make_flyball_governor,
+    "flyball-governor-thin": make_flyball_governor_thin,
+    "flyball-governor-a05": make_flyball_governor_a05,
+    "spatial-slider-crank": make_spatial_slider_crank,
+    "spatial-slider-crank-literal": make_spatial_slider_crank_literal,
+    "four-bar-spring": make_four_bar_spring,
+    "light-cart-pole": make_light_cart_pole,
+    "heavy-top": make_heavy_top,
 }
 
-__all__ = ["Branch", "Figure", "Limits", "Panel", "Problem", "get", "names"]
+__all__ = [
+    "Angle",
+    "Branch",
+    "Figure",
+    "Limits",
+    "Panel",
+    "Problem",
+    "SmallMotion",
+    "get",
+    "names",
+]
 
 
 def names() -> list[str]:
@@ -25,7 +66,7 @@ def names() -> list[str]:
 
 
 def get(problem: str, **options: float) -> Problem:
-    """The problem with this id; options as the problem has them (windows, speed, section)."""
+    """The problem with this id; options as the problem has them (windows, speed, section, damping)."""
     if problem not in _MAKERS:
         raise ValueError(f"no problem is called '{problem}'; known: {', '.join(_MAKERS)}")
     maker = _MAKERS[problem]

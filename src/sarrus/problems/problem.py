@@ -19,8 +19,9 @@ class Limits:
 
     energy_drift [J]: largest drift of the total energy. low, high: largest error of the observed
     point, relative with `threshold`, for the two precision classes of the MBS Benchmark library.
-    end_error [m]: of the observed point at the last output. path [m]: further off than this at any
-    time is another motion; ours, because an energy limit alone accepts a wrong branch.
+    end_error [m]: of the observed point at the last output. rms: root mean square over the outputs of
+    the errors of x [m] and of the angle [rad], squared and added. path [m]: further off than this at
+    any time is another motion; ours, because an energy limit alone accepts a wrong branch.
     """
 
     energy_drift: float | None = None
@@ -28,6 +29,7 @@ class Limits:
     high: float | None = None
     threshold: float | None = None
     end_error: float | None = None
+    rms: float | None = None
     path: float | None = None
 
     def __str__(self) -> str:
@@ -38,6 +40,8 @@ class Limits:
             parts.append(f"error < {self.low:g} (low), {self.high:g} (high)")
         if self.end_error is not None:
             parts.append(f"error at the end < {self.end_error:g} m (ours)")
+        if self.rms is not None:
+            parts.append(f"RMS error < {self.rms:g}")
         return "; ".join(parts)
 
 
@@ -66,6 +70,30 @@ class Branch:
     relatives: Callable[[Columns], list[dict[str, float]]] = lambda columns: []
 
 
+# of a named point over time, (n, dimension)
+Read = Callable[[str], Floats]
+
+
+@dataclass(frozen=True)
+class Angle:
+    """An angle that the source asks for beside the observed point: columns "angle" and "rate".
+
+    read: from places and velocities of named points; exact: from times; both give the angle [rad],
+    counted on beyond a turn, and its rate [rad/s].
+    """
+
+    read: Callable[[Read, Read], tuple[Floats, Floats]]
+    exact: Callable[[Floats], tuple[Floats, Floats]]
+
+
+@dataclass(frozen=True)
+class SmallMotion:
+    """What a problem of statics asks for: the observed point at rest [m], and eigenvalues [1/s]."""
+
+    place: tuple[float, ...]
+    eigenvalues: tuple[complex, ...]
+
+
 @dataclass(frozen=True)
 class Panel:
     """One set of axes: which columns are drawn over time, and how."""
@@ -91,8 +119,9 @@ class Problem:
 
     library: where it comes from, in short; source: the paper or page. observed: name of the point that
     is compared; columns: of the result file, in the source's order
-    (t, then x y z vx vy vz of the observed point, energy, and violations by level). branch: how to
-    tell from columns that the motion is another one; None where they cannot tell.
+    (t, then x y z vx vy vz of the observed point, angle and rate, energy, and violations by level).
+    branch: how to tell from columns that the motion is another one; None where they cannot tell.
+    angle: what the columns angle and rate are; small: the equilibrium and the small motions about it.
     """
 
     id: str
@@ -111,6 +140,8 @@ class Problem:
     build: Callable[[], Mechanism] = field(repr=False)
     exact: Callable[[Floats], Floats] = field(repr=False)
     branch: Branch | None = field(default=None, repr=False)
+    angle: Angle | None = field(default=None, repr=False)
+    small: SmallMotion | None = None
 
     def mechanism(self) -> Mechanism:
         """A new mechanism of this problem, at its start."""
@@ -119,3 +150,12 @@ class Problem:
     def reference(self, times: Floats) -> Floats:
         """Exact motion of the observed point: position columns, then velocity columns."""
         return self.exact(np.asarray(times, dtype=float))
+
+    def reference_columns(self, times: Floats) -> Columns:
+        """Exact motion by column name: x, y, z, vx, vy, vz, and the angle and its rate if it has one."""
+        motion = self.reference(times)
+        letters = "xyz"[: motion.shape[1] // 2]
+        columns = dict(zip([*letters, *("v" + c for c in letters)], motion.T, strict=True))
+        if self.angle is not None:
+            columns["angle"], columns["rate"] = self.angle.exact(np.asarray(times, dtype=float))
+        return columns

@@ -27,10 +27,7 @@ def save_figures(folder: Path, problem: Problem, result: Result) -> list[Path]:
     from matplotlib.figure import Figure as Page
 
     columns = columns_of(problem, result)
-    exact = problem.reference(result.times)
-    dimension = exact.shape[1] // 2
-    letters = "xyz"[:dimension]
-    references = dict(zip([*letters, *("v" + c for c in letters)], exact.T, strict=True))
+    references = problem.reference_columns(result.times)
     paths = []
     for figure in problem.figures:
         page = Page(figsize=(7.0, max(3.5, 0.9 + 1.75 * len(figure.panels))), layout="constrained")

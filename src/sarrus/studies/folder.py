@@ -68,6 +68,11 @@ class Folder:
     session: dict[str, Any] = field(default_factory=dict)
     _sessions: list[dict[str, Any]] = field(default_factory=list)
 
+    @property
+    def sessions(self) -> int:
+        """How many calls have worked on this study, this one included."""
+        return len(self._sessions) + 1
+
     def write_part(self, rows: list[Row], trajectories: list[dict[str, Any]]) -> None:
         """Write finished runs; afterwards they are on the disk."""
         if not rows:

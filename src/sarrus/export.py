@@ -1,0 +1,97 @@
+"""Columns of a result for other programs: data frames, CSV, Parquet, HDF5, xarray.
+
+Names carry their units ("B0.x [m]"). Libraries are loaded when they are used; what is missing is named with
+the extra that brings it.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Columns = dict[str, Floats]
+
+TIME = "t [s]"
+
+
+def make_dataframe(columns: Columns) -> Any:
+    """A pandas data frame, indexed by time."""
+    pandas = _load("pandas", "a data frame")
+    return pandas.DataFrame(columns).set_index(TIME)
+
+
+def save_csv(path: str | Path, columns: Columns) -> Path:
+    """Write columns as CSV with one line of names."""
+    path = Path(path)
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerow(columns)
+        # 17 digits are read back to the last bit
+        np.savetxt(file, np.column_stack(list(columns.values())), fmt="%.17g", delimiter=",")
+    return path
+
+
+def save_parquet(path: str | Path, columns: Columns, about: dict[str, str]) -> Path:
+    """Write columns as Parquet; about: words about the run, kept in its metadata."""
+    arrow = _load("pyarrow", f"{Path(path).name}")
+    parquet = _load("pyarrow.parquet", f"{Path(path).name}")
+    table = arrow.table(columns).replace_schema_metadata(about)
+    parquet.write_table(table, str(path))
+    return Path(path)
+
+
+def save_hdf5(path: str | Path, columns: Columns, about: dict[str, str]) -> Path:
+    """Write each column as a dataset of an HDF5 file, with its unit; about: attributes of the file."""
+    h5py = _load("h5py", f"{Path(path).name}")
+    with h5py.File(path, "w") as file:
+        file.attrs.update(about)
+        for name, values in columns.items():
+            quantity, unit = name.rsplit(" [", 1)
+            # a slash would open a group
+            dataset = file.create_dataset(quantity.replace("/", "|"), data=values)
+            dataset.attrs["unit"] = unit.rstrip("]")
+            dataset.attrs["name"] = quantity
+    return Path(path)
+
+
+def make_dataset(
+    times: Floats,
+    points: list[str],
+    moving: dict[str, tuple[Floats, str]],
+    scalars: dict[str, tuple[Floats, str]],
+    about: dict[str, str],
+) -> Any:
+    """An xarray dataset.
+
+    moving: (n, points, dimension) arrays by name, with units; scalars: (n,) arrays by name, with units.
+    """
+    xarray = _load("xarray", "a dataset")
+    dimension = next(iter(moving.values()))[0].shape[2]
+    variables = {
+        name: (("time", "point", "axis"), values, {"units": unit})
+        for name, (values, unit) in moving.items()
+    } | {name: (("time",), values, {"units": unit}) for name, (values, unit) in scalars.items()}
+    return xarray.Dataset(
+        variables,
+        coords={
+            "time": ("time", times, {"units": "s"}),
+            "point": points,
+            "axis": list("xyz"[:dimension]),
+        },
+        attrs=about,
+    )
+
+
+def _load(module: str, what: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        name = module.split(".")[0]
+        raise ImportError(
+            f"{what} needs the package {name}; install it by: pip install 'sarrus[data]'", name=name
+        ) from error

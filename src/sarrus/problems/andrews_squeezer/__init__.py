@@ -1,0 +1,1 @@
+"""Andrews' squeezer: seven bodies, one freedom, a motor and a spring, hundredths of a second."""

@@ -1,0 +1,1 @@
+"""The heavy top: a fast spinning symmetric body on a ball joint."""

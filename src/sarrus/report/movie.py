@@ -1,0 +1,149 @@
+"""Movies: the mechanism with its trace and a clock, frame by frame."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..scene import Camera, Scene
+from ..scene.draw import GREY, INK, PAPER, Picture
+
+# what a file name may end with
+FILMS = {".mp4": "libx264", ".avi": "mpeg4", ".gif": ""}
+SIZE = (1280, 720)
+SMALLEST, LARGEST = 64, 7680
+
+
+@dataclass(frozen=True)
+class Film:
+    """How a scene is filmed: size [pixels], frames a second, speed (1: real time), until [s]."""
+
+    size: tuple[int, int] = SIZE
+    rate: float = 30.0
+    speed: float = 1.0
+    until: float | None = None
+
+    def __post_init__(self) -> None:
+        if not all(SMALLEST <= side <= LARGEST for side in self.size):
+            raise ValueError(
+                f"size {self.size[0]}x{self.size[1]}; give {SMALLEST} to {LARGEST} pixels each way"
+            )
+        if not 0 < self.rate <= 240:
+            raise ValueError(f"fps = {self.rate:g}; give a number up to 240")
+        if not 0 < self.speed < np.inf:
+            raise ValueError(f"speed = {self.speed:g}; give a positive number, 1 is real time")
+        if self.until is not None and not self.until > 0:
+            raise ValueError(f"until = {self.until:g} s; give a positive time")
+
+    def times(self, scene: Scene) -> NDArray[np.float64]:
+        """The simulated time of each frame: so many that they last (end of the run) / speed."""
+        end = scene.end if self.until is None else min(self.until, scene.end)
+        count = max(1, round(end / self.speed * self.rate))
+        return np.minimum(np.arange(count) * self.speed / self.rate, end)
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Width and height from "1280x720"."""
+    try:
+        width, height = (int(part) for part in text.lower().split("x"))
+    except ValueError as error:
+        raise ValueError(f"'{text}' is no size; write 1280x720") from error
+    return width, height
+
+
+def save_movie(
+    scene: Scene,
+    path: Path,
+    film: Film | None = None,
+    on_frame: Callable[[int, int], None] = lambda done, total: None,
+) -> Path:
+    """Write a movie (.mp4, .avi, .gif) or one picture a frame (.png, or a folder); returns the path.
+
+    on_frame(done, total) is called after each frame.
+    """
+    film = film or Film()
+    kind = path.suffix.lower()
+    if kind not in (*FILMS, ".png", ""):
+        known = ", ".join((*FILMS, ".png"))
+        raise ValueError(f"{path}: movies end with {known}; a folder gets one picture a frame")
+    count = len(film.times(scene))
+    folder = path.parent if kind else path
+    folder.mkdir(parents=True, exist_ok=True)
+    if kind not in FILMS:
+        from PIL import Image
+
+        stem, digits = path.stem if kind else "frame", len(str(count - 1))
+        for i, frame in enumerate(draw_frames(scene, film)):
+            Image.fromarray(frame).save(folder / f"{stem}-{i:0{digits}d}.png")
+            on_frame(i + 1, count)
+        return folder
+    if FILMS[kind]:
+        # codecs want even sides
+        width, height = film.size
+        film = replace(film, size=(width + width % 2, height + height % 2))
+    with _open(path, film) as writer:
+        for i, frame in enumerate(draw_frames(scene, film)):
+            writer.append_data(frame)
+            on_frame(i + 1, count)
+    return path
+
+
+def draw_frames(scene: Scene, film: Film) -> Iterator[NDArray[np.uint8]]:
+    """The frames, (height, width, 3), one after another."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Page
+
+    width, height = film.size
+    page = Page(figsize=(width / 100, height / 100), dpi=100, facecolor=PAPER)
+    canvas = FigureCanvasAgg(page)
+    picture = Picture(scene, page.add_axes((0.02, 0.03, 0.96, 0.85)), Camera())
+    size = max(7.0, 0.013 * width)
+    line: dict[str, Any] = {"va": "top", "fontsize": size, "color": INK}
+    speed = "" if film.speed == 1 else f"   {film.speed:g} x real time"
+    clock = page.text(0.02, 0.97, "", family="monospace", **line)
+    page.text(0.98, 0.97, _short(scene.sketch.name), ha="right", **line)
+    if not picture.whole:
+        told = f"the part around {scene.observed_name or 'its beginning'}"
+        page.text(0.98, 0.02, told, ha="right", va="bottom", fontsize=0.8 * size, color=GREY)
+    for time in film.times(scene):
+        picture.show(float(time))
+        clock.set_text(f"t = {time:.2f} s{speed}")
+        canvas.draw()
+        yield np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+
+def _short(name: str, most: int = 48) -> str:
+    # a dollar sign would start mathematics
+    name = name.replace("$", r"\$")
+    return name if len(name) <= most else name[: most - 3] + "..."
+
+
+def _open(path: Path, film: Film) -> Any:
+    imageio = _load("imageio.v2", path)
+    if path.suffix.lower() == ".gif":
+        # a GIF counts in hundredths of a second
+        return imageio.get_writer(path, duration=1000.0 / film.rate, loop=0)
+    _load("imageio_ffmpeg", path)
+    return imageio.get_writer(
+        path,
+        format="FFMPEG",
+        fps=film.rate,
+        codec=FILMS[path.suffix.lower()],
+        quality=8,
+        macro_block_size=2,
+    )
+
+
+def _load(module: str, path: Path) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ValueError(
+            f"{path.name} needs the package {error.name}; install it by: pip install 'sarrus[movie]'"
+        ) from error

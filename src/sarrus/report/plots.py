@@ -1,0 +1,359 @@
+"""The plots of a page, as plain data: which curves over which axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bench.run_folder import Run
+from ..problems import Panel
+from ..scene import CROSSING
+from ..scene.player import pack
+
+Floats = NDArray[np.float64]
+
+# points of a curve; longer ones keep the extremes of each stretch
+MOST_POINTS = 4000
+# exactly zero has no place on a log axis
+SMALLEST = 1e-18
+# pixels: a panel, the line above it for its label, margins above and below all
+PANEL, LABEL, HEAD, FOOT = 118, 30, 30, 44
+
+
+@dataclass
+class Plot:
+    """One figure: panels over a common axis; title and notes stand beside it as text."""
+
+    title: str
+    height: int
+    layout: dict[str, Any]
+    traces: list[dict[str, Any]]
+    notes: list[str] = field(default_factory=list)
+    time: bool = True
+    bottom: int = FOOT
+
+    def payload(self) -> dict[str, Any]:
+        """For the script of the page."""
+        axes = [name for name in self.layout if name.startswith(("xaxis", "yaxis"))]
+        return {
+            "layout": {**self.layout, "height": self.height},
+            "traces": self.traces,
+            "axes": axes,
+            "time": self.time,
+            "top": HEAD,
+            "bottom": self.bottom,
+        }
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values over times in a panel, as they are called in the legend."""
+
+    panel: int
+    name: str
+    times: Floats
+    values: Floats
+    color: int
+    exact: bool = False
+    dash: str = "solid"
+
+
+def thin(times: Floats, values: Floats, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
+    """At most `most` points: the lowest and the highest of each stretch."""
+    if len(times) <= most:
+        return times, values
+    edges = np.linspace(0, len(times), most // 2 + 1).astype(int)
+    known = np.where(np.isnan(values), 0.0, values)
+    keep = {0, len(times) - 1}
+    for a, b in pairwise(edges):
+        keep |= {a + int(np.argmin(known[a:b])), a + int(np.argmax(known[a:b]))}
+    at = np.array(sorted(keep))
+    return times[at], values[at]
+
+
+def stack(
+    title: str,
+    labels: Sequence[str],
+    logs: Sequence[bool],
+    curves: Iterable[Curve],
+    until: float,
+    marks: Sequence[float],
+    end: float,
+) -> Plot:
+    """Panels one above the other over the time."""
+    count = len(labels)
+    height = count * PANEL + (count - 1) * LABEL
+    names = ["y" if i == 0 else f"y{i + 1}" for i in range(count)]
+    layout: dict[str, Any] = {
+        "xaxis": {
+            "title": {"text": "time [s]"},
+            "range": [0, until],
+            "anchor": names[-1],
+            "showline": True,
+            "zeroline": False,
+        }
+    }
+    curves = list(curves)
+    heads = []
+    for i, (label, log) in enumerate(zip(labels, logs, strict=True)):
+        top = 1 - i * (PANEL + LABEL) / height
+        axis = {
+            "domain": [max(top - PANEL / height, 0.0), top],
+            "showline": True,
+            "zeroline": False,
+            "exponentformat": "power",
+            "nticks": 5,
+            "automargin": True,
+        }
+        if log:
+            axis |= _log_ticks([c.values for c in curves if c.panel == i])
+        layout["yaxis" if i == 0 else f"yaxis{i + 1}"] = axis
+        # above its panel: beside it, tick labels of any length would run into it
+        heads.append(
+            {
+                "text": _plain(label),
+                "x": 0,
+                "y": top,
+                "xref": "paper",
+                "yref": "paper",
+                "xanchor": "left",
+                "yanchor": "bottom",
+                "showarrow": False,
+            }
+        )
+    layout["annotations"] = heads
+    shapes = [_line(t) for t in marks if t <= until]
+    if end < until * (1 - 1e-9):
+        shapes.append(_missing(end, until))
+    layout["shapes"] = shapes
+    traces = []
+    told: set[str] = set()
+    thinned = False
+    for curve in curves:
+        shown = curve.times <= until * (1 + 1e-12)
+        times, values = curve.times[shown], curve.values[shown]
+        if logs[curve.panel]:
+            values = np.maximum(np.abs(values), SMALLEST)
+        thinned |= len(times) > MOST_POINTS
+        times, values = thin(times, values)
+        traces.append(
+            {
+                "x": pack(times, "<f8"),
+                "y": pack(values, "<f8"),
+                "name": _plain(curve.name),
+                "axis": names[curve.panel],
+                "color": curve.color,
+                "role": "exact" if curve.exact else "result",
+                "dash": curve.dash,
+                "group": curve.name,
+                "legend": curve.name not in told,
+            }
+        )
+        told.add(curve.name)
+    if len(told) < 2:
+        for trace in traces:
+            trace["legend"] = False
+    notes = []
+    if thinned:
+        notes.append(
+            f"Long curves are thinned out to the extremes of {MOST_POINTS // 2} stretches."
+        )
+    return Plot(title, HEAD + FOOT + height, layout, traces, notes)
+
+
+def run_plots(runs: Sequence[Run], labels: Sequence[str]) -> list[Plot]:
+    """The figures of the problem's source for runs of one problem, then errors and steps."""
+    first = runs[0]
+    several = len(runs) > 1
+    marks = [m.time for m in first.scene.marks if m.word == CROSSING] if not several else []
+    duration = max(run.scene.duration for run in runs)
+    end = max(run.scene.end for run in runs)
+    plots = []
+    for figure in first.figures:
+        curves = [
+            curve
+            for k, panel in enumerate(figure.panels)
+            for curve in _panel_curves(k, panel, runs, labels)
+        ]
+        until = duration if figure.until is None else min(figure.until, duration)
+        logs = [p.log for p in figure.panels]
+        heads = [p.label for p in figure.panels]
+        plots.append(stack(figure.title, heads, logs, curves, until, marks, end))
+    errors = _error_plot(runs, labels, duration, marks, end)
+    plots += [errors] if errors else []
+    steps = _step_plot(runs, labels, duration, marks, end)
+    return plots + ([steps] if steps else [])
+
+
+def _panel_curves(k: int, panel: Panel, runs: Sequence[Run], labels: Sequence[str]) -> list[Curve]:
+    """Exact columns underneath, wide and grey; then those of the runs."""
+    curves = []
+    first = runs[0]
+    for name in panel.columns:
+        if name in first.exact:
+            curves.append(Curve(k, "exact", first.times, first.exact[name], 0, exact=True))
+    for r, (run, label) in enumerate(zip(runs, labels, strict=True)):
+        for c, name in enumerate(panel.columns):
+            if name not in run.columns:
+                continue
+            values = run.columns[name]
+            several = len(panel.columns) > 1
+            # "B0.x" stands in a panel of its own: x is enough, and one entry for all panels
+            name = name.rsplit(".", 1)[-1]
+            called = f"{name}, {label}" if several and len(runs) > 1 else name if several else label
+            color, dash = (c, ("solid", "dash", "dot")[r % 3]) if several else (r, "solid")
+            curves.append(Curve(k, called, run.times, values, color, dash=dash))
+    return curves
+
+
+def _error_plot(
+    runs: Sequence[Run], labels: Sequence[str], duration: float, marks: list[float], end: float
+) -> Plot | None:
+    """Distance between result and exact reference, place and velocity."""
+    heads: list[str] = []
+    curves: list[Curve] = []
+    for what, prefix, unit in (("place", "", "m"), ("velocity", "v", "m/s")):
+        found = False
+        for r, (run, label) in enumerate(zip(runs, labels, strict=True)):
+            names = [prefix + c for c in "xyz" if prefix + c in run.exact]
+            if not names:
+                continue
+            found = True
+            error = np.linalg.norm([run.columns[n] - run.exact[n] for n in names], axis=0)
+            curves.append(Curve(len(heads), label, run.times, error, r))
+        if found:
+            heads.append(f"{what} [{unit}]")
+    if not heads:
+        return None
+    return stack(
+        "Distance from the exact motion", heads, [True] * len(heads), curves, duration, marks, end
+    )
+
+
+def _step_plot(
+    runs: Sequence[Run], labels: Sequence[str], duration: float, marks: list[float], end: float
+) -> Plot | None:
+    """How the method went: lengths of its steps, orders, smallest pivots."""
+    heads: list[str] = []
+    logs: list[bool] = []
+    curves: list[Curve] = []
+    for key, head, log in (
+        ("lengths", "step [s]", True),
+        ("orders", "order", False),
+        ("pivots", "smallest pivot", True),
+    ):
+        mine = []
+        for r, (run, label) in enumerate(zip(runs, labels, strict=True)):
+            times = run.steps["times"]
+            values = np.diff(times, prepend=0.0) if key == "lengths" else run.steps[key]
+            if len(times) > 2 and len(values) == len(times) and _varies(values):
+                mine.append(Curve(len(heads), label, times, values, r))
+        if mine:
+            curves += mine
+            heads.append(head)
+            logs.append(log)
+    if not heads:
+        return None
+    return stack("Steps of the method", heads, logs, curves, duration, marks, end)
+
+
+def _plain(text: str) -> str:
+    """Text that the script shows as it is: it would read some tags."""
+    return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def _varies(values: Floats) -> bool:
+    """Whether there is something to see: a fixed step varies by rounding only."""
+    known = values[np.isfinite(values)]
+    return bool(len(known) and np.ptp(known) > 1e-6 * np.abs(known).max())
+
+
+def work_precision(records: Sequence[dict[str, Any]], setting: Any) -> Plot:
+    """Error of the observed point over CPU time, a curve a method; filled where all limits are kept."""
+    times = np.array([r["timings"]["solve"] for r in records if r["timings"]["repeats"] > 0])
+    layout = {
+        "xaxis": _log_axis("CPU time of the solve [s]") | _log_ticks([times[times > 0]]),
+        "yaxis": _log_axis("largest error of the observed point [m]"),
+        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": -0.16, "yanchor": "top"},
+    }
+    traces = []
+    for n, method in enumerate(dict.fromkeys(r["method"] for r in records)):
+        ran = [
+            r
+            for r in records
+            if r["method"] == method
+            and r["timings"]["repeats"] > 0
+            and r["judgement"]["complete"]
+            and r["judgement"]["position_error"] is not None
+        ]
+        if not ran:
+            continue
+        ran.sort(key=lambda r: -(r["step"] or r["tolerance"]))
+        traces.append(
+            {
+                "x": pack(np.array([r["timings"]["solve"] for r in ran]), "<f8"),
+                # beyond a few links an error is only "elsewhere"
+                "y": pack(
+                    np.clip([r["judgement"]["position_error"] for r in ran], 1e-16, 10.0), "<f8"
+                ),
+                "name": method,
+                "axis": "y",
+                "color": n,
+                "role": "result",
+                "dash": ("solid", "dash", "dot")[n // 6 % 3],
+                "group": method,
+                "legend": True,
+                "mode": "lines+markers",
+                "marker": True,
+                "open": [not r["judgement"]["passed"] for r in ran],
+                "text": [setting(r) for r in ran],
+                "hover": "%{text}<br>%{x:.3g} s<br>%{y:.2g} m<extra>%{fullData.name}</extra>",
+            }
+        )
+    title = records[0]["problem"]["title"]
+    note = "Filled: keeps all limits. Open: does not."
+    return Plot(title, 460, layout, traces, [note], time=False, bottom=120)
+
+
+def _log_ticks(values: Sequence[Floats]) -> dict[str, Any]:
+    """A log axis with about four labels, whole decades where there are enough; linear below one."""
+    sizes = np.concatenate([np.abs(v[np.isfinite(v)]) for v in values] or [np.ones(1)])
+    sizes = np.maximum(sizes, SMALLEST)
+    low, high = (np.log10(sizes.min()), np.log10(sizes.max())) if len(sizes) else (0.0, 0.0)
+    if high - low < 1.0:
+        return {}
+    if high - low > 2.0:
+        return {"type": "log", "dtick": int(np.ceil((high - low) / 4))}
+    # few decades: 1, 2, 5 written out, because the script would write single digits
+    decades = range(int(np.floor(low)) - 1, int(np.ceil(high)) + 2)
+    ticks = [m * 10.0**d for d in decades for m in (1, 2, 5)]
+    return {"type": "log", "tickvals": ticks, "ticktext": [f"{t:g}" for t in ticks]}
+
+
+def _log_axis(title: str) -> dict[str, Any]:
+    axis = {"title": {"text": title}, "exponentformat": "power", "showline": True}
+    return axis | {"type": "log", "zeroline": False}
+
+
+def _line(time: float) -> dict[str, Any]:
+    line = {"color": "rgba(138, 79, 255, 0.45)", "width": 1, "dash": "dot"}
+    return {"type": "line", "x0": time, "x1": time, "yref": "paper", "y0": 0, "y1": 1, "line": line}
+
+
+def _missing(start: float, end: float) -> dict[str, Any]:
+    return {
+        "type": "rect",
+        "x0": start,
+        "x1": end,
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "fillcolor": "rgba(192, 42, 42, 0.12)",
+        "line": {"width": 0},
+        "layer": "below",
+    }

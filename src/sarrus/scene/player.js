@@ -1,0 +1,635 @@
+"use strict";
+// Playback of a scene: a canvas with its own projection, a clock, and a transport bar.
+
+const Sarrus = (() => {
+  const COLORS = 6, MOST_LINKS = 60, SHOWN_LINKS = 24, LEAST_PIXELS = 14;
+  const ON_PLANE = new Set(["planar", "point-on-plane"]);
+  const SLIDING = new Set(["prismatic", "cylindrical", "point-on-line"]);
+
+  function floats(text, kind = Float32Array) {
+    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    return new kind(bytes.buffer);
+  }
+
+  const show = (x) => {
+    const text = Number(x).toPrecision(5);
+    return Math.abs(x) < 1e-12 ? "0" : text.includes("e") ? text : String(parseFloat(text));
+  };
+
+  // where all points are at a time: cubic between evenly spaced frames
+  class Motion {
+    constructor(scene) {
+      this.scene = scene;
+      this.data = floats(scene.data);
+      this.width = scene.moving.length * scene.dimension;
+      this.points = new Float64Array(3 * scene.places.length);
+      scene.places.forEach((p, i) => p.forEach((x, k) => { this.points[3 * i + k] = x; }));
+    }
+
+    at(time) {
+      const { moving, dimension, frames, step } = this.scene;
+      const x = step > 0 ? Math.min(Math.max(time / step, 0), frames - 1) : 0;
+      const i = Math.min(Math.floor(x), Math.max(frames - 2, 0));
+      const s = x - i, w = this.width, d = this.data;
+      const j = Math.min(i + 1, frames - 1), before = Math.max(i - 1, 0), after = Math.min(i + 2, frames - 1);
+      const half1 = j > before + 1 ? 0.5 : 1, half2 = after > j ? 0.5 : 1;
+      const s2 = s * s, s3 = s2 * s;
+      const a = 2 * s3 - 3 * s2 + 1, b = 3 * s2 - 2 * s3, c = s3 - 2 * s2 + s, e = s3 - s2;
+      for (let n = 0; n < moving.length; n++) {
+        for (let k = 0; k < dimension; k++) {
+          const o = n * dimension + k, p1 = d[i * w + o], p2 = d[j * w + o];
+          const m1 = half1 * (p2 - d[before * w + o]), m2 = half2 * (d[after * w + o] - p1);
+          this.points[3 * moving[n] + k] = a * p1 + b * p2 + c * m1 + e * m2;
+        }
+      }
+      return this.points;
+    }
+
+    // the path of the observed point
+    path() {
+      const { trace, dimension } = this.scene, d = floats(trace), out = [];
+      for (let i = 0; i < d.length; i += dimension) out.push([d[i], d[i + 1], dimension > 2 ? d[i + 2] : 0]);
+      return out;
+    }
+  }
+
+  class Clock {
+    constructor(duration) {
+      this.duration = duration; this.time = 0; this.speed = 1; this.playing = false; this.listeners = [];
+    }
+    onChange(listener) { this.listeners.push(listener); listener(this); }
+    tell() { this.listeners.forEach((listener) => listener(this)); }
+    set(time) { this.time = Math.min(Math.max(time, 0), this.duration); this.tell(); }
+    toggle() { if (this.playing) this.pause(); else this.play(); }
+    pause() { this.playing = false; this.tell(); }
+    play() {
+      if (this.time >= this.duration) this.time = 0;
+      this.playing = true;
+      let last = null;
+      const step = (now) => {
+        if (!this.playing) return;
+        if (last !== null) this.time += (now - last) / 1000 * this.speed;
+        last = now;
+        if (this.time >= this.duration) { this.time = this.duration; this.playing = false; }
+        this.tell();
+        requestAnimationFrame(step);
+      };
+      requestAnimationFrame(step);
+    }
+  }
+
+  function tip() {
+    let box = document.querySelector(".tip");
+    if (!box) { box = document.createElement("div"); box.className = "tip"; document.body.append(box); }
+    return box;
+  }
+
+  class Player {
+    constructor(host, scene, clock, height) {
+      this.scene = scene; this.motion = new Motion(scene); this.clock = clock; this.height = height;
+      this.turn = 35; this.tilt = 20; this.hovered = null; this.frames = 0;
+      host.classList.add("player");
+      this.canvas = document.createElement("canvas");
+      this.canvas.setAttribute("role", "img");
+      this.canvas.setAttribute("aria-label", `moving picture of ${scene.name}`);
+      this.clockBox = document.createElement("div");
+      this.clockBox.className = "clock";
+      this.hint = document.createElement("div");
+      const tools = document.createElement("div");
+      tools.className = "tools";
+      for (const [word, label, action] of [
+        ["+", "closer", () => this.zoom(1.3)], ["−", "farther", () => this.zoom(1 / 1.3)],
+        ["whole", "show the whole mechanism", () => { this.fit(true); this.draw(); }]]) {
+        const button = document.createElement("button");
+        button.type = "button"; button.textContent = word; button.setAttribute("aria-label", label);
+        button.addEventListener("click", action);
+        tools.append(button);
+      }
+      host.append(this.canvas, this.clockBox, tools, this.hint);
+      this.middle = this.findBox();
+      this.trace = this.motion.path();
+      const crossings = scene.observed === null ? [] : scene.marks.filter((m) => m.word === "crossing");
+      this.marks = crossings.map((m) => {
+        const p = this.motion.at(m.time), o = 3 * scene.observed;
+        return [p[o], p[o + 1], p[o + 2]];
+      });
+      this.listen();
+      this.resize();
+      if ("ResizeObserver" in window) new ResizeObserver(() => this.resize()).observe(host);
+      clock.onChange(() => this.draw());
+    }
+
+    findBox() {
+      const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
+      for (const p of this.samples())
+        p.forEach((x, k) => { low[k] = Math.min(low[k], x); high[k] = Math.max(high[k], x); });
+      this.low = low; this.high = high;
+      return low.map((x, k) => (x + high[k]) / 2);
+    }
+
+    // directions right, up, towards the eye: the same camera as in movies
+    rows() {
+      if (this.scene.dimension < 3) return [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
+      const up = this.scene.up, cross = (p, q) =>
+        [p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]];
+      const sizes = up.map(Math.abs), side = [0, 0, 0];
+      side[sizes.indexOf(Math.min(...sizes))] = 1;
+      let a = cross(side, up);
+      const length = Math.hypot(...a);
+      a = a.map((x) => x / length);
+      const b = cross(up, a), s = this.turn * Math.PI / 180, t = this.tilt * Math.PI / 180;
+      const right = a.map((x, k) => Math.cos(s) * x + Math.sin(s) * b[k]);
+      const back = a.map((x, k) => -Math.sin(s) * x + Math.cos(s) * b[k]);
+      const eye = up.map((x, k) => Math.sin(t) * x - Math.cos(t) * back[k]);
+      return [right, cross(eye, right), eye];
+    }
+
+    fit(whole) {
+      const size = this.scene.size, r = this.rows();
+      let low = this.low, high = this.high;
+      const long = Math.max(...high.map((x, k) => x - low[k]));
+      // links must be long enough to be seen as bars
+      const part = !whole && (long > MOST_LINKS * size || long * LEAST_PIXELS > this.w * size);
+      this.explain(part);
+      if (part) {
+        const links = Math.min(SHOWN_LINKS, Math.max(4, this.w / (3 * LEAST_PIXELS)));
+        const path = this.trace.length ? this.trace : [this.middle], reach = links * size / 2;
+        const mid = [0, 1, 2].map((k) => {
+          const xs = path.map((p) => p[k]);
+          const m = (Math.min(...xs) + Math.max(...xs)) / 2;
+          return Math.min(Math.max(m, low[k] + reach), Math.max(low[k] + reach, high[k] - reach));
+        });
+        const box = [low, high];
+        low = mid.map((x, k) => Math.max(box[0][k], x - reach));
+        high = mid.map((x, k) => Math.min(box[1][k], x + reach));
+      }
+      const mid = low.map((x, k) => (x + high[k]) / 2);
+      const span = [[Infinity, -Infinity], [Infinity, -Infinity]];
+      const inside = (p) => p.every((x, k) => x >= low[k] - 1e-9 && x <= high[k] + 1e-9);
+      for (const p of this.samples()) {
+        if (!inside(p)) continue;
+        for (let k = 0; k < 2; k++) {
+          const x = p.reduce((sum, y, i) => sum + (y - mid[i]) * r[k][i], 0);
+          span[k] = [Math.min(span[k][0], x), Math.max(span[k][1], x)];
+        }
+      }
+      // the middle of what is seen, not of the box around it
+      const off = span.map(([from, to]) => (from + to) / 2), reach = span.map(([from, to]) => (to - from) / 2);
+      mid.forEach((_, i) => { mid[i] += off[0] * r[0][i] + off[1] * r[1][i]; });
+      this.target = mid;
+      this.shift = [0, 0];
+      const margin = 0.3 * size;
+      this.scale = Math.min(this.w / (2 * (reach[0] + margin)), (this.h - 34) / (2 * (reach[1] + margin)));
+    }
+
+    // what can be done with the picture; whether more of it can be shown
+    explain(part) {
+      const drag = this.scene.dimension > 2 ? "drag to turn" : "drag to move";
+      this.hint.className = part ? "hint part" : "hint";
+      this.hint.textContent = part ? "this is a part: drag to move, or show the whole"
+        : `${drag}, point at a part for its name`;
+    }
+
+    // places of points at some instants, for the size of the picture
+    * samples() {
+      const { dimension, moving, frames, places, moves } = this.scene, d = this.motion.data;
+      for (let i = 0; i < places.length; i++)
+        if (!moves[i]) yield [places[i][0], places[i][1], places[i][2] || 0];
+      const step = Math.max(1, Math.ceil(frames * moving.length / 40000));
+      for (let i = 0; i < frames; i += step)
+        for (let n = 0; n < moving.length; n++) {
+          const at = i * this.motion.width + n * dimension;
+          yield [d[at], d[at + 1], dimension > 2 ? d[at + 2] : 0];
+        }
+    }
+
+    zoom(factor) { this.scale *= factor; this.shift = this.shift.map((x) => x * factor); this.draw(); }
+
+    resize() {
+      const w = this.canvas.parentElement.clientWidth;
+      if (!w || w === this.w) return;
+      this.w = w; this.h = typeof this.height === "function" ? this.height(w) : this.height;
+      const ratio = Math.min(window.devicePixelRatio || 1, 2);
+      this.canvas.width = Math.round(w * ratio); this.canvas.height = Math.round(this.h * ratio);
+      this.canvas.style.height = `${this.h}px`;
+      this.ratio = ratio;
+      this.fit(false);
+      this.draw();
+    }
+
+    project(points) {
+      const r = this.camera = this.rows(), n = points.length / 3, t = this.target;
+      if (!this.flat || this.flat.length !== 3 * n) this.flat = new Float64Array(3 * n);
+      const cx = this.w / 2 + this.shift[0], cy = this.h / 2 + 8 + this.shift[1];
+      for (let i = 0; i < n; i++) {
+        const x = points[3 * i] - t[0], y = points[3 * i + 1] - t[1], z = points[3 * i + 2] - t[2];
+        this.flat[3 * i] = cx + this.scale * (r[0][0] * x + r[0][1] * y + r[0][2] * z);
+        this.flat[3 * i + 1] = cy - this.scale * (r[1][0] * x + r[1][1] * y + r[1][2] * z);
+        this.flat[3 * i + 2] = r[2][0] * x + r[2][1] * y + r[2][2] * z;
+      }
+      return this.flat;
+    }
+
+    // one place, with the camera of the last projection
+    place([px, py, pz]) {
+      const r = this.camera, t = this.target, x = px - t[0], y = py - t[1], z = pz - t[2];
+      return [this.w / 2 + this.shift[0] + this.scale * (r[0][0] * x + r[0][1] * y + r[0][2] * z),
+        this.h / 2 + 8 + this.shift[1] - this.scale * (r[1][0] * x + r[1][1] * y + r[1][2] * z)];
+    }
+
+    colors() {
+      const style = getComputedStyle(document.documentElement), get = (n) => style.getPropertyValue(n).trim();
+      const bars = Array.from({ length: COLORS }, (_, k) => get(`--bar${k}`));
+      return { paper: get("--paper"), ink: get("--ink"), soft: get("--soft"), edge: get("--edge"),
+        joint: get("--joint"), earth: get("--earth"), trace: get("--trace"), crossing: get("--crossing"),
+        accent: get("--accent"), bars };
+    }
+
+    recolor() { this.palette = null; this.draw(); }
+
+    draw() {
+      if (!this.w) return;
+      const c = this.canvas.getContext("2d"), colors = this.palette || (this.palette = this.colors());
+      const scene = this.scene, time = Math.min(this.clock.time, scene.end);
+      c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+      c.fillStyle = colors.paper;
+      c.fillRect(0, 0, this.w, this.h);
+      const flat = this.project(this.motion.at(time));
+      const bar = Math.min(Math.max(0.085 * scene.size * this.scale, 3), 15);
+      const sign = Math.min(Math.max(0.11 * scene.size * this.scale, 5), 16);
+      const edge = Math.min(Math.max(0.13 * bar, 0.7), 1.8);
+      this.bar = bar;
+      c.lineJoin = "round";
+      this.drawTrace(c, colors, time);
+      this.drawGround(c, colors, flat, sign, edge);
+      this.drawShapes(c, colors, flat, bar, edge);
+      this.drawSigns(c, colors, flat, bar, sign, edge);
+      if (scene.observed !== null) this.dot(c, flat, scene.observed, 0.3 * bar + 1.5, colors.trace);
+      this.drawMarks(c, colors);
+      if (scene.dimension > 2) this.drawAxes(c, colors);
+      if (this.hovered) this.highlight(c, colors, flat, bar);
+      const late = this.clock.time > scene.end + 1e-9;
+      const words = `t = ${time.toFixed(2)} s` + (late ? " (the run ended here)" : "");
+      if (this.clockBox.textContent !== words) this.clockBox.textContent = words;
+      this.frames++;
+    }
+
+    drawTrace(c, colors, time) {
+      if (!this.trace.length) return;
+      const way = (points) => {
+        const path = new Path2D();
+        points.forEach((p, i) => { const [x, y] = this.place(p); if (i) path.lineTo(x, y); else path.moveTo(x, y); });
+        return path;
+      };
+      const line = (path, alpha, width) => {
+        c.globalAlpha = alpha; c.lineWidth = width; c.strokeStyle = colors.trace; c.stroke(path); c.globalAlpha = 1;
+      };
+      // the whole path changes only with the view
+      const view = [this.turn, this.tilt, this.scale, ...this.shift, ...this.target, this.w].join();
+      if (this.view !== view) { this.view = view; this.whole = way(this.trace); }
+      const scene = this.scene;
+      // a long run covers its own tracks: the last stretch is drawn strongly
+      const now = Math.floor(time / scene.trace_step), from = Math.max(0, now - Math.ceil(10 / scene.trace_step));
+      line(this.whole, 0.25, 1);
+      const o = 3 * scene.observed, p = this.motion.points;
+      line(way([...this.trace.slice(from, now + 1), [p[o], p[o + 1], p[o + 2]]]), 1, 1.6);
+    }
+
+    // over everything: a crossing often lies at a joint
+    drawMarks(c, colors) {
+      c.strokeStyle = colors.crossing; c.lineWidth = 1.6;
+      for (const mark of this.marks) {
+        const [x, y] = this.place(mark);
+        c.beginPath(); c.moveTo(x, y - 6); c.lineTo(x + 6, y); c.lineTo(x, y + 6); c.lineTo(x - 6, y);
+        c.closePath(); c.stroke();
+      }
+    }
+
+    drawGround(c, colors, flat, s, edge) {
+      const stands = new Path2D(), hatch = new Path2D();
+      for (const i of this.scene.ground) {
+        const x = flat[3 * i], y = flat[3 * i + 1];
+        if (x < -50 || x > this.w + 50) continue;
+        stands.moveTo(x, y); stands.lineTo(x - 0.9 * s, y + 1.5 * s); stands.lineTo(x + 0.9 * s, y + 1.5 * s);
+        stands.closePath();
+        hatch.moveTo(x - 1.5 * s, y + 1.5 * s); hatch.lineTo(x + 1.5 * s, y + 1.5 * s);
+        for (let k = 0; k < 5; k++) {
+          const left = x - 1.3 * s + 0.65 * k * s;
+          hatch.moveTo(left, y + 1.5 * s); hatch.lineTo(left - 0.45 * s, y + 2.1 * s);
+        }
+      }
+      c.lineWidth = edge; c.strokeStyle = colors.edge; c.fillStyle = colors.earth;
+      c.fill(stands); c.stroke(stands); c.stroke(hatch);
+    }
+
+    drawShapes(c, colors, flat, bar, edge) {
+      const bars = [], margin = 60;
+      this.scene.shapes.forEach((shape, n) => {
+        const [a, b] = shape.points, color = colors.bars[n % COLORS];
+        for (const face of shape.faces) {
+          const depth = face.reduce((sum, i) => sum + flat[3 * i + 2], 0) / face.length;
+          bars.push({ depth, face, color });
+        }
+        if (shape.kind === "plate" || shape.kind === "block" || b === undefined) return;
+        const x1 = flat[3 * a], y1 = flat[3 * a + 1], x2 = flat[3 * b], y2 = flat[3 * b + 1];
+        if (Math.max(x1, x2) < -margin || Math.min(x1, x2) > this.w + margin) return;
+        bars.push({ depth: (flat[3 * a + 2] + flat[3 * b + 2]) / 2, x1, y1, x2, y2, color });
+      });
+      if (this.scene.dimension > 2) bars.sort((a, b) => a.depth - b.depth);
+      c.lineCap = "round";
+      if (bars.length > 60 && this.scene.dimension < 3 && !bars.some((b) => b.face)) this.strokeMany(c, colors, bars, bar, edge);
+      else for (const b of bars) this.strokeOne(c, colors, flat, b, bar, edge);
+      for (const [n, shape] of this.scene.shapes.entries()) {
+        if (shape.kind !== "mass") continue;
+        this.dot(c, flat, shape.points[0], 1.1 * bar + 2, colors.bars[n % COLORS], colors.edge, edge);
+      }
+    }
+
+    strokeOne(c, colors, flat, b, bar, edge) {
+      if (b.face) {
+        c.beginPath();
+        b.face.forEach((i, k) => (k ? c.lineTo(flat[3 * i], flat[3 * i + 1]) : c.moveTo(flat[3 * i], flat[3 * i + 1])));
+        c.closePath();
+        c.lineWidth = bar; c.strokeStyle = colors.edge; c.stroke();
+        c.lineWidth = bar - 2 * edge; c.strokeStyle = b.color; c.fillStyle = b.color; c.stroke(); c.fill();
+        return;
+      }
+      c.beginPath(); c.moveTo(b.x1, b.y1); c.lineTo(b.x2, b.y2);
+      c.lineWidth = bar; c.strokeStyle = colors.edge; c.stroke();
+      c.lineWidth = bar - 2 * edge; c.strokeStyle = b.color; c.stroke();
+    }
+
+    strokeMany(c, colors, bars, bar, edge) {
+      const stroke = (list, width, color) => {
+        c.beginPath();
+        for (const b of list) { c.moveTo(b.x1, b.y1); c.lineTo(b.x2, b.y2); }
+        c.lineWidth = width; c.strokeStyle = color; c.stroke();
+      };
+      stroke(bars, bar, colors.edge);
+      for (const color of colors.bars) stroke(bars.filter((b) => b.color === color), bar - 2 * edge, color);
+    }
+
+    drawSigns(c, colors, flat, bar, sign, edge) {
+      const at = (i) => [flat[3 * i], flat[3 * i + 1]];
+      const line = (i, j, width, color) => {
+        c.beginPath(); c.moveTo(...at(i)); c.lineTo(...at(j)); c.lineWidth = width; c.strokeStyle = color; c.stroke();
+      };
+      // thousands of joints smaller than a pixel only cost time
+      const crowded = this.scene.signs.length > 400 && this.scene.size * this.scale < 6;
+      const pins = new Path2D(), radius = 0.42 * bar + 0.8;
+      for (const s of crowded ? [] : this.scene.signs) {
+        const [x] = at(s.points[0]);
+        if (x < -60 || x > this.w + 60) continue;
+        c.lineCap = "butt";
+        const slides = SLIDING.has(s.kind);
+        s.lines.forEach(([i, j], k) => {
+          if (slides && k === 1) this.block(c, colors, at(i), at(j), 1.4 * sign, edge);
+          else line(i, j, ON_PLANE.has(s.kind) || slides ? 1.4 * edge : 0.75 * bar, colors.edge);
+          if (slides && k === 0 && !this.scene.moves[i]) this.hatch(c, colors, at(i), at(j), sign, edge);
+        });
+        const end = s.points[s.points.length - 1];
+        if (s.kind === "spring") this.spring(c, colors, at(s.points[0]), at(end), sign, edge);
+        else if (s.kind === "distance") {
+          line(s.points[0], end, 2 * edge, colors.edge);
+          for (const p of s.points) this.dot(c, flat, p, 0.35 * bar + 1, colors.edge);
+        } else if (s.kind === "spherical" || s.kind === "point")
+          this.dot(c, flat, end, 0.4 * bar + 1, colors.edge);
+        else if (s.kind === "weld") {
+          const [px, py] = at(end), half = 0.45 * bar + 1;
+          c.fillStyle = colors.edge; c.fillRect(px - half, py - half, 2 * half, 2 * half);
+        } else {
+          const [px, py] = at(end);
+          pins.moveTo(px + radius, py); pins.arc(px, py, radius, 0, 2 * Math.PI);
+        }
+        if (s.driven) this.ring(c, at(end), 0.9 * bar + 3, colors.accent, 1.6 * edge);
+        if (s.torsion) this.spiral(c, at(end), 0.9 * bar + 2, colors.soft, 1.3 * edge);
+      }
+      c.fillStyle = colors.joint; c.fill(pins);
+      c.lineWidth = 1.4 * edge; c.strokeStyle = colors.edge; c.stroke(pins);
+    }
+
+    dot(c, flat, i, radius, fill, stroke, width) {
+      const x = flat[3 * i], y = flat[3 * i + 1];
+      if (x < -20 || x > this.w + 20) return;
+      c.beginPath(); c.arc(x, y, radius, 0, 2 * Math.PI); c.fillStyle = fill; c.fill();
+      if (stroke) { c.lineWidth = width; c.strokeStyle = stroke; c.stroke(); }
+    }
+
+    ring(c, [x, y], radius, color, width) {
+      c.beginPath(); c.arc(x, y, radius, -0.6 * Math.PI, 0.9 * Math.PI); c.lineWidth = width; c.strokeStyle = color;
+      c.stroke();
+      const tx = x + radius * Math.cos(0.9 * Math.PI), ty = y + radius * Math.sin(0.9 * Math.PI);
+      c.beginPath(); c.moveTo(tx, ty - 4); c.lineTo(tx - 4, ty + 2); c.lineTo(tx + 4, ty + 2); c.closePath();
+      c.fillStyle = color; c.fill();
+    }
+
+    spiral(c, [x, y], radius, color, width) {
+      c.beginPath();
+      for (let k = 0; k <= 60; k++) {
+        const a = k / 60 * 5 * Math.PI, r = radius * (0.45 + 0.85 * k / 60);
+        if (k) c.lineTo(x + r * Math.cos(a), y + r * Math.sin(a)); else c.moveTo(x + r, y);
+      }
+      c.lineWidth = width; c.strokeStyle = color; c.stroke();
+    }
+
+    // short strokes on the lower side of a guide that the ground holds
+    hatch(c, colors, a, b, size, edge) {
+      const [[x1, y1], [x2, y2]] = a[0] <= b[0] ? [a, b] : [b, a];
+      const length = Math.hypot(x2 - x1, y2 - y1) || 1, tx = (x2 - x1) / length, ty = (y2 - y1) / length;
+      const count = Math.max(2, Math.floor(length / (0.65 * size)));
+      c.beginPath();
+      for (let k = 0; k < count; k++) {
+        const s = length * k / (count - 1), x = x1 + s * tx, y = y1 + s * ty;
+        c.moveTo(x, y); c.lineTo(x + 0.6 * size * (-ty - 0.7 * tx), y + 0.6 * size * (tx - 0.7 * ty));
+      }
+      c.lineWidth = edge; c.strokeStyle = colors.edge; c.stroke();
+    }
+
+    // a slider along its guide
+    block(c, colors, [x1, y1], [x2, y2], height, edge) {
+      const length = Math.hypot(x2 - x1, y2 - y1) || 1;
+      const nx = -(y2 - y1) / length * height / 2, ny = (x2 - x1) / length * height / 2;
+      c.beginPath(); c.moveTo(x1 - nx, y1 - ny); c.lineTo(x2 - nx, y2 - ny); c.lineTo(x2 + nx, y2 + ny);
+      c.lineTo(x1 + nx, y1 + ny); c.closePath();
+      c.fillStyle = colors.earth; c.fill(); c.lineWidth = edge; c.strokeStyle = colors.edge; c.stroke();
+    }
+
+    spring(c, colors, [x1, y1], [x2, y2], width, edge) {
+      const dx = x2 - x1, dy = y2 - y1, length = Math.hypot(dx, dy) || 1;
+      const nx = -dy / length * 0.7 * width, ny = dx / length * 0.7 * width, turns = 12;
+      c.beginPath(); c.moveTo(x1, y1); c.lineTo(x1 + 0.14 * dx, y1 + 0.14 * dy);
+      for (let k = 0; k < turns; k++) {
+        const s = 0.14 + 0.72 * (k + 0.5) / turns, side = k % 2 ? 1 : -1;
+        c.lineTo(x1 + s * dx + side * nx, y1 + s * dy + side * ny);
+      }
+      c.lineTo(x1 + 0.86 * dx, y1 + 0.86 * dy); c.lineTo(x2, y2);
+      c.lineWidth = 1.5 * edge; c.strokeStyle = colors.soft; c.stroke();
+    }
+
+    drawAxes(c, colors) {
+      const r = this.rows(), x = 34, y = this.h - 30;
+      c.font = "12px system-ui, sans-serif"; c.lineWidth = 1.5; c.textAlign = "center"; c.textBaseline = "middle";
+      ["x", "y", "z"].forEach((name, k) => {
+        const dx = 22 * r[0][k], dy = -22 * r[1][k];
+        c.strokeStyle = colors.soft; c.fillStyle = colors.soft;
+        c.beginPath(); c.moveTo(x, y); c.lineTo(x + dx, y + dy); c.stroke();
+        if (Math.hypot(dx, dy) > 6) c.fillText(name, x + 1.38 * dx, y + 1.38 * dy);
+      });
+    }
+
+    highlight(c, colors, flat, bar) {
+      const { item } = this.hovered;
+      c.strokeStyle = colors.accent; c.lineWidth = 2.5; c.globalAlpha = 0.9;
+      for (const i of item.lines ? [item.points[item.points.length - 1]] : item.points) {
+        c.beginPath(); c.arc(flat[3 * i], flat[3 * i + 1], 0.6 * bar + 4, 0, 2 * Math.PI); c.stroke();
+      }
+      c.globalAlpha = 1;
+    }
+
+    // the joint or body under the pointer
+    find(x, y) {
+      const flat = this.project(this.motion.at(Math.min(this.clock.time, this.scene.end)));
+      let best = null, near = 12;
+      for (const s of this.scene.signs) {
+        for (const i of s.points) {
+          const d = Math.hypot(flat[3 * i] - x, flat[3 * i + 1] - y);
+          if (d < near) { near = d; best = { item: s, point: i, kind: s.kind }; }
+        }
+      }
+      if (best) return best;
+      near = this.bar / 2 + 5;
+      const distance = (a, b) => {
+        const x1 = flat[3 * a], y1 = flat[3 * a + 1], dx = flat[3 * b] - x1, dy = flat[3 * b + 1] - y1;
+        const s = Math.min(Math.max(((x - x1) * dx + (y - y1) * dy) / (dx * dx + dy * dy || 1), 0), 1);
+        return Math.hypot(x1 + s * dx - x, y1 + s * dy - y);
+      };
+      for (const s of [...this.scene.shapes, ...this.scene.signs.filter((g) => g.points.length > 1)]) {
+        for (let k = 0; k < s.points.length; k++) {
+          const d = distance(s.points[k], s.points[(k + 1) % s.points.length]);
+          if (d < near) { near = d; best = { item: s, point: null, kind: s.kind }; }
+        }
+      }
+      if (best) return best;
+      const c = this.canvas.getContext("2d");
+      for (const s of this.scene.shapes) {
+        for (const face of s.faces) {
+          const area = new Path2D();
+          face.forEach((i, k) => (k ? area.lineTo(flat[3 * i], flat[3 * i + 1]) : area.moveTo(flat[3 * i], flat[3 * i + 1])));
+          if (c.isPointInPath(area, x * this.ratio, y * this.ratio)) return { item: s, point: null, kind: s.kind };
+        }
+      }
+      return null;
+    }
+
+    describe(found) {
+      const { item, point } = found;
+      if (!item.lines) return `${item.name}\nbody (${item.kind})`;
+      const lines = [item.name, item.kind === "point" ? "named point" : item.kind === "spring" ? "spring" : `${item.kind} joint`];
+      lines[1] += ` of ${item.bodies.join(", ")}`;
+      if (item.driven) lines.push("driven");
+      if (item.torsion) lines.push("with a torsional spring");
+      if (point !== null) {
+        const p = this.motion.points, d = this.scene.dimension;
+        lines.push("xyz".slice(0, d).split("").map((n, k) => `${n} = ${show(p[3 * point + k])} m`).join(", "));
+      }
+      return lines.join("\n");
+    }
+
+    listen() {
+      const canvas = this.canvas, box = tip();
+      let drag = null;
+      canvas.addEventListener("pointerdown", (e) => {
+        drag = { x: e.clientX, y: e.clientY }; canvas.setPointerCapture(e.pointerId);
+      });
+      canvas.addEventListener("pointerup", () => { drag = null; });
+      canvas.addEventListener("pointercancel", () => { drag = null; });
+      canvas.addEventListener("pointerleave", () => { box.style.display = "none"; this.hovered = null; this.draw(); });
+      canvas.addEventListener("pointermove", (e) => {
+        if (drag) {
+          const dx = e.clientX - drag.x, dy = e.clientY - drag.y;
+          drag = { x: e.clientX, y: e.clientY };
+          if (this.scene.dimension > 2 && !e.shiftKey) {
+            this.turn -= 0.5 * dx; this.tilt = Math.min(Math.max(this.tilt + 0.5 * dy, -89), 89);
+          } else { this.shift[0] += dx; this.shift[1] += dy; }
+          box.style.display = "none";
+          this.draw();
+          return;
+        }
+        const r = canvas.getBoundingClientRect();
+        this.hovered = this.find(e.clientX - r.left, e.clientY - r.top);
+        this.draw();
+        box.style.display = this.hovered ? "block" : "none";
+        if (!this.hovered) return;
+        box.textContent = this.describe(this.hovered);
+        const left = Math.min(e.clientX + 14, window.innerWidth - box.offsetWidth - 8);
+        box.style.left = `${left}px`;
+        box.style.top = `${Math.min(e.clientY + 14, window.innerHeight - box.offsetHeight - 8)}px`;
+      });
+      canvas.addEventListener("wheel", (e) => {
+        // plain scrolling belongs to the page
+        if (!e.ctrlKey) return;
+        e.preventDefault();
+        this.zoom(Math.exp(-0.002 * e.deltaY));
+      }, { passive: false });
+    }
+  }
+
+  // play, pause, speed and a time line with its marks
+  function transport(host, clock, end, marks) {
+    host.classList.add("transport");
+    const play = document.createElement("button");
+    play.type = "button"; play.className = "play";
+    play.addEventListener("click", () => clock.toggle());
+    const line = document.createElement("div");
+    line.className = "timeline";
+    const slider = document.createElement("input");
+    Object.assign(slider, { type: "range", min: 0, max: clock.duration, step: "any", value: 0 });
+    slider.setAttribute("aria-label", "time [s]");
+    slider.addEventListener("input", () => {
+      // pausing tells everybody the old time, this slider too
+      const time = Number(slider.value);
+      clock.pause(); clock.set(time);
+    });
+    line.append(slider);
+    const left = (time) => `calc(8px + (100% - 16px) * ${time / clock.duration})`;
+    if (end < clock.duration * (1 - 1e-9)) {
+      const missing = document.createElement("div");
+      missing.className = "missing";
+      missing.style.left = left(end);
+      line.append(missing);
+    }
+    for (const mark of marks) {
+      const button = document.createElement("button");
+      button.type = "button"; button.className = mark.word === "crossing" ? "mark" : "mark near"; button.style.left = left(mark.time);
+      button.title = `${mark.word} at ${show(mark.time)} s`;
+      button.setAttribute("aria-label", button.title);
+      button.addEventListener("click", () => { clock.pause(); clock.set(mark.time); });
+      line.append(button);
+    }
+    const readout = document.createElement("output");
+    const speed = document.createElement("select");
+    speed.setAttribute("aria-label", "speed");
+    for (const x of [0.1, 0.25, 0.5, 1, 2, 5, 10]) {
+      const option = document.createElement("option");
+      option.value = x; option.textContent = x === 1 ? "real time" : `${x} × speed`; option.selected = x === 1;
+      speed.append(option);
+    }
+    speed.addEventListener("change", () => { clock.speed = Number(speed.value); });
+    host.append(play, line, readout, speed);
+    clock.onChange(() => {
+      const word = clock.playing ? "❚❚ pause" : "▶ play";
+      if (play.textContent !== word) play.textContent = word;
+      slider.value = clock.time;
+      readout.textContent = `${clock.time.toFixed(2)} of ${show(clock.duration)} s`;
+    });
+  }
+
+  function theme() {
+    const dark = window.matchMedia("(prefers-color-scheme: dark)");
+    const apply = (word) => { document.documentElement.dataset.theme = word; };
+    apply(dark.matches ? "dark" : "light");
+    return { apply, dark };
+  }
+
+  return { Clock, Player, floats, show, theme, transport };
+})();

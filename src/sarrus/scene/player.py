@@ -1,0 +1,153 @@
+"""The moving picture of a scene as a piece of HTML that needs nothing from outside."""
+
+from __future__ import annotations
+
+import base64
+import json
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .draw import ground_points
+from .scene import Scene
+
+# frames a second that playback interpolates between, and numbers a scene may bring along
+FRAMES_A_SECOND = 50
+LEAST_FRAMES = 300
+MOST_NUMBERS = 400_000
+MOST_TRACE = 10_000
+# nothing from outside may be loaded, whatever a name contains
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; font-src data:"
+)
+
+
+def asset(name: str) -> str:
+    """A script or style sheet of this package."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def inline_json(value: Any) -> str:
+    """JSON that may stand inside a script element: no character of it can end the element."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def pack(values: NDArray[Any], kind: str = "<f4") -> str:
+    """Numbers as base64 text."""
+    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
+
+
+def scene_payload(scene: Scene, most: int = MOST_NUMBERS) -> dict[str, Any]:
+    """What the player needs of a scene: evenly spaced frames, at most so many numbers."""
+    sketch, moving = scene.sketch, scene.moving
+    wide = max(int(moving.sum()), 1) * sketch.dimension
+    wanted = max(LEAST_FRAMES, int(np.ceil(FRAMES_A_SECOND * scene.end)) + 1)
+    # more frames than outputs would show nothing new, but a coarse output is made smooth here
+    wanted = min(wanted, max(4 * len(scene.times), 2))
+    frames = max(2, min(wanted, most // wide)) if scene.end > 0 else 1
+    times = np.linspace(0.0, scene.end, frames)
+    # by stretches: all frames at once would need much memory
+    data = np.concatenate(
+        [scene.at(part)[:, moving] for part in np.array_split(times, -(-frames // 64))]
+    )
+    return {
+        "name": sketch.name,
+        "dimension": sketch.dimension,
+        "up": sketch.up,
+        "size": sketch.size,
+        "duration": scene.duration,
+        "end": scene.end,
+        "frames": frames,
+        "step": scene.end / (frames - 1) if frames > 1 else 0.0,
+        "places": sketch.places,
+        "moves": [bool(m) for m in moving],
+        "moving": [int(i) for i in np.flatnonzero(moving)],
+        "data": pack(data),
+        "shapes": [vars(s) for s in sketch.shapes],
+        "signs": [vars(s) for s in sketch.signs],
+        "ground": ground_points(scene),
+        "observed": scene.observed,
+        "observed_name": scene.observed_name,
+        **_trace(scene),
+        "marks": [vars(m) for m in scene.marks],
+        "said": _said(scene, frames, wanted),
+    }
+
+
+def _trace(scene: Scene) -> dict[str, Any]:
+    """The path of the observed point, finer than the frames where those are thinned out."""
+    count = min(max(2 * LEAST_FRAMES, int(np.ceil(FRAMES_A_SECOND * scene.end)) + 1), MOST_TRACE)
+    if scene.observed is None or scene.end == 0:
+        return {"trace": "", "trace_step": 0.0}
+    times = np.linspace(0.0, scene.end, count)
+    path = np.concatenate(
+        [scene.at(part)[:, scene.observed] for part in np.array_split(times, -(-count // 64))]
+    )
+    return {"trace": pack(path), "trace_step": scene.end / (count - 1)}
+
+
+def _said(scene: Scene, frames: int, wanted: int) -> list[str]:
+    """What the picture leaves out, in sentences."""
+    said = []
+    if frames < wanted:
+        every = scene.end / (frames - 1)
+        said.append(
+            f"The moving picture is thinned out: {frames} instants, one every {every:.3g} s, for "
+            f"{len(scene.sketch.shapes)} bodies; between them it is interpolated."
+        )
+    low, high = scene.box
+    if (high - low).max() > 60 * scene.sketch.size:
+        said.append(
+            "It is too long to be seen as a whole: the part around "
+            f"{scene.observed_name or 'its beginning'} is shown; the button shows the rest."
+        )
+    return said
+
+
+class Player:
+    """A moving picture that a notebook shows, and that can be saved as a page."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+
+    def page(self) -> str:
+        """A complete page: picture, play, pause, speed and time line."""
+        return f"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(self.scene.sketch.name)}</title>
+<style>body {{ margin: 12px; font: 14px system-ui, sans-serif; background: var(--paper); color: var(--ink); }}
+{asset("player.css")}</style></head><body>
+<div id="picture"></div><div id="bar"></div><p id="said"></p>
+<script type="application/json" id="scene">{inline_json(scene_payload(self.scene))}</script>
+<script>{asset("player.js")}
+{{
+  const scene = JSON.parse(document.getElementById("scene").textContent);
+  Sarrus.theme();
+  const clock = new Sarrus.Clock(scene.duration);
+  const height = (w) => Math.max(240, Math.min(420, 0.6 * w));
+  new Sarrus.Player(document.getElementById("picture"), scene, clock, height);
+  Sarrus.transport(document.getElementById("bar"), clock, scene.end, scene.marks);
+  document.getElementById("said").textContent = scene.said.join(" ");
+}}
+</script></body></html>
+"""
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page; returns its path."""
+        path = Path(path)
+        path.write_text(self.page(), encoding="utf-8")
+        return path
+
+    def _repr_html_(self) -> str:
+        frame = 'style="width:100%;height:540px;border:0" sandbox="allow-scripts"'
+        return f'<iframe srcdoc="{escape(self.page(), quote=True)}" {frame}></iframe>'

@@ -1,0 +1,340 @@
+"""The sketch of a mechanism: bars, plates, joints and springs over a list of points fixed in bodies.
+
+A sketch knows names, kinds and which points belong together; it knows neither time nor pixels. Every
+picture (page, movie, figure, live viewer) draws the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..mechanism import Body, Joint, JointKind, Mechanism
+
+Floats = NDArray[np.float64]
+
+GROUND = -1
+# of the typical link: half an axis, a guide beyond its slider, half a slider, half a plane's patch
+AXIS, GUIDE, BLOCK, PATCH = 0.09, 0.35, 0.12, 0.3
+# a centre of mass this far beside the line of two joints makes a plate of a body
+BESIDE = 0.05
+
+SLIDING = (JointKind.PRISMATIC, JointKind.CYLINDRICAL, JointKind.POINT_ON_LINE)
+ON_PLANE = (JointKind.PLANAR, JointKind.POINT_ON_PLANE)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A body: a "bar" of two points, a "plate" with faces of three or more, a "mass" at a point, or a
+    "block" that only slides: its joint is drawn, not the body.
+    """
+
+    name: str
+    kind: str
+    points: tuple[int, ...]
+    faces: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Sign:
+    """A joint, spring or named point.
+
+    kind: the joint's word, "spring" or "point"; bodies: names; points: where it is on each side (the
+    two ends of a spring, the guide's and the slider's point); lines: pairs of points drawn with it (axes,
+    guide, cross, border of a plane); ground: whether it stands on the ground; driven, torsion: whether a drive
+    or a torsional spring acts in it; named: which of the points bears the name, the last one as a rule.
+    """
+
+    name: str
+    kind: str
+    bodies: tuple[str, ...]
+    points: tuple[int, ...]
+    lines: tuple[tuple[int, int], ...] = ()
+    ground: bool = False
+    driven: bool = False
+    torsion: bool = False
+    named: int = -1
+
+    @property
+    def point(self) -> int:
+        """The point that bears the name."""
+        return self.points[self.named]
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """Names and points of everything drawn.
+
+    dimension: 2 or 3; up: unit vector against gravity; size: a typical link [m]; owners: body of each point
+    (-1: ground) and its place at the start [m]; centers: of mass of the bodies there [m].
+    """
+
+    name: str
+    dimension: int
+    up: tuple[float, ...]
+    size: float
+    owners: tuple[int, ...]
+    places: tuple[tuple[float, ...], ...]
+    centers: tuple[tuple[float, ...], ...]
+    shapes: tuple[Shape, ...]
+    signs: tuple[Sign, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a JSON file."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Sketch:
+        """Back from JSON; raises ValueError if a point is missing."""
+        count = len(data["places"])
+
+        def points(values: Iterable[Any]) -> tuple[int, ...]:
+            found = tuple(int(v) for v in values)
+            if any(not 0 <= v < count for v in found):
+                raise ValueError(f"a sign refers to point {max(found)} of {count}")
+            return found
+
+        shapes = tuple(
+            Shape(
+                str(s["name"]),
+                str(s["kind"]),
+                points(s["points"]),
+                tuple(points(f) for f in s["faces"]),
+            )
+            for s in data["shapes"]
+        )
+        signs = tuple(
+            Sign(
+                str(s["name"]),
+                str(s["kind"]),
+                tuple(str(b) for b in s["bodies"]),
+                points(s["points"]),
+                tuple((a, b) for a, b in (points(line) for line in s["lines"])),
+                bool(s["ground"]),
+                bool(s["driven"]),
+                bool(s["torsion"]),
+                0 if int(s["named"]) == 0 else -1,
+            )
+            for s in data["signs"]
+        )
+        return cls(
+            name=str(data["name"]),
+            dimension=int(data["dimension"]),
+            up=tuple(float(x) for x in data["up"]),
+            size=float(data["size"]),
+            owners=tuple(int(x) for x in data["owners"]),
+            places=tuple(tuple(float(x) for x in p) for p in data["places"]),
+            centers=tuple(tuple(float(x) for x in p) for p in data["centers"]),
+            shapes=shapes,
+            signs=signs,
+        )
+
+
+def make_sketch(mechanism: Mechanism) -> Sketch:
+    """What is drawn of a checked mechanism."""
+    return _Pencil(mechanism).draw()
+
+
+@dataclass
+class _Pencil:
+    """Collects points and signs of one mechanism."""
+
+    mechanism: Mechanism
+    owners: list[int] = field(default_factory=list)
+    places: list[tuple[float, ...]] = field(default_factory=list)
+    # points of each body, at their places: a pin is one point of all its bodies
+    known: dict[tuple[int, tuple[float, ...]], int] = field(default_factory=dict)
+    blocks: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def draw(self) -> Sketch:
+        m = self.mechanism
+        self.index = {b.name: i for i, b in enumerate(m.bodies)} | {m.GROUND: GROUND}
+        self.of_body: dict[str, list[int]] = {b.name: [] for b in m.bodies}
+        self.size = _typical_length(m)
+        driven = {d.joint for d in m.drives}
+        torsion = {t.joint for t in m.torsions}
+        signs = []
+        for joint in m.joints:
+            sign = self._joint(joint)
+            if sign is not None:
+                signs.append(self._marked(sign, driven, torsion))
+        for spring in m.springs:
+            ends = [
+                self._point(b, at, True) for b, at in zip(spring.bodies, spring.ends, strict=True)
+            ]
+            ground = m.GROUND in spring.bodies
+            signs.append(Sign(spring.name, "spring", spring.bodies, tuple(ends), ground=ground))
+        for marker in m.markers:
+            at = self._point(marker.body, marker.at, True)
+            signs.append(Sign(marker.name, "point", (marker.body,), (at,)))
+        shapes = [self._body(body) for body in m.bodies]
+        weight = float(np.linalg.norm(m.gravity))
+        # without gravity the last axis points up, in the plane y
+        up = -m.gravity / weight if weight > 0 else np.eye(m.dimension)[-1]
+        return Sketch(
+            name=m.name,
+            dimension=m.dimension,
+            up=tuple(float(x) for x in up),
+            size=self.size,
+            owners=tuple(self.owners),
+            places=tuple(self.places),
+            centers=tuple(tuple(float(x) for x in b.center) for b in m.bodies),
+            shapes=tuple(shapes),
+            signs=tuple(signs),
+        )
+
+    @staticmethod
+    def _marked(sign: Sign, driven: set[str], torsion: set[str]) -> Sign:
+        marks = {"driven": sign.name in driven, "torsion": sign.name in torsion}
+        return Sign(**(vars(sign) | marks)) if any(marks.values()) else sign
+
+    def _point(self, body: str, at: Floats, carries: bool = False) -> int:
+        """Index of the point of a body at a place; carries: whether it shapes the body."""
+        owner = self.index[body]
+        key = (owner, tuple(float(x) for x in at))
+        if key not in self.known:
+            self.known[key] = len(self.places)
+            self.owners.append(owner)
+            self.places.append(key[1])
+        if carries:
+            self._carry(body, self.known[key])
+        return self.known[key]
+
+    def _carry(self, body: str, point: int) -> None:
+        """Let a point shape a body; the ground has no shape."""
+        if body != self.mechanism.GROUND and point not in self.of_body[body]:
+            self.of_body[body].append(point)
+
+    def _pin(self, joint: Joint, at: Floats) -> int:
+        """One point for all bodies of a joint that share it; the ground's, if it is among them."""
+        holder = self.mechanism.GROUND if self._on_ground(joint) else joint.bodies[0]
+        point = self._point(holder, at)
+        for body in joint.bodies:
+            self.known.setdefault((self.index[body], tuple(float(x) for x in at)), point)
+            self._carry(body, point)
+        return point
+
+    def _on_ground(self, joint: Joint) -> bool:
+        return self.mechanism.GROUND in joint.bodies
+
+    def _across(self, body: str, at: Floats, axis: Floats, half: float) -> tuple[int, int]:
+        step = half * self.size * axis / np.linalg.norm(axis)
+        return self._point(body, at - step), self._point(body, at + step)
+
+    def _joint(self, joint: Joint) -> Sign | None:
+        kind, ground = joint.kind.value, self._on_ground(joint)
+        if joint.kind is JointKind.DISTANCE and joint.places is not None:
+            ends = tuple(
+                self._point(b, at, True) for b, at in zip(joint.bodies, joint.places, strict=True)
+            )
+            return Sign(joint.name, kind, joint.bodies, ends, ground=ground)
+        if joint.at is None:
+            return None
+        first, second = joint.bodies[0], joint.bodies[1]
+        if joint.kind in (*SLIDING, *ON_PLANE):
+            assert joint.axis is not None
+            ends = (self._point(first, joint.at), self._point(second, joint.at, True))
+            half = AXIS if joint.kind in ON_PLANE else GUIDE
+            lines = [self._across(first, joint.at, joint.axis, half)]
+            if joint.kind in ON_PLANE:
+                lines = self._border(first, joint.at, joint.axis)
+            elif joint.kind is not JointKind.POINT_ON_LINE:
+                # the slider itself, a short piece of the axis that goes with the second body
+                lines.append(self._across(second, joint.at, joint.axis, BLOCK))
+                self.blocks[second] = lines[-1]
+            if joint.kind is JointKind.PRISMATIC:
+                self._carry(first, ends[0])
+            # a slider that the ground holds does not move: its guide bears the name
+            named = 0 if second == self.mechanism.GROUND else -1
+            return Sign(joint.name, kind, joint.bodies, ends, tuple(lines), ground, named=named)
+        point = self._pin(joint, joint.at)
+        holder = self.mechanism.GROUND if ground else first
+        lines = []
+        if joint.axis is not None and self.mechanism.dimension == 3:
+            body = first if joint.kind is JointKind.UNIVERSAL else holder
+            lines.append(self._across(body, joint.at, joint.axis, AXIS))
+        if joint.second_axis is not None:
+            lines.append(self._across(second, joint.at, joint.second_axis, AXIS))
+        return Sign(joint.name, kind, joint.bodies, (point,), tuple(lines), ground)
+
+    def _border(self, body: str, at: Floats, normal: Floats) -> list[tuple[int, int]]:
+        n = normal / np.linalg.norm(normal)
+        a = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])
+        a *= PATCH * self.size / np.linalg.norm(a)
+        b = np.cross(n, a)
+        corners = [self._point(body, at + s * a + t * b) for s, t in _SQUARE]
+        return [(corners[i], corners[(i + 1) % 4]) for i in range(4)]
+
+    def _body(self, body: Body) -> Shape:
+        points = list(self.of_body[body.name])
+        if body.ends is not None:
+            # a rod is straight: what else it carries lies on it
+            ends = (self._point(body.name, body.ends[0]), self._point(body.name, body.ends[1]))
+            return Shape(body.name, "bar", ends)
+        places = np.array([self.places[p] for p in points]).reshape(-1, self.mechanism.dimension)
+        spread = _rank(np.vstack([places, body.center]) - body.center)
+        if spread == 0 and body.name in self.blocks:
+            return Shape(body.name, "block", self.blocks[body.name])
+        if spread == 0:
+            return Shape(body.name, "mass", (self._point(body.name, body.center),))
+        if spread == 1 and len(points) > 1:
+            along = (places - body.center) @ _main_direction(places)
+            ends = (points[int(np.argmin(along))], points[int(np.argmax(along))])
+            return Shape(body.name, "bar", ends)
+        if spread == 1:
+            # a pendulum: the bar ends with its mass
+            return Shape(body.name, "mass", (self._point(body.name, body.center), points[0]))
+        if len(points) < 3:
+            points.append(self._point(body.name, body.center))
+            places = np.vstack([places, body.center])
+        faces = _faces(places)
+        return Shape(
+            body.name, "plate", tuple(points), tuple(tuple(points[i] for i in f) for f in faces)
+        )
+
+
+_SQUARE = ((-1, -1), (1, -1), (1, 1), (-1, 1))
+
+
+def _typical_length(m: Mechanism) -> float:
+    """Median length of what is drawn: rods, and arms from centres to joints."""
+    at: dict[str, list[Floats]] = {}
+    for joint in m.joints:
+        for body, place in zip(joint.bodies, joint.places or (joint.at,) * 9, strict=False):
+            if place is not None:
+                at.setdefault(body, []).append(place)
+    lengths = []
+    for b in m.bodies:
+        if b.ends is not None:
+            lengths.append(float(np.linalg.norm(b.ends[1] - b.ends[0])))
+        else:
+            lengths += [2 * float(np.linalg.norm(p - b.center)) for p in at.get(b.name, [])]
+    lengths += [float(np.linalg.norm(s.ends[1] - s.ends[0])) for s in m.springs]
+    long = [x for x in lengths if x > 1e-12]
+    return float(np.median(long)) if long else 1.0
+
+
+def _rank(arms: Floats) -> int:
+    """How many directions the points span, seen by the eye: 5 percent count as none."""
+    sizes = np.linalg.svd(arms, compute_uv=False)
+    return int((sizes > BESIDE * max(sizes.max(initial=0.0), 1e-12)).sum())
+
+
+def _main_direction(places: Floats) -> Floats:
+    return np.asarray(np.linalg.svd(places - places.mean(axis=0))[2][0])
+
+
+def _faces(places: Floats) -> list[list[int]]:
+    """Outline of points in a plane, or the triangles around points in space."""
+    from scipy.spatial import ConvexHull
+
+    arms = places - places.mean(axis=0)
+    axes = np.linalg.svd(arms)[2]
+    if _rank(arms) < 3:
+        hull = ConvexHull(arms @ axes[:2].T)
+        return [[int(i) for i in hull.vertices]]
+    return [[int(i) for i in face] for face in ConvexHull(arms).simplices]

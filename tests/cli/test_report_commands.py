@@ -1,0 +1,143 @@
+"""sarrus run --report, report, movie and view."""
+
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import sarrus
+from run_folders import save_example
+from sarrus.cli.main import app, main
+
+runner = CliRunner()
+
+
+def call(*words):
+    return runner.invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A run of one second."""
+    return save_example(tmp_path_factory.mktemp("cli") / "run", duration=1.0)
+
+
+def test_run_with_report_and_report_later(tmp_path):
+    """--report writes the page beside the record; `sarrus report` writes the same one later."""
+    words = ("run", "double-four-bar", "--duration", "1", "--report", "--out", tmp_path)
+    answer = call(*words)
+    assert answer.exit_code == 0, answer.output
+    folder = tmp_path / "double-four-bar"
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Double four-bar mechanism" in page
+    answer = call("report", folder, "--out", tmp_path / "later.html")
+    assert answer.exit_code == 0, answer.output
+    assert (tmp_path / "later.html").read_text(encoding="utf-8") == page
+
+
+@pytest.mark.slow
+def test_several_folders_and_a_folder_of_folders(tmp_path, folder, monkeypatch):
+    """Two runs side by side, by name or by the folder above them."""
+    monkeypatch.chdir(tmp_path)
+    other = save_example(tmp_path / "runs" / "b", "rectangular-bricard", duration=1.0)
+    answer = call("report", folder, other)
+    assert answer.exit_code == 0, answer.output
+    assert "2 runs side by side" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    answer = call("report", tmp_path / "runs")
+    assert answer.exit_code == 0, answer.output
+    assert (tmp_path / "runs" / "report.html").is_file()
+
+
+@pytest.mark.slow
+def test_report_of_a_benchmark(tmp_path):
+    """Winners, diagrams, failures with reasons, machine, command; written by bench and by report."""
+    words = ("bench", "double-four-bar", "--method", "series", "--tolerances", "1e-1..1e-3")
+    answer = call(*words, "--repeat", "1", "--duration", "2", "--out", tmp_path)
+    assert answer.exit_code == 0, answer.output
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for words in (
+        "Winners",
+        "Work and precision",
+        "alone",
+        "What did not keep its limits",
+        "numpy",
+    ):
+        assert words in page
+    assert call("report", tmp_path, "--out", tmp_path / "again.html").exit_code == 0
+    again = (tmp_path / "again.html").read_text(encoding="utf-8")
+    assert again.count("double-four-bar") == page.count("double-four-bar")
+
+
+def test_report_of_a_model_file(tmp_path):
+    """A mechanism of one's own, with a hostile name: no limits to keep, the same page otherwise."""
+    mechanism = sarrus.Mechanism("<b>pendulum</b>")
+    mechanism.rod("rod", (0, 0), (1, 0), mass=1)
+    mechanism.revolute("pin", mechanism.ground, "rod", at=(0, 0))
+    mechanism.point("end", "rod", (1, 0))
+    mechanism.save(tmp_path / "pendulum.yaml")
+    out = tmp_path / "run"
+    words = ("simulate", tmp_path / "pendulum.yaml", "--duration", "1", "--report", "--out", out)
+    answer = call(*words)
+    assert answer.exit_code == 0, answer.output
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "&lt;b&gt;pendulum&lt;/b&gt;" in page
+    assert "<b>pendulum" not in page
+    assert "The red line is the path of end." in page
+    assert ">done</span>" in page
+
+
+def test_movie_of_a_folder(tmp_path, folder):
+    """Frames of the size and number asked for."""
+    out = tmp_path / "frames"
+    answer = call("movie", folder, out, "--fps", "4", "--size", "160x120", "--speed", "2")
+    assert answer.exit_code == 0, answer.output
+    assert len(list(out.iterdir())) == 2
+
+
+def test_view_opens_a_problem_and_a_folder(folder, monkeypatch):
+    """The viewer gets the scene and sliders, and its re-run simulates; here it ends at once."""
+    viewer = pytest.importorskip("sarrus.report.viewer")
+    made = []
+
+    class Silent:
+        address = "http://127.0.0.1:0"
+
+        def __init__(self, scene, controls, rerun, port):
+            made.append((scene, controls, rerun))
+
+        def play(self):
+            raise KeyboardInterrupt
+
+        def stop(self):
+            pass
+
+    monkeypatch.setattr(viewer, "Viewer", Silent)
+    assert call("view", folder, "--no-browser").exit_code == 0
+    scene, controls, rerun = made[0]
+    assert scene.end == 1.0
+    values = {c.name: c.value for c in controls}
+    assert {"windows", "speed", "size x"} <= set(values)
+    again = rerun({**values, "windows": 1})
+    assert len(again.sketch.shapes) == 3
+    assert again.end == 1.0
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("report", "no-such-folder"), "no folder no-such-folder"),
+        (("movie", "no-such-folder", "a.mp4"), "no-such-folder"),
+        (("movie", ".", "a.mp4", "--size", "big"), "'big' is no size"),
+        (("view", "no-such-problem"), "double-four-bar"),
+    ],
+)
+def test_wrong_words_give_one_message(words, expected, capsys, monkeypatch, tmp_path):
+    """Errors of the user end with status 2 and one line, without a traceback."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["sarrus", *words])
+    with pytest.raises(SystemExit) as exit_info:
+        main()
+    assert exit_info.value.code == 2
+    shown = capsys.readouterr().err
+    assert expected in shown
+    assert "Traceback" not in shown

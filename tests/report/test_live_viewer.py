@@ -1,0 +1,101 @@
+"""The live viewer: on the loopback address only, moves with time, runs again with other numbers."""
+
+import threading
+import urllib.request
+
+import numpy as np
+import pytest
+
+import sarrus
+
+pytest.importorskip("viser")
+
+from sarrus.report.viewer import (
+    Viewer,
+    _cylinders,
+    _turn_to,
+    factor_controls,
+    option_controls,
+    vary_by,
+)
+
+
+def turned(quaternion, vector):
+    """A vector turned by a quaternion (w, x, y, z)."""
+    w, axis = quaternion[0], quaternion[1:]
+    return vector + 2 * np.cross(axis, np.cross(axis, vector) + w * vector)
+
+
+def test_turns_put_z_along_the_bar():
+    """Any direction, also straight down."""
+    rng = np.random.default_rng(0)
+    directions = np.vstack([rng.normal(size=(20, 3)), np.eye(3), -np.eye(3)])
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
+    for quaternion, d in zip(_turn_to(directions), directions, strict=True):
+        assert np.linalg.norm(quaternion) == pytest.approx(1)
+        np.testing.assert_allclose(turned(quaternion, np.array([0, 0, 1.0])), d, atol=1e-9)
+
+
+def test_controls_follow_the_options():
+    """Whole numbers stay whole, zero gets a range, every mechanism can be scaled."""
+    windows, speed = option_controls({"windows": 2, "speed": -1.0})
+    assert (windows.low, windows.step) == (1, 1)
+    assert speed.low < -1.0 < speed.high < 0
+    (section,) = option_controls({"section": 0.0})
+    assert section.high > section.low == 0.0
+    mechanism = sarrus.problems.get("double-four-bar").mechanism()
+    assert [c.name for c in factor_controls(mechanism)] == ["size x", "start speed x", "gravity x"]
+
+
+def test_scaling_follows_the_pendulum_law():
+    """Four times as large with double start speed: the same motion at half the rate (t ~ sqrt size)."""
+    mechanism = sarrus.problems.get("n-four-bar", windows=1).mechanism()
+    larger = vary_by(mechanism, {"size x": 4.0, "start speed x": 2.0})
+    small = sarrus.simulate(mechanism, 1.0, 0.1).position("B0")
+    large = sarrus.simulate(larger, 2.0, 0.2).position("B0")
+    # both to 1e-10 of their size
+    np.testing.assert_allclose(large, 4.0 * small, atol=1e-7)
+    # the mechanism it came from is untouched
+    assert mechanism.bodies[0].ends[1][1] == 1.0
+
+
+def test_viewer_shows_moves_and_runs_again():
+    """It answers on 127.0.0.1, bars follow the time, a new run replaces the scene, errors are shown."""
+    problem = sarrus.problems.get("double-four-bar")
+
+    def rerun(values):
+        if values["speed"] > 4:
+            raise ValueError("too <fast>")
+        varied = sarrus.problems.get("double-four-bar", **values)
+        return sarrus.simulate(varied.mechanism(), 0.5, 0.05).scene.observing("B0")
+
+    scene = sarrus.simulate(problem.mechanism(), 1.0, 0.05).scene.observing("B0")
+    viewer = Viewer(scene, option_controls(problem.options), rerun, port=0)
+    try:
+        assert viewer.address.startswith("http://127.0.0.1:")
+        assert viewer.server.get_host() == "127.0.0.1"
+        with urllib.request.urlopen(viewer.address, timeout=10) as answer:
+            assert answer.status == 200
+        viewer.move(0.5)
+        points = np.pad(scene.at(0.5)[0], ((0, 0), (0, 1)))
+        middle, _, lengths = _cylinders(points[viewer.pairs[:, 0]], points[viewer.pairs[:, 1]])
+        np.testing.assert_allclose(viewer.bars.batched_positions, middle, atol=1e-6)
+        np.testing.assert_allclose(lengths, 1.0, atol=1e-9)
+        assert viewer.slider.value == pytest.approx(0.5)
+        stop = threading.Event()
+        viewer.playing.value = True
+        thread = threading.Thread(target=viewer.play, args=(stop,))
+        thread.start()
+        stop.wait(0.3)
+        stop.set()
+        thread.join()
+        assert viewer.time != 0.5
+        viewer.controls["windows"].value = 3
+        viewer.run_again()
+        assert len(viewer.scene.sketch.shapes) == 7
+        viewer.controls["speed"].value = 5.0
+        viewer.run_again()
+        assert "too &#60;fast&#62;" in viewer.message.content
+        assert len(viewer.scene.sketch.shapes) == 7
+    finally:
+        viewer.stop()

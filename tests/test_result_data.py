@@ -1,0 +1,147 @@
+"""Results for other programs and for notebooks: columns with units, files read back, small pictures."""
+
+import base64
+import csv
+import re
+import sys
+
+import numpy as np
+import pytest
+
+import sarrus
+
+
+@pytest.fixture(scope="module")
+def result():
+    """One second of the double four-bar."""
+    problem = sarrus.problems.get("double-four-bar")
+    return sarrus.simulate(problem.mechanism(), 1.0, 0.05)
+
+
+def test_columns_have_units_and_the_values_of_the_result(result):
+    """Time, then place, velocity and acceleration of each point, energy, three violations."""
+    columns = result.columns("B0")
+    assert list(columns) == [
+        "t [s]",
+        *("B0.x [m]", "B0.y [m]", "B0.vx [m/s]", "B0.vy [m/s]", "B0.ax [m/s^2]", "B0.ay [m/s^2]"),
+        "energy [J]",
+        "violation of position [m]",
+        "violation of velocity [m/s]",
+        "violation of acceleration [m/s^2]",
+    ]
+    np.testing.assert_array_equal(columns["B0.vy [m/s]"], result.velocity("B0")[:, 1])
+    # all joints if none is named
+    assert len(result.columns()) == 1 + 6 * 6 + 4
+
+
+def test_unknown_point_is_named(result):
+    """The names there are stand in the message."""
+    with pytest.raises(KeyError, match="B0"):
+        result.columns("Z")
+
+
+def test_csv_is_read_back_to_the_last_bit(result, tmp_path):
+    """17 digits and one line of names."""
+    path = result.save_csv(tmp_path / "run.csv", "B0")
+    with open(path, encoding="utf-8", newline="") as file:
+        names = next(csv.reader(file))
+        table = np.loadtxt(file, delimiter=",")
+    assert names == list(result.columns("B0"))
+    np.testing.assert_array_equal(table, np.column_stack(list(result.columns("B0").values())))
+
+
+def test_names_with_commas_and_quotes_survive_csv(tmp_path):
+    """The names of a user may contain anything."""
+    m = sarrus.Mechanism("odd")
+    m.rod("rod", (0, 0), (1, 0), mass=1)
+    m.revolute('a, "b"', m.ground, "rod", at=(0, 0))
+    path = sarrus.simulate(m, 0.1, 0.05).save_csv(tmp_path / "run.csv")
+    with open(path, encoding="utf-8", newline="") as file:
+        assert next(csv.reader(file))[1] == 'a, "b".x [m]'
+
+
+def test_data_frame(result):
+    """Indexed by time, one column each."""
+    pytest.importorskip("pandas")
+    frame = result.to_dataframe("B0", "B1")
+    assert frame.index.name == "t [s]"
+    np.testing.assert_array_equal(frame["B1.x [m]"], result.position("B1")[:, 0])
+
+
+def test_dataset(result):
+    """Arrays over time, point and axis, with units."""
+    pytest.importorskip("xarray")
+    data = result.to_xarray("B0", "B1")
+    np.testing.assert_array_equal(
+        data.position.sel(point="B1", axis="y"), result.position("B1")[:, 1]
+    )
+    assert data.velocity.attrs["units"] == "m/s"
+    assert data.attrs["mechanism"] == "double four-bar"
+
+
+def test_parquet_and_hdf5_are_read_back(result, tmp_path):
+    """Columns and units are in the files."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    h5py = pytest.importorskip("h5py")
+    table = parquet.read_table(result.save_parquet(tmp_path / "run.parquet", "B0"))
+    assert table.column_names == list(result.columns("B0"))
+    np.testing.assert_array_equal(table["B0.x [m]"].to_numpy(), result.position("B0")[:, 0])
+    assert table.schema.metadata[b"method"] == b"series"
+    with h5py.File(result.save_hdf5(tmp_path / "run.h5", "B0")) as file:
+        np.testing.assert_array_equal(file["B0.vx"][:], result.velocity("B0")[:, 0])
+        assert file["B0.vx"].attrs["unit"] == "m/s"
+        assert file.attrs["status"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("package", "call"),
+    [
+        ("pandas", lambda r, path: r.to_dataframe()),
+        ("xarray", lambda r, path: r.to_xarray()),
+        ("pyarrow", lambda r, path: r.save_parquet(path)),
+        ("h5py", lambda r, path: r.save_hdf5(path)),
+    ],
+)
+def test_a_missing_package_is_named_with_its_extra(result, tmp_path, monkeypatch, package, call):
+    """The message says what to install."""
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=rf"{package}.*sarrus\[data\]"):
+        call(result, tmp_path / "file")
+
+
+def test_result_shows_itself_in_a_notebook(result):
+    """A table and a PNG of some size, names escaped."""
+    card = result._repr_html_()
+    assert "done" in card
+    image = base64.b64decode(re.search(r"base64,([^\"]+)", card).group(1))
+    assert image[:4] == b"\x89PNG"
+    assert 10_000 < len(image) < 200_000
+
+
+def test_plot_has_a_panel_for_each_point(result):
+    """Places of two points, energy and violation; the mechanism beside them."""
+    figure = result.plot("B0", "B1")
+    labels = [axes.get_ylabel() for axes in figure.get_axes() if axes.get_ylabel()]
+    assert labels == ["B0 [m]", "B1 [m]", "energy [J]", "violation [m]"]
+    x = figure.get_axes()[0].lines[0].get_ydata()
+    np.testing.assert_array_equal(x, result.position("B0")[:, 0])
+
+
+def test_animation_is_a_page_of_its_own(result, tmp_path):
+    """Without plotly, without addresses, inside a frame that may only run scripts."""
+    player = result.animate("B0")
+    page = player.save(tmp_path / "moving.html").read_text(encoding="utf-8")
+    assert "Plotly" not in page
+    assert not re.search(r"https?://", page)
+    assert "default-src 'none'" in page
+    assert player._repr_html_().startswith("<iframe srcdoc=")
+
+
+def test_early_end_and_single_output_can_be_shown():
+    """A run that ended at once still has a picture and a table."""
+    problem = sarrus.problems.get("double-four-bar")
+    result = sarrus.simulate(problem.mechanism(), 1.0, 0.1, max_steps=1)
+    assert result.status != "done"
+    assert result.status in result._repr_html_()
+    assert len(result.scene.times) == len(result.times)
+    assert "srcdoc" in result.animate()._repr_html_()
