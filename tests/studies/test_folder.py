@@ -164,7 +164,7 @@ def test_locks_of_dead_programs_and_of_other_machines(tmp_path):
     )
     assert sum(reopened(tmp_path, study)[0]) == 1
     (tmp_path / LOCK).write_text(json.dumps({"pid": 1, "host": "elsewhere", "since": "then"}))
-    with pytest.raises(StudyError, match="elsewhere since then, another machine; .*delete"):
+    with pytest.raises(StudyError, match=r"elsewhere since then, another machine; .*delete"):
         reopened(tmp_path, study)
 
 

@@ -90,7 +90,13 @@ def make_report(runs: Sequence[Run]) -> str:
 
 
 def render(
-    title: str, lead: str, badge: str, body: Iterable[str], data: Record, script: str = ""
+    title: str,
+    lead: str,
+    badge: str,
+    body: Iterable[str],
+    data: Record,
+    script: str = "",
+    policy: str = POLICY,
 ) -> str:
     """The whole file; body: sections, already escaped; script: what this page does besides."""
     from plotly.offline import get_plotlyjs
@@ -101,7 +107,7 @@ def render(
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title>
 <style>

@@ -87,7 +87,8 @@ def connect(scheduler: str | None, workers: int) -> Iterator[Client]:
                     n_workers=workers,
                     threads_per_worker=1,
                     processes=True,
-                    dashboard_address=None,
+                    # no fixed port: two studies may run side by side
+                    dashboard_address="127.0.0.1:0",
                     silence_logs=quiet,
                 )
             with cluster, Client(cluster) as client:

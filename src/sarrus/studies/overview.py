@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..report.page import facts, render, section
 from ..report.page import table as html_table
+from ..scene.player import POLICY
 from .folder import OVERVIEW, column_units, write_bytes
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+# plotly draws parallel coordinates by WebGL programs that it writes itself
+OWN_POLICY = POLICY.replace("script-src", "script-src 'unsafe-eval'")
 # numbers drawn; of larger tables every n-th run is
 MOST_NUMBERS = 300_000
 MOST_FAILURES = 300
@@ -69,7 +72,8 @@ def make_overview(folder: Folder, table: pa.Table) -> str:
     ]
     script = (Path(__file__).parent / "overview.js").read_text(encoding="utf-8")
     page = {"scenes": [], "marks": [], "figures": [], "study": data}
-    return render(study.name, f"{len(table)} runs: {counted}{drawn}.", "", body, page, script)
+    lead = f"{len(table)} runs: {counted}{drawn}."
+    return render(study.name, lead, "", body, page, script, OWN_POLICY)
 
 
 def _columns(table: pa.Table) -> tuple[dict[str, Floats], NDArray[np.int64]]:

@@ -31,7 +31,7 @@ from ..mechanism.files.schema import known_keys
 from ..mechanism.files.units import UnitError, shorten
 from . import schema
 from .changes import apply_change, build_mechanism, read_vector
-from .records import QUANTITIES, RecordError, load_function, split_coordinate
+from .records import COORDINATE, PLAY, QUANTITIES, RecordError, load_function, split_coordinate
 from .runs import FIRST_COLUMNS, LAST_COLUMNS, spread_value
 from .study import Base, Change, ChangeKind, Number, Parameter, Plan, Record, Study
 
@@ -510,12 +510,12 @@ class _Reader:
         label = word if argument is None else f"{word} {argument}"
         if quantity.simulated and self.file.simulate is False:
             raise RecordError(f"'{word}' needs a simulation, and this study says simulate: false")
-        if quantity.argument == "a coordinate":
+        if quantity.argument == COORDINATE:
             if not isinstance(argument, str):
                 raise RecordError(f"'{word}' needs a coordinate; give it like {{{word}: B0.x}}")
             if argument != "energy":
                 split_coordinate(argument)
-        elif quantity.argument == "a play":
+        elif quantity.argument == PLAY:
             if argument is None:
                 raise RecordError(f"'{word}' needs a play; give it like {{{word}: 0.1 mm}}")
             argument = units.in_si(argument, units.LENGTH)

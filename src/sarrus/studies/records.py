@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 NUMBER, COUNT, TEXT, NUMBERS = "number", "count", "text", "numbers"
+# what a record may ask for
+COORDINATE, JOINT, PLAY = "a coordinate", "perhaps a joint", "a play"
 
 
 class RecordError(ValueError):
@@ -116,7 +118,8 @@ def split_coordinate(what: str) -> tuple[str, str]:
     return name, axis
 
 
-AXES = tuple(f"{level}{axis}" for level in ("", "v", "a") for axis in "xyz")
+UNITS = {"": "m", "v": "m/s", "a": "m/s^2"}
+AXES = tuple(f"{level}{axis}" for level in UNITS for axis in "xyz")
 
 
 def _extremes(run: Run, what: str) -> tuple[float, float]:
@@ -194,12 +197,12 @@ QUANTITIES: dict[str, Quantity] = {
     "crossing_times": Quantity(
         NUMBERS, "s", lambda run, _: [float(c.time) for c in run.simulated.crossings]
     ),
-    "maximum": Quantity(NUMBER, "SI", lambda run, what: _extremes(run, what)[1], "a coordinate"),
-    "minimum": Quantity(NUMBER, "SI", lambda run, what: _extremes(run, what)[0], "a coordinate"),
-    "span": Quantity(NUMBER, "SI", _span, "a coordinate"),
-    "final": Quantity(NUMBER, "SI", _final, "a coordinate"),
-    "reaction_max": Quantity(NUMBER, "N", _reaction_max, "perhaps a joint"),
-    "moment_max": Quantity(NUMBER, "N m", _moment_max, "perhaps a joint"),
+    "maximum": Quantity(NUMBER, "", lambda run, what: _extremes(run, what)[1], COORDINATE),
+    "minimum": Quantity(NUMBER, "", lambda run, what: _extremes(run, what)[0], COORDINATE),
+    "span": Quantity(NUMBER, "", _span, COORDINATE),
+    "final": Quantity(NUMBER, "", _final, COORDINATE),
+    "reaction_max": Quantity(NUMBER, "N", _reaction_max, JOINT),
+    "moment_max": Quantity(NUMBER, "N m", _moment_max, JOINT),
     "mobility": Quantity(
         COUNT, "", lambda run, _: int(run.inspection.mobility_motion), simulated=False
     ),
@@ -210,7 +213,7 @@ QUANTITIES: dict[str, Quantity] = {
         TEXT, "", lambda run, _: ", ".join(run.inspection.classes), simulated=False
     ),
     "misfit": Quantity(NUMBER, "m", _misfit, simulated=False),
-    "reach": Quantity(NUMBER, "rad", _reach, "a play", simulated=False),
+    "reach": Quantity(NUMBER, "rad", _reach, PLAY, simulated=False),
 }
 
 
@@ -219,7 +222,11 @@ def column_kinds(record: Record) -> list[tuple[str, str, str]]:
     if record.what == "function":
         return [(column, NUMBER, "") for column in record.columns]
     quantity = QUANTITIES[record.what]
-    return [(record.columns[0], quantity.kind, quantity.unit)]
+    unit = quantity.unit
+    if quantity.argument == COORDINATE:
+        energy = record.argument == "energy"
+        unit = "J" if energy else UNITS[split_coordinate(record.argument)[1][:-1]]
+    return [(record.columns[0], quantity.kind, unit)]
 
 
 def read_record(record: Record, run: Run) -> dict[str, Any]:
