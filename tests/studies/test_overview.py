@@ -1,9 +1,9 @@
 """The overview of a study, as text and in a real browser."""
 
 import pytest
-from browser import Watched, open_browser
 from test_folder import opened, rows_of, study_of
 
+from browser import Watched, open_browser
 from sarrus.studies.overview import make_overview, save_overview
 
 
