@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .verdict.loads import Loads
 
 DEFAULT_TOLERANCE = 1e-10
-DEFAULT_METHOD = "series"
+DEFAULT_METHOD = "auto"
 # more would not fit into memory
 MOST_OUTPUTS = 10_000_000
 MOST_NUMBERS = 200_000_000
@@ -79,7 +79,7 @@ def simulate(
     # numba and SciPy load slowly: only a simulation pays for them
     begin = time.perf_counter()
     from .assembly import fit_velocities, solve_start_velocity
-    from .methods import METHODS
+    from .methods import CHOICES, parts_of
     from .methods.fixed_step import skipped
     from .methods.method import needs_of
     from .model import make_model
@@ -89,9 +89,9 @@ def simulate(
     from .verdict.locked import bridge_misfit
 
     import_seconds = time.perf_counter() - begin
-    if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"no method is called '{method}'; known: {', '.join(METHODS)}")
-    chosen = METHODS[method]
+    if not isinstance(method, str) or method not in CHOICES:
+        raise ValueError(f"no method is called '{method}'; known: {', '.join(CHOICES)}")
+    chosen = CHOICES[method]
     for name in options:
         if name not in chosen.options:
             has = f"it has: {', '.join(chosen.options)}" if chosen.options else "it has none"
@@ -104,7 +104,6 @@ def simulate(
     setting = aim if chosen.setting == "tolerance" else given_step
     needs = needs_of(mechanism)
     missing = needs - chosen.does
-    compile_seconds = 0.0 if missing else _warm_up(chosen)
     begin = time.thread_time()
     model = make_model(mechanism)
     equations = make_joint_equations(mechanism)
@@ -128,6 +127,9 @@ def simulate(
     if at_crossing != CONTINUE:
         more["stop"] = _first_crossing(reading, setting)
     set_up = time.thread_time() - begin
+    compile_seconds = 0.0
+    if not missing:
+        compile_seconds = sum(_warm_up(part) for part in parts_of(chosen, model))
     if missing:
         outcome = skipped(model, _refusal(chosen, missing, needs))
     else:
@@ -138,7 +140,7 @@ def simulate(
     units = model.units
     result = Result(
         mechanism=mechanism.name,
-        method=method,
+        method=outcome.method or method,
         tolerance=setting if chosen.setting == "tolerance" else None,
         step=setting if chosen.setting == "step" else None,
         options=chosen.options | options,

@@ -217,6 +217,15 @@ def test_user_force(dimension):
     assert not wrenches[0].any()
 
 
+def test_user_force_at_the_centre_of_a_body():
+    """The name of a body is that of its centre: a force there has no moment about it."""
+    m = mechanism(3)
+    m.user_force("own", ["b"], lambda t, x, v: np.ones_like(x))
+    equations = make_joint_equations(m)
+    wrenches = make_loads(m, equations).wrenches(still(equations, some_pose(equations)))[0]
+    assert wrenches[1].tolist() == [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+
+
 def test_user_force_of_a_wrong_shape():
     """The message names the force and both shapes."""
     m = mechanism(2)

@@ -14,8 +14,9 @@ PERMANENT = 1e-6
 
 
 @block
-def factorise(form, J, L):
-    """Assemble and factorise K. L: the inverses of the n pivots, then the entries of L."""
+def factorise_damped(form, J, damping, L):
+    """K with a larger eps: `damping` of each equation's own J M^-1 J^T is added to it."""
+    larger = 1.0 + damping / EPS
     nq = len(form.pos_q)
     nc = len(form.pos_c)
     n = nq + nc
@@ -27,7 +28,7 @@ def factorise(form, J, L):
         a = form.K_A_1[k]
         L[form.K_A[k]] += form.rho[form.J_eq[a]] * J[a] * J[form.K_A_2[k]]
     for k in range(nc):
-        L[form.pos_c[k]] = -form.eps[k]
+        L[form.pos_c[k]] = -form.eps[k] * larger
     for k in range(len(J)):
         L[form.K_J[k]] = J[k]
     t = 0
@@ -43,6 +44,12 @@ def factorise(form, J, L):
                 t += 1
         for a in range(first, last):
             L[a] *= inverse
+
+
+@kernel
+def factorise(form, J, L):
+    """Assemble and factorise K. L: the inverses of the n pivots, then the entries of L."""
+    factorise_damped(form, J, 0.0, L)
 
 
 @kernel

@@ -1,13 +1,16 @@
 """How time advances: one file a method, registered here."""
 
+from ..model import Model
 from . import (
     ali3,
+    auto,
     energy_momentum,
     generalized_alpha,
     multipliers,
     multipliers_dop853,
     null_space,
     penalty,
+    radau,
     series,
 )
 from .method import DRIVES, LOADS, USER_FORCES, Method
@@ -25,6 +28,14 @@ METHODS: dict[str, Method] = {
             series.run,
             does=frozenset({LOADS, DRIVES}),
             stops=True,
+        ),
+        Method(
+            "radau",
+            "Radau IIA of order 5, implicit, for stiff forces",
+            "tolerance",
+            radau.run,
+            radau.OPTIONS,
+            EVERYTHING,
         ),
         Method(
             "energy-momentum",
@@ -81,4 +92,21 @@ METHODS: dict[str, Method] = {
     )
 }
 
-__all__ = ["METHODS", "Method", "Outcome"]
+# what a user may choose; `auto` is one of the others, so it is no row of a benchmark
+AUTO = Method(
+    "auto",
+    "Series, and Radau IIA where stiffness limits its step",
+    "tolerance",
+    auto.run,
+    does=EVERYTHING,
+    stops=True,
+)
+CHOICES: dict[str, Method] = {AUTO.id: AUTO, **METHODS}
+
+
+def parts_of(method: Method, model: Model) -> tuple[Method, ...]:
+    """The methods that a run may use: itself, or those that `auto` chooses from."""
+    return tuple(METHODS[name] for name in auto.parts(model)) if method is AUTO else (method,)
+
+
+__all__ = ["AUTO", "CHOICES", "METHODS", "Method", "Outcome", "parts_of"]

@@ -20,6 +20,7 @@ class Outcome:
     acceleration level; step_*: the steps taken and the smallest pivot after each; watch: where equations
     came close to depending on others, None if the method does not watch. With loads or drives: energy is
     T + V - W with the work W of what has no potential; angles of the torsions [rad]; forces of the drives.
+    method: the one that did the run, or the last part of it, if another chose it.
     """
 
     status: str
@@ -39,4 +40,5 @@ class Outcome:
     work: Floats | None = None
     angles: Floats | None = None
     drive_forces: Floats | None = None
+    method: str = ""
     watch: Watch | None = None

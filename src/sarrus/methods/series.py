@@ -34,6 +34,9 @@ STEPS_AT_ONCE = 16
 # (dips seen since it was last asked, what is known of the run) -> when to stop [s], or None
 Stop = Callable[[list[Dip], Watch], float | None]
 
+# (time, position and velocity, angles and work, mean step of the last buffer) -> whether to end there
+Leave = Callable[[float, Floats, Floats, float], bool]
+
 
 def run(
     model: Model,
@@ -44,11 +47,12 @@ def run(
     max_steps: int,
     *,
     stop: Stop | None = None,
+    leave: Leave | None = None,
 ) -> Outcome:
     """Simulate from q = 0 and the given velocity; record at the given times.
 
     stop: asked wherever an equation comes close to depending on others; the run ends at the time it
-    returns, with an output there.
+    returns, with an output there. leave: asked after every buffer of steps whether to end the run there.
     """
     form = model.form
     nq = model.coordinates
@@ -119,6 +123,13 @@ def run(
                 end = slice(steps - 1, steps)
                 copies = (x[end].copy() for x in (orders, coefficients, sides))
                 before = (starts[steps - 1 : steps + 1].copy(), *copies, 1)
+        if leave is not None and reason == kernels.FULL:
+            cpu, wall = time.thread_time(), time.perf_counter()
+            left = leave(t, state, carried, (t - float(starts[0])) / steps)
+            solve_cpu += time.thread_time() - cpu
+            solve_wall += time.perf_counter() - wall
+            if left:
+                break
 
     watched = watcher.watch()
     if stopped is not None:

@@ -32,7 +32,7 @@ def run_table(records: Iterable[dict[str, Any]]) -> Table:
         "drift\n\\[J]",
         "limit\n\\[J]",
         "error\n\\[m]",
-        "violation\n\\[m]",
+        "closure\n\\[m]",
     )
     for name in heads:
         table.add_column(name, justify="right", no_wrap=True)

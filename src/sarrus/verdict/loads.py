@@ -236,7 +236,7 @@ def make_loads(mechanism: Mechanism, equations: JointEquations) -> Loads:
 
 
 def find_point(mechanism: Mechanism, name: str) -> tuple[str, Floats]:
-    """The body of a named point and its place at the start.
+    """The body of a named point, joint or centre of mass, and its place at the start.
 
     The place of a joint belongs to the second body named, which slides where the joint does; if that is
     the ground, to the first.
@@ -244,10 +244,12 @@ def find_point(mechanism: Mechanism, name: str) -> tuple[str, Floats]:
     for marker in mechanism.markers:
         if marker.name == name:
             return marker.body, marker.at
-    joint = next(j for j in mechanism.joints if j.name == name and j.at is not None)
-    assert joint.at is not None
-    second = joint.bodies[1]
-    return (joint.bodies[0] if second == mechanism.GROUND else second), joint.at
+    for joint in mechanism.joints:
+        if joint.name == name and joint.at is not None:
+            second = joint.bodies[1]
+            return (joint.bodies[0] if second == mechanism.GROUND else second), joint.at
+    body = next(b for b in mechanism.bodies if b.name == name)
+    return body.name, body.center
 
 
 def _of(values: Floats, bodies: Ints, ground: Floats | float = 0.0) -> Floats:

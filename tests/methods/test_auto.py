@@ -1,0 +1,87 @@
+"""The default method: series as it is, and radau where stiffness limits the step."""
+
+import numpy as np
+import pytest
+from test_radau import elbow
+
+from builders import bricard, n_four_bar
+from sarrus import Mechanism, simulate
+from sarrus.methods import CHOICES, METHODS, auto
+from sarrus.model import make_model
+
+COLUMNS = ("times", "coordinates", "rates", "accelerations", "norms", "energy", "step_times")
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: n_four_bar(2), lambda: n_four_bar(5), bricard, lambda: elbow(1e2, 1.0)]
+)
+def test_not_stiff_is_series_bit_for_bit(make):
+    """Without stiffness the default is the series run, in every bit."""
+    default = simulate(make(), 1.0, 0.1, tolerance=1e-8)
+    series = simulate(make(), 1.0, 0.1, tolerance=1e-8, method="series")
+    assert default.method == "series"
+    for name in COLUMNS:
+        assert np.array_equal(getattr(default, name), getattr(series, name))
+    assert default.counters == series.counters
+    assert default.notes == series.notes
+
+
+def test_stiff_moves_to_radau_and_says_so():
+    """A stiff elbow: the run moves, the note has time, steps and rate, and the motion is right."""
+    r = simulate(elbow(1e5, 1e4), 0.6, 0.05, tolerance=1e-7)
+    assert r.status == "done"
+    assert r.method == "radau"
+    told = [note for note in r.notes if "radau" in note]
+    assert len(told) == 1
+    assert "times the fastest decay time" in told[0]
+    moved = float(told[0].split("t = ")[1].split(" s")[0])
+    assert 0 < moved < 0.6
+    assert len(r.times) == 13
+    assert np.all(np.diff(r.step_times) > 0)
+    assert len(r.step_times) == len(r.step_orders) == len(r.step_pivots) == r.counters["steps"]
+    # two routes, one answer, before the move and after it
+    radau = simulate(elbow(1e5, 1e4), 0.6, 0.05, tolerance=1e-7, method="radau")
+    assert np.abs(r.position("tip") - radau.position("tip")).max() < 1e-6
+    assert np.abs(r.norms).max() < 1e-11
+    # the energy balance goes on over the move
+    assert np.abs(r.energy).max() < 1e-2
+    # and again, bit for bit: counted steps decide, no clock
+    again = simulate(elbow(1e5, 1e4), 0.6, 0.05, tolerance=1e-7)
+    assert np.array_equal(r.coordinates, again.coordinates)
+    assert again.notes == r.notes
+
+
+def test_fastest_decay_of_a_damped_joint():
+    """The elbow bends with the reduced inertia of its rods: rate = c (1/I1 + 1/I2 ...) by hand."""
+    stiffness, damping = 1.0, 1e4
+    m = elbow(stiffness, damping)
+    model = make_model(m)
+    start = auto.radau.Start(0.0, np.zeros(4), np.zeros(4), np.zeros(1), 0.0)
+    _, J, S, G = auto.radau.try_steps(model, start, 1.0, 1e-6, 1)
+    # angles x, y: inertia [[4/3, 1/2], [1/2, 1/3]], damping c [[1, -1], [-1, 1]]
+    inertia = np.array([[4 / 3, 1 / 2], [1 / 2, 1 / 3]])
+    exact = np.linalg.eigvals(np.linalg.solve(inertia, damping * np.array([[1, -1], [-1, 1]])))
+    # the slow root k / c is lost in it
+    assert auto.fastest_decay(model, J, S, G) == pytest.approx(exact.real.max(), rel=1e-3)
+
+
+@pytest.mark.slow
+def test_user_force_goes_to_radau_at_once():
+    """Series cannot use a function; the default says what it does instead."""
+    m = Mechanism("wind", gravity=(0, -9.81))
+    m.rod("rod", (0, 0), (1, 0), mass=1.0)
+    m.revolute("pin", m.ground, "rod", at=(0, 0))
+    m.point("tip", "rod", (1, 0))
+    m.user_force("wind", ["tip"], lambda t, x, v: -0.3 * v)
+    r = simulate(m, 0.2, 0.1, tolerance=1e-6)
+    assert r.status == "done", r.message
+    assert r.method == "radau"
+    assert any("user force" in note and "from the start" in note for note in r.notes)
+
+
+def test_auto_is_a_choice_but_no_row_of_a_benchmark():
+    """Accepted by name, the default, and not among the methods that are compared."""
+    assert "auto" in CHOICES
+    assert "auto" not in METHODS
+    with pytest.raises(ValueError, match="no method is called 'magic'; known: auto, series"):
+        simulate(n_four_bar(1), 1.0, method="magic")
