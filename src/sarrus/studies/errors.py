@@ -5,8 +5,11 @@ class StudyError(ValueError):
     """A study cannot be run or go on; the message says why and what to do."""
 
 
-class StudyStopped(StudyError):  # noqa: N818
-    """A study was stopped before its end; its finished runs are kept."""
+class StudyStopped(KeyboardInterrupt):
+    """A study was stopped by Ctrl-C before its end; its finished runs are kept.
+
+    done: of all runs, those that are finished.
+    """
 
     def __init__(self, message: str, done: int, runs: int) -> None:
         super().__init__(message)

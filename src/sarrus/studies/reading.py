@@ -303,8 +303,7 @@ class _Reader:
             if parameter is None:
                 return
             for value in _given(entry, self.file.variables):
-                if not (isinstance(value, str) and value in self.file.variables):
-                    self.check_value(data, change, value, parameter.distribution == "normal")
+                self.check_value(data, change, value, parameter.distribution == "normal")
             self.changes.append(change)
         except (MechanismError, UnitError, ValueError) as error:
             self.problem(where, _short(error, path))
@@ -314,8 +313,7 @@ class _Reader:
         if not any(vector):
             raise MechanismError("the direction is zero, so it cannot be turned")
         for value in _given(entry.tilt, self.file.variables):
-            if not (isinstance(value, str) and value in self.file.variables):
-                units.in_si(value, units.ANGLE)
+            units.in_si(value, units.ANGLE)
         about = None if entry.about is None else tuple(float(x) for x in entry.about)
         if about is not None and (len(vector) != 3 or len(about) != 3 or not any(about)):
             raise MechanismError("about: give 3 numbers, not all zero; only in space")
@@ -379,7 +377,7 @@ class _Reader:
             return Parameter(column, tuple(_range(entry.range)))
         if isinstance(entry, schema.UniformEntry | schema.NormalEntry):
             word = "uniform" if isinstance(entry, schema.UniformEntry) else "normal"
-            first, second = (_number(v, known) for v in getattr(entry, word))
+            first, second = (self._number(v) for v in getattr(entry, word))
             _check_spread(word, first, second)
             return Parameter(column, distribution=word, numbers=(first, second))
         if isinstance(entry, str) and entry in known:
@@ -390,6 +388,17 @@ class _Reader:
                 "give a list of one, or write it under set"
             )
         raise MechanismError("one value does not vary; give a list, or write it under set")
+
+    def _number(self, value: Any) -> Number:
+        """A number, or the name of a column of numbers."""
+        named = next((p for p in self.parameters if p.column == value), None)
+        if named is None:
+            return units.parse_for(value, units.NUMBER).value
+        if not all(isinstance(x, float) for x in named.values or ()):
+            raise MechanismError(
+                f"variable '{value}' is no number, so nothing can be drawn with it"
+            )
+        return named.column
 
     def check_value(
         self, data: dict[str, Any], change: Change, value: Any, spread: bool = False
@@ -663,12 +672,6 @@ def in_si(value: Any) -> Any:
     return units.parse_quantity(value).value
 
 
-def _number(value: Any, known: set[str]) -> Number:
-    if isinstance(value, str) and value in known:
-        return value
-    return units.parse_for(value, units.NUMBER).value
-
-
 def _check_spread(word: str, first: Number, second: Number) -> None:
     if isinstance(first, str) or isinstance(second, str):
         return
@@ -704,20 +707,27 @@ def _range(r: schema.RangeNumbers) -> list[float]:
 
 
 def _given(entry: Any, variables: dict[str, Any]) -> Iterator[Any]:
-    """The numbers and values of an entry as they were written."""
+    """The numbers and values of an entry as they were written; of a variable, those that it has."""
+    given: list[Any] = []
     if isinstance(entry, list):
-        yield from entry
+        given = entry
     elif isinstance(entry, schema.ListEntry):
-        yield from entry.values
+        given = entry.values
     elif isinstance(entry, schema.RangeEntry):
         r = entry.range
-        yield from (v for v in (r.first, r.last, r.step) if v is not None and v != 0)
+        given = [v for v in (r.first, r.last, r.step) if v is not None and v != 0]
     elif isinstance(entry, schema.UniformEntry):
-        yield from entry.uniform
+        given = entry.uniform
     elif isinstance(entry, schema.NormalEntry):
-        yield from entry.normal
-    elif isinstance(entry, str) and entry in variables:
-        yield from _given(variables[entry], variables)
+        given = entry.normal
+    elif isinstance(entry, str):
+        given = [entry]
+    for value in given:
+        if isinstance(value, str) and value in variables and variables[value] is not entry:
+            rest = {name: other for name, other in variables.items() if name != value}
+            yield from _given(variables[value], rest)
+        else:
+            yield value
 
 
 def _numbers(entry: Any) -> Iterator[float]:
