@@ -70,6 +70,7 @@ def test_the_same_length_changes_nothing():
     assert set_length(data, "crank", 0.5) == data
 
 
+@pytest.mark.slow
 def test_another_length_assembles_and_moves():
     """Distances between pins are the wanted lengths, at the start and during the motion."""
     mechanism = from_data(set_length(to_data(crank_rocker()), "crank", 0.6))
@@ -134,6 +135,7 @@ def test_no_change_is_the_problem_to_the_last_bit():
     assert to_data(mechanism) == to_data(problems.get("rectangular-bricard").mechanism())
 
 
+@pytest.mark.slow
 def test_a_tilted_bricard_is_locked_and_an_untilted_one_moves():
     """The axes at the start close in any direction, but do not let it move."""
     vary = {"joints.P2.axis": {"tilt": ["0 deg", "1 deg"], "about": [0, 1, 0]}}

@@ -25,6 +25,7 @@ def rows_of(**keys):
     return [row for row, _ in run_study(**keys)]
 
 
+@pytest.mark.slow
 def test_records_are_those_of_a_single_simulation():
     """Everything that is built in, against the result of `simulate`."""
     record = [
@@ -85,6 +86,7 @@ def tilted(record=("misfit",), **keys):
     return rows_of(problem="rectangular-bricard", vary=vary, record=list(record), **keys)
 
 
+@pytest.mark.slow
 def test_a_locked_run_is_a_row_with_its_verdict():
     """Status, sentence, and what needs no motion is recorded all the same."""
     record = ("misfit", "verdict", "energy_drift", {"reach": "0.1 mm"})
@@ -98,14 +100,16 @@ def test_a_locked_run_is_a_row_with_its_verdict():
     assert "energy_drift" not in locked
 
 
+@pytest.mark.slow
 def test_verdicts_without_a_simulation():
     """simulate: false inspects only."""
     assert [row["status"] for row in tilted(simulate=False)] == ["done", "done"]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_assembled_or_checked():
     """Lengths that no loop closes, masses that no body has."""
-    keys = {"mechanism": crank_rocker(), "simulate": {"duration": 0.1}}
+    keys = {"mechanism": crank_rocker(), "simulate": {"duration": 0.1}, "record": ["verdict"]}
     good, far = rows_of(**keys, vary={"bodies.crank.length": ["0.55 m", "20 m"]})
     assert good["status"] == "done"
     assert far["status"] == "cannot-assemble"
@@ -113,6 +117,10 @@ def test_what_cannot_be_assembled_or_checked():
     (wrong,) = rows_of(**keys, vary={"bodies.crank.mass": [-1]})
     assert wrong["status"] == "refused"
     assert "mass -1" in wrong["message"]
+    assert not wrong["notes"]
+    keys["simulate"] = False
+    (wrong,) = rows_of(**keys, vary={"bodies.crank.mass": [-1]})
+    assert wrong["status"] == "refused"
 
 
 def test_a_run_that_stops_early_keeps_what_is_good():

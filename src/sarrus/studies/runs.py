@@ -138,6 +138,9 @@ def _records(plan: Plan, run: Run | None, notes: list[str], done: bool) -> Row:
             continue
         try:
             row |= read_record(record, run)
+        except MechanismError as error:
+            # nothing is simulated: the first record finds out that there is no such mechanism
+            row.setdefault("failed", describe_failure(error))
         except (Exception, SystemExit) as error:
             status = OUT_OF_MEMORY if isinstance(error, MemoryError) else RECORD_FAILED
             what = record.argument if record.what == "function" else record.what
