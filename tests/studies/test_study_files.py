@@ -119,12 +119,18 @@ def test_functions_of_files_and_of_python(folder):
     with pytest.raises(ModelFileError, match=r"mine.py cannot be run: SyntaxError"):
         load_text(folder, GOOD.replace("{span: B0.x}", "{function: mine.py:peak}"))
 
-    def mine(result, mechanism):
-        return 2
+    def make(factor):
+        def mine(result, mechanism):
+            return 2 * factor
 
-    made = make_study({"problem": "double-four-bar", "vary": {"windows": [1]}, "record": [mine]})
+        keys = {"problem": "double-four-bar", "vary": {"windows": [1]}, "record": [mine]}
+        return make_study(keys)
+
+    made = make(1)
     assert made.plan.records[0].columns == ("mine",)
     assert "return 2" in made.identity["functions"]["mine"]
+    # the same text, but another value around it
+    assert make(2).plan.digest != made.plan.digest == make(1).plan.digest
 
 
 def test_the_digest_follows_what_matters(folder):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import math
 import signal
@@ -149,6 +150,7 @@ class _Loop:
         self.work = work
         self.plan = work.study.plan
         self.payload = cloudpickle.dumps(self.plan)
+        self.digest = hashlib.sha256(self.payload).hexdigest()
         self.local = local
         self.flying: dict[Future, Batch] = {}
         self.again: deque[Batch] = deque()
@@ -204,7 +206,7 @@ class _Loop:
     def submit(self, batch: Batch) -> None:
         values = [self.work.samples.row(self.plan.columns, number) for number in batch.numbers]
         future = self.client.submit(
-            run_batch, self.payload, self.plan.digest, batch.numbers, values, pure=False
+            run_batch, self.payload, self.digest, batch.numbers, values, pure=False
         )
         self.flying[future] = batch
         self.completed.add(future)

@@ -32,12 +32,12 @@ from numpy.typing import NDArray
 
 from ..bench.store import describe_origin
 from .errors import StudyError
-from .reading import digest
 from .records import COUNT, NUMBER, NUMBERS, TEXT, column_kinds
 from .runs import FIRST_COLUMNS, LAST_COLUMNS, Row, spread_value
 from .sampling import Samples
 from .schema import VERSION
 from .study import Study
+from .values import digest
 
 PARTS, TRAJECTORIES, DAMAGED = "parts", "trajectories", "damaged"
 MANIFEST, RESULTS, OVERVIEW, LOCK = "study.json", "results.parquet", "overview.html", "lock"
@@ -229,7 +229,8 @@ def _check_manifest(path: Path, study: Study) -> tuple[list[dict[str, Any]], lis
     """Sessions so far, and remarks on them; refuses a folder of another study."""
     file = path / MANIFEST
     if not file.exists():
-        others = [n for n in sorted(os.listdir(path)) if not n.startswith((LOCK, MANIFEST, BEFORE))]
+        mine = (LOCK, f"{MANIFEST}{UNFINISHED}")
+        others = [n for n in sorted(os.listdir(path)) if n not in mine and not n.startswith(BEFORE)]
         if others:
             raise StudyError(
                 f"folder {path} is not empty ({', '.join(others[:3])}) and holds no study; choose another --out"

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pydantic import ValidationError
 
 from .. import problems
@@ -27,17 +23,24 @@ from ..mechanism import (
 from ..mechanism.files import units
 from ..mechanism.files.paths import join_path, nearest, split_path
 from ..mechanism.files.reading import Document, Where, load_document
-from ..mechanism.files.schema import known_keys
 from ..mechanism.files.units import UnitError, shorten
 from . import schema
+from .asking import make_record
 from .changes import apply_change, build_mechanism, read_vector
-from .records import COORDINATE, PLAY, QUANTITIES, RecordError, load_function, split_coordinate
-from .runs import FIRST_COLUMNS, LAST_COLUMNS, spread_value
+from .records import RecordError, split_coordinate
+from .runs import FIRST_COLUMNS, LAST_COLUMNS
+from .slips import SETTINGS, translate_slip, validate_study
 from .study import Base, Change, ChangeKind, Number, Parameter, Plan, Record, Study
-
-# more would not fit into memory
-MOST_RUNS = 10_000_000
-_SETTINGS = tuple(known_keys(schema.SettingsEntry))
+from .values import (
+    MOST_RUNS,
+    check_spread,
+    digest,
+    given_numbers,
+    given_values,
+    in_si,
+    plain,
+    read_range,
+)
 
 
 def load_study(path: str | Path) -> Study:
@@ -53,99 +56,13 @@ def make_study(data: dict[str, Any]) -> Study:
 
 def read_study(document: Document, folder: Path) -> Study:
     """The study of a document; whatever is wrong with it is one ModelFileError."""
-    file = _validate(document)
+    file = validate_study(document)
     reader = _Reader(document, file, folder)
     study = reader.read()
     if reader.problems:
         raise ModelFileError(document.source, reader.problems)
     assert study is not None
     return study
-
-
-def _validate(document: Document) -> schema.StudyFile:
-    data = document.data
-    version = data.get("sarrus_study") if isinstance(data, dict) else None
-    if not isinstance(data, dict) or "sarrus_study" not in data:
-        why = f"there is no version; is this a study file? Begin it with 'sarrus_study: {schema.VERSION}'"
-        raise ModelFileError(document.source, [document.message((), why)])
-    if version != schema.VERSION or isinstance(version, bool):
-        why = (
-            f"version {shorten(version)} is not known; this program reads version {schema.VERSION}"
-        )
-        raise ModelFileError(document.source, [document.message(("sarrus_study",), why)])
-    try:
-        return schema.StudyFile.model_validate(data)
-    except ValidationError as error:
-        found = [document.message(*_translate(item, data)) for item in error.errors()]
-        raise ModelFileError(document.source, list(dict.fromkeys(found))) from None
-
-
-def _translate(error: Any, data: Any) -> tuple[Where, str]:
-    """Path and sentence of one error of pydantic."""
-    kind, context = error["type"], error.get("ctx", {})
-    *above, last = error["loc"]
-    where: list[str | int] = []
-    place = data
-    for part in above:
-        # names of alternatives stand between the keys
-        if isinstance(place, dict | list) and _has(place, part):
-            where.append(part)
-            place = place[part]
-    if kind == "missing":
-        return tuple(where), f"'{last}' is missing"
-    if kind == "extra_forbidden":
-        return (*where, last), f"unknown key; {nearest(str(last), _keys(where))}"
-    if isinstance(place, dict | list) and _has(place, last):
-        where.append(last)
-    if kind == "value_error":
-        return tuple(where), str(context["error"])
-    given = shorten(error["input"])
-    if kind in ("union_tag_not_found", "union_tag_invalid"):
-        return tuple(where), (
-            f"{given} is no variation; give a list, or one of {{range: ...}}, {{uniform: [low, high]}}, "
-            "{normal: [mean, deviation]}, {tilt: ...}"
-        )
-    if kind in ("too_short", "too_long"):
-        return tuple(where), f"{context['actual_length']} entries; {_wanted(where)}"
-    if kind == "literal_error":
-        return tuple(where), f"{given} is not possible; give {context['expected']}"
-    if kind in ("bool_type", "int_type", "list_type", "dict_type", "model_type"):
-        words = {"bool_type": "neither true nor false", "int_type": "no whole number"}
-        words |= {"list_type": "no list", "dict_type": "no mapping", "model_type": "no mapping"}
-        return tuple(where), f"{given} is {words[kind]}; {_wanted(where)}"
-    if kind in ("greater_than_equal", "less_than_equal"):
-        return tuple(where), f"{given} is out of range; {error['msg'].lower()}"
-    return tuple(where), f"{given} cannot be read: {error['msg']}"
-
-
-def _has(place: Any, part: Any) -> bool:
-    if isinstance(place, dict):
-        return part in place
-    return isinstance(part, int) and 0 <= part < len(place)
-
-
-def _keys(where: list[str | int]) -> list[str]:
-    """The keys that may stand at a place of a study."""
-    if not where:
-        return known_keys(schema.StudyFile)
-    if where[0] == "simulate":
-        return list(_SETTINGS)
-    if where[0] == "trajectory":
-        return known_keys(schema.TrajectoryEntry)
-    if where[-1] == "range":
-        return known_keys(schema.RangeNumbers)
-    return ["list", "range", "uniform", "normal", "tilt", "about"]
-
-
-def _wanted(where: list[str | int]) -> str:
-    """What to write at a place, by the example of its field."""
-    models = (schema.StudyFile, schema.SettingsEntry, schema.RangeNumbers, schema.UniformEntry)
-    key = next((part for part in reversed(where) if isinstance(part, str)), "")
-    for model in (*models, schema.NormalEntry, schema.ListEntry, schema.TiltEntry):
-        for name, item in model.model_fields.items():
-            if (item.alias or name) == key:
-                return f"give {item.description}"
-    return "see docs/sweeps.md"
 
 
 class _Reader:
@@ -302,7 +219,7 @@ class _Reader:
             parameter = self.parameter(where, path, entry)
             if parameter is None:
                 return
-            for value in _given(entry, self.file.variables):
+            for value in given_values(entry, self.file.variables):
                 self.check_value(data, change, value, parameter.distribution == "normal")
             self.changes.append(change)
         except (MechanismError, UnitError, ValueError) as error:
@@ -312,7 +229,7 @@ class _Reader:
         vector = read_vector(data, path)
         if not any(vector):
             raise MechanismError("the direction is zero, so it cannot be turned")
-        for value in _given(entry.tilt, self.file.variables):
+        for value in given_values(entry.tilt, self.file.variables):
             units.in_si(value, units.ANGLE)
         about = None if entry.about is None else tuple(float(x) for x in entry.about)
         if about is not None and (len(vector) != 3 or len(about) != 3 or not any(about)):
@@ -337,9 +254,9 @@ class _Reader:
                 )
             return ChangeKind.OPTION
         if parts[0] == "simulate" and len(parts) == 2:
-            if parts[1] not in _SETTINGS:
+            if parts[1] not in SETTINGS:
                 raise MechanismError(
-                    f"there is no setting '{parts[1]}'; {nearest(parts[1], list(_SETTINGS))}"
+                    f"there is no setting '{parts[1]}'; {nearest(parts[1], list(SETTINGS))}"
                 )
             return ChangeKind.SETTING
         if len(parts) == 3 and parts[0] == "bodies" and parts[2] == "length":
@@ -353,7 +270,7 @@ class _Reader:
         options = dict(base.options)
         for path, entry in self.file.vary.items():
             if "." not in path:
-                options[path] = next(_numbers(entry), options.get(path, 1.0))
+                options[path] = next(given_numbers(entry), options.get(path, 1.0))
         return to_data(problems.get(base.problem, **options).mechanism())
 
     def parameter(self, where: Where, column: str, entry: Any) -> Parameter | None:
@@ -374,11 +291,11 @@ class _Reader:
             values = entry if isinstance(entry, list) else entry.values
             return Parameter(column, tuple(in_si(value) for value in values))
         if isinstance(entry, schema.RangeEntry):
-            return Parameter(column, tuple(_range(entry.range)))
+            return Parameter(column, tuple(read_range(entry.range)))
         if isinstance(entry, schema.UniformEntry | schema.NormalEntry):
             word = "uniform" if isinstance(entry, schema.UniformEntry) else "normal"
             first, second = (self._number(v) for v in getattr(entry, word))
-            _check_spread(word, first, second)
+            check_spread(word, first, second)
             return Parameter(column, distribution=word, numbers=(first, second))
         if isinstance(entry, str) and entry in known:
             return Parameter(column, same=entry)
@@ -411,7 +328,7 @@ class _Reader:
             try:
                 schema.SettingsEntry.model_validate({key: value})
             except ValidationError as error:
-                raise MechanismError(_translate(error.errors()[0], {})[1]) from None
+                raise MechanismError(translate_slip(error.errors()[0], {})[1]) from None
         elif change.kind is ChangeKind.LENGTH:
             length = units.in_si(value, units.LENGTH)
             apply_change(data, change, [length if length > 0 or not spread else 1.0])
@@ -484,7 +401,7 @@ class _Reader:
         taken = {*FIRST_COLUMNS, *LAST_COLUMNS, *(p.column for p in self.parameters)}
         for where, name, what in items:
             try:
-                record = self.record(name, what)
+                record = make_record(name, what, self.file.simulate is not False, self.folder)
             except (RecordError, MechanismError, UnitError, OSError) as error:
                 self.problem(where, error)
                 continue
@@ -494,76 +411,6 @@ class _Reader:
                 continue
             taken.update(record.columns)
             yield record
-
-    def record(self, name: str | None, what: Any) -> Record:
-        argument = None
-        if callable(what):
-            what = {"function": what}
-        if isinstance(what, dict):
-            words = [word for word in what if word in QUANTITIES or word == "function"]
-            if len(words) != 1 or (words[0] != "function" and len(what) > 1):
-                raise RecordError(
-                    f"give one quantity, like {{maximum: B0.x}}; known: {', '.join(QUANTITIES)}"
-                )
-            word = words[0]
-            if word == "function":
-                return self.function(name, what)
-            argument = what[word]
-        else:
-            word = what
-        if word not in QUANTITIES:
-            raise RecordError(
-                f"{shorten(word)} cannot be recorded; {nearest(str(word), list(QUANTITIES))}"
-            )
-        quantity = QUANTITIES[word]
-        label = word if argument is None else f"{word} {argument}"
-        if quantity.simulated and self.file.simulate is False:
-            raise RecordError(f"'{word}' needs a simulation, and this study says simulate: false")
-        if quantity.argument == COORDINATE:
-            if not isinstance(argument, str):
-                raise RecordError(f"'{word}' needs a coordinate; give it like {{{word}: B0.x}}")
-            if argument != "energy":
-                split_coordinate(argument)
-        elif quantity.argument == PLAY:
-            if argument is None:
-                raise RecordError(f"'{word}' needs a play; give it like {{{word}: 0.1 mm}}")
-            argument = units.in_si(argument, units.LENGTH)
-        elif argument is not None and (not quantity.argument or not isinstance(argument, str)):
-            wants = f"give {quantity.argument}" if quantity.argument else "it takes nothing"
-            raise RecordError(f"'{word}: {argument}' is not understood; {wants}")
-        return Record((name or label,), word, argument)
-
-    def function(self, name: str | None, entry: dict[str, Any]) -> Record:
-        unknown = [key for key in entry if key not in ("function", "columns")]
-        if unknown:
-            raise RecordError(f"unknown key '{unknown[0]}'; a function has function and columns")
-        what, given = entry["function"], entry.get("columns")
-        if given is not None and (
-            not isinstance(given, list) or not given or not all(isinstance(c, str) for c in given)
-        ):
-            raise RecordError("columns: give a list of names")
-        if callable(what):
-            word = getattr(what, "__name__", "function")
-            columns = tuple(given or [name or word])
-            return Record(columns, "function", word, _source(what), what)
-        if not isinstance(what, str) or ":" not in what:
-            raise RecordError(
-                f"{shorten(what)} is no function; give file and function, like records.py:peak"
-            )
-        file, _, word = what.rpartition(":")
-        path = self.folder / file
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise RecordError(f"{file} cannot be read: {error}") from None
-        record = Record(tuple(given or [name or word]), "function", what, text)
-        try:
-            load_function(record)
-        except RecordError:
-            raise
-        except Exception as error:
-            raise RecordError(f"{file} cannot be run: {type(error).__name__}: {error}") from None
-        return record
 
     def identity(self, base: Base, records: tuple[Record, ...]) -> dict[str, Any]:
         """Everything that decides the table, in parts that a message can name."""
@@ -635,107 +482,6 @@ class _Reader:
 _CURVES = ("maximum", "minimum", "span", "final")
 
 
-def digest(value: Any) -> str:
-    """A hash of plain data."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def plain(value: Any) -> Any:
-    """Plain data: no tuples, numbers of NumPy or functions."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if callable(value):
-        return f"function {getattr(value, '__name__', '')}"
-    return str(value) if isinstance(value, Path) else value
-
-
-def in_si(value: Any) -> Any:
-    """A value of a study in SI: numbers with units as plain numbers, words as they are."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [in_si(entry) for entry in value]
-    if isinstance(value, dict | bool) or value is None:
-        raise MechanismError(f"{shorten(value)} cannot vary; give numbers, vectors or words")
-    if isinstance(value, str):
-        if value.lstrip().startswith("["):
-            return [q.value for q in units.parse_vector(value, units.NUMBER)]
-        try:
-            return units.parse_quantity(value).value
-        except UnitError:
-            return value
-    return units.parse_quantity(value).value
-
-
-def _check_spread(word: str, first: Number, second: Number) -> None:
-    if isinstance(first, str) or isinstance(second, str):
-        return
-    if word == "uniform" and not first < second:
-        raise MechanismError(f"uniform from {first:g} to {second:g}; give the lower bound first")
-    if word == "normal" and not second >= 0:
-        raise MechanismError(f"the standard deviation is {second:g}; give a positive one")
-
-
-def _range(r: schema.RangeNumbers) -> list[float]:
-    first, last = (units.parse_for(v, units.NUMBER).value for v in (r.first, r.last))
-    if (r.count is None) == (r.step is None):
-        raise MechanismError("a range needs a count or a step; give one of the two")
-    if r.count is None:
-        step = units.parse_for(r.step, units.NUMBER).value
-        if r.spacing == "log":
-            raise MechanismError("a range of equal factors needs a count, not a step")
-        if step == 0 or (last - first) / step < 0:
-            raise MechanismError(f"a step of {step:g} does not lead from {first:g} to {last:g}")
-        count = math.floor((last - first) / step * (1 + 1e-12) + 1e-9) + 1
-        if count > MOST_RUNS:
-            raise MechanismError(f"the range has {count} values; give a longer step")
-        return [first + i * step for i in range(count)]
-    if not 1 <= r.count <= MOST_RUNS:
-        raise MechanismError(f"a range of {r.count} values; give a count from 1 on")
-    if r.spacing == "log":
-        if not first * last > 0:
-            raise MechanismError(
-                f"no equal factors lead from {first:g} to {last:g}; both must be positive"
-            )
-        return [float(x) for x in np.geomspace(first, last, r.count)]
-    return [float(x) for x in np.linspace(first, last, r.count)]
-
-
-def _given(entry: Any, variables: dict[str, Any]) -> Iterator[Any]:
-    """The numbers and values of an entry as they were written; of a variable, those that it has."""
-    given: list[Any] = []
-    if isinstance(entry, list):
-        given = entry
-    elif isinstance(entry, schema.ListEntry):
-        given = entry.values
-    elif isinstance(entry, schema.RangeEntry):
-        r = entry.range
-        given = [v for v in (r.first, r.last, r.step) if v is not None and v != 0]
-    elif isinstance(entry, schema.UniformEntry):
-        given = entry.uniform
-    elif isinstance(entry, schema.NormalEntry):
-        given = entry.normal
-    elif isinstance(entry, str):
-        given = [entry]
-    for value in given:
-        if isinstance(value, str) and value in variables and variables[value] is not entry:
-            rest = {name: other for name, other in variables.items() if name != value}
-            yield from _given(variables[value], rest)
-        else:
-            yield value
-
-
-def _numbers(entry: Any) -> Iterator[float]:
-    for value in _given(entry, {}):
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            yield value
-
-
 def _short(error: Exception, path: str) -> str:
     """A sentence about a value without what the key in front of it says already."""
     lines = error.problems if isinstance(error, ModelFileError) else [str(error)]
@@ -743,16 +489,3 @@ def _short(error: Exception, path: str) -> str:
     for part in (path, path.rpartition(".")[0]):
         text = text.removeprefix(f"{part}: ").removeprefix(f"path '{part}': ")
     return text
-
-
-def _source(function: Any) -> str:
-    """The text of a function, or its code, to notice a change."""
-    try:
-        return inspect.getsource(function)
-    except (OSError, TypeError):
-        import cloudpickle
-
-        return hashlib.sha256(cloudpickle.dumps(function)).hexdigest()
-
-
-__all__ = ["digest", "load_study", "make_study", "read_study", "spread_value"]

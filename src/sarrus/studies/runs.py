@@ -179,7 +179,7 @@ def _trajectory(
 def run_batch(
     payload: bytes, digest: str, numbers: list[int], values: list[list[Any]]
 ) -> BatchOutcome:
-    """Several runs on a worker; payload: the pickled plan, which a worker reads once."""
+    """Several runs on a worker; payload: the pickled plan, which a worker reads once; digest: its hash."""
     plan = _read_plan(payload, digest)
     begin = time.perf_counter()
     outcome = BatchOutcome([], [], worker=_address(), versions=describe_worker())
@@ -265,7 +265,7 @@ def describe_worker() -> dict[str, str]:
 
 
 _VERSIONS: dict[str, str] = {}
-# the plan this process runs, by its digest
+# the plan this process runs, by the hash of its payload
 _PLANS: dict[str, Plan] = {}
 
 
