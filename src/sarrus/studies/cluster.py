@@ -81,6 +81,9 @@ def connect(scheduler: str | None, workers: int) -> Iterator[Client]:
             # a worker's death is this program's to judge, and only the run it was in is suspect
             "distributed.scheduler.allowed-failures": 0,
             "distributed.scheduler.worker-saturation": 1.0,
+            # it keeps what it saw for an hour: memory that grows with the study
+            "distributed.worker.profile.enabled": False,
+            "distributed.admin.system-monitor.log-length": 60,
         }
         with dask.config.set(settings):
             with _deaf_to_interrupts():
