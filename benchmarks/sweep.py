@@ -1,6 +1,6 @@
 """The figures of studies: time, overhead a run, and memory of 20,000 double four-bars on two workers.
 
-python benchmarks/sweep.py [runs]
+    python benchmarks/sweep.py [runs]
 """
 
 import sys
