@@ -1,7 +1,4 @@
-"""The figures of studies: time, overhead a run, and memory of 20,000 double four-bars on two workers.
-
-    python benchmarks/sweep.py [runs]
-"""
+"""Figures of studies: time, overhead and memory of 20,000 double four-bars on two workers (or fewer: argument)."""
 
 import sys
 import tempfile
