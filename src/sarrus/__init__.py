@@ -6,6 +6,7 @@ from .mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, 
 from .result import Result
 from .simulate import simulate
 from .statics import Equilibrium, Mode, Modes, equilibrium, modes
+from .studies import sweep
 from .verdict import inspect
 
 __all__ = [
@@ -29,5 +30,6 @@ __all__ = [
     "modes",
     "problems",
     "simulate",
+    "sweep",
 ]
 __version__ = "0.1.0"

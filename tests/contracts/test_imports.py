@@ -57,7 +57,18 @@ def test_rooms_import_downwards_only():
 
 
 HEAVY = (
-    *("numba", "llvmlite", "matplotlib", "plotly", "imageio", "viser", "pandas"),
+    *(
+        "numba",
+        "llvmlite",
+        "matplotlib",
+        "plotly",
+        "imageio",
+        "viser",
+        "pandas",
+        "pyarrow",
+        "dask",
+        "distributed",
+    ),
     *("pydantic", "rich", "typer", "yaml"),
 )
 

@@ -21,6 +21,7 @@ from .schema import schema
 from .simulate import simulate
 from .spec import spec
 from .submit import board, submit
+from .sweep import sweep
 from .view import view
 
 app = typer.Typer(
@@ -45,6 +46,7 @@ app.add_typer(spec, name="spec")
 app.command("bench")(bench)
 app.command("submit")(submit)
 app.command("board")(board)
+app.command("sweep")(sweep)
 
 
 @app.callback()

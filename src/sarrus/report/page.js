@@ -98,6 +98,7 @@
       });
       Plotly.update(host, update, colors(figure));
     });
+    window.dispatchEvent(new Event("recolor"));
   }
 
   const button = document.getElementById("theme");

@@ -89,8 +89,16 @@ def make_report(runs: Sequence[Run]) -> str:
     return render(title, lead, badge, body, data)
 
 
-def render(title: str, lead: str, badge: str, body: Iterable[str], data: Record) -> str:
-    """The whole file; body: sections, already escaped."""
+def render(
+    title: str,
+    lead: str,
+    badge: str,
+    body: Iterable[str],
+    data: Record,
+    script: str = "",
+    policy: str = POLICY,
+) -> str:
+    """The whole file; body: sections, already escaped; script: what this page does besides."""
     from plotly.offline import get_plotlyjs
 
     from .. import __version__
@@ -99,7 +107,7 @@ def render(title: str, lead: str, badge: str, body: Iterable[str], data: Record)
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title>
 <style>
@@ -118,6 +126,7 @@ def render(title: str, lead: str, badge: str, body: Iterable[str], data: Record)
 <script>{get_plotlyjs()}</script>
 <script>{asset("player.js")}</script>
 <script>{_own("page.js")}</script>
+{f"<script>{script}</script>" if script else ""}
 </body>
 </html>
 """

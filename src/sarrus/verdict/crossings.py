@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import barycentric_interpolate
 
 from ..kernels.layout import make_workspace
 from ..kernels.watch import BOTTOM, DEEP, LOW, REDUNDANT, sample_pivots
@@ -341,7 +340,7 @@ def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[f
             NODES[-1] / NODES[3]
         )
         g = np.sign(NODES) * values ** (1.0 / max(2.0, 2.0 * round(0.5 * growth)))
-        root = float(barycentric_interpolate(g, times, 0.0))
+        root = _interpolate_at_zero(g, times)
         if pivot(root) > pivot(t) + 1e-10 * values.min():
             # too far off for a polynomial
             continue
@@ -350,3 +349,15 @@ def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[f
         if near < 1.0 and moved < SETTLED * aside:
             break
     return t, aside
+
+
+def _interpolate_at_zero(x: Floats, y: Floats) -> float:
+    """Value at 0 of the polynomial through some points, by Lagrange.
+
+    SciPy's interpolator takes the points in random order, which changes the last digits from call to call.
+    """
+    between = x[:, None] - x[None, :]
+    np.fill_diagonal(between, 1.0)
+    factors = -x[None, :] / between
+    np.fill_diagonal(factors, 1.0)
+    return float(factors.prod(axis=1) @ y)

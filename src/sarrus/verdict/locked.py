@@ -60,13 +60,18 @@ WEAK = 1e-5
 WEAKEST = (1e-3, 1e-5, 1e-7, 1e-9)
 
 
+class LockedError(MechanismError):
+    """The mechanism is locked: no motion keeps all joints closed."""
+
+
 @dataclass(frozen=True, eq=False)
 class Locked:
     """A mechanism that is locked in truth, and the play that would let it move.
 
     value: the smallest singular value; misfit [m]: largest gap on the path followed (radians count times the
     mechanism's length), infinite if the path ends at once; reach: how far it was followed, radians or
-    lengths of the mechanism; length of the mechanism [m]; path: poses followed, away from singular ones.
+    lengths of the mechanism; length of the mechanism [m]; path: poses followed, away from singular ones;
+    travel: for each way, how far each pose is along it and the largest gap there [m].
     """
 
     value: float
@@ -74,10 +79,15 @@ class Locked:
     reach: float
     length: float
     path: tuple[Pose, ...] = field(repr=False)
+    travel: tuple[Floats, ...] = field(repr=False)
 
     def within(self, misfit: float) -> bool:
         """Whether joints with so much play [m] let it move."""
         return self.misfit <= misfit
+
+    def reach_within(self, misfit: float) -> float:
+        """How far it moves before a joint opens by more than this [m], the farther way; as `reach`."""
+        return max(_last_below(way, misfit) for way in self.travel)
 
     @property
     def nearly(self) -> bool:
@@ -126,13 +136,15 @@ def find_locked(equations: JointEquations) -> Locked | None:
     sides = [_follow(equations, pose, sign * V[last], idle, STEPS) for sign in (1.0, -1.0)]
     open_ = [side for side in sides if side.reach >= SHORTEST]
     value = float(values[last])
+    travel = tuple(side.travel for side in sides)
     if not open_:
-        return Locked(value, np.inf, max(s.reach for s in sides), equations.length, (pose,))
+        reach = max(s.reach for s in sides)
+        return Locked(value, np.inf, reach, equations.length, (pose,), travel)
     misfit = max(side.misfit for side in open_)
     if misfit <= rounding:
         return None
     path = (pose, *_clear(equations, [p for side in open_ for p in side.poses], idle))
-    return Locked(value, misfit, max(s.reach for s in open_), equations.length, path)
+    return Locked(value, misfit, max(s.reach for s in open_), equations.length, path, travel)
 
 
 def decide_locked(equations: JointEquations, mobility: Mobility) -> tuple[Mobility, Locked | None]:
@@ -174,6 +186,20 @@ class _Side:
     poses: list[Pose]
     misfit: float
     reach: float
+    travel: Floats
+
+
+def _last_below(way: Floats, misfit: float) -> float:
+    """Where gaps along a way first exceed a misfit; between two poses they grow linearly."""
+    distance, gap = way
+    above = np.flatnonzero(gap > misfit)
+    if not len(above):
+        return float(distance[-1])
+    i = int(above[0])
+    if i == 0:
+        return 0.0
+    share = (misfit - gap[i - 1]) / (gap[i] - gap[i - 1])
+    return float(distance[i - 1] + share * (distance[i] - distance[i - 1]))
 
 
 def _clear(
@@ -214,6 +240,7 @@ def _follow(
     """Poses along an almost-freedom, until it is blocked or the path is long enough."""
     poses: list[Pose] = []
     start, misfit = pose, 0.0
+    travel = [(0.0, measure_misfit(equations, pose))]
     for _ in range(steps):
         twists = equations.twists(pose, direction)
         size = max(
@@ -222,9 +249,11 @@ def _follow(
         )
         there = _least_gaps(equations, pose.moved(twists * (STEP / size)), direction)
         gap = measure_misfit(equations, there)
-        if not gap <= BLOCKED * equations.length or not (
-            0.5 * STEP < measure_distance(equations, pose, there) < 2.0 * STEP
-        ):
+        distance = measure_distance(equations, pose, there)
+        if not 0.5 * STEP < distance < 2.0 * STEP:
+            break
+        travel.append((travel[-1][0] + distance, gap))
+        if not gap <= BLOCKED * equations.length:
             break
         misfit, pose = max(misfit, gap), there
         poses.append(pose)
@@ -232,7 +261,7 @@ def _follow(
         low = np.linalg.svd(_held(equations, pose, idle))[2][-1]
         direction = low if low @ direction > 0 else -low
     reach = max((measure_distance(equations, start, p) for p in poses), default=0.0)
-    return _Side(poses, misfit, reach)
+    return _Side(poses, misfit, reach, np.array(travel).T)
 
 
 def _least_gaps(equations: JointEquations, pose: Pose, across: Floats) -> Pose:
@@ -276,14 +305,14 @@ def bridge_misfit(
     if locked is None or not locked.nearly:
         return mechanism, []
     if not locked.within(allowed):
-        raise MechanismError(
+        raise LockedError(
             f"mechanism '{mechanism.name}' is locked: no motion keeps all joints closed (smallest singular value "
             f"{locked.value:.1e}). It would move within a misfit of {locked.misfit:.3g} m, and {allowed:.3g} m "
             "are allowed: give places and axes to all digits, or allow more with misfit=, or 0 for a structure"
         )
     mended = mend_geometry(mechanism, locked)
     if mended is None:
-        raise MechanismError(
+        raise LockedError(
             f"mechanism '{mechanism.name}' is locked, and moves within a misfit of {locked.misfit:.3g} m; but no "
             "dimensions near the given ones were found that let it move exactly: give places and axes to more "
             "digits"

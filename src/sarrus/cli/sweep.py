@@ -1,0 +1,111 @@
+"""`sarrus sweep`: the runs of a study on this machine or on a cluster, in a folder that survives."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
+
+from ..studies import StudyStopped
+
+# what a shell expects of a program that was stopped by Ctrl-C
+STOPPED = 130
+
+
+def sweep(
+    study: Annotated[str, typer.Argument(help="Study file (YAML; see `sarrus schema --study`).")],
+    out: Annotated[Path, typer.Option(help="Folder of the results; the same folder goes on.")],
+    workers: Annotated[
+        int | None, typer.Option(help="Worker processes on this machine; one a core if left out.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler, like tcp://host:8786.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Most runs now; the rest later.")] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Set earlier results in the folder aside.")
+    ] = False,
+) -> None:
+    """Run the study of a file; write Parquet parts, results.parquet and overview.html."""
+    from ..studies.front import Progress as State
+    from ..studies.front import check_extra, read, run_in_folder
+
+    check_extra()
+    screen = Console(stderr=True)
+    loaded = read(study)
+    signal.signal(signal.SIGTERM, _interrupt)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        _State(),
+        console=screen,
+        refresh_per_second=2,
+    ) as bar:
+        task = bar.add_task(Path(study).name, total=None)
+
+        def tell(state: State) -> None:
+            for line in state.remarks:
+                bar.console.print(Text(line), soft_wrap=True)
+            bar.update(task, total=state.runs, completed=state.done, state=state)
+
+        try:
+            outcome = run_in_folder(
+                loaded,
+                out,
+                workers=workers,
+                scheduler=scheduler,
+                limit=limit,
+                fresh=fresh,
+                progress=tell,
+            )
+        except StudyStopped as stopped:
+            bar.stop()
+            screen.print(Text(str(stopped)), soft_wrap=True)
+            raise typer.Exit(STOPPED) from None
+    console = Console()
+    rest = f" in {outcome.seconds:.1f} s" if outcome.ran else ""
+    console.print(
+        Text(
+            f"{outcome.ran} runs{rest}; {outcome.done} of {outcome.runs} done, {outcome.failed} without success"
+        ),
+        soft_wrap=True,
+    )
+    if outcome.finished:
+        console.print(Text(f"files: {out}/results.parquet, {out}/overview.html"), soft_wrap=True)
+    else:
+        console.print(Text(f"files: {out}/; the same command goes on"), soft_wrap=True)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+class _State(ProgressColumn):
+    """Runs, rate, time left, failures; what a study has of them."""
+
+    def render(self, task: Task) -> Text:
+        state: Any = task.fields.get("state")
+        if state is None:
+            return Text("starting")
+        text = Text(f"{state.done}/{state.runs}")
+        if state.done > state.before:
+            text.append(f"  {state.rate:.3g} runs/s")
+            left = (state.runs - state.done) / state.rate
+            text.append(f"  {_clock(left)} left")
+        if state.failed:
+            text.append(f"  {state.failed} failed", style="red")
+        if state.deaths:
+            text.append(f"  {state.deaths} workers replaced", style="yellow")
+        return text
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -1,0 +1,190 @@
+"""What a value at a path does: to the data of a model file, the options of a problem, or the settings."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from .. import problems
+from ..mechanism import Mechanism, from_data, get_value, set_value, to_data
+from ..mechanism.errors import MechanismError
+from ..mechanism.files import units
+from ..mechanism.files.paths import join_path, split_path
+from .study import Base, Change, ChangeKind
+
+Vector = list[float]
+
+
+def build_mechanism(
+    base: Base, changes: tuple[Change, ...], values: dict[str, Any]
+) -> tuple[Mechanism, dict[str, Any]]:
+    """The mechanism of one run and the settings that its values ask for; it is not checked here."""
+    options, settings = dict(base.options), {}
+    edits = []
+    for change in changes:
+        given = [values[column] for column in change.columns]
+        if change.kind is ChangeKind.OPTION:
+            options[change.path] = given[0]
+        elif change.kind is ChangeKind.SETTING:
+            settings[split_path(change.path)[1]] = given[0]
+        else:
+            edits.append((change, given))
+    data = base.data
+    if data is None:
+        mechanism = problems.get(base.problem, **options).mechanism()
+        if not edits:
+            return mechanism, settings
+        data = to_data(mechanism)
+    for change, given in edits:
+        data = apply_change(data, change, given)
+    return from_data(data, base.source, check=False), settings
+
+
+def apply_change(data: dict[str, Any], change: Change, given: list[Any]) -> dict[str, Any]:
+    """A copy of a mechanism's data with one change."""
+    if change.kind is ChangeKind.LENGTH:
+        return set_length(data, split_path(change.path)[1], given[0])
+    if change.kind is ChangeKind.TILT:
+        vector = read_vector(data, change.path)
+        turned = tilt(vector, given[0], given[1] if len(given) > 1 else 0.0, change.about)
+        return set_value(data, change.path, turned)
+    return set_value(_with_plain_parent(data, change.path), change.path, given[0])
+
+
+def read_vector(data: dict[str, Any], path: str) -> Vector:
+    """The vector at a path, in SI."""
+    value = get_value(data, path)
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        raise MechanismError(
+            f"path '{path}' holds a vector for each of {len(value)} bodies; choose one, like {path}.0"
+        )
+    try:
+        return [quantity.value for quantity in units.parse_vector(value, units.NUMBER)]
+    except units.UnitError as error:
+        raise MechanismError(f"path '{path}': {error}") from None
+
+
+def tilt(vector: Vector, angle: float, toward: float, about: tuple[float, ...] | None) -> Vector:
+    """A direction turned by an angle [rad].
+
+    In space about `about`, or about a direction square to it that `toward` [rad] chooses; in the plane
+    anticlockwise.
+    """
+    d = np.array(vector)
+    c, s = np.cos(angle), np.sin(angle)
+    if len(d) == 2:
+        return [float(c * d[0] - s * d[1]), float(s * d[0] + c * d[1])]
+    if about is None:
+        # the axis of the world that is most square to d begins the count of directions
+        first = np.cross(d, np.eye(3)[int(np.argmin(np.abs(d)))])
+        first /= np.linalg.norm(first)
+        second = np.cross(d, first) / np.linalg.norm(d)
+        k = np.cos(toward) * first + np.sin(toward) * second
+    else:
+        k = np.array(about) / np.linalg.norm(about)
+    # Rodrigues
+    turned = c * d + s * np.cross(k, d) + (1 - c) * (k @ d) * k
+    return [float(x) for x in turned]
+
+
+def set_length(data: dict[str, Any], body: str, length: float) -> dict[str, Any]:
+    """Data with another length of a rod: it grows from its first end, and what it carries goes along.
+
+    Places on the rod are stretched along it: its end, its joints, named points, ends of its springs, places
+    of forces. Other bodies stay; joints that are now apart have a place for each body, and `assemble`
+    closes them. The mass stays.
+    """
+    if not length > 0:
+        raise MechanismError(
+            f"rod '{body}' would have the length {length:g} m; give a positive one"
+        )
+    entry = (data.get("bodies") or {}).get(body)
+    if not isinstance(entry, dict) or "rod" not in entry:
+        raise MechanismError(
+            f"body '{body}' is no rod, so it has no length; change its places instead"
+        )
+    new = copy.deepcopy(data)
+    start, end = (np.array(_vector(p)) for p in entry["rod"])
+    along = end - start
+    before = float(np.linalg.norm(along))
+    if not before > 0:
+        raise MechanismError(f"rod '{body}' has no direction, because its ends are one place")
+    unit = along / before
+    factor = length / before
+    if abs(factor - 1.0) < 1e-15:
+        return data
+
+    def moved(place: Any) -> Vector:
+        p = np.array(_vector(place))
+        return [float(x) for x in p + (factor - 1.0) * ((p - start) @ unit) * unit]
+
+    new["bodies"][body]["rod"] = [[float(x) for x in start], moved(entry["rod"][1])]
+    opened = False
+    for joint in (new.get("joints") or {}).values():
+        opened |= _stretch_joint(joint, body, moved)
+    for point in (new.get("points") or {}).values():
+        if point["body"] == body:
+            point["at"] = moved(point["at"])
+    for force in (new.get("forces") or {}).values():
+        if force["body"] == body:
+            force["at"] = moved(force["at"])
+    for spring in (new.get("springs") or {}).values():
+        for key, owner in zip(("start", "end"), spring["bodies"], strict=True):
+            if owner == body:
+                spring[key] = moved(spring[key])
+    if opened:
+        new["assemble"] = True
+    return new
+
+
+def _stretch_joint(joint: dict[str, Any], body: str, moved: Any) -> bool:
+    """Move the place of a body in a joint; whether the joint is apart then."""
+    bodies = next(value for key, value in joint.items() if key not in _PLACES and _is_names(value))
+    if body not in bodies:
+        return False
+    if "distance" in joint:
+        for key, owner in zip(("start", "end"), bodies, strict=True):
+            if owner == body:
+                joint[key] = moved(joint[key])
+        return False
+    if joint.get("at") is None:
+        return False
+    at = joint["at"]
+    several = isinstance(at, list) and any(isinstance(p, list | str) and _is_vector(p) for p in at)
+    places = [_vector(p) for p in at] if several else [_vector(at)] * len(bodies)
+    new = [moved(p) if owner == body else p for p, owner in zip(places, bodies, strict=True)]
+    if new == places:
+        return False
+    joint["at"] = new
+    return True
+
+
+_PLACES = ("at", "axis", "second_axis", "normal", "start", "end")
+
+
+def _is_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
+def _is_vector(value: Any) -> bool:
+    return isinstance(value, list) or (isinstance(value, str) and value.lstrip().startswith("["))
+
+
+def _vector(value: Any) -> Vector:
+    return units.vector_in_si(value, units.LENGTH)
+
+
+def _with_plain_parent(data: dict[str, Any], path: str) -> dict[str, Any]:
+    """Data in which the vector around an entry is a list of plain numbers: `at.0` of "[1, 2] mm"."""
+    parts = split_path(path)
+    if not parts[-1].isdigit() or len(parts) < 2:
+        return data
+    above = join_path(list(parts[:-1]))
+    parent = get_value(data, above)
+    try:
+        plain = [q.value for q in units.parse_vector(parent, units.NUMBER)]
+    except units.UnitError:
+        return data
+    return set_value(data, above, plain)

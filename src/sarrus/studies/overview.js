@@ -1,0 +1,56 @@
+"use strict";
+// The overview of a study: both plots are drawn from the columns in the page.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent).study;
+  const names = Object.keys(data.columns);
+  const byId = (id) => document.getElementById(id);
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const label = (name) => data.labels[name].replaceAll("<", "&lt;");
+  const short = (text) => (text.length > 24 ? `…${text.slice(-23)}` : text);
+  const layout = (height) => ({ height, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    font: { color: css("--ink"), family: getComputedStyle(document.body).fontFamily, size: 12 },
+    margin: { l: 70, r: 40, t: 50, b: 50 } });
+  const config = { responsive: true, displaylogo: false };
+
+  function choose(id, chosen) {
+    names.forEach((name) => byId(id).add(new Option(data.labels[name], name, false, name === chosen)));
+  }
+
+  function parallel() {
+    const differs = (n) => new Set(data.columns[n].filter((x) => x !== null)).size > 1;
+    const axes = names.filter((n) => n !== "run" && differs(n)).slice(0, 14), color = byId("color").value;
+    // a line needs all its values
+    const whole = data.status.map((_, i) => i).filter((i) => [...axes, color].every((n) => data.columns[n][i] !== null));
+    const pick = (name) => whole.map((i) => data.columns[name][i]);
+    Plotly.react("parallel", [{ type: "parcoords",
+      line: { color: pick(color), colorscale: "Viridis", showscale: true,
+        colorbar: { title: { text: short(label(color)) } } },
+      dimensions: axes.map((n) => ({ label: short(label(n)), values: pick(n) })) }], layout(420), config);
+  }
+
+  function scatter() {
+    const x = byId("x").value, y = byId("y").value;
+    const words = [...new Set(data.status)].sort((a, b) => (b === "done") - (a === "done") || a.localeCompare(b));
+    const traces = words.map((word, k) => {
+      const rows = data.status.map((_, i) => i).filter((i) => data.status[i] === word);
+      return { type: "scatter", mode: "markers", name: word,
+        marker: { size: 5, opacity: 0.7, color: css(`--curve${k % 6}`) },
+        x: rows.map((i) => data.columns[x][i]), y: rows.map((i) => data.columns[y][i]),
+        text: rows.map((i) => `run ${data.columns.run[i]}`), hovertemplate: "%{text}<br>%{x:.6g}, %{y:.6g}" };
+    });
+    const axis = (name, log) => ({ title: { text: label(name) }, type: log ? "log" : "linear",
+      gridcolor: css("--line"), zerolinecolor: css("--line") });
+    Plotly.react("scatter", traces, { ...layout(460), showlegend: words.length > 1,
+      xaxis: axis(x, byId("logx").checked), yaxis: axis(y, byId("logy").checked) }, config);
+  }
+
+  const recorded = names.find((n) => n !== "run" && !data.parameters.includes(n)) || names.at(-1);
+  choose("x", data.parameters[0] || names[0]);
+  choose("y", recorded);
+  choose("color", recorded);
+  byId("color").addEventListener("change", parallel);
+  for (const id of ["x", "y", "logx", "logy"]) byId(id).addEventListener("change", scatter);
+  const draw = () => { parallel(); scatter(); };
+  window.addEventListener("recolor", draw);
+  draw();
+})();

@@ -1,0 +1,491 @@
+"""A study from its file or from plain data: every problem named with its key, and its line if it has one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from .. import problems
+from ..mechanism import (
+    Mechanism,
+    MechanismError,
+    ModelFileError,
+    from_data,
+    get_value,
+    load_data,
+    set_value,
+    to_data,
+)
+from ..mechanism.files import units
+from ..mechanism.files.paths import join_path, nearest, split_path
+from ..mechanism.files.reading import Document, Where, load_document
+from ..mechanism.files.units import UnitError, shorten
+from . import schema
+from .asking import make_record
+from .changes import apply_change, build_mechanism, read_vector
+from .records import RecordError, split_coordinate
+from .runs import FIRST_COLUMNS, LAST_COLUMNS
+from .slips import SETTINGS, translate_slip, validate_study
+from .study import Base, Change, ChangeKind, Number, Parameter, Plan, Record, Study
+from .values import (
+    MOST_RUNS,
+    check_spread,
+    digest,
+    given_numbers,
+    given_values,
+    in_si,
+    plain,
+    read_range,
+)
+
+
+def load_study(path: str | Path) -> Study:
+    """Read and check a study file."""
+    document = load_document(path)
+    return read_study(document, Path(path).parent)
+
+
+def make_study(data: dict[str, Any]) -> Study:
+    """A study from plain data, in which a mechanism and functions may be Python objects."""
+    return read_study(Document("study", {"sarrus_study": schema.VERSION, **data}), Path())
+
+
+def read_study(document: Document, folder: Path) -> Study:
+    """The study of a document; whatever is wrong with it is one ModelFileError."""
+    file = validate_study(document)
+    reader = _Reader(document, file, folder)
+    study = reader.read()
+    if reader.problems:
+        raise ModelFileError(document.source, reader.problems)
+    assert study is not None
+    return study
+
+
+class _Reader:
+    """Makes a study of a validated file and collects what is wrong."""
+
+    def __init__(self, document: Document, file: schema.StudyFile, folder: Path) -> None:
+        self.document = document
+        self.file = file
+        self.folder = folder
+        self.problems: list[str] = []
+        self.remarks: list[str] = []
+        self.parameters: list[Parameter] = []
+        self.changes: list[Change] = []
+        self.columns: list[str] = []
+
+    def problem(self, where: Where, why: object) -> None:
+        self.problems.append(self.document.message(where, str(why)))
+
+    def read(self) -> Study | None:
+        base = self.base()
+        if base is None:
+            return None
+        for name, entry in self.file.variables.items():
+            self.parameter(("variables", name), name, entry)
+        base = self.fixed(base)
+        for path, entry in self.file.vary.items():
+            self.variation(base, path, entry)
+        records = tuple(self.records(base))
+        settings = self.settings(base)
+        samples = self.samples()
+        if self.problems:
+            return None
+        trajectory: tuple[str, ...] | None = None
+        if isinstance(self.file.trajectory, schema.TrajectoryEntry):
+            trajectory = tuple(self.file.trajectory.points or ())
+        elif self.file.trajectory:
+            trajectory = ()
+        if trajectory is not None and settings is None:
+            self.problem(
+                ("trajectory",), "there is none without a simulation; leave one of the two out"
+            )
+        identity = self.identity(base, records)
+        plan = Plan(
+            base=base,
+            changes=tuple(self.changes),
+            columns=tuple(p.column for p in self.parameters),
+            settings=settings,
+            records=records,
+            trajectory=trajectory,
+            time_limit=self.file.time_limit,
+            digest=digest({k: v for k, v in identity.items() if k != "sampling"}),
+        )
+        study = Study(
+            name=self.file.name,
+            plan=plan,
+            parameters=tuple(self.parameters),
+            combine=self.file.combine,
+            sampling=self.file.sampling,
+            samples=samples,
+            seed=self.file.seed,
+            attempts=self.file.attempts,
+            identity=identity,
+            remarks=tuple(self.remarks),
+        )
+        self.check_size(study)
+        self.check_first(study)
+        return study
+
+    # the mechanism
+
+    def base(self) -> Base | None:
+        given, problem = self.file.mechanism, self.file.problem
+        if (given is None) == (problem is None):
+            self.problem((), "give either `mechanism: my.yaml` or `problem: double-four-bar`")
+            return None
+        if problem is not None:
+            if problem not in problems.names():
+                self.problem(
+                    ("problem",),
+                    f"there is none called '{problem}'; {nearest(problem, problems.names())}",
+                )
+                return None
+            return Base(problem, {}, None, problem)
+        try:
+            if isinstance(given, Mechanism):
+                return Base("", {}, to_data(given), given.name)
+            if isinstance(given, dict):
+                from_data(given, "mechanism", check=False)
+                return Base("", {}, given, "mechanism")
+            if not isinstance(given, str | Path):
+                self.problem(("mechanism",), f"{shorten(given)} is no model file; give its name")
+                return None
+            return Base("", {}, load_data(self.folder / given), Path(given).name)
+        except MechanismError as error:
+            lines = error.problems if isinstance(error, ModelFileError) else [str(error)]
+            self.problems += [self.document.message(("mechanism",), line) for line in lines]
+            return None
+
+    def fixed(self, base: Base) -> Base:
+        """The base with what `set` gives for all runs."""
+        options, data = dict(base.options), base.data
+        kinds = {}
+        for path, value in self.file.set.items():
+            try:
+                kinds[path] = self.kind(base, path)
+                if kinds[path] is ChangeKind.SETTING:
+                    raise MechanismError("write it under simulate")
+                if kinds[path] is ChangeKind.OPTION:
+                    options[path] = units.in_si(value, units.NUMBER)
+            except (MechanismError, UnitError, ValueError) as error:
+                self.problem(("set", path), _short(error, path))
+        paths = [
+            path
+            for path, kind in kinds.items()
+            if kind not in (ChangeKind.OPTION, ChangeKind.SETTING)
+        ]
+        varied = [path for path in self.file.vary if "." not in path]
+        if base.problem and varied:
+            if paths:
+                self.problem(
+                    ("set", paths[0]),
+                    f"paths cannot be set while the option '{varied[0]}' varies; vary them too",
+                )
+            return Base(base.problem, options, None, base.source)
+        if data is None:
+            try:
+                data = to_data(problems.get(base.problem, **options).mechanism())
+            except ValueError as error:
+                self.problem(("set",), error)
+                return base
+        for path in paths:
+            value, change = self.file.set[path], Change(kinds[path], path, (path,))
+            try:
+                self.check_value(data, change, value)
+                data = apply_change(data, change, [in_si(value)])
+            except (MechanismError, UnitError, ValueError) as error:
+                self.problem(("set", path), _short(error, path))
+        return Base(base.problem, options, data, base.source)
+
+    # parameters
+
+    def variation(self, base: Base, path: str, entry: Any) -> None:
+        where: Where = ("vary", path)
+        try:
+            kind = self.kind(base, path)
+            data = self.example(base)
+            if isinstance(entry, schema.TiltEntry):
+                self.tilt(where, data, path, entry)
+                return
+            if kind is ChangeKind.SETTING and self.file.simulate is False:
+                raise MechanismError("nothing is simulated, so there are no settings")
+            change = Change(kind, path, (path,))
+            # all numbers of an entry are of the kind of its path
+            parameter = self.parameter(where, path, entry)
+            if parameter is None:
+                return
+            for value in given_values(entry, self.file.variables):
+                self.check_value(data, change, value, parameter.distribution == "normal")
+            self.changes.append(change)
+        except (MechanismError, UnitError, ValueError) as error:
+            self.problem(where, _short(error, path))
+
+    def tilt(self, where: Where, data: dict[str, Any], path: str, entry: schema.TiltEntry) -> None:
+        vector = read_vector(data, path)
+        if not any(vector):
+            raise MechanismError("the direction is zero, so it cannot be turned")
+        for value in given_values(entry.tilt, self.file.variables):
+            units.in_si(value, units.ANGLE)
+        about = None if entry.about is None else tuple(float(x) for x in entry.about)
+        if about is not None and (len(vector) != 3 or len(about) != 3 or not any(about)):
+            raise MechanismError("about: give 3 numbers, not all zero; only in space")
+        columns = [f"{path}.tilt"]
+        if self.parameter((*where, "tilt"), columns[0], entry.tilt) is None:
+            return
+        if len(vector) == 3 and about is None:
+            columns.append(f"{path}.toward")
+            self.parameters.append(
+                Parameter(columns[1], distribution="uniform", numbers=(0.0, 2.0 * math.pi))
+            )
+        self.changes.append(Change(ChangeKind.TILT, path, tuple(columns), about))
+
+    def kind(self, base: Base, path: str) -> ChangeKind:
+        parts = split_path(path)
+        if len(parts) == 1 and base.problem:
+            options = problems.get(base.problem).options
+            if parts[0] not in options:
+                raise MechanismError(
+                    f"problem '{base.problem}' has no option '{parts[0]}'; {nearest(parts[0], list(options))}"
+                )
+            return ChangeKind.OPTION
+        if parts[0] == "simulate" and len(parts) == 2:
+            if parts[1] not in SETTINGS:
+                raise MechanismError(
+                    f"there is no setting '{parts[1]}'; {nearest(parts[1], list(SETTINGS))}"
+                )
+            return ChangeKind.SETTING
+        if len(parts) == 3 and parts[0] == "bodies" and parts[2] == "length":
+            return ChangeKind.LENGTH
+        return ChangeKind.PATH
+
+    def example(self, base: Base) -> dict[str, Any]:
+        """The data of one mechanism of the study, to check paths and units with."""
+        if base.data is not None:
+            return base.data
+        options = dict(base.options)
+        for path, entry in self.file.vary.items():
+            if "." not in path:
+                options[path] = next(given_numbers(entry), options.get(path, 1.0))
+        return to_data(problems.get(base.problem, **options).mechanism())
+
+    def parameter(self, where: Where, column: str, entry: Any) -> Parameter | None:
+        """The values of an entry as a parameter; None if it cannot be read."""
+        try:
+            made = self._parameter(column, entry)
+        except (MechanismError, UnitError, ValueError) as error:
+            self.problem(where, error)
+            return None
+        self.parameters.append(made)
+        return made
+
+    def _parameter(self, column: str, entry: Any) -> Parameter:
+        known = {p.column for p in self.parameters}
+        if isinstance(entry, schema.TiltEntry):
+            raise MechanismError("a variable has no direction to tilt; give the tilt at a path")
+        if isinstance(entry, list | schema.ListEntry):
+            values = entry if isinstance(entry, list) else entry.values
+            return Parameter(column, tuple(in_si(value) for value in values))
+        if isinstance(entry, schema.RangeEntry):
+            return Parameter(column, tuple(read_range(entry.range)))
+        if isinstance(entry, schema.UniformEntry | schema.NormalEntry):
+            word = "uniform" if isinstance(entry, schema.UniformEntry) else "normal"
+            first, second = (self._number(v) for v in getattr(entry, word))
+            check_spread(word, first, second)
+            return Parameter(column, distribution=word, numbers=(first, second))
+        if isinstance(entry, str) and entry in known:
+            return Parameter(column, same=entry)
+        if isinstance(entry, str) and self.file.variables:
+            raise MechanismError(
+                f"{shorten(entry)} is no variable; {nearest(entry, list(self.file.variables))}. For one value "
+                "give a list of one, or write it under set"
+            )
+        raise MechanismError("one value does not vary; give a list, or write it under set")
+
+    def _number(self, value: Any) -> Number:
+        """A number, or the name of a column of numbers."""
+        named = next((p for p in self.parameters if p.column == value), None)
+        if named is None:
+            return units.parse_for(value, units.NUMBER).value
+        if not all(isinstance(x, float) for x in named.values or ()):
+            raise MechanismError(
+                f"variable '{value}' is no number, so nothing can be drawn with it"
+            )
+        return named.column
+
+    def check_value(
+        self, data: dict[str, Any], change: Change, value: Any, spread: bool = False
+    ) -> None:
+        """Whether a value fits its path, with its unit; spread: it may be out of bounds on its own."""
+        if change.kind is ChangeKind.OPTION:
+            units.in_si(value, units.NUMBER)
+        elif change.kind is ChangeKind.SETTING:
+            key = split_path(change.path)[1]
+            try:
+                schema.SettingsEntry.model_validate({key: value})
+            except ValidationError as error:
+                raise MechanismError(translate_slip(error.errors()[0], {})[1]) from None
+        elif change.kind is ChangeKind.LENGTH:
+            length = units.in_si(value, units.LENGTH)
+            apply_change(data, change, [length if length > 0 or not spread else 1.0])
+        else:
+            parts = split_path(change.path)
+            path = change.path
+            if parts[-1].isdigit():
+                # units are told apart for whole vectors
+                path = join_path(list(parts[:-1]))
+                vector = read_vector(data, path)
+                get_value(data, change.path)
+                value = [value] * len(vector)
+            from_data(set_value(data, path, value), "", check=False)
+
+    # what else there is
+
+    def settings(self, base: Base) -> dict[str, Any] | None:
+        if self.file.simulate is False:
+            return None
+        given = {k: v for k, v in self.file.simulate.model_dump().items() if v is not None}
+        written: dict[str, Any] = {}
+        if base.data is not None:
+            written = dict(from_data(base.data, check=False).defaults)
+        if base.problem:
+            problem = problems.get(base.problem)
+            written = {"duration": problem.duration, "output_step": problem.output_step, **written}
+            if "duration" in given:
+                written.pop("output_step", None)
+        # a step replaces a tolerance, and the other way round
+        if "step" in given:
+            written.pop("tolerance", None)
+        if "tolerance" in given:
+            written.pop("step", None)
+        settings = {**written, **given}
+        if "duration" not in settings and "simulate.duration" not in self.file.vary:
+            self.problem(("simulate",), "how long? Give duration, like {duration: 10 s}")
+        return settings
+
+    def samples(self) -> int:
+        random = [p for p in self.parameters if p.distribution]
+        samples = self.file.samples
+        if samples is not None and samples < 1:
+            self.problem(("samples",), f"{samples} samples; give at least 1")
+        elif random and samples is None:
+            self.problem(
+                (), f"'{random[0].column}' is random; say how many samples, like samples: 1000"
+            )
+        elif samples is not None and not random:
+            self.problem(("samples",), "nothing is random, so there are no samples; leave it out")
+        elif samples and self.file.sampling == schema.SOBOL and samples & (samples - 1):
+            self.remarks.append(
+                f"sobol: {samples} samples are no power of 2, so they are spread less evenly than "
+                f"{2 ** samples.bit_length()} would be"
+            )
+        if self.file.combine == schema.LIST:
+            lengths = {p.column: len(p.values) for p in self.parameters if p.values is not None}
+            if len(set(lengths.values())) > 1:
+                told = ", ".join(f"{column} has {n}" for column, n in lengths.items())
+                self.problem(("combine",), f"row by row needs lists of one length, but {told}")
+        return samples or 1
+
+    def records(self, base: Base) -> Iterator[Record]:
+        given = self.file.record
+        if isinstance(given, dict):
+            items: list[tuple[Where, str | None, Any]] = [
+                (("record", name), name, what) for name, what in given.items()
+            ]
+        else:
+            items = [(("record", i), None, what) for i, what in enumerate(given)]
+        taken = {*FIRST_COLUMNS, *LAST_COLUMNS, *(p.column for p in self.parameters)}
+        for where, name, what in items:
+            try:
+                record = make_record(name, what, self.file.simulate is not False, self.folder)
+            except (RecordError, MechanismError, UnitError, OSError) as error:
+                self.problem(where, error)
+                continue
+            twice = next((c for c in record.columns if c in taken), None)
+            if twice is not None:
+                self.problem(where, f"column '{twice}' stands there already; give it another name")
+                continue
+            taken.update(record.columns)
+            yield record
+
+    def identity(self, base: Base, records: tuple[Record, ...]) -> dict[str, Any]:
+        """Everything that decides the table, in parts that a message can name."""
+        data = plain(self.document.data)
+        if self.file.mechanism is not None and not isinstance(self.file.mechanism, str):
+            data.pop("mechanism")
+        chosen = ("vary", "variables", "combine", "sampling", "samples", "seed")
+        study = {k: v for k, v in data.items() if k not in ("name", "attempts", *chosen)}
+        out: dict[str, Any] = {
+            "study": study,
+            "sampling": {k: data[k] for k in chosen if k in data},
+        }
+        # the mechanism itself, not the name of its file
+        if base.data is not None:
+            out["mechanism"] = plain(base.data)
+        if base.problem:
+            out["problem version"] = problems.get(base.problem).version
+        texts = {str(r.argument): r.text for r in records if r.what == "function"}
+        if texts:
+            out["functions"] = texts
+        out["changes"] = [plain(vars(c) | {"kind": c.kind.value}) for c in self.changes]
+        return out
+
+    def check_size(self, study: Study) -> None:
+        from .sampling import count_runs
+
+        runs = count_runs(study)
+        if runs > MOST_RUNS:
+            self.problem((), f"this study has {runs} runs; at most {MOST_RUNS} are possible")
+
+    def check_first(self, study: Study) -> None:
+        """Problems that any mechanism of the study would have: wrong names in records and trajectories."""
+        base, plan = study.plan.base, study.plan
+        if self.problems or any(c.kind is ChangeKind.OPTION for c in plan.changes):
+            return
+        mechanism = build_mechanism(base, (), {})[0]
+        joints = [j.name for j in mechanism.joints]
+        points = [
+            *joints,
+            *(m.name for m in mechanism.markers),
+            *(b.name for b in mechanism.bodies),
+        ]
+        for record in plan.records:
+            if record.what in ("reaction_max", "moment_max") and record.argument not in (
+                None,
+                *joints,
+            ):
+                self.problem(
+                    ("record",),
+                    f"there is no joint '{record.argument}'; {nearest(record.argument, joints)}",
+                )
+            elif record.what in _CURVES and record.argument != "energy":
+                name, axis = split_coordinate(record.argument)
+                if name not in points:
+                    self.problem(
+                        ("record",),
+                        f"there is no joint, point or body '{name}'; {nearest(name, points)}",
+                    )
+                elif axis[-1] == "z" and mechanism.dimension == 2:
+                    self.problem(("record",), f"'{record.argument}': a planar mechanism has no z")
+        for name in plan.trajectory or ():
+            if name not in points:
+                self.problem(
+                    ("trajectory",),
+                    f"there is no joint, point or body '{name}'; {nearest(name, points)}",
+                )
+
+
+_CURVES = ("maximum", "minimum", "span", "final")
+
+
+def _short(error: Exception, path: str) -> str:
+    """A sentence about a value without what the key in front of it says already."""
+    lines = error.problems if isinstance(error, ModelFileError) else [str(error)]
+    text = lines[0].removeprefix(": ")
+    for part in (path, path.rpartition(".")[0]):
+        text = text.removeprefix(f"{part}: ").removeprefix(f"path '{part}': ")
+    return text

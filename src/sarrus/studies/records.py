@@ -1,0 +1,288 @@
+"""What can be kept of a run: built-in quantities, and functions of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..mechanism import Mechanism
+from ..result import Result
+from .study import Record
+
+if TYPE_CHECKING:
+    from ..verdict.inspection import Inspection
+
+Floats = NDArray[np.float64]
+
+NUMBER, COUNT, TEXT, NUMBERS = "number", "count", "text", "numbers"
+# what a record may ask for
+COORDINATE, JOINT, PLAY = "a coordinate", "perhaps a joint", "a play"
+
+
+class RecordError(ValueError):
+    """Something cannot be recorded; the message says what."""
+
+
+@dataclass
+class Run:
+    """What records read: the mechanism as it was written, and its result, None if there is none."""
+
+    mechanism: Mechanism
+    result: Result | None = None
+
+    @cached_property
+    def inspection(self) -> Inspection:
+        """The verdict on the mechanism at its start."""
+        from ..verdict import inspect
+
+        return inspect(self.mechanism)
+
+    @property
+    def simulated(self) -> Result:
+        """The result of the simulation."""
+        if self.result is None:
+            raise RecordError("there is no simulation")
+        return self.result
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A built-in record: type of its column, unit, and how it is read; argument: what it wants, if any.
+
+    simulated: whether it needs a simulation.
+    """
+
+    kind: str
+    unit: str
+    read: Callable[[Run, Any], Any]
+    argument: str = ""
+    simulated: bool = True
+
+
+def extreme(t: Floats, x: Floats, rate: Floats) -> tuple[float, float]:
+    """Smallest and largest value of a curve with given values and rates: of its cubics between outputs."""
+    h = np.diff(t)
+    candidates = [x]
+    # only between outputs where the rate changes its sign
+    i = np.flatnonzero((rate[:-1] * rate[1:] < 0) & (h > 0))
+    if len(i):
+        h, rise = h[i], (x[i + 1] - x[i]) / h[i]
+        # rate of the cubic over s = 0..1: v0 + 2 b s + 3 c s^2
+        b = 3 * rise - 2 * rate[i] - rate[i + 1]
+        c = rate[i] + rate[i + 1] - 2 * rise
+        root = np.sqrt(np.maximum(b * b - 3 * c * rate[i], 0.0))
+        # of the two roots the one between the outputs, without cancellation
+        q = -(b + np.where(b >= 0, root, -root))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for s in (rate[i] / q, q / (3 * c)):
+                inside = np.isfinite(s) & (s > 0) & (s < 1)
+                s = np.where(inside, s, 0.0)
+                candidates.append(x[i] + h * s * (rate[i] + s * (b + s * c)))
+    all_ = np.concatenate(candidates)
+    return float(all_.min()), float(all_.max())
+
+
+def read_curve(result: Result, what: str) -> tuple[Floats, Floats | None]:
+    """Values of a coordinate such as B0.x, B0.vy or `energy` at the outputs, and their rates if known."""
+    if what == "energy":
+        return result.energy, None
+    name, axis = split_coordinate(what)
+    dimension = result.reading.dimension
+    letters = "xyz"[:dimension]
+    if axis[-1] not in letters:
+        raise RecordError(f"'{what}': a planar mechanism has no {axis[-1]}; take x or y")
+    i = letters.index(axis[-1])
+    readings = (result.position, result.velocity, result.acceleration)
+    order = {"": 0, "v": 1, "a": 2}[axis[:-1]]
+    try:
+        values = readings[order](name)[:, i]
+        rates = readings[order + 1](name)[:, i] if order < 2 else None
+    except KeyError as error:
+        raise RecordError(f"'{what}': {error.args[0]}") from None
+    return values, rates
+
+
+def split_coordinate(what: str) -> tuple[str, str]:
+    """Name and axis of a coordinate: B0.x is B0 and x."""
+    name, _, axis = what.rpartition(".")
+    if not name or axis not in AXES:
+        raise RecordError(
+            f"'{what}' is no coordinate; give the name of a joint, point or body with .x, .vx or .ax"
+        )
+    return name, axis
+
+
+UNITS = {"": "m", "v": "m/s", "a": "m/s^2"}
+AXES = tuple(f"{level}{axis}" for level in UNITS for axis in "xyz")
+
+
+def _extremes(run: Run, what: str) -> tuple[float, float]:
+    values, rates = read_curve(run.simulated, what)
+    if not len(values):
+        raise RecordError("the run has no output")
+    if rates is None:
+        return float(values.min()), float(values.max())
+    return extreme(run.simulated.times, values, rates)
+
+
+def _span(run: Run, what: str) -> float:
+    low, high = _extremes(run, what)
+    return high - low
+
+
+def _final(run: Run, what: str) -> float:
+    values, _ = read_curve(run.simulated, what)
+    if not len(values):
+        raise RecordError("the run has no output")
+    return float(values[-1])
+
+
+def _reaction_max(run: Run, joint: Any) -> float:
+    return _reactions(run, joint, "force")
+
+
+def _moment_max(run: Run, joint: Any) -> float:
+    return _reactions(run, joint, "moment")
+
+
+def _reactions(run: Run, joint: Any, part: str) -> float:
+    result = run.simulated
+    names = [j.name for j in run.mechanism.joints] if joint is None else [joint]
+    largest = 0.0
+    for name in names:
+        try:
+            values = getattr(result.reaction(name), part)
+        except KeyError as error:
+            raise RecordError(str(error.args[0])) from None
+        sizes = np.abs(values) if values.ndim == 1 else np.linalg.norm(values, axis=1)
+        largest = max(largest, float(sizes.max(initial=0.0)))
+    return largest
+
+
+def _misfit(run: Run, _: Any) -> float | None:
+    """Play that lets a locked linkage move [m]: 0 if it moves, none if nothing helps."""
+    found = run.inspection
+    if found.locked is None:
+        return 0.0 if found.mobility_motion > 0 else None
+    return found.locked.misfit
+
+
+def _reach(run: Run, play: float) -> float | None:
+    """How far it moves before a joint has to open by more than `play` [rad, or lengths]."""
+    found = run.inspection
+    if found.locked is None:
+        return None
+    return found.locked.reach_within(play)
+
+
+QUANTITIES: dict[str, Quantity] = {
+    "energy_drift": Quantity(NUMBER, "J", lambda run, _: run.simulated.energy_drift),
+    "violation": Quantity(
+        NUMBER, "m", lambda run, _: float(run.simulated.violation().max(initial=0.0))
+    ),
+    "time_reached": Quantity(
+        NUMBER,
+        "s",
+        lambda run, _: float(run.simulated.times[-1]) if len(run.simulated.times) else 0.0,
+    ),
+    "steps": Quantity(COUNT, "", lambda run, _: int(run.simulated.counters["steps"])),
+    "cpu_seconds": Quantity(NUMBER, "s", lambda run, _: run.simulated.cpu_seconds),
+    "crossings": Quantity(COUNT, "", lambda run, _: len(run.simulated.crossings)),
+    "crossing_times": Quantity(
+        NUMBERS, "s", lambda run, _: [float(c.time) for c in run.simulated.crossings]
+    ),
+    "maximum": Quantity(NUMBER, "", lambda run, what: _extremes(run, what)[1], COORDINATE),
+    "minimum": Quantity(NUMBER, "", lambda run, what: _extremes(run, what)[0], COORDINATE),
+    "span": Quantity(NUMBER, "", _span, COORDINATE),
+    "final": Quantity(NUMBER, "", _final, COORDINATE),
+    "reaction_max": Quantity(NUMBER, "N", _reaction_max, JOINT),
+    "moment_max": Quantity(NUMBER, "N m", _moment_max, JOINT),
+    "mobility": Quantity(
+        COUNT, "", lambda run, _: int(run.inspection.mobility_motion), simulated=False
+    ),
+    "redundant": Quantity(
+        COUNT, "", lambda run, _: int(run.inspection.redundant_motion), simulated=False
+    ),
+    "verdict": Quantity(
+        TEXT, "", lambda run, _: ", ".join(run.inspection.classes), simulated=False
+    ),
+    "misfit": Quantity(NUMBER, "m", _misfit, simulated=False),
+    "reach": Quantity(NUMBER, "rad", _reach, PLAY, simulated=False),
+}
+
+
+def column_kinds(record: Record) -> list[tuple[str, str, str]]:
+    """Column, kind and unit of all that a record keeps."""
+    if record.what == "function":
+        return [(column, NUMBER, "") for column in record.columns]
+    quantity = QUANTITIES[record.what]
+    unit = quantity.unit
+    if quantity.argument == COORDINATE:
+        energy = record.argument == "energy"
+        unit = "J" if energy else UNITS[split_coordinate(record.argument)[1][:-1]]
+    return [(record.columns[0], quantity.kind, unit)]
+
+
+def read_record(record: Record, run: Run) -> dict[str, Any]:
+    """The values of a record; raises RecordError, or whatever a function of the user raises."""
+    if record.what != "function":
+        return {record.columns[0]: _finite(QUANTITIES[record.what].read(run, record.argument))}
+    given = load_function(record)(run.result, run.mechanism)
+    if len(record.columns) == 1 and not isinstance(given, dict):
+        given = {record.columns[0]: given}
+    if not isinstance(given, dict):
+        raise RecordError(
+            f"it returned {_show(given)}; give a mapping with {', '.join(record.columns)}"
+        )
+    missing = [column for column in record.columns if column not in given]
+    extra = [str(column) for column in given if column not in record.columns]
+    if missing or extra:
+        raise RecordError(
+            f"it returned {', '.join(map(str, given)) or 'nothing'}; its columns are "
+            f"{', '.join(record.columns)}"
+        )
+    return {column: _number(column, given[column]) for column in record.columns}
+
+
+def load_function(record: Record) -> Callable[..., Any]:
+    """The function of a record, from its text if it came with a file."""
+    if record.call is not None:
+        return record.call
+    if record not in _LOADED:
+        file, _, name = str(record.argument).rpartition(":")
+        space: dict[str, Any] = {"__name__": "sarrus_study_functions", "__file__": file}
+        exec(compile(record.text, file, "exec"), space)
+        if not callable(space.get(name)):
+            raise RecordError(f"{file} has no function '{name}'")
+        _LOADED[record] = space[name]
+    return _LOADED[record]
+
+
+# functions of study files that this process has read
+_LOADED: dict[Record, Callable[..., Any]] = {}
+
+
+def _number(column: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if not isinstance(value, bool | int | float | np.number | np.bool_):
+        raise RecordError(f"column '{column}' is {_show(value)}; give a number")
+    return _finite(float(value))
+
+
+def _finite(value: Any) -> Any:
+    """Numbers that are none become nothing, so that tables compare."""
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _show(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,290 @@
+"""One configuration in, one row out: whatever happens in between is a status and a sentence."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import queue
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..assembly import AssemblyError
+from ..mechanism import Mechanism, MechanismError
+from ..result import Result
+from ..simulate import simulate
+from ..verdict.locked import LockedError
+from . import changes
+from .records import QUANTITIES, RecordError, Run, load_function, read_record
+from .study import Plan
+
+DONE = "done"
+REFUSED = "refused"
+CANNOT_ASSEMBLE = "cannot-assemble"
+LOCKED = "locked"
+RECORD_FAILED = "record-failed"
+OUT_OF_MEMORY = "out-of-memory"
+TIME_LIMIT = "time-limit"
+WORKER_DIED = "worker-died"
+ERROR = "error"
+
+Row = dict[str, Any]
+# columns that every table has, besides parameters and records
+FIRST_COLUMNS = ("run", "key")
+LAST_COLUMNS = ("status", "message", "notes")
+# a sentence in a table is cut to this length
+MOST_CHARACTERS = 2000
+
+
+@dataclass
+class BatchOutcome:
+    """What a worker returns for several runs.
+
+    left: runs that were not begun, because the worker is stuck in one that exceeded the time limit;
+    seconds: spent in the runs; worker: its address; versions: of what it computed with.
+    """
+
+    rows: list[Row]
+    trajectories: list[dict[str, Any]]
+    left: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+    worker: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+def run_key(plan: Plan, values: list[Any]) -> str:
+    """The hash of a configuration: of the plan and the values of this run."""
+    text = json.dumps([plan.digest, values], ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def start_row(plan: Plan, number: int, values: list[Any]) -> Row:
+    """A row with number, key and parameters; no result yet."""
+    row: Row = {"run": number, "key": run_key(plan, values)}
+    for column, value in zip(plan.columns, values, strict=True):
+        row |= spread_value(column, value)
+    return row
+
+
+def spread_value(column: str, value: Any) -> Row:
+    """A vector is a column an entry."""
+    if isinstance(value, list):
+        out: Row = {}
+        for i, entry in enumerate(value):
+            out |= spread_value(f"{column}.{i}", entry)
+        return out
+    return {column: value}
+
+
+def failed_row(plan: Plan, number: int, values: list[Any], status: str, message: str) -> Row:
+    """The row of a run without a result."""
+    return {**start_row(plan, number, values), "status": status, "message": message, "notes": ""}
+
+
+def run_one(plan: Plan, number: int, values: list[Any]) -> tuple[Row, dict[str, Any] | None]:
+    """One run: its row, and its trajectory if that is kept."""
+    row = start_row(plan, number, values)
+    notes: list[str] = []
+    run: Run | None = None
+    trajectory = None
+    status, message = DONE, "inspected, not simulated"
+    try:
+        mechanism, settings = changes.build_mechanism(
+            plan.base, plan.changes, dict(zip(plan.columns, values, strict=True))
+        )
+        run = Run(mechanism)
+        if plan.settings is not None:
+            result = simulate(mechanism, **{**plan.settings, **settings})
+            run.result = result
+            status, message = result.status, result.message
+            notes += result.notes
+            trajectory = _trajectory(plan, number, result, mechanism)
+    except Exception as error:
+        status, message = describe_failure(error)
+    row |= _records(plan, run, notes, status == DONE)
+    failed = row.pop("failed", None)
+    if failed and status == DONE:
+        status, message = failed
+    row |= {"status": status, "message": message[:MOST_CHARACTERS]}
+    row["notes"] = "; ".join(notes)[:MOST_CHARACTERS]
+    return row, trajectory
+
+
+def describe_failure(error: BaseException) -> tuple[str, str]:
+    """Status and sentence of an exception."""
+    if isinstance(error, AssemblyError):
+        return CANNOT_ASSEMBLE, str(error)
+    if isinstance(error, LockedError):
+        return LOCKED, str(error)
+    if isinstance(error, MechanismError | ValueError):
+        return REFUSED, str(error)
+    if isinstance(error, MemoryError):
+        return (
+            OUT_OF_MEMORY,
+            f"out of memory: {error or 'no more could be had'}; ask for fewer outputs",
+        )
+    return ERROR, f"{type(error).__name__}: {error}"
+
+
+def _records(plan: Plan, run: Run | None, notes: list[str], done: bool) -> Row:
+    """The values of all records; of a run that failed only those that need no simulation."""
+    row: Row = {}
+    for record in plan.records:
+        needs_result = record.what == "function" or QUANTITIES[record.what].simulated
+        if run is None or (needs_result and run.result is None and plan.settings is not None):
+            continue
+        try:
+            row |= read_record(record, run)
+        except MechanismError as error:
+            # nothing is simulated: the first record finds out that there is no such mechanism
+            row.setdefault("failed", describe_failure(error))
+        except (Exception, SystemExit) as error:
+            status = OUT_OF_MEMORY if isinstance(error, MemoryError) else RECORD_FAILED
+            what = record.argument if record.what == "function" else record.what
+            why = (
+                str(error) if isinstance(error, RecordError) else f"{type(error).__name__}: {error}"
+            )
+            sentence = f"record '{record.columns[0]}' ({what}) failed: {why}"
+            # a run that failed has its reason; what could not be read of it is a note
+            if done:
+                row.setdefault("failed", (status, sentence))
+            else:
+                notes.append(sentence)
+    return row
+
+
+def _trajectory(
+    plan: Plan, number: int, result: Result, mechanism: Mechanism
+) -> dict[str, Any] | None:
+    """Columns of a whole run: time, places and velocities of points, energy."""
+    if plan.trajectory is None:
+        return None
+    names = plan.trajectory or tuple(j.name for j in mechanism.joints if j.name in result.points)
+    columns: dict[str, Any] = {"run": np.full(len(result.times), number), "t": result.times}
+    letters = "xyz"[: result.reading.dimension]
+    for name in names:
+        place, velocity = result.position(name), result.velocity(name)
+        columns |= {f"{name}.{x}": place[:, i] for i, x in enumerate(letters)}
+        columns |= {f"{name}.v{x}": velocity[:, i] for i, x in enumerate(letters)}
+    columns["energy"] = result.energy
+    return columns
+
+
+# batches, as a worker runs them
+
+
+def run_batch(
+    payload: bytes, digest: str, numbers: list[int], values: list[list[Any]]
+) -> BatchOutcome:
+    """Several runs on a worker; payload: the pickled plan, which a worker reads once; digest: its hash."""
+    plan = _read_plan(payload, digest)
+    begin = time.perf_counter()
+    outcome = BatchOutcome([], [], worker=_address(), versions=describe_worker())
+    watched = None if plan.time_limit is None else _Watched(plan)
+    for i, (number, row_values) in enumerate(zip(numbers, values, strict=True)):
+        if watched is None:
+            found = run_one(plan, number, row_values)
+        else:
+            answer = watched.run(number, row_values)
+            if answer is None:
+                sentence = f"stopped: it took longer than the time limit, {plan.time_limit:g} s"
+                outcome.rows.append(failed_row(plan, number, row_values, TIME_LIMIT, sentence))
+                outcome.left = list(numbers[i + 1 :])
+                outcome.seconds = time.perf_counter() - begin
+                # the compiled run cannot be stopped: whoever gets this restarts the worker
+                return outcome
+            found = answer
+        outcome.rows.append(found[0])
+        if found[1] is not None:
+            outcome.trajectories.append(found[1])
+    if watched is not None:
+        watched.close()
+    outcome.seconds = time.perf_counter() - begin
+    return outcome
+
+
+class _Watched:
+    """Runs in a thread beside, so that the time limit can be noticed while compiled code holds it."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.wanted: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.found: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def run(self, number: int, values: list[Any]) -> tuple[Row, dict[str, Any] | None] | None:
+        """The row of a run, or None if it takes too long."""
+        self.wanted.put((number, values))
+        try:
+            return self.found.get(timeout=self.plan.time_limit)
+        except queue.Empty:
+            return None
+
+    def close(self) -> None:
+        self.wanted.put(None)
+
+    def _work(self) -> None:
+        while (given := self.wanted.get()) is not None:
+            self.found.put(run_one(self.plan, *given))
+
+
+def warm_up(plan: Plan) -> None:
+    """Compile or load all kernels that the runs of a plan need, and read the functions of its records."""
+    for record in plan.records:
+        if record.what == "function":
+            load_function(record)
+    if plan.settings is None:
+        return
+    tiny = Mechanism("warm-up")
+    tiny.rod("rod", (0, 0), (1, 0), mass=1)
+    tiny.revolute("pin", tiny.ground, "rod", at=(0, 0))
+    method = plan.settings.get("method")
+    result = simulate(tiny, 1e-3, **({} if method is None else {"method": method}))
+    if result.watch is not None and any(r.what.startswith("crossing") for r in plan.records):
+        _ = result.crossings
+
+
+def describe_worker() -> dict[str, str]:
+    """What a row depends on besides its configuration: versions, and the digest of the kernels."""
+    if not _VERSIONS:
+        import platform
+
+        from ..bench.machine import describe_versions
+        from ..kernels.compiler import CACHE
+
+        named = describe_versions()
+        _VERSIONS.update(
+            {name: named[name] for name in ("sarrus", "numpy", "scipy", "numba", "llvmlite")}
+        )
+        _VERSIONS["python"] = platform.python_version()
+        _VERSIONS["kernels"] = CACHE.name
+    return dict(_VERSIONS)
+
+
+_VERSIONS: dict[str, str] = {}
+# the plan this process runs, by the hash of its payload
+_PLANS: dict[str, Plan] = {}
+
+
+def _read_plan(payload: bytes, digest: str) -> Plan:
+    if digest not in _PLANS:
+        import cloudpickle
+
+        plan = cloudpickle.loads(payload)
+        # the clock of a run starts with its kernels at hand
+        warm_up(plan)
+        _PLANS.clear()
+        _PLANS[digest] = plan
+    return _PLANS[digest]
+
+
+def _address() -> str:
+    from distributed import get_worker
+
+    try:
+        return str(get_worker().address)
+    except ValueError:
+        return ""

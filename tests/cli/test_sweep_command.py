@@ -1,0 +1,77 @@
+"""`sarrus sweep` and `sarrus schema --study`: words on the command line, and what is refused before any worker."""
+
+import json
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from sarrus.cli.main import app, main
+
+runner = CliRunner()
+
+STUDY = """\
+sarrus_study: 1
+problem: double-four-bar
+vary: {windows: [1, 2]}
+simulate: {duration: 0.1 s}
+"""
+
+
+@pytest.fixture
+def study(tmp_path):
+    path = tmp_path / "study.yaml"
+    path.write_text(STUDY, encoding="utf-8")
+    return path
+
+
+def refused(monkeypatch, capsys, *words):
+    """The message of a command that ends with status 2."""
+    monkeypatch.setattr(sys, "argv", ["sarrus", *map(str, words)])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 2
+    return " ".join(capsys.readouterr().err.split())
+
+
+def test_the_schema_of_studies():
+    """JSON on the screen, another one than that of model files."""
+    schema = json.loads(runner.invoke(app, ["schema", "--study"]).stdout)
+    assert "sarrus_study" in schema["properties"]
+    assert "sarrus_study" not in json.loads(runner.invoke(app, ["schema"]).stdout)["properties"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--workers", "0"], "0 workers; give at least 1"),
+        (["--limit", "0"], "at most 0 runs"),
+        (["--workers", "1", "--scheduler", "tcp://x:1"], "leave --workers out"),
+        (["--scheduler", "tcp://127.0.0.1:9"], "no scheduler answers at tcp://127.0.0.1:9"),
+    ],
+)
+def test_words_that_make_no_sense(study, tmp_path, monkeypatch, capsys, words, message):
+    """Refused with a sentence."""
+    monkeypatch.setattr("sarrus.studies.cluster.PATIENCE", 2.0)
+    assert message in refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o", *words)
+
+
+def test_slips_in_the_file(study, tmp_path, monkeypatch, capsys):
+    """File, line, key."""
+    study.write_text(STUDY.replace("windows", "window"), encoding="utf-8")
+    told = refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o")
+    assert "study.yaml:3: vary.window: problem 'double-four-bar' has no option 'window'" in told
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_folder_of_something_else(study, tmp_path, monkeypatch, capsys):
+    """It is left as it is."""
+    told = refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path)
+    assert "is not empty (study.yaml) and holds no study" in told
+
+
+def test_a_missing_extra_says_what_to_install(study, tmp_path, monkeypatch, capsys):
+    """Instead of a traceback."""
+    monkeypatch.setattr("sarrus.studies.front.NEEDED", ("dask", "no_such_package"))
+    told = refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o")
+    assert "studies need no_such_package: install them with `pip install sarrus[sweep]`" in told

@@ -1,0 +1,52 @@
+"""The overview of a study, as text and in a real browser."""
+
+import pytest
+from test_folder import opened, rows_of, study_of
+
+from browser import Watched, open_browser
+from sarrus.studies.overview import make_overview, save_overview
+
+
+def harmed(study):
+    rows = rows_of(study, range(6))
+    rows[2] |= {"status": "locked", "message": "no </script> moves <b>it</b>", "energy_drift": None}
+    return rows
+
+
+def overview_of(path, **keys):
+    study = study_of(name="<i>masses</i>", **keys)
+    with opened(path, study) as folder:
+        folder.write_part(harmed(study), [])
+        return save_overview(folder, folder.finish()), make_overview(folder, folder.collect())
+
+
+def test_failures_are_listed_and_text_is_harmless(tmp_path):
+    """What a user or a run says stays text."""
+    _, page = overview_of(tmp_path)
+    assert "6 runs: 5 done, 1 locked." in page
+    assert "&lt;/script&gt; moves &lt;b&gt;it&lt;/b&gt;" in page
+    assert "<i>masses" not in page
+    assert "no </script>" not in page
+
+
+@pytest.mark.slow
+def test_in_a_browser(tmp_path):
+    """Both plots are drawn, any two columns can be chosen, nothing is fetched, no error."""
+    path, _ = overview_of(tmp_path)
+    with open_browser() as browser:
+        page = Watched(browser, path)
+        page.page.wait_for_selector("#scatter .scatterlayer", state="attached", timeout=30_000)
+        points = "document.querySelectorAll('#scatter .scatterlayer path.point').length"
+        assert page.value(points) == 5
+        page.page.select_option("#y", "run")
+        page.page.wait_for_function(f"{points} === 6", timeout=30_000)
+        # speed and energy drift; run numbers are no axis
+        assert page.value("document.querySelectorAll('#parallel .axis-title').length") == 2
+        assert page.value("[...document.querySelectorAll('#x option')].map(o => o.value)") == [
+            "run",
+            "speed",
+            "energy_drift",
+        ]
+        # graphics drivers speak of their own speed
+        assert not [text for text in page.errors if "GL Driver Message" not in text]
+        assert all(url.startswith(("file:", "data:", "blob:")) for url in page.requests)
