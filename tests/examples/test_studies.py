@@ -48,7 +48,7 @@ def test_larger_errors_lock_bricard_earlier():
 @pytest.mark.slow
 def test_a_study_in_python():
     """Example 4: faster starts pass the flat position more often, and no run fails."""
-    table = runpy.run_path(str(EXAMPLES / "04_sweep.py"))["main"]()
+    table = runpy.run_path(str(EXAMPLES / "05_sweep.py"))["main"]()
     assert (table["status"] == "done").all()
     assert table["passes"].iloc[-1] > table["passes"].iloc[0] > 0
 
