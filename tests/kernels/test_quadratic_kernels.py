@@ -52,19 +52,19 @@ def call_solve_refined(form, J, L, b, refinements, r, x):
 @compiled
 def call_next_coefficient(form, ws, k, refinements, qc):
     """Call the kernel of that name."""
-    return series.next_coefficient(form, ws, k, refinements, qc)
+    return series.next_coefficient(form, ws, None, k, refinements, qc)
 
 
 @compiled
 def call_project_position(form, ws, iterations, q):
     """Call the kernel of that name."""
-    return project.project_position(form, ws, iterations, q)
+    return project.project_position(form, ws, None, iterations, q)
 
 
 @compiled
 def call_project_velocity(form, ws, refinements, v):
     """Call the kernel of that name."""
-    return project.project_velocity(form, ws, refinements, v)
+    return project.project_velocity(form, ws, None, refinements, v)
 
 
 class Case:

@@ -37,7 +37,7 @@ DEPENDENT = 1e-9
 
 def parts(model: Model) -> tuple[str, ...]:
     """The methods that a run of this model may use, in their order."""
-    if len(model.form.user):
+    if len(model.loads.user):
         return ("radau",)
     return ("series", "radau") if _is_damped(model) else ("series",)
 
@@ -57,11 +57,11 @@ def run(
     stop: as for series, which then does the whole run.
     """
     arguments = model, velocity, times, duration, tolerance, max_steps
-    if len(model.form.user) and stop is not None:
+    if len(model.loads.user) and stop is not None:
         return skipped(
             model, "a run with user forces cannot stop at crossings; leave at_crossing out"
         )
-    if len(model.form.user):
+    if len(model.loads.user):
         outcome = radau.run(*arguments)
         outcome.method = "radau"
         outcome.notes.insert(0, "method 'radau' from the start: series cannot use a user force")
@@ -129,8 +129,8 @@ def fastest_decay(model: Model, J: Floats, S: Floats, G: Floats) -> float:
 
 
 def _is_damped(model: Model) -> bool:
-    form = model.form
-    return bool(np.any(form.line[:, DAMPING]) or np.any(form.angle[:, DAMPING]))
+    loads = model.loads
+    return bool(np.any(loads.line[:, DAMPING]) or np.any(loads.angle[:, DAMPING]))
 
 
 def _join(first: Outcome, second: Outcome, why: str) -> Outcome:
