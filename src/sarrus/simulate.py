@@ -79,7 +79,7 @@ def simulate(
     # numba and SciPy load slowly: only a simulation pays for them
     begin = time.perf_counter()
     from .assembly import fit_velocities, solve_start_velocity
-    from .methods import CHOICES, parts_of
+    from .methods import CHOICES, first_part
     from .methods.fixed_step import skipped
     from .methods.method import needs_of
     from .model import make_model
@@ -129,7 +129,7 @@ def simulate(
     set_up = time.thread_time() - begin
     compile_seconds = 0.0
     if not missing:
-        compile_seconds = sum(_warm_up(part, model.loaded) for part in parts_of(chosen, model))
+        compile_seconds = _warm_up(first_part(chosen, model), model.loaded)
     if missing:
         outcome = skipped(model, _refusal(chosen, missing, needs))
     else:
@@ -152,9 +152,9 @@ def simulate(
         counters=outcome.counters,
         timings={
             "import": import_seconds,
-            "compile": compile_seconds,
             "set_up": set_up,
             **outcome.timings,
+            "compile": compile_seconds + outcome.timings.get("compile", 0.0),
         },
         notes=opening + find_remarks(mechanism) + notes + outcome.notes,
         coordinates=outcome.q,
@@ -334,32 +334,12 @@ def _first_crossing(reading: Reading, tolerance: float) -> Callable[..., float |
 
 
 def _warm_up(method: Method, loaded: bool) -> float:
-    """Compile (or load) the kernels of a method before its clock starts; returns the seconds.
+    """Compile (or load) the kernels of a method before its clock starts; returns the seconds."""
+    from .methods.warm_up import warm_up
+    from .verdict.crossings import warm_up as warm_up_judging
 
-    loaded: those for loads and drives, which others need not wait for.
-    """
-    from .kernels.compiler import announce_compilation, remember_compilation
-    from .model import make_model
-
-    begin = time.perf_counter()
-    if (method.id, loaded) not in _WARM:
-        announce_compilation(method.id, loaded)
-        tiny = Mechanism("warm-up")
-        tiny.rod("rod", (0, 0), (1, 0), mass=1)
-        tiny.revolute("pin", tiny.ground, "rod", at=(0, 0))
-        if loaded:
-            tiny.torsion("spring", "pin", stiffness=1)
-        model = make_model(tiny)
-        start = np.zeros(model.coordinates)
-        outcome = method.run(model, start, np.zeros(1), 1e-3, 1e-3, 10, **method.options)
+    def judge(outcome: Outcome) -> None:
         if outcome.watch is not None:
-            from .verdict.crossings import warm_up
+            warm_up_judging(outcome.watch, outcome.q[0])
 
-            warm_up(outcome.watch, start)
-        remember_compilation(method.id, loaded)
-        _WARM.add((method.id, loaded))
-    return time.perf_counter() - begin
-
-
-# methods whose kernels this process has loaded, without and with those for loads
-_WARM: set[tuple[str, bool]] = set()
+    return warm_up(method.id, method.run, loaded, method.options, judge)

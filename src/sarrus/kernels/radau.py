@@ -401,7 +401,7 @@ def solve_tangent(form, tan, J, S, inverse_nu, values, r_q, r_v, b):
         r_q[i] = inverse_nu * (r_v[i] + r_q[i])
 
 
-@kernel
+@block
 def eval_tangents(form, tan, ws, st, loads, row, t, h, q, v, lam):
     """J, S = d(Q - J^T lam)/dq and G = dQ/dv at a state."""
     eval_forms(form, q, ws.e)
@@ -550,7 +550,7 @@ def iterate(form, tan, ws, st, loads, t, h, tau, stale, tolerance, rate, q0, v0,
     return FAILED, 1.0, nearest
 
 
-@kernel
+@block
 def eval_error(form, tan, st, h, tau, v0, a0):
     """The error of a step of third order beside this one: its largest entry, velocities times tau.
 

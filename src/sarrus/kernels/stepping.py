@@ -195,7 +195,7 @@ def interpolate(before, after, h, s, q, v, a):
         a[i] = (a0 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / (h * h)
 
 
-@kernel
+@block
 def measure(form, ws, loads, t, q, v, a, norms):
     """Norms of Phi, Phi', Phi'' at a state; returns its energy, kinetic and potential."""
     eval_drives(loads, t)
