@@ -91,7 +91,8 @@ def _compile(function: Callable[..., Any], **more: Any) -> Any:
 def announce_compilation(method: str, loaded: bool) -> None:
     """Say that the kernels of a method have to be compiled, unless they are cached."""
     if not numba.config.DISABLE_JIT and not _ready(method, loaded).exists():
-        log.warning(f"compiling once for '{method}' (about 20 s); later runs start at once")
+        kind = "with loads or drives " if loaded else ""
+        log.warning(f"compiling once for '{method}' {kind}(20 to 40 s); later runs start at once")
 
 
 def remember_compilation(method: str, loaded: bool) -> None:
