@@ -79,7 +79,7 @@ def simulate(
     # numba and SciPy load slowly: only a simulation pays for them
     begin = time.perf_counter()
     from .assembly import fit_velocities, solve_start_velocity
-    from .methods import CHOICES, parts_of
+    from .methods import CHOICES, first_part
     from .methods.fixed_step import skipped
     from .methods.method import needs_of
     from .model import make_model
@@ -129,7 +129,7 @@ def simulate(
     set_up = time.thread_time() - begin
     compile_seconds = 0.0
     if not missing:
-        compile_seconds = sum(_warm_up(part) for part in parts_of(chosen, model))
+        compile_seconds = _warm_up(first_part(chosen, model), model.loaded)
     if missing:
         outcome = skipped(model, _refusal(chosen, missing, needs))
     else:
@@ -152,9 +152,9 @@ def simulate(
         counters=outcome.counters,
         timings={
             "import": import_seconds,
-            "compile": compile_seconds,
             "set_up": set_up,
             **outcome.timings,
+            "compile": compile_seconds + outcome.timings.get("compile", 0.0),
         },
         notes=opening + find_remarks(mechanism) + notes + outcome.notes,
         coordinates=outcome.q,
@@ -166,7 +166,7 @@ def simulate(
         step_orders=outcome.step_orders,
         step_pivots=outcome.step_pivots,
         work=_or_zeros(outcome.work, len(outcome.times)) * units.energy,
-        torsion_angles=_or_zeros(outcome.angles, len(outcome.times), len(model.form.angle)),
+        torsion_angles=_or_zeros(outcome.angles, len(outcome.times), len(model.loads.angle)),
         drive_forces=_or_zeros(outcome.drive_forces, len(outcome.times), len(mechanism.drives)),
         watch=outcome.watch,
         at_crossing=at_crossing,
@@ -274,7 +274,7 @@ def _check_user_forces(model: Model, mechanism: Mechanism, velocity: np.ndarray)
         if call.failure:
             raise MechanismError(call.failure)
         # a compiled function that disagrees with the plain one is dropped
-        model.form.user[n, 0] = call.address
+        model.loads.user[n, 0] = call.address
         how = "runs compiled" if call.compiled else "runs as plain Python: it cannot be compiled"
         notes.append(f"user force '{force.name}' {how}")
     return notes
@@ -333,28 +333,13 @@ def _first_crossing(reading: Reading, tolerance: float) -> Callable[..., float |
     return stop
 
 
-def _warm_up(method: Method) -> float:
+def _warm_up(method: Method, loaded: bool) -> float:
     """Compile (or load) the kernels of a method before its clock starts; returns the seconds."""
-    from .kernels.compiler import announce_compilation, remember_compilation
-    from .model import make_model
+    from .methods.warm_up import warm_up
+    from .verdict.crossings import warm_up as warm_up_judging
 
-    begin = time.perf_counter()
-    if method.id not in _WARM:
-        announce_compilation(method.id)
-        tiny = Mechanism("warm-up")
-        tiny.rod("rod", (0, 0), (1, 0), mass=1)
-        tiny.revolute("pin", tiny.ground, "rod", at=(0, 0))
-        model = make_model(tiny)
-        start = np.zeros(model.coordinates)
-        outcome = method.run(model, start, np.zeros(1), 1e-3, 1e-3, 10, **method.options)
+    def judge(outcome: Outcome) -> None:
         if outcome.watch is not None:
-            from .verdict.crossings import warm_up
+            warm_up_judging(outcome.watch, outcome.q[0])
 
-            warm_up(outcome.watch, start)
-        remember_compilation(method.id)
-        _WARM.add(method.id)
-    return time.perf_counter() - begin
-
-
-# methods whose kernels this process has loaded
-_WARM: set[str] = set()
+    return warm_up(method.id, method.run, loaded, method.options, judge)

@@ -219,7 +219,7 @@ def _checked_model(mechanism: Mechanism) -> Model:
         if call.failure:
             raise MechanismError(call.failure)
         # a compiled function that disagrees with the plain one is dropped
-        model.form.user[n, 0] = call.address
+        model.loads.user[n, 0] = call.address
     return model
 
 
@@ -245,7 +245,7 @@ class _System:
     def __init__(self, model: Model) -> None:
         from scipy import sparse
 
-        from .kernels.layout import make_workspace
+        from .kernels.layout import make_loads
 
         self.model = model
         form = self.form = model.form
@@ -253,11 +253,11 @@ class _System:
         shape = (len(form.e0), nq)
         self.D = sparse.csr_array((form.D_val, form.D_col, form.D_start), shape=shape).toarray()
         self.M = model.mass_matrix().toarray()
-        self.loaded = len(form.f0) > 0
-        self.ws = make_workspace(form, 2)
-        if self.loaded:
-            shape = (len(form.f0), nq)
-            self.F = sparse.csr_array((form.F_val, form.F_col, form.F_start), shape=shape).toarray()
+        self.acting = make_loads(model.loads, 0) if len(model.loads.f0) else None
+        if self.acting is not None:
+            F = (self.acting.F_val, self.acting.F_col, self.acting.F_start)
+            shape = (len(self.acting.f0), nq)
+            self.F = sparse.csr_array(F, shape=shape).toarray()
         # driven joints stay where they start
         self.sides = np.zeros(nc)
         self.sides = self.constraints(np.zeros(nq))
@@ -291,13 +291,13 @@ class _System:
 
     def loads(self, q: Floats) -> tuple[Floats, Floats, Floats]:
         """Q, dQ/dq and dQ/dv at rest."""
-        form, nq = self.form, self.model.coordinates
-        if not self.loaded:
+        form, nq, loads = self.form, self.model.coordinates, self.acting
+        if loads is None:
             return form.Q.copy(), np.zeros((nq, nq)), np.zeros((nq, nq))
         from .kernels.statics import eval_static_loads
 
-        Q, A, B = np.zeros(nq), np.zeros(len(form.G_row)), np.zeros(len(form.G_row))
-        eval_static_loads(form, self.ws, 0.0, q, np.zeros(nq), Q, A, B)
+        Q, A, B = np.zeros(nq), np.zeros(len(loads.G_row)), np.zeros(len(loads.G_row))
+        eval_static_loads(form, loads, 0.0, q, np.zeros(nq), Q, A, B)
         if not (np.isfinite(Q).all() and np.isfinite(A).all()):
             failed = next((call.failure for call in self.model.user_calls if call.failure), "")
             raise MechanismError(
@@ -305,9 +305,9 @@ class _System:
                 or f"the forces on '{self.model.name}' are not finite: a spring has no length here; "
                 "move its ends apart"
             )
-        by_q, by_v = np.zeros((2, len(form.f0), len(form.f0)))
-        np.add.at(by_q, (form.G_row, form.G_col), A)
-        np.add.at(by_v, (form.G_row, form.G_col), B)
+        by_q, by_v = np.zeros((2, len(loads.f0), len(loads.f0)))
+        np.add.at(by_q, (loads.G_row, loads.G_col), A)
+        np.add.at(by_v, (loads.G_row, loads.G_col), B)
         return Q, self.F.T @ by_q @ self.F, self.F.T @ by_v @ self.F
 
     def state(self, q: Floats) -> _State:

@@ -9,7 +9,7 @@ from builders import rotation
 from dense_series import dense_rows
 from sarrus import Mechanism, Polynomial, Sine, SmoothStep
 from sarrus.kernels import drives, forces
-from sarrus.kernels.layout import make_workspace
+from sarrus.kernels.layout import make_loads
 from sarrus.mechanism.motion import make_pieces
 from sarrus.model import make_model
 
@@ -23,28 +23,28 @@ def compiled(function):
 
 
 @compiled
-def call_loads(form, ws, t, q, v, Q):
+def call_loads(form, loads, t, q, v, Q):
     """Call the kernel of that name."""
-    forces.eval_loads(form, ws, t, q, v, Q)
+    forces.eval_loads(form, loads, t, q, v, Q)
 
 
 @compiled
-def call_derivatives(form, ws, t, q, v, A, B):
+def call_derivatives(loads, t, q, v, A, B):
     """Call the kernel of that name."""
-    forces.eval_load_derivatives(form, ws, t, q, v, A, B)
+    forces.eval_load_derivatives(loads, t, q, v, A, B)
 
 
 @compiled
-def call_drives(form, t, values):
+def call_drives(loads, t):
     """Call the kernel of that name."""
-    drives.eval_drives(form, t, values)
+    drives.eval_drives(loads, t)
 
 
 @compiled
-def call_energy(form, ws):
+def call_energy(loads):
     """Potential of the springs and power of the rest, after eval_loads."""
-    potential = forces.eval_spring_energy(form, ws.f, ws.theta)
-    return potential, forces.eval_load_power(form, ws.f, ws.df, ws.fw)
+    potential = forces.eval_spring_energy(loads, loads.theta)
+    return potential, forces.eval_load_power(loads)
 
 
 def law(t, position, velocity):
@@ -79,28 +79,27 @@ def case():
     model = make_model(loaded())
     rng = np.random.default_rng(0)
     nq = model.coordinates
-    return model, make_workspace(model.form, 0), 0.05 * rng.normal(size=nq), rng.normal(size=nq)
+    return model, make_loads(model.loads, 0), 0.05 * rng.normal(size=nq), rng.normal(size=nq)
 
 
 def total_force(case, q, v, t=0.3):
     """Q_total by the kernel."""
-    model, ws, _, _ = case
+    model, loads, _, _ = case
     Q = np.zeros(model.coordinates)
-    call_loads(model.form, ws, t, q, v, Q)
+    call_loads(model.form, loads, t, q, v, Q)
     return Q
 
 
 def test_derivatives_are_those_of_the_forces(case):
     """F^T (dw/df) F and F^T (dw/df') F against central differences of Q_total."""
-    model, ws, q, v = case
-    form = model.form
-    nl, nq = len(form.f0), model.coordinates
-    F = dense_rows(form.F_start, form.F_col, form.F_val, (nl, nq))
-    A, B = np.zeros(len(form.G_row)), np.zeros(len(form.G_row))
-    call_derivatives(form, ws, 0.3, q, v, A, B)
+    model, loads, q, v = case
+    nl, nq = len(loads.f0), model.coordinates
+    F = dense_rows(loads.F_start, loads.F_col, loads.F_val, (nl, nq))
+    A, B = np.zeros(len(loads.G_row)), np.zeros(len(loads.G_row))
+    call_derivatives(loads, 0.3, q, v, A, B)
     h = 1e-6
     for found, moved in ((A, lambda e: (q + e, v)), (B, lambda e: (q, v + e))):
-        dense = sparse.coo_array((found, (form.G_row, form.G_col)), shape=(nl, nl)).toarray()
+        dense = sparse.coo_array((found, (loads.G_row, loads.G_col)), shape=(nl, nl)).toarray()
         differences = np.array(
             [
                 (total_force(case, *moved(h * e)) - total_force(case, *moved(-h * e))) / (2 * h)
@@ -113,25 +112,25 @@ def test_derivatives_are_those_of_the_forces(case):
 
 def test_power_is_that_of_the_forces(case):
     """Q_total . v = power without potential - rate of the potential of springs and weights."""
-    model, ws, q, v = case
+    model, loads, q, v = case
     power = total_force(case, q, v) @ v
-    _, rest = call_energy(model.form, ws)
+    _, rest = call_energy(loads)
     h = 1e-6
     ends = []
     for sign in (1.0, -1.0):
         total_force(case, q + sign * h * v, v)
-        ends.append(call_energy(model.form, ws)[0])
+        ends.append(call_energy(loads)[0])
     stored = (ends[0] - ends[1]) / (2 * h) - model.form.Q @ v
     # the state is not on the constraints: u and u' are unit vectors only up to q, so theta' = c s' - s c'
     # is the rate of atan2(s, c) times c^2 + s^2
-    f, n = ws.f, model.form.angle_f[0]
+    f, df, n = loads.f, loads.df, loads.angle_f[0]
     total_force(case, q, v)
     c, s = f[n : n + 3] @ f[n + 6 : n + 9], f[n + 3 : n + 6] @ f[n + 6 : n + 9]
-    k, _, free, _ = model.form.angle[0]
+    k, _, free, _ = loads.angle[0]
     turn = k * (np.arctan2(s, c) - free)
-    rate = (
-        c * (ws.df[n + 3 : n + 6] @ f[n + 6 : n + 9] + f[n + 3 : n + 6] @ ws.df[n + 6 : n + 9])
-    ) - (s * (ws.df[n : n + 3] @ f[n + 6 : n + 9] + f[n : n + 3] @ ws.df[n + 6 : n + 9]))
+    rate = (c * (df[n + 3 : n + 6] @ f[n + 6 : n + 9] + f[n + 3 : n + 6] @ df[n + 6 : n + 9])) - (
+        s * (df[n : n + 3] @ f[n + 6 : n + 9] + f[n : n + 3] @ df[n + 6 : n + 9])
+    )
     off_unit = turn * rate * (1.0 - 1.0 / (c * c + s * s))
     np.testing.assert_allclose(power, rest - stored - off_unit, atol=1e-7)
 
@@ -148,20 +147,22 @@ def test_right_sides_of_drives_and_their_rates():
     m.drive("slide", "rail", SmoothStep(0, 0.4, 0.1, 0.5))
     m.drive("reach", "link", Polynomial((2.0, 0.3, -0.1)))
     model = make_model(m)
-    form, unit = model.form, model.units.length
+    form, loads, unit = model.form, make_loads(model.loads, 0), model.units.length
+
+    def driven(t):
+        call_drives(loads, t)
+        return loads.driven.copy()
+
     h = 1e-5
     for t in (0.0, 0.2, 0.45, 0.9):
-        values = [np.zeros((3, len(form.drive))) for _ in range(3)]
-        for x, at in zip(values, (t, t + h, t - h), strict=True):
-            call_drives(form, at, x)
+        values = [driven(at) for at in (t, t + h, t - h)]
         angle, travel, length = (make_pieces(d.motion).value(t) for d in m.drives)
         expected = [np.cos(angle), np.sin(angle), travel / unit, 0.5 * (length / unit) ** 2]
         # right sides are scaled, and constant parts left out: compare what changes
-        start = np.zeros((3, len(form.drive)))
-        call_drives(form, 0.0, start)
+        start = driven(0.0)
         rest = [1.0, 0.0, 0.0, 0.5 * (2.0 / unit) ** 2]
-        change = form.drive_c * (np.array(expected) - rest)
+        change = loads.drive_c * (np.array(expected) - rest)
         np.testing.assert_allclose(values[0][0] - start[0], change, atol=1e-14)
-        np.testing.assert_allclose(start[0], form.phi0[form.drive[:, 0]], atol=1e-15)
+        np.testing.assert_allclose(start[0], form.phi0[loads.drive[:, 0]], atol=1e-15)
         rates = (values[1][:2] - values[2][:2]) / (2 * h)
         np.testing.assert_allclose(values[0][1:], rates, atol=1e-7)

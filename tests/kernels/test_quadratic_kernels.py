@@ -38,6 +38,11 @@ def plain(kernel):
     return getattr(kernel, "py_func", kernel)
 
 
+def factorise(form, J, L):
+    """Factorise K by the kernel; the one behind its inlined name, since compiled code has no way in."""
+    plain(solve.factorise_damped)(form, J, 0.0, L)
+
+
 def compiled(function):
     """Compile a wrapper as the kernels are: without counting references."""
     return numba.njit(error_model="numpy", _nrt=False)(function)
@@ -52,19 +57,19 @@ def call_solve_refined(form, J, L, b, refinements, r, x):
 @compiled
 def call_next_coefficient(form, ws, k, refinements, qc):
     """Call the kernel of that name."""
-    return series.next_coefficient(form, ws, k, refinements, qc)
+    return series.next_coefficient(form, ws, None, k, refinements, qc)
 
 
 @compiled
 def call_project_position(form, ws, iterations, q):
     """Call the kernel of that name."""
-    return project.project_position(form, ws, iterations, q)
+    return project.project_position(form, ws, None, iterations, q)
 
 
 @compiled
 def call_project_velocity(form, ws, refinements, v):
     """Call the kernel of that name."""
-    return project.project_velocity(form, ws, refinements, v)
+    return project.project_velocity(form, ws, None, refinements, v)
 
 
 class Case:
@@ -174,7 +179,7 @@ def test_energy_is_kinetic_minus_weight(case):
 def test_factorise_and_solve_equals_dense_solve(case):
     """L D L^T in the static order solves the dense K."""
     J = dense_jacobian(case.form, np.zeros(case.nq))
-    plain(solve.factorise)(case.form, case.entries(J), case.ws.L)
+    factorise(case.form, case.entries(J), case.ws.L)
     b = case.rng.normal(size=case.nq + case.nc)
     x = case.scatter(b)
     plain(solve.solve_factored)(case.form, case.ws.L, x)
@@ -190,7 +195,7 @@ def test_factorise_and_solve_equals_dense_solve(case):
 def test_factor_multiplies_back_to_k(case):
     """L D L^T multiplied out is K, entry by entry."""
     J = dense_jacobian(case.form, np.zeros(case.nq))
-    plain(solve.factorise)(case.form, case.entries(J), case.ws.L)
+    factorise(case.form, case.entries(J), case.ws.L)
     n = case.nq + case.nc
     L = np.eye(n)
     for j in range(n):
@@ -215,7 +220,7 @@ def test_solve_refined_equals_dense_kkt(case):
     """With refinements the factor solves [M J^T; J 0]: the accelerations equal least squares."""
     J = dense_jacobian(case.form, np.zeros(case.nq))
     entries = case.entries(J)
-    plain(solve.factorise)(case.form, entries, case.ws.L)
+    factorise(case.form, entries, case.ws.L)
     # a right side that dependent equations allow: J times something
     b = np.concatenate([case.rng.normal(size=case.nq), J @ case.rng.normal(size=case.nq)])
     ws = case.ws
@@ -254,7 +259,7 @@ def start_series(case, q, v):
     ws.e[:] = form.e0 + D @ q
     J = case.entries(dense_jacobian(form, q))
     ws.J[:] = J
-    plain(solve.factorise)(form, ws.J, ws.L)
+    factorise(form, ws.J, ws.L)
     plain(series.gather)(form, ws, 0, ws.e)
     plain(series.gather)(form, ws, 1, D @ v)
     for k in range(11):
@@ -312,14 +317,14 @@ def test_projection_lands_on_the_constraints(case):
     before = q.copy()
     ws.e[:] = form.e0 + dense_forms(form) @ q
     ws.J[:] = case.entries(dense_jacobian(form, q))
-    plain(solve.factorise)(form, ws.J, ws.L)
+    factorise(form, ws.J, ws.L)
     moved = call_project_position(form, ws, 8, q)
     # with a frozen factor the error falls by 1e-4 an iteration: rounding after four
     np.testing.assert_allclose(dense_constraints(form, q), 0.0, atol=1e-13)
     # Newton's steps add up, so they are no shorter than the way
     assert moved >= 0.999 * np.abs(q - before).max()
     ws.J[:] = case.entries(dense_jacobian(form, q))
-    plain(solve.factorise)(form, ws.J, ws.L)
+    factorise(form, ws.J, ws.L)
     v = case.v.copy()
     call_project_velocity(form, ws, 2, v)
     np.testing.assert_allclose(dense_jacobian(form, q) @ v, 0.0, atol=1e-11)

@@ -174,8 +174,8 @@ def test_newton_matrix_is_the_derivative_of_the_stages():
     model = make_model(mechanism)
     form = model.form
     nq, nc = model.coordinates, model.equations
-    tangent = radau.make_tangent(form)
-    stages = radau.make_stages(form, tangent)
+    tangent = radau.make_tangent(form, model.loads)
+    stages = radau.make_stages(form, model.loads, tangent)
     rng = np.random.default_rng(3)
     for values in (stages.J, stages.S, stages.G, stages.dz):
         values[...] = rng.normal(size=values.shape)
@@ -268,6 +268,7 @@ def test_same_start_later_is_the_same_motion():
 
 def test_workspace_of_a_chain_stays_sparse():
     """The Newton matrix of N = 40 has a number of entries linear in N."""
-    sizes = [len(radau.make_tangent(make_model(n_four_bar(n)).form).L_row) for n in (20, 40)]
+    models = [make_model(n_four_bar(n)) for n in (20, 40)]
+    sizes = [len(radau.make_tangent(m.form, m.loads).L_row) for m in models]
     assert sizes[1] < 2.2 * sizes[0]
     assert make_workspace(make_model(n_four_bar(2)).form, 0).usual.size == 5

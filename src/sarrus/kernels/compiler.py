@@ -88,17 +88,18 @@ def _compile(function: Callable[..., Any], **more: Any) -> Any:
         numba.config.CACHE_DIR = before
 
 
-def announce_compilation(method: str) -> None:
+def announce_compilation(method: str, loaded: bool) -> None:
     """Say that the kernels of a method have to be compiled, unless they are cached."""
-    if not numba.config.DISABLE_JIT and not _ready(method).exists():
-        log.warning(f"compiling once for '{method}' (about 20 s); later runs start at once")
+    if not numba.config.DISABLE_JIT and not _ready(method, loaded).exists():
+        kind = "with loads or drives " if loaded else ""
+        log.warning(f"compiling once for '{method}' {kind}(20 to 40 s); later runs start at once")
 
 
-def remember_compilation(method: str) -> None:
+def remember_compilation(method: str, loaded: bool) -> None:
     """Note that the kernels of a method are in the cache."""
     if not numba.config.DISABLE_JIT:
-        _ready(method).touch()
+        _ready(method, loaded).touch()
 
 
-def _ready(method: str) -> Path:
-    return CACHE / f"{method}.ready"
+def _ready(method: str, loaded: bool) -> Path:
+    return CACHE / f"{method}{'-loads' if loaded else ''}.ready"

@@ -44,7 +44,7 @@ def advance(form, ws, U, J_start, J_middle, J_end, h, fresh, mu, store, counters
     nc = len(form.phi0)
     dq = ws.dq
     if fresh:
-        accelerate(form, ws, 0.0, 0.0, 0.0, -1, store[0, 0], store[0, 1], store[0, 2], mu)
+        accelerate(form, ws, None, 0.0, 0.0, 0.0, -1, store[0, 0], store[0, 1], store[0, 2], mu)
         for c in range(nc):
             mu[c] *= 0.5 * h * h
         counters[FACTORISATIONS] += 1

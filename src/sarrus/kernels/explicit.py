@@ -12,7 +12,7 @@ from .stepping import DONE, FACTORISATIONS, STEPS, accelerate, check_state
 
 
 @entry
-def advance(form, ws, h, damping, stiffness, refinements, fresh, lam, k, store, counters):
+def advance(form, ws, loads, h, damping, stiffness, refinements, fresh, lam, k, store, counters):
     """Fill store from its first row on; returns the reason and how many steps.
 
     k: scratch, stage velocities and accelerations, shape (2, 3, nq).
@@ -20,7 +20,7 @@ def advance(form, ws, h, damping, stiffness, refinements, fresh, lam, k, store, 
     nq = len(form.Q)
     if fresh:
         accelerate(
-            form, ws, 0.0, damping, stiffness, refinements,
+            form, ws, loads, 0.0, damping, stiffness, refinements,
             store[0, 0], store[0, 1], store[0, 2], lam,
         )  # fmt: skip
         counters[FACTORISATIONS] += 1
@@ -39,13 +39,13 @@ def advance(form, ws, h, damping, stiffness, refinements, fresh, lam, k, store, 
                 v[i] = v0[i] + part * dv
                 k[0, stage, i] = v[i]
             accelerate(
-                form, ws, t + part, damping, stiffness, refinements, q, v, k[1, stage], lam
+                form, ws, loads, t + part, damping, stiffness, refinements, q, v, k[1, stage], lam
             )  # fmt: skip
         for i in range(nq):
             end[0, i] = q0[i] + h / 6.0 * (v0[i] + 2.0 * (k[0, 0, i] + k[0, 1, i]) + k[0, 2, i])
             end[1, i] = v0[i] + h / 6.0 * (a0[i] + 2.0 * (k[1, 0, i] + k[1, 1, i]) + k[1, 2, i])
         opening = accelerate(
-            form, ws, t + h, damping, stiffness, refinements, end[0], end[1], end[2], lam
+            form, ws, loads, t + h, damping, stiffness, refinements, end[0], end[1], end[2], lam
         )  # fmt: skip
         counters[FACTORISATIONS] += 4
         reason = check_state(opening, end)
@@ -56,11 +56,11 @@ def advance(form, ws, h, damping, stiffness, refinements, fresh, lam, k, store, 
 
 
 @entry
-def eval_rates(form, ws, t, damping, stiffness, refinements, lam, y, dy):
+def eval_rates(form, ws, loads, t, damping, stiffness, refinements, lam, y, dy):
     """Right side of y' = (v, a) with y = (q, v); returns the largest entry of Phi."""
     nq = len(form.Q)
     for i in range(nq):
         dy[i] = y[nq + i]
     return accelerate(
-        form, ws, t, damping, stiffness, refinements, y[:nq], y[nq:], dy[nq:], lam
+        form, ws, loads, t, damping, stiffness, refinements, y[:nq], y[nq:], dy[nq:], lam
     )  # fmt: skip

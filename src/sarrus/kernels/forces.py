@@ -23,9 +23,9 @@ import numpy as np
 from .compiler import block, kernel
 from .layout import Floats
 
-# columns of form.line and form.angle
+# columns of loads.line and loads.angle
 STIFFNESS, DAMPING, FREE, PRELOAD = 0, 1, 2, 3
-# columns of form.user
+# columns of loads.user
 ADDRESS, FIRST, POINTS, DIMENSION = 0, 1, 2, 3
 
 # void(t, position, velocity, force): arrays (points, dimension) in m, m/s and N
@@ -68,31 +68,31 @@ else:
 
 
 @kernel
-def eval_load_forms(form, q, f):
-    """f = F q + f0."""
-    for i in range(len(form.f0)):
-        s = form.f0[i]
-        for k in range(form.F_start[i], form.F_start[i + 1]):
-            s += form.F_val[k] * q[form.F_col[k]]
-        f[i] = s
+def eval_load_forms(loads, q):
+    """loads.f = F q + f0."""
+    for i in range(len(loads.f0)):
+        s = loads.f0[i]
+        for k in range(loads.F_start[i], loads.F_start[i + 1]):
+            s += loads.F_val[k] * q[loads.F_col[k]]
+        loads.f[i] = s
 
 
 @kernel
-def eval_load_form_rates(form, v, df):
-    """f' = F v."""
-    for i in range(len(form.f0)):
+def eval_load_form_rates(loads, v):
+    """loads.df = F v."""
+    for i in range(len(loads.f0)):
         s = 0.0
-        for k in range(form.F_start[i], form.F_start[i + 1]):
-            s += form.F_val[k] * v[form.F_col[k]]
-        df[i] = s
+        for k in range(loads.F_start[i], loads.F_start[i + 1]):
+            s += loads.F_val[k] * v[loads.F_col[k]]
+        loads.df[i] = s
 
 
 @kernel
-def add_load_forces(form, w, Q):
+def add_load_forces(loads, Q):
     """Q += F^T w."""
-    for i in range(len(form.f0)):
-        for k in range(form.F_start[i], form.F_start[i + 1]):
-            Q[form.F_col[k]] += form.F_val[k] * w[i]
+    for i in range(len(loads.f0)):
+        for k in range(loads.F_start[i], loads.F_start[i + 1]):
+            Q[loads.F_col[k]] += loads.fw[i] * loads.F_val[k]
 
 
 @kernel
@@ -108,40 +108,40 @@ def unwrap(angle, near):
 
 
 @kernel
-def eval_line(form, n, f, df):
+def eval_line(loads, n, f, df):
     """Length of a spring, its rate, and its pull."""
-    a = form.line_f[n]
+    a = loads.line_f[n]
     length = np.sqrt(dot(f, a, f, a))
     rate = dot(f, a, df, a) / length
-    p = form.line[n]
+    p = loads.line[n]
     pull = p[STIFFNESS] * (length - p[FREE]) + p[DAMPING] * rate + p[PRELOAD]
     return length, rate, pull
 
 
 @kernel
-def eval_turn(form, n, f):
+def eval_turn(loads, n, f):
     """Cosine and sine of the angle of a torsion."""
-    u = form.angle_f[n]
+    u = loads.angle_f[n]
     return dot(f, u, f, u + 6), dot(f, u + 3, f, u + 6)
 
 
 @kernel
-def eval_angle(form, n, f, df):
+def eval_angle(loads, n, f, df):
     """Cosine, sine and their rates for the angle of a torsion."""
-    u = form.angle_f[n]
+    u = loads.angle_f[n]
     b = u + 3
     x = u + 6
-    c, s = eval_turn(form, n, f)
+    c, s = eval_turn(loads, n, f)
     dc = dot(df, u, f, x) + dot(f, u, df, x)
     ds = dot(df, b, f, x) + dot(f, b, df, x)
     return c, s, dc, ds
 
 
 @kernel
-def eval_torsion(form, n, theta, f, df):
+def eval_torsion(loads, n, theta, f, df):
     """Angle (with the turns that bring it next to theta), its rate, and the torque of a torsion."""
-    c, s, dc, ds = eval_angle(form, n, f, df)
-    p = form.angle[n]
+    c, s, dc, ds = eval_angle(loads, n, f, df)
+    p = loads.angle[n]
     angle = unwrap(np.arctan2(s, c), theta)
     rate = c * ds - s * dc
     moment = p[PRELOAD] - p[STIFFNESS] * (angle - p[FREE]) - p[DAMPING] * rate
@@ -149,51 +149,52 @@ def eval_torsion(form, n, theta, f, df):
 
 
 @kernel
-def eval_load_weights(form, t, f, df, theta, w):
-    """w(t, f, f'); theta: angles of the torsions as last seen, updated."""
+def eval_load_weights(loads, t):
+    """loads.fw = w(t, f, f'); loads.theta: angles of the torsions as last seen, updated."""
+    f, df, theta, w = loads.f, loads.df, loads.theta, loads.fw
     for i in range(len(w)):
         w[i] = 0.0
-    for n in range(len(form.line)):
-        length, _, pull = eval_line(form, n, f, df)
-        a = form.line_f[n]
+    for n in range(len(loads.line)):
+        length, _, pull = eval_line(loads, n, f, df)
+        a = loads.line_f[n]
         for i in range(a, a + 3):
             w[i] -= pull / length * f[i]
-    for n in range(len(form.angle)):
-        angle, _, moment = eval_torsion(form, n, theta[n], f, df)
+    for n in range(len(loads.angle)):
+        angle, _, moment = eval_torsion(loads, n, theta[n], f, df)
         theta[n] = angle
-        c, s, _, _ = eval_angle(form, n, f, df)
-        u = form.angle_f[n]
+        c, s, _, _ = eval_angle(loads, n, f, df)
+        u = loads.angle_f[n]
         for i in range(u, u + 3):
             w[i] -= moment * s * f[i + 6]
             w[i + 3] += moment * c * f[i + 6]
             w[i + 6] += moment * (c * f[i + 3] - s * f[i])
-    for n in range(len(form.pr_c)):
-        w[form.pr_a[n]] += form.pr_c[n] * f[form.pr_b[n]]
-    for n in range(len(form.user)):
-        a = form.user[n, FIRST]
-        b = a + form.user[n, POINTS] * form.user[n, DIMENSION]
-        call_user(form.user[n, ADDRESS], t, f[a:b], df[a:b], w[a:b])
+    for n in range(len(loads.pr_c)):
+        w[loads.pr_a[n]] += loads.pr_c[n] * f[loads.pr_b[n]]
+    for n in range(len(loads.user)):
+        a = loads.user[n, FIRST]
+        b = a + loads.user[n, POINTS] * loads.user[n, DIMENSION]
+        call_user(loads.user[n, ADDRESS], t, f[a:b], df[a:b], w[a:b])
         for i in range(a, b):
-            w[i] *= form.user_c[n]
+            w[i] *= loads.user_c[n]
 
 
 @block
-def eval_loads(form, ws, t, q, v, Q):
-    """Q_total = Q + F^T w at a time and state; ws.f, ws.df, ws.fw: forms, their rates, w.
+def eval_loads(form, loads, t, q, v, Q):
+    """Q_total = Q + F^T w at a time and state; loads.f, loads.df, loads.fw: forms, their rates, w.
 
-    ws.theta: angles of the torsions as last seen; an angle may change by half a turn from call to call.
+    loads.theta: angles of the torsions as last seen; an angle may change by half a turn from call to call.
     """
     for i in range(len(Q)):
         Q[i] = form.Q[i]
-    if len(form.f0):
-        eval_load_forms(form, q, ws.f)
-        eval_load_form_rates(form, v, ws.df)
-        eval_load_weights(form, t, ws.f, ws.df, ws.theta, ws.fw)
-        add_load_forces(form, ws.fw, Q)
+    if loads is not None:
+        eval_load_forms(loads, q)
+        eval_load_form_rates(loads, v)
+        eval_load_weights(loads, t)
+        add_load_forces(loads, Q)
 
 
 @block
-def eval_load_derivatives(form, ws, t, q, v, A, B):
+def eval_load_derivatives(loads, t, q, v, A, B):
     """The entries of dw/df and dw/df' at a time and state, so that
 
     dQ/dq = F^T (dw/df) F,      dQ/dv = F^T (dw/df') F.
@@ -201,32 +202,34 @@ def eval_load_derivatives(form, ws, t, q, v, A, B):
     A[n], B[n]: derivative of w[G_row[n]] by f[G_col[n]] and by f'[G_col[n]]; entries of the same place
     add up. Exact, except for user forces: central differences.
     """
-    f = ws.f
-    df = ws.df
-    eval_load_forms(form, q, f)
-    eval_load_form_rates(form, v, df)
+    if loads is None:
+        return
+    f = loads.f
+    df = loads.df
+    eval_load_forms(loads, q)
+    eval_load_form_rates(loads, v)
     at = 0
-    for n in range(len(form.line)):
-        at = line_derivatives(form, n, f, df, at, A, B)
-    for n in range(len(form.angle)):
-        angle, _, _ = eval_torsion(form, n, ws.theta[n], f, df)
-        ws.theta[n] = angle
-        at = angle_derivatives(form, n, angle, f, df, at, A, B)
-    for n in range(len(form.pr_c)):
-        A[at] = form.pr_c[n]
+    for n in range(len(loads.line)):
+        at = line_derivatives(loads, n, f, df, at, A, B)
+    for n in range(len(loads.angle)):
+        angle, _, _ = eval_torsion(loads, n, loads.theta[n], f, df)
+        loads.theta[n] = angle
+        at = angle_derivatives(loads, n, angle, f, df, at, A, B)
+    for n in range(len(loads.pr_c)):
+        A[at] = loads.pr_c[n]
         B[at] = 0.0
         at += 1
-    for n in range(len(form.user)):
-        at = user_derivatives(form, n, t, f, df, ws.fw, at, A, B)
+    for n in range(len(loads.user)):
+        at = user_derivatives(loads, n, t, f, df, loads.fw, at, A, B)
 
 
 @kernel
-def line_derivatives(form, n, f, df, at, A, B):
+def line_derivatives(loads, n, f, df, at, A, B):
     """The nine entries of a spring, row by row."""
-    length, rate, pull = eval_line(form, n, f, df)
-    a = form.line_f[n]
-    k = form.line[n, STIFFNESS]
-    c = form.line[n, DAMPING]
+    length, rate, pull = eval_line(loads, n, f, df)
+    a = loads.line_f[n]
+    k = loads.line[n, STIFFNESS]
+    c = loads.line[n, DAMPING]
     for i in range(a, a + 3):
         for j in range(a, a + 3):
             # the rate of the length changes by (d' - rate d / l) / l
@@ -240,11 +243,11 @@ def line_derivatives(form, n, f, df, at, A, B):
 
 
 @kernel
-def angle_derivatives(form, n, angle, f, df, at, A, B):
+def angle_derivatives(loads, n, angle, f, df, at, A, B):
     """The 81 entries of a torsion, row by row."""
-    c, s, dc, ds = eval_angle(form, n, f, df)
-    u = form.angle_f[n]
-    p = form.angle[n]
+    c, s, dc, ds = eval_angle(loads, n, f, df)
+    u = loads.angle_f[n]
+    p = loads.angle[n]
     rate = c * ds - s * dc
     moment = p[PRELOAD] - p[STIFFNESS] * (angle - p[FREE]) - p[DAMPING] * rate
     for i in range(9):
@@ -287,10 +290,10 @@ def angle_derivatives(form, n, angle, f, df, at, A, B):
 
 
 @kernel
-def user_derivatives(form, n, t, f, df, scratch, at, A, B):
+def user_derivatives(loads, n, t, f, df, scratch, at, A, B):
     """The entries of a user force, row by row; scratch: numbers of the length of f."""
-    a = form.user[n, FIRST]
-    size = form.user[n, POINTS] * form.user[n, DIMENSION]
+    a = loads.user[n, FIRST]
+    size = loads.user[n, POINTS] * loads.user[n, DIMENSION]
     b = a + size
     for j in range(size):
         for level in range(2):
@@ -299,51 +302,53 @@ def user_derivatives(form, n, t, f, df, scratch, at, A, B):
             kept = x[a + j]
             step = DIFFERENCE * (1.0 + abs(kept))
             x[a + j] = kept + step
-            call_user(form.user[n, ADDRESS], t, f[a:b], df[a:b], scratch[a:b])
+            call_user(loads.user[n, ADDRESS], t, f[a:b], df[a:b], scratch[a:b])
             for i in range(size):
                 D[at + i * size + j] = scratch[a + i]
             x[a + j] = kept - step
-            call_user(form.user[n, ADDRESS], t, f[a:b], df[a:b], scratch[a:b])
+            call_user(loads.user[n, ADDRESS], t, f[a:b], df[a:b], scratch[a:b])
             for i in range(size):
                 D[at + i * size + j] -= scratch[a + i]
-                D[at + i * size + j] *= form.user_c[n] / (2.0 * step)
+                D[at + i * size + j] *= loads.user_c[n] / (2.0 * step)
             x[a + j] = kept
     return at + size * size
 
 
 @kernel
-def eval_spring_energy(form, f, theta):
-    """Potential energy of springs and torsions, from the forms and the angles."""
+def eval_spring_energy(loads, theta):
+    """Potential energy of springs and torsions, from loads.f and the angles."""
     energy = 0.0
-    for n in range(len(form.line)):
-        a = form.line_f[n]
-        p = form.line[n]
+    f = loads.f
+    for n in range(len(loads.line)):
+        a = loads.line_f[n]
+        p = loads.line[n]
         length = np.sqrt(dot(f, a, f, a))
         stretch = length - p[FREE]
         energy += 0.5 * p[STIFFNESS] * stretch * stretch + p[PRELOAD] * length
-    for n in range(len(form.angle)):
-        p = form.angle[n]
+    for n in range(len(loads.angle)):
+        p = loads.angle[n]
         energy += 0.5 * p[STIFFNESS] * (theta[n] - p[FREE]) ** 2
     return energy
 
 
 @kernel
-def eval_load_power(form, f, df, w):
+def eval_load_power(loads):
     """Power of what has no potential: dampers, torques, forces that turn, user forces."""
     power = 0.0
-    for n in range(len(form.line)):
-        c = form.line[n, DAMPING]
+    f, df, w = loads.f, loads.df, loads.fw
+    for n in range(len(loads.line)):
+        c = loads.line[n, DAMPING]
         if c != 0.0:
-            a = form.line_f[n]
+            a = loads.line_f[n]
             power -= c * dot(f, a, df, a) ** 2 / dot(f, a, f, a)
-    for n in range(len(form.angle)):
-        c, s, dc, ds = eval_angle(form, n, f, df)
+    for n in range(len(loads.angle)):
+        c, s, dc, ds = eval_angle(loads, n, f, df)
         rate = c * ds - s * dc
-        power += (form.angle[n, PRELOAD] - form.angle[n, DAMPING] * rate) * rate
-    for n in range(len(form.pr_c)):
-        power += form.pr_c[n] * f[form.pr_b[n]] * df[form.pr_a[n]]
-    for n in range(len(form.user)):
-        a = form.user[n, FIRST]
-        for i in range(a, a + form.user[n, POINTS] * form.user[n, DIMENSION]):
+        power += (loads.angle[n, PRELOAD] - loads.angle[n, DAMPING] * rate) * rate
+    for n in range(len(loads.pr_c)):
+        power += loads.pr_c[n] * f[loads.pr_b[n]] * df[loads.pr_a[n]]
+    for n in range(len(loads.user)):
+        a = loads.user[n, FIRST]
+        for i in range(a, a + loads.user[n, POINTS] * loads.user[n, DIMENSION]):
             power += w[i] * df[i]
     return power

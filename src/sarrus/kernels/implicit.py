@@ -120,7 +120,7 @@ def advance_ali3(form, exact, ws, J, h, tolerance, fresh, mu, store, counters):
     nq = len(form.Q)
     scale = 0.25 * h * h
     if fresh:
-        accelerate(exact, ws, 0.0, 0.0, 0.0, 2, store[0, 0], store[0, 1], store[0, 2], mu)
+        accelerate(exact, ws, None, 0.0, 0.0, 0.0, 2, store[0, 0], store[0, 1], store[0, 2], mu)
         counters[FACTORISATIONS] += 1
         for c in range(len(mu)):
             mu[c] *= scale
@@ -243,7 +243,7 @@ def advance_generalized_alpha(
     v_scale = h * gamma * (1.0 - alpha_f) / (1.0 - alpha_m)
     scale = q_scale if index == 3 else v_scale
     if fresh:
-        accelerate(exact, ws, 0.0, 0.0, 0.0, 2, store[0, 0], store[0, 1], store[0, 2], mu)
+        accelerate(exact, ws, None, 0.0, 0.0, 0.0, 2, store[0, 0], store[0, 1], store[0, 2], mu)
         counters[FACTORISATIONS] += 1
         for c in range(len(mu)):
             mu[c] *= scale

@@ -1,11 +1,12 @@
-"""The arrays that a kernel sees, as two tuples: the model's quadratic form and the scratch memory.
+"""The arrays that a kernel sees, as tuples: the model's quadratic form, scratch memory, and loads.
 
 Letters as in docs/notation.md. Forms e = D q + e0; with c the coefficients of the products,
 
     Phi_k = sum_sq 1/2 c e_a^2 + sum_bl c e_a e_b - phi0_k,      J = dPhi/dq,      M q'' + J^T lam = Q.
 
 Loads that are not constant act on forms of their own, f = F q + f0, with Q + F^T w(t, f, f') for Q: see
-forces.py. A drive makes phi0_k of its equations a function of time: see drives.py.
+forces.py. A drive makes phi0_k of its equations a function of time: see drives.py. A mechanism with
+nothing of that kind has None instead of loads: the compiler then leaves out all that concerns them.
 """
 
 from __future__ import annotations
@@ -63,6 +64,46 @@ class Form(NamedTuple):
     L_start: Ints
     L_row: Ints
     L_target: Ints
+
+
+class Workspace(NamedTuple):
+    """Scratch memory of a run, allocated once."""
+
+    e: Floats
+    de: Floats
+    phi: Floats
+    J: Floats
+    L: Floats
+    b: Floats
+    r: Floats
+    x: Floats
+    w: Floats
+    # series coefficients: multipliers, forms at squares and pairs, multipliers at products
+    lam: Floats
+    sq_e: Floats
+    bl_ea: Floats
+    bl_eb: Floats
+    sq_l: Floats
+    bl_l: Floats
+    acc_sq: Floats
+    acc_bl: Floats
+    q: Floats
+    v: Floats
+    dq: Floats
+    log_size: Floats
+    # largest pivot that each equation has shown
+    usual: Floats
+    # all forces together
+    Q: Floats
+
+
+# what is not allocated yet
+NONE = np.zeros(0)
+
+
+class Loads(NamedTuple):
+    """Loads that change with the motion and drives, in the model's units; scratch memory of a run."""
+
     # loads: linear forms, rows of F compressed
     F_start: Ints
     F_col: Ints
@@ -93,54 +134,24 @@ class Form(NamedTuple):
     motion_break: Floats
     motion_poly: Floats
     motion_sine: Floats
-
-
-class Workspace(NamedTuple):
-    """Scratch memory of a run, allocated once."""
-
-    e: Floats
-    de: Floats
-    phi: Floats
-    J: Floats
-    L: Floats
-    b: Floats
-    r: Floats
-    x: Floats
-    w: Floats
-    # series coefficients: multipliers, forms at squares and pairs, multipliers at products
-    lam: Floats
-    sq_e: Floats
-    bl_ea: Floats
-    bl_eb: Floats
-    sq_l: Floats
-    bl_l: Floats
-    acc_sq: Floats
-    acc_bl: Floats
-    q: Floats
-    v: Floats
-    dq: Floats
-    log_size: Floats
-    # largest pivot that each equation has shown
-    usual: Floats
-    # loads: forms, their rates, what acts on them; angles as last seen; all forces together
-    f: Floats
-    df: Floats
-    fw: Floats
-    theta: Floats
-    Q: Floats
+    # forms, their rates, what acts on them; angles as last seen
+    f: Floats = NONE
+    df: Floats = NONE
+    fw: Floats = NONE
+    theta: Floats = NONE
     # driven equations: right side, its rate and second rate
-    drive: Floats
+    driven: Floats = NONE
     # series coefficients, a row a quantity: load forms; springs: length and pull over length;
     # torsions: cosine, sine, angle, torque, torque times cosine and sine; motions, what they make of the
     # driven right sides, forces of drives; work of loads and drives
-    fc: Floats
-    length: Floats
-    ratio: Floats
-    turn: Floats
-    motion: Floats
-    side: Floats
-    pull: Floats
-    work: Floats
+    fc: Floats = NONE
+    length: Floats = NONE
+    ratio: Floats = NONE
+    turn: Floats = NONE
+    motion: Floats = NONE
+    side: Floats = NONE
+    pull: Floats = NONE
+    work: Floats = NONE
 
 
 def pack(arrays: Any) -> Any:
@@ -167,7 +178,7 @@ def pack(arrays: Any) -> Any:
 def make_workspace(form: Form, order: int) -> Workspace:
     """Allocate the scratch memory for series up to the given order."""
     nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
-    ns, nb, nl = len(form.sq_c), len(form.bl_c), len(form.f0)
+    ns, nb = len(form.sq_c), len(form.bl_c)
     n, rows = nq + nc, order + 1
     z = np.zeros
     return pack(Workspace(
@@ -176,10 +187,20 @@ def make_workspace(form: Form, order: int) -> Workspace:
         lam=z((rows, nc)), sq_e=z((rows, ns)), bl_ea=z((rows, nb)), bl_eb=z((rows, nb)),
         sq_l=z((rows, ns)), bl_l=z((rows, nb)),
         acc_sq=z(ns), acc_bl=z(nb),
-        q=z(nq), v=z(nq), dq=z(nq), log_size=z(rows), usual=z(nc),
-        f=z(nl), df=z(nl), fw=z(nl), theta=z(len(form.angle)), Q=z(nq),
-        drive=z((3, len(form.drive))),
-        fc=z((nl, rows)), length=z((len(form.line), rows)), ratio=z((len(form.line), rows)),
-        turn=z((len(form.angle), 6, rows)), motion=z((len(form.motion_sine), rows)),
-        side=z((len(form.drive), rows)), pull=z((len(form.motion_sine), rows)), work=z(2 * rows),
+        q=z(nq), v=z(nq), dq=z(nq), log_size=z(rows), usual=z(nc), Q=z(nq),
+    ))  # fmt: skip
+
+
+def make_loads(loads: Loads, order: int) -> Loads | None:
+    """The loads with scratch memory for series up to the given order; None if there are none."""
+    nl, ns, na, nm, nd = (
+        len(x) for x in (loads.f0, loads.line, loads.angle, loads.motion_sine, loads.drive)
+    )
+    if not nl and not nd:
+        return None
+    rows, z = order + 1, np.zeros
+    return pack(loads._replace(
+        f=z(nl), df=z(nl), fw=z(nl), theta=z(na), driven=z((3, nd)),
+        fc=z((nl, rows)), length=z((ns, rows)), ratio=z((ns, rows)), turn=z((na, 6, rows)),
+        motion=z((nm, rows)), side=z((nd, rows)), pull=z((nm, rows)), work=z(2 * rows),
     ))  # fmt: skip

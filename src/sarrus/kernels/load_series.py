@@ -56,11 +56,11 @@ def dot_coefficient(x, a, b, m):
 
 
 @kernel
-def length_coefficient(form, ws, n, m):
+def length_coefficient(loads, n, m):
     """Coefficient m of the length of a spring."""
-    a = form.line_f[n]
-    length = ws.length[n]
-    square = dot_coefficient(ws.fc, a, a, m)
+    a = loads.line_f[n]
+    length = loads.length[n]
+    square = dot_coefficient(loads.fc, a, a, m)
     if m == 0:
         length[0] = np.sqrt(square)
     else:
@@ -68,36 +68,36 @@ def length_coefficient(form, ws, n, m):
 
 
 @kernel
-def line_coefficient(form, ws, n, k):
-    """Coefficient k of what a spring exerts, added to ws.fw."""
-    a = form.line_f[n]
-    p = form.line[n]
-    length = ws.length[n]
-    ratio = ws.ratio[n]
+def line_coefficient(loads, n, k):
+    """Coefficient k of what a spring exerts, added to loads.fw."""
+    a = loads.line_f[n]
+    p = loads.line[n]
+    length = loads.length[n]
+    ratio = loads.ratio[n]
     if k == 0:
-        length_coefficient(form, ws, n, 0)
-    length_coefficient(form, ws, n, k + 1)
+        length_coefficient(loads, n, 0)
+    length_coefficient(loads, n, k + 1)
     pull = p[STIFFNESS] * length[k] + p[DAMPING] * (k + 1.0) * length[k + 1]
     if k == 0:
         pull += p[PRELOAD] - p[STIFFNESS] * p[FREE]
     ratio[k] = (pull - cauchy(ratio, length, 0, k, k)) / length[0]
     for i in range(3):
-        ws.fw[a + i] -= cauchy(ratio, ws.fc[a + i], 0, k + 1, k)
+        loads.fw[a + i] -= cauchy(ratio, loads.fc[a + i], 0, k + 1, k)
 
 
 @kernel
-def angle_coefficient(form, ws, n, k):
-    """Coefficient k of what a torsion exerts, added to ws.fw."""
-    u = form.angle_f[n]
-    p = form.angle[n]
-    turn = ws.turn[n]
+def angle_coefficient(loads, n, k):
+    """Coefficient k of what a torsion exerts, added to loads.fw."""
+    u = loads.angle_f[n]
+    p = loads.angle[n]
+    turn = loads.turn[n]
     c, s, theta, moment, mc, ms = turn[0], turn[1], turn[2], turn[3], turn[4], turn[5]
     if k == 0:
-        theta[0] = ws.theta[n]
-        c[0] = dot_coefficient(ws.fc, u, u + 6, 0)
-        s[0] = dot_coefficient(ws.fc, u + 3, u + 6, 0)
-    c[k + 1] = dot_coefficient(ws.fc, u, u + 6, k + 1)
-    s[k + 1] = dot_coefficient(ws.fc, u + 3, u + 6, k + 1)
+        theta[0] = loads.theta[n]
+        c[0] = dot_coefficient(loads.fc, u, u + 6, 0)
+        s[0] = dot_coefficient(loads.fc, u + 3, u + 6, 0)
+    c[k + 1] = dot_coefficient(loads.fc, u, u + 6, k + 1)
+    s[k + 1] = dot_coefficient(loads.fc, u + 3, u + 6, k + 1)
     rate = cauchy_rates(c, s, k) - cauchy_rates(s, c, k)
     theta[k + 1] = rate / (k + 1.0)
     moment[k] = -p[STIFFNESS] * theta[k] - p[DAMPING] * rate
@@ -106,57 +106,59 @@ def angle_coefficient(form, ws, n, k):
     mc[k] = cauchy(moment, c, 0, k + 1, k)
     ms[k] = cauchy(moment, s, 0, k + 1, k)
     for i in range(u, u + 3):
-        ws.fw[i] -= cauchy(ms, ws.fc[i + 6], 0, k + 1, k)
-        ws.fw[i + 3] += cauchy(mc, ws.fc[i + 6], 0, k + 1, k)
-        ws.fw[i + 6] += cauchy(mc, ws.fc[i + 3], 0, k + 1, k) - cauchy(ms, ws.fc[i], 0, k + 1, k)
+        loads.fw[i] -= cauchy(ms, loads.fc[i + 6], 0, k + 1, k)
+        loads.fw[i + 3] += cauchy(mc, loads.fc[i + 6], 0, k + 1, k)
+        loads.fw[i + 6] += cauchy(mc, loads.fc[i + 3], 0, k + 1, k) - cauchy(
+            ms, loads.fc[i], 0, k + 1, k
+        )
 
 
 @block
-def load_coefficient(form, ws, k):
-    """ws.fw: coefficient k of w, from the forms up to k + 1."""
-    for i in range(len(ws.fw)):
-        ws.fw[i] = 0.0
-    for n in range(len(form.line)):
-        line_coefficient(form, ws, n, k)
-    for n in range(len(form.angle)):
-        angle_coefficient(form, ws, n, k)
-    for n in range(len(form.pr_c)):
-        ws.fw[form.pr_a[n]] += form.pr_c[n] * ws.fc[form.pr_b[n], k]
+def load_coefficient(loads, k):
+    """loads.fw: coefficient k of w, from the forms up to k + 1."""
+    for i in range(len(loads.fw)):
+        loads.fw[i] = 0.0
+    for n in range(len(loads.line)):
+        line_coefficient(loads, n, k)
+    for n in range(len(loads.angle)):
+        angle_coefficient(loads, n, k)
+    for n in range(len(loads.pr_c)):
+        loads.fw[loads.pr_a[n]] += loads.pr_c[n] * loads.fc[loads.pr_b[n], k]
 
 
 @kernel
-def start_loads(form, ws, q, v):
+def start_loads(loads, q, v):
     """The first two coefficients of the load forms."""
-    eval_load_forms(form, q, ws.f)
-    for i in range(len(ws.f)):
-        ws.fc[i, 0] = ws.f[i]
-    keep_load_forms(form, ws, 1, v)
+    eval_load_forms(loads, q)
+    for i in range(len(loads.f)):
+        loads.fc[i, 0] = loads.f[i]
+    keep_load_forms(loads, 1, v)
 
 
 @kernel
-def keep_load_forms(form, ws, m, row):
+def keep_load_forms(loads, m, row):
     """Coefficient m of the load forms, from that of q."""
-    eval_load_form_rates(form, row, ws.df)
-    for i in range(len(ws.df)):
-        ws.fc[i, m] = ws.df[i]
+    eval_load_form_rates(loads, row)
+    for i in range(len(loads.df)):
+        loads.fc[i, m] = loads.df[i]
 
 
 @kernel
-def land_loads(form, ws, order, h, q):
-    """Energy of the springs at the end of a step, with ws.theta, the angles there."""
-    eval_load_forms(form, q, ws.f)
-    for n in range(len(form.angle)):
-        c, s = eval_turn(form, n, ws.f)
-        ws.theta[n] = unwrap(np.arctan2(s, c), eval_series(ws.turn[n, 2], order, h))
-    return eval_spring_energy(form, ws.f, ws.theta)
+def land_loads(loads, order, h, q):
+    """Energy of the springs at the end of a step, with loads.theta, the angles there."""
+    eval_load_forms(loads, q)
+    for n in range(len(loads.angle)):
+        c, s = eval_turn(loads, n, loads.f)
+        loads.theta[n] = unwrap(np.arctan2(s, c), eval_series(loads.turn[n, 2], order, h))
+    return eval_spring_energy(loads, loads.theta)
 
 
 @kernel
-def motion_coefficients(form, m, t, x):
+def motion_coefficients(loads, m, t, x):
     """All coefficients of a motion about t."""
-    n = find_piece(form, m, t)
-    poly = form.motion_poly[n]
-    s = t - form.motion_break[n]
+    n = find_piece(loads, m, t)
+    poly = loads.motion_poly[n]
+    s = t - loads.motion_break[n]
     degree = len(poly) - 1
     for k in range(len(x)):
         x[k] = 0.0
@@ -169,7 +171,7 @@ def motion_coefficients(form, m, t, x):
                 factor *= (i - j) / (j + 1.0)
             value = value * s + factor * poly[i]
         x[k] = value
-    sines = form.motion_sine[m]
+    sines = loads.motion_sine[m]
     amplitude, rate, phase = sines[0], sines[1], sines[2]
     if amplitude != 0.0:
         sine = amplitude * np.sin(rate * t + phase)
@@ -184,28 +186,28 @@ def motion_coefficients(form, m, t, x):
 
 
 @block
-def start_drives(form, ws, t):
+def start_drives(loads, t):
     """Coefficients of all motions about t, and the first two of the driven right sides."""
-    for m in range(len(form.motion_sine)):
-        motion_coefficients(form, m, t, ws.motion[m])
-    drive_coefficients(form, ws, 0)
-    drive_coefficients(form, ws, 1)
+    for m in range(len(loads.motion_sine)):
+        motion_coefficients(loads, m, t, loads.motion[m])
+    drive_coefficients(loads, 0)
+    drive_coefficients(loads, 1)
 
 
 @block
-def drive_coefficients(form, ws, m):
-    """Coefficient m of the driven right sides, ws.side[k, m], without their factors."""
-    for k in range(len(form.drive)):
-        x = ws.motion[form.drive[k, MOTION]]
-        y = ws.side[k]
-        kind = form.drive[k, KIND]
+def drive_coefficients(loads, m):
+    """Coefficient m of the driven right sides, loads.side[k, m], without their factors."""
+    for k in range(len(loads.drive)):
+        x = loads.motion[loads.drive[k, MOTION]]
+        y = loads.side[k]
+        kind = loads.drive[k, KIND]
         if kind == LINEAR:
             y[m] = x[m]
         elif kind == SQUARE:
             y[m] = 0.5 * cauchy(x, x, 0, m + 1, m)
         elif kind == COSINE:
             # the sine of the same motion is the next equation
-            z = ws.side[k + 1]
+            z = loads.side[k + 1]
             if m == 0:
                 y[0] = np.cos(x[0])
                 z[0] = np.sin(x[0])
@@ -231,62 +233,62 @@ def add_damping(factor, x, last, work):
 
 
 @kernel
-def drive_coefficient(form, ws, m, k):
+def drive_coefficient(loads, lam, m, k):
     """Coefficient k of the force of a drive along its motion, -lam . dphi0/dx.
 
     The multipliers of an angle are not unique, this sum of them is; so it is taken first.
     """
     force = 0.0
-    for n in range(len(form.drive)):
-        if form.drive[n, MOTION] == m:
-            kind = form.drive[n, KIND]
-            eq = form.drive[n, EQUATION]
+    for n in range(len(loads.drive)):
+        if loads.drive[n, MOTION] == m:
+            kind = loads.drive[n, KIND]
+            eq = loads.drive[n, EQUATION]
             if kind == LINEAR:
-                part = ws.lam[k, eq]
+                part = lam[k, eq]
             else:
                 # slopes: x of a square, -sine of a cosine, cosine of a sine
-                slope = ws.motion[m]
+                slope = loads.motion[m]
                 if kind == COSINE:
-                    slope = ws.side[n + 1]
+                    slope = loads.side[n + 1]
                 elif kind == SINE:
-                    slope = ws.side[n - 1]
+                    slope = loads.side[n - 1]
                 part = 0.0
                 for j in range(k + 1):
-                    part += ws.lam[k - j, eq] * slope[j]
+                    part += lam[k - j, eq] * slope[j]
                 if kind == COSINE:
                     part = -part
-            force -= form.drive_c[n] * part
+            force -= loads.drive_c[n] * part
     return force
 
 
 @block
-def work_coefficients(form, ws, known):
-    """ws.work: coefficients of the work of loads without potential and of drives since t.
+def work_coefficients(loads, lam, known):
+    """loads.work: coefficients of the work of loads without potential and of drives since t.
 
     Work is quadratic in the motion and its series converges more slowly than that of the motion: so
     it is the integral of the product of polynomials, with all their powers up to 2 known.
     """
-    for k in range(len(ws.work)):
-        ws.work[k] = 0.0
-    if len(form.f0):
+    for k in range(len(loads.work)):
+        loads.work[k] = 0.0
+    if len(loads.f0):
         # the forms are known one further than what acts on them
-        load_coefficient(form, ws, known - 1)
-    for n in range(len(form.line)):
-        if form.line[n, DAMPING] != 0.0:
-            add_damping(form.line[n, DAMPING], ws.length[n], known, ws.work)
-    for n in range(len(form.angle)):
-        theta = ws.turn[n, 2]
-        if form.angle[n, DAMPING] != 0.0:
-            add_damping(form.angle[n, DAMPING], theta, known, ws.work)
+        load_coefficient(loads, known - 1)
+    for n in range(len(loads.line)):
+        if loads.line[n, DAMPING] != 0.0:
+            add_damping(loads.line[n, DAMPING], loads.length[n], known, loads.work)
+    for n in range(len(loads.angle)):
+        theta = loads.turn[n, 2]
+        if loads.angle[n, DAMPING] != 0.0:
+            add_damping(loads.angle[n, DAMPING], theta, known, loads.work)
         for k in range(1, known + 1):
-            ws.work[k] += form.angle[n, PRELOAD] * theta[k]
-    for n in range(len(form.pr_c)):
-        add_work(form.pr_c[n], ws.fc[form.pr_b[n]], ws.fc[form.pr_a[n]], known, ws.work)
-    for m in range(len(form.motion_sine)):
-        force = ws.pull[m]
+            loads.work[k] += loads.angle[n, PRELOAD] * theta[k]
+    for n in range(len(loads.pr_c)):
+        add_work(loads.pr_c[n], loads.fc[loads.pr_b[n]], loads.fc[loads.pr_a[n]], known, loads.work)
+    for m in range(len(loads.motion_sine)):
+        force = loads.pull[m]
         for k in range(known + 1):
-            force[k] = drive_coefficient(form, ws, m, k) if k < known - 1 else 0.0
-        add_work(1.0, force, ws.motion[m], known, ws.work)
+            force[k] = drive_coefficient(loads, lam, m, k) if k < known - 1 else 0.0
+        add_work(1.0, force, loads.motion[m], known, loads.work)
 
 
 @kernel

@@ -167,7 +167,7 @@ def normalise(R, chosen, G):
 
 
 @block
-def evaluate(form, ws, t, refinements, q, z, chosen, R, G, y, v, a):
+def evaluate(form, ws, loads, t, refinements, q, z, chosen, R, G, y, v, a):
     """Basis, velocity and acceleration at t and q; returns the smallest pivot and the opening."""
     f = R.shape[0]
     nq = len(q)
@@ -196,7 +196,7 @@ def evaluate(form, ws, t, refinements, q, z, chosen, R, G, y, v, a):
     for i in range(nq):
         a[i] = ws.x[form.pos_q[i]]
     # (R M R^T) y = R Q
-    eval_loads(form, ws, t, q, v, ws.Q)
+    eval_loads(form, loads, t, q, v, ws.Q)
     for j in range(f):
         for k in range(f):
             G[j, k] = mass_product(form, R[j], R[k])
@@ -213,7 +213,7 @@ def evaluate(form, ws, t, refinements, q, z, chosen, R, G, y, v, a):
 
 @entry
 def advance(
-    form, ws, h, refinements, project, fresh, chosen, R, G, y, scratch, z, k, store, counters
+    form, ws, loads, h, refinements, project, fresh, chosen, R, G, y, scratch, z, k, store, counters
 ):
     """Fill store from its first row on; returns the reason and how many steps.
 
@@ -227,7 +227,7 @@ def advance(
         for j in range(f):
             now[j] = store[0, 1, chosen[j]]
         pivot, _ = evaluate(
-            form, ws, 0.0, refinements,
+            form, ws, loads, 0.0, refinements,
             store[0, 0], now, chosen, R, G, y, store[0, 1], store[0, 2],
         )  # fmt: skip
         counters[FACTORISATIONS] += 1
@@ -249,7 +249,19 @@ def advance(
                 i = chosen[j]
                 now[j] = start[j] + part * (a0[i] if stage == 0 else k[1, stage - 1, i])
             pivot, _ = evaluate(
-                form, ws, t + part, refinements, q, now, chosen, R, G, y, k[0, stage], k[1, stage]
+                form,
+                ws,
+                loads,
+                t + part,
+                refinements,
+                q,
+                now,
+                chosen,
+                R,
+                G,
+                y,
+                k[0, stage],
+                k[1, stage],
             )
             counters[FACTORISATIONS] += 1
             if not pivot > WEAK:
@@ -261,10 +273,10 @@ def advance(
             now[j] = start[j] + h / 6.0 * (a0[i] + 2.0 * (k[1, 0, i] + k[1, 1, i]) + k[1, 2, i])
         if project:
             factorise_at(form, ws, end[0])
-            project_position(form, ws, 4, end[0])
+            project_position(form, ws, loads, 4, end[0])
             counters[FACTORISATIONS] += 1
         pivot, opening = evaluate(
-            form, ws, t + h, refinements, end[0], now, chosen, R, G, y, end[1], end[2]
+            form, ws, loads, t + h, refinements, end[0], now, chosen, R, G, y, end[1], end[2]
         )
         counters[FACTORISATIONS] += 1
         reason = check_state(opening, end)

@@ -10,15 +10,14 @@ ROUND_OFF = 4e-16
 
 
 @kernel
-def project_position(form, ws, iterations, q):
+def project_position(form, ws, loads, iterations, q):
     """Newton on Phi(q) = 0 with the factor at hand; returns how far q moved (largest entry).
 
-    ws.e, ws.phi: forms and constraints at q on entry and on return; ws.drive: right sides of drives.
+    ws.e, ws.phi: forms and constraints at q on entry and on return; loads.driven: right sides of drives.
     """
     moved = 0.0
     left = eval_constraints(form, ws.e, ws.phi)
-    if len(form.drive):
-        left = drive_constraints(form, ws.drive, ws.phi)
+    left = drive_constraints(form, loads, left, ws.phi)
     for _ in range(iterations):
         if left <= ROUND_OFF:
             break
@@ -34,8 +33,7 @@ def project_position(form, ws, iterations, q):
             largest = max(largest, abs(ws.dq[i]))
         eval_forms(form, q, ws.e)
         now = eval_constraints(form, ws.e, ws.phi)
-        if len(form.drive):
-            now = drive_constraints(form, ws.drive, ws.phi)
+        now = drive_constraints(form, loads, now, ws.phi)
         moved += largest
         if not now < left:
             break
@@ -44,12 +42,11 @@ def project_position(form, ws, iterations, q):
 
 
 @kernel
-def project_velocity(form, ws, refinements, v):
+def project_velocity(form, ws, loads, refinements, v):
     """Remove from v what violates J v = phi0', orthogonal in the mass metric; returns how far v moved."""
     eval_form_rates(form, v, ws.de)
     eval_constraint_rates(form, ws.e, ws.de, ws.phi)
-    if len(form.drive):
-        subtract_drives(form, ws.drive[1], ws.phi)
+    subtract_drives(loads, 1, ws.phi)
     for i in range(len(ws.b)):
         ws.b[i] = 0.0
     for k in range(len(ws.phi)):

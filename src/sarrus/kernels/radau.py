@@ -401,8 +401,8 @@ def solve_tangent(form, tan, J, S, inverse_nu, values, r_q, r_v, b):
         r_q[i] = inverse_nu * (r_v[i] + r_q[i])
 
 
-@kernel
-def eval_tangents(form, tan, ws, st, row, t, h, q, v, lam):
+@block
+def eval_tangents(form, tan, ws, st, loads, row, t, h, q, v, lam):
     """J, S = d(Q - J^T lam)/dq and G = dQ/dv at a state."""
     eval_forms(form, q, ws.e)
     eval_jacobian(form, ws.e, st.J[row])
@@ -414,39 +414,38 @@ def eval_tangents(form, tan, ws, st, row, t, h, q, v, lam):
     for n in range(len(tan.lam_c)):
         st.S[row, tan.lam_to[n]] -= part * tan.lam_c[n] * lam[tan.lam_of[n]]
     if len(tan.sum_c):
-        eval_load_derivatives(form, ws, t, q, v, st.A, st.B)
+        eval_load_derivatives(loads, t, q, v, st.A, st.B)
         for n in range(len(tan.sum_c)):
             st.S[row, tan.sum_to[n]] += tan.sum_c[n] * st.A[tan.sum_of[n]]
             st.G[row, tan.sum_to[n]] += tan.sum_c[n] * st.B[tan.sum_of[n]]
 
 
 @block
-def project_and_accelerate(form, ws, t, q, v, a, lam):
+def project_and_accelerate(form, ws, loads, t, q, v, a, lam):
     """Take a state back onto the constraints and solve the equations of motion there.
 
     Returns how far position and velocity moved, and the smallest pivot against what is usual. ws.L:
     factor of K there.
     """
     nq = len(q)
-    eval_drives(form, t, ws.drive)
+    eval_drives(loads, t)
     eval_forms(form, q, ws.e)
     eval_jacobian(form, ws.e, ws.J)
     left = eval_constraints(form, ws.e, ws.phi)
-    if len(form.drive):
-        left = drive_constraints(form, ws.drive, ws.phi)
+    left = drive_constraints(form, loads, left, ws.phi)
     # away from the constraints dependent equations contradict each other a little; damped as much as
     # they are violated, Newton's steps do not answer to that [FanYuan2005]
     factorise_damped(form, ws.J, left, ws.L)
-    moved = project_position(form, ws, MOST_CORRECTIONS, q)
+    moved = project_position(form, ws, loads, MOST_CORRECTIONS, q)
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
     smallest, drop = eval_pivots(form, ws.L, ws.usual)
     refinements = refinements_for(smallest, 0.0)
-    turned = project_velocity(form, ws, refinements, v)
-    eval_loads(form, ws, t, q, v, ws.Q)
+    turned = project_velocity(form, ws, loads, refinements, v)
+    eval_loads(form, loads, t, q, v, ws.Q)
     eval_form_rates(form, v, ws.de)
     eval_curvature(form, ws.de, ws.phi)
-    subtract_drives(form, ws.drive[2], ws.phi)
+    subtract_drives(loads, 2, ws.phi)
     for i in range(nq):
         ws.b[form.pos_q[i]] = ws.Q[i]
     for c in range(len(ws.phi)):
@@ -492,7 +491,7 @@ def start_stages(st, h, q0, v0):
 
 
 @block
-def iterate(form, tan, ws, st, t, h, tau, stale, tolerance, rate, q0, v0, counters):
+def iterate(form, tan, ws, st, loads, t, h, tau, stale, tolerance, rate, q0, v0, counters):
     """Newton on the stages from st.z on; returns how it ended, its rate, and the smallest pivot against
     what is usual. stale: whether the factor is to be made anew, at the first guess.
     """
@@ -504,16 +503,16 @@ def iterate(form, tan, ws, st, t, h, tau, stale, tolerance, rate, q0, v0, counte
         start_stages(st, h, q0, v0)
         for k in range(3):
             _, _, drop = project_and_accelerate(
-                form, ws, t + STAGES[k] * h, st.q[k], st.v[k], st.a[k], st.lam[k]
+                form, ws, loads, t + STAGES[k] * h, st.q[k], st.v[k], st.a[k], st.lam[k]
             )
             nearest = min(nearest, drop)
-            st.power[k] = eval_drive_power(form, ws.drive[1], st.lam[k])
+            st.power[k] = eval_drive_power(loads, st.lam[k])
             for i in range(nq):
                 st.power[k] += ws.Q[i] * st.v[k, i]
         if stale and n == 0:
             for k in range(3):
                 eval_tangents(
-                    form, tan, ws, st, k, t + STAGES[k] * h, h, st.q[k], st.v[k], st.lam[k]
+                    form, tan, ws, st, loads, k, t + STAGES[k] * h, h, st.q[k], st.v[k], st.lam[k]
                 )
             factorise_stages(form, tan, st, h)
             counters[FACTORISATIONS] += 3
@@ -551,7 +550,7 @@ def iterate(form, tan, ws, st, t, h, tau, stale, tolerance, rate, q0, v0, counte
     return FAILED, 1.0, nearest
 
 
-@kernel
+@block
 def eval_error(form, tan, st, h, tau, v0, a0):
     """The error of a step of third order beside this one: its largest entry, velocities times tau.
 
@@ -582,7 +581,7 @@ def growth(error, last_error, h, last_h, iterations):
 
 @entry
 def advance(
-    form, tan, ws, st, t_end, local, tolerance, longest,
+    form, tan, ws, st, loads, t_end, local, tolerance, longest,
     first, control, times, store, watch, counters,
 ):  # fmt: skip
     """Step from store[first] to t_end or until the store is full; returns the reason and the last row.
@@ -599,7 +598,7 @@ def advance(
         eval_jacobian(form, ws.e, ws.J)
         factorise(form, ws.J, ws.L)
         learn_pivots(form, ws.L, ws.usual)
-        project_and_accelerate(form, ws, times[first], q0, v0, a0, st.lam[3])
+        project_and_accelerate(form, ws, loads, times[first], q0, v0, a0, st.lam[3])
         control[SPEED] = largest(v0)
         speed = max(control[SPEED], np.sqrt(largest(a0)))
         if not np.isfinite(speed):
@@ -611,15 +610,16 @@ def advance(
         q0, v0, a0 = store[n, 0], store[n, 1], store[n, 2]
         h = min(control[NEXT], longest)
         # a step ends where a motion changes its polynomial
-        stop = min(t_end, next_break(form, t))
+        stop = min(t_end, next_break(loads, t))
         wanted = h
         _, before = eval_energy(form, q0, v0)
         loose = 1.0
         guess = 0.0
         nearest = 1.0
         tried = 0
-        for k in range(len(st.theta)):
-            st.theta[k] = ws.theta[k]
+        if loads is not None:
+            for k in range(len(st.theta)):
+                st.theta[k] = loads.theta[k]
         while True:
             if tried > 0 and tried % TRIES == 0 and nearest < NEAR:
                 # rounding, not truncation: no step is short enough; go on a little looser, counted
@@ -640,7 +640,7 @@ def advance(
             tau = min(max(1.0 / (control[SPEED] + 1e-300), h), MOST_STEPS * h)
             stale = control[FACTORED] != h or control[RATE] > GOOD_RATE
             if stale:
-                eval_tangents(form, tan, ws, st, 3, t, h, q0, v0, st.lam[3])
+                eval_tangents(form, tan, ws, st, loads, 3, t, h, q0, v0, st.lam[3])
                 factorise_tangent(form, tan, st.J[3], st.S[3], st.G[3], h / MU, st.values)
                 counters[FACTORISATIONS] += 1
                 control[FACTORED] = h
@@ -655,11 +655,12 @@ def advance(
                     predict(1.0, h / control[LAST], st.z[1])
             # the step that the guess of another try is taken from, if this one converges
             guess = 0.0
-            for k in range(len(st.theta)):
-                ws.theta[k] = st.theta[k]
+            if loads is not None:
+                for k in range(len(st.theta)):
+                    loads.theta[k] = st.theta[k]
             spent = counters[ITERATIONS]
             ended, rate, nearest = iterate(
-                form, tan, ws, st, t, h, tau, stale, loose * max(ITERATION * tolerance, LEAST),
+                form, tan, ws, st, loads, t, h, tau, stale, loose * max(ITERATION * tolerance, LEAST),
                 control[RATE], q0, v0, counters,
             )  # fmt: skip
             control[RATE] = rate
@@ -678,7 +679,7 @@ def advance(
             # the end, projected, with its acceleration
             start_stages(st, h, q0, v0)
             moved, turned, drop = project_and_accelerate(
-                form, ws, t + h, st.q[2], st.v[2], st.a[2], st.lam[2]
+                form, ws, loads, t + h, st.q[2], st.v[2], st.a[2], st.lam[2]
             )
             learn_pivots(form, ws.L, ws.usual)
             smallest, _ = eval_pivots(form, ws.L, ws.usual)
@@ -690,7 +691,7 @@ def advance(
                 for i in range(nq):
                     st.q[0, i] = q0[i] + st.dz[0, 0, i]
                     st.v[0, i] = v0[i] + st.dz[1, 0, i]
-                project_and_accelerate(form, ws, t, st.q[0], st.v[0], st.a[0], st.lam[0])
+                project_and_accelerate(form, ws, loads, t, st.q[0], st.v[0], st.a[0], st.lam[0])
                 error = eval_error(form, tan, st, h, tau, st.v[0], st.a[0]) / (loose * local)
             # beside a singular position: kinetic energy is the work of all forces, by the method's own
             # rule; another branch of the motion has another. (In stiff motions that rule is less exact
@@ -773,7 +774,7 @@ def interpolate_at(at, store, n, t, q, v, a):
 
 
 @block
-def integrate_work(form, ws, at, store, n, t):
+def integrate_work(form, ws, loads, at, store, n, t):
     """Work of loads without potential and of drives from the start of step n to t: Gauss, three points."""
     root = 0.5 * np.sqrt(0.6)
     part = t - at[n]
@@ -782,13 +783,13 @@ def integrate_work(form, ws, at, store, n, t):
         x = at[n] + part * (0.5 + (m - 1) * root)
         interpolate_at(at, store, n, x, ws.q, ws.v, ws.dq)
         weight = part * (4.0 if m == 1 else 2.5) / 9.0
-        work += weight * eval_power(form, ws, x, ws.q, ws.v, ws.lam[0])
+        work += weight * eval_power(form, ws, loads, x, ws.q, ws.v, ws.lam[0])
     return work
 
 
 @entry
 def record(
-    form, ws, limit, first, last, at, store, times, carried,
+    form, ws, loads, limit, first, last, at, store, times, carried,
     q, v, a, norms, energy, angles, work, drive_forces,
 ):  # fmt: skip
     """States at the given times with their accelerations, on the constraints.
@@ -798,14 +799,13 @@ def record(
     q, v, a: one row a time; norms: of Phi, Phi', Phi''; energy: T + V - W; angles of torsions; work of
     loads and drives; forces of drives.
     """
-    loaded = len(form.f0) > 0 or len(form.drive) > 0
     n = first
     for k in range(len(times)):
         t = times[k]
         while n < last - 1 and t > at[n + 1]:
             # every step is walked through: the angles count their turns on the way
-            if loaded:
-                carried[0] += integrate_work(form, ws, at, store, n, at[n + 1])
+            if loads is not None:
+                carried[0] += integrate_work(form, ws, loads, at, store, n, at[n + 1])
             n += 1
         h = at[n + 1] - at[n]
         if t - at[n] <= SAME * h or last == first:
@@ -815,8 +815,8 @@ def record(
         else:
             end = -1
         work[k] = carried[0]
-        if loaded and end != n:
-            work[k] += integrate_work(form, ws, at, store, n, t)
+        if loads is not None and end != n:
+            work[k] += integrate_work(form, ws, loads, at, store, n, t)
         if end >= 0:
             for i in range(q.shape[1]):
                 q[k, i] = store[end, 0, i]
@@ -827,7 +827,9 @@ def record(
             for i in range(q.shape[1]):
                 ws.q[i] = q[k, i]
                 ws.v[i] = v[k, i]
-            moved, turned, drop = project_and_accelerate(form, ws, t, ws.q, ws.v, ws.dq, ws.lam[0])
+            moved, turned, drop = project_and_accelerate(
+                form, ws, loads, t, ws.q, ws.v, ws.dq, ws.lam[0]
+            )
             # beside a singular position projections divide by a vanishing pivot; the polynomial does
             # not know of it
             if max(moved, h * turned) <= limit:
@@ -836,10 +838,12 @@ def record(
                     v[k, i] = ws.v[i]
                     if drop >= TOO_NEAR:
                         a[k, i] = ws.dq[i]
-        energy[k] = measure(form, ws, t, q[k], v[k], a[k], norms[k]) - work[k]
-        for i in range(angles.shape[1]):
-            angles[k, i] = ws.theta[i]
-        eval_drive_forces_at(form, ws, t, q[k], v[k], ws.lam[0], drive_forces[k])
-    while loaded and n < last:
-        carried[0] += integrate_work(form, ws, at, store, n, at[n + 1])
-        n += 1
+        energy[k] = measure(form, ws, loads, t, q[k], v[k], a[k], norms[k]) - work[k]
+        if loads is not None:
+            for i in range(angles.shape[1]):
+                angles[k, i] = loads.theta[i]
+        eval_drive_forces_at(form, ws, loads, t, q[k], v[k], ws.lam[0], drive_forces[k])
+    if loads is not None:
+        while n < last:
+            carried[0] += integrate_work(form, ws, loads, at, store, n, at[n + 1])
+            n += 1

@@ -142,7 +142,7 @@ def multiplier_products(form, ws, k, w):
 
 
 @kernel
-def next_coefficient(form, ws, k, refinements, qc):
+def next_coefficient(form, ws, loads, k, refinements, qc):
     """Compute q_{k+2} and lam_k; returns the largest entry of q_{k+2}."""
     nq = len(form.Q)
     nc = len(form.phi0)
@@ -160,18 +160,18 @@ def next_coefficient(form, ws, k, refinements, qc):
             x = ws.w[f]
             for n in range(form.D_start[f], form.D_start[f + 1]):
                 b[form.pos_q[form.D_col[n]]] -= form.D_val[n] * x
-    if len(form.f0):
-        load_coefficient(form, ws, k)
-        for f in range(len(form.f0)):
-            for n in range(form.F_start[f], form.F_start[f + 1]):
-                b[form.pos_q[form.F_col[n]]] += form.F_val[n] * ws.fw[f]
+    if loads is not None:
+        load_coefficient(loads, k)
+        for f in range(len(loads.f0)):
+            for n in range(loads.F_start[f], loads.F_start[f + 1]):
+                b[form.pos_q[loads.F_col[n]]] += loads.F_val[n] * loads.fw[f]
     for i in range(nq):
         b[form.pos_q[i]] *= scale
     cauchy_products(form, ws, m, b)
-    if len(form.drive):
-        drive_coefficients(form, ws, m)
-        for n in range(len(form.drive)):
-            b[form.pos_c[form.drive[n, EQUATION]]] += form.drive_c[n] * ws.side[n, m]
+    if loads is not None:
+        drive_coefficients(loads, m)
+        for n in range(len(loads.drive)):
+            b[form.pos_c[loads.drive[n, EQUATION]]] += loads.drive_c[n] * loads.side[n, m]
     solve_refined(form, ws.J, ws.L, b, refinements, ws.r, ws.x)
     largest = 0.0
     row = qc[m]
@@ -188,32 +188,33 @@ def next_coefficient(form, ws, k, refinements, qc):
         ws.bl_l[k, t] = form.bl_c[t] * lam[form.bl_eq[t]]
     eval_form_rates(form, row, ws.de)
     gather(form, ws, m, ws.de)
-    if len(form.f0):
-        keep_load_forms(form, ws, m, row)
+    if loads is not None:
+        keep_load_forms(loads, m, row)
     return largest
 
 
 @kernel
-def least_order(form):
+def least_order(loads):
     """The lowest order that a step may have.
 
     A polynomial of a drive that starts with a high power has vanishing coefficients before it; they say
     nothing about what is left out.
     """
-    return 3 if len(form.drive) == 0 else form.motion_poly.shape[1] + 1
+    if loads is None or len(loads.drive) == 0:
+        return 3
+    return loads.motion_poly.shape[1] + 1
 
 
 @block
-def make_series(form, ws, t, log_tolerance, log_cost, refinements, qc):
+def make_series(form, ws, loads, t, log_tolerance, log_cost, refinements, qc):
     """Coefficients about t from q_0, q_1 on, as many as pay; returns the highest one.
 
     ws.log_size: log of the largest entry of each coefficient.
     """
-    if len(form.f0):
-        start_loads(form, ws, qc[0], qc[1])
-    if len(form.drive):
-        start_drives(form, ws, t)
-    least = least_order(form)
+    if loads is not None:
+        start_loads(loads, qc[0], qc[1])
+        start_drives(loads, t)
+    least = least_order(loads)
     eval_form_rates(form, qc[1], ws.de)
     gather(form, ws, 0, ws.e)
     gather(form, ws, 1, ws.de)
@@ -221,7 +222,7 @@ def make_series(form, ws, t, log_tolerance, log_cost, refinements, qc):
     order = 3
     before = np.inf
     for m in range(2, qc.shape[0]):
-        largest = next_coefficient(form, ws, m - 2, refinements, qc)
+        largest = next_coefficient(form, ws, loads, m - 2, refinements, qc)
         if not np.isfinite(largest):
             return m - 1
         ws.log_size[m] = np.log(largest + 1e-300)
@@ -290,41 +291,40 @@ def eval_polynomial_rate(qc, order, s, a):
 
 
 @block
-def land(form, ws, t, qc, order, h, tolerance):
+def land(form, ws, loads, t, qc, order, h, tolerance):
     """End of a step at t, projected: ws.q, ws.v with the factor of K there.
 
     Returns how far the projections moved position and velocity, the smallest pivot, and the smallest
     against what is usual.
     """
     eval_polynomial(qc, order, h, ws.q, ws.v)
-    if len(form.drive):
-        eval_drives(form, t, ws.drive)
+    eval_drives(loads, t)
     eval_forms(form, ws.q, ws.e)
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
-    moved = project_position(form, ws, 3, ws.q)
+    moved = project_position(form, ws, loads, 3, ws.q)
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
     smallest, drop = eval_pivots(form, ws.L, ws.usual)
-    turned = project_velocity(form, ws, refinements_for(smallest, tolerance), ws.v)
+    turned = project_velocity(form, ws, loads, refinements_for(smallest, tolerance), ws.v)
     return moved, turned, smallest, drop
 
 
 @kernel
-def keep_sides(ws, known, carried, sides):
+def keep_sides(loads, known, carried, sides):
     """Coefficients of angles and work in a step, zero beyond those known."""
     na = len(carried) - 1
     for i in range(na):
         for k in range(sides.shape[1]):
-            sides[i, k] = ws.turn[i, 2, k] if k <= known else 0.0
+            sides[i, k] = loads.turn[i, 2, k] if k <= known else 0.0
     sides[na, 0] = carried[na]
     for k in range(1, sides.shape[1]):
-        sides[na, k] = ws.work[k]
+        sides[na, k] = loads.work[k]
 
 
 @entry
 def advance(
-    form, ws, t, t_end, tolerance, log_cost,
+    form, ws, loads, t, t_end, tolerance, log_cost,
     state, starts, orders, coefficients, watch, counters, balance, carried, sides,
 ):  # fmt: skip
     """Step from t to t_end or until the buffers are full; returns the reason and how many steps.
@@ -334,7 +334,7 @@ def advance(
     balance: energy at the start of the run, the largest kinetic energy and the largest velocity, kept
     between calls;
     carried: angles of torsions and the work of loads and drives, updated; sides: their coefficients in
-    each step. Both are empty if there is nothing but constant forces.
+    each step. loads: None if there is nothing but constant forces; both are empty then.
     """
     q = state[0]
     v = state[1]
@@ -345,12 +345,11 @@ def advance(
     learn_pivots(form, ws.L, ws.usual)
     smallest, _ = eval_pivots(form, ws.L, ws.usual)
     energy, kinetic = eval_energy(form, q, v)
-    loaded = len(carried) > 0
-    na = len(form.angle)
+    na = len(carried) - 1
     springs = 0.0
-    if loaded:
-        eval_load_forms(form, q, ws.f)
-        springs = eval_spring_energy(form, ws.f, carried)
+    if loads is not None:
+        eval_load_forms(loads, q)
+        springs = eval_spring_energy(loads, carried)
         energy += springs - carried[na]
     # what an error of the energy is measured by: the largest kinetic energy so far; at rest in an
     # equilibrium there is none, but the rounding of the weights' work
@@ -373,16 +372,17 @@ def advance(
             qc[0, i] = q[i]
             qc[1, i] = v[i]
         refinements = refinements_for(smallest, tolerance)
-        for i in range(na):
-            ws.theta[i] = carried[i]
-        known = make_series(form, ws, t, np.log(tolerance), log_cost, refinements, qc)
+        if loads is not None:
+            for i in range(na):
+                loads.theta[i] = carried[i]
+        known = make_series(form, ws, loads, t, np.log(tolerance), log_cost, refinements, qc)
         counters[COEFFICIENTS] += known - 1
         if known < 3:
             return NOT_FINITE, n
-        if loaded:
-            work_coefficients(form, ws, known)
+        if loads is not None:
+            work_coefficients(loads, ws.lam, known)
         # a step ends where a motion changes its polynomial
-        stop = min(t_end, next_break(form, t))
+        stop = min(t_end, next_break(loads, t))
         local = tolerance
         attempts = 0
         most = stop - t
@@ -392,7 +392,7 @@ def advance(
             if choose:
                 choose = False
                 order, log_step = choose_step(
-                    ws.log_size, least_order(form), known, np.log(local), log_cost
+                    ws.log_size, least_order(loads), known, np.log(local), log_cost
                 )
                 # what a short step of a fast motion leaves out counts in the velocity
                 log_rate = np.log(SWIFT * fastest * local / order) - ws.log_size[order]
@@ -400,7 +400,7 @@ def advance(
                 # exp of a huge step would overflow; the end of the run is nearer
                 h = min(np.exp(min(log_step, 600.0)), most)
             last = h >= stop - t
-            moved, turned, smallest, drop = land(form, ws, t + h, qc, order, h, tolerance)
+            moved, turned, smallest, drop = land(form, ws, loads, t + h, qc, order, h, tolerance)
             counters[FACTORISATIONS] += 2
             # a step that starts at a singular position is noisy: land a little behind it
             # (beyond the end of the run too: what is recorded there comes from the series)
@@ -412,9 +412,9 @@ def advance(
             now, kinetic = eval_energy(form, ws.q, ws.v)
             exchanged = kinetic
             held = weight
-            if loaded:
-                strain = land_loads(form, ws, known, h, ws.q)
-                work = carried[na] + eval_series(ws.work, 2 * known, h)
+            if loads is not None:
+                strain = land_loads(loads, known, h, ws.q)
+                work = carried[na] + eval_series(loads.work, 2 * known, h)
                 now += strain - work
                 # where little moves, what springs, dampers and drives exchange is what counts
                 exchanged = max(kinetic, abs(strain - springs), abs(work))
@@ -446,11 +446,11 @@ def advance(
         learn_pivots(form, ws.L, ws.usual)
         scale = max(scale, exchanged)
         balance[1] = scale
-        if loaded:
-            keep_sides(ws, known, carried, sides[n])
+        if loads is not None:
+            keep_sides(loads, known, carried, sides[n])
             springs = strain
             for i in range(na):
-                carried[i] = ws.theta[i]
+                carried[i] = loads.theta[i]
             carried[na] = work
         t = stop if last else t + h
         orders[n] = order
@@ -465,7 +465,7 @@ def advance(
 
 @entry
 def record(
-    form, ws, starts, orders, coefficients, sides, steps, times,
+    form, ws, loads, starts, orders, coefficients, sides, steps, times,
     q, v, a, norms, energy, angles, work, drive_forces,
 ):  # fmt: skip
     """States at the given times with their accelerations, projected where that gains digits.
@@ -474,17 +474,16 @@ def record(
     work of loads and drives; forces of drives (not a number beside a singular position).
     """
     n = 0
-    na = len(form.angle)
-    loaded = sides.shape[1] > 0
+    na = angles.shape[1]
     for k in range(len(times)):
         while n < steps - 1 and times[k] > starts[n + 1]:
             n += 1
         s = times[k] - starts[n]
         qc = coefficients[n]
-        _, _, smallest, drop = land(form, ws, times[k], qc, orders[n], s, 0.0)
-        if loaded:
+        _, _, smallest, drop = land(form, ws, loads, times[k], qc, orders[n], s, 0.0)
+        if loads is not None:
             for i in range(na):
-                ws.theta[i] = eval_series(sides[n, i], sides.shape[2] - 1, s)
+                loads.theta[i] = eval_series(sides[n, i], sides.shape[2] - 1, s)
             work[k] = eval_series(sides[n, na], sides.shape[2] - 1, s)
         if drop < NEAR:
             # beside a singular position projections divide rounding by a vanishing pivot; the series
@@ -493,15 +492,15 @@ def record(
             eval_polynomial_rate(qc, orders[n], s, a[k])
             eval_forms(form, ws.q, ws.e)
             eval_form_rates(form, ws.v, ws.de)
-            eval_loads(form, ws, times[k], ws.q, ws.v, ws.Q)
+            eval_loads(form, loads, times[k], ws.q, ws.v, ws.Q)
             for m in range(drive_forces.shape[1]):
                 drive_forces[k, m] = np.nan
         else:
             # accelerations: M a + J^T lam = Q, J a = phi0'' - J' v
             eval_form_rates(form, ws.v, ws.de)
             eval_curvature(form, ws.de, ws.phi)
-            subtract_drives(form, ws.drive[2], ws.phi)
-            eval_loads(form, ws, times[k], ws.q, ws.v, ws.Q)
+            subtract_drives(loads, 2, ws.phi)
+            eval_loads(form, loads, times[k], ws.q, ws.v, ws.Q)
             for i in range(len(form.Q)):
                 ws.b[form.pos_q[i]] = ws.Q[i]
             for c in range(len(form.phi0)):
@@ -509,26 +508,26 @@ def record(
             solve_refined(form, ws.J, ws.L, ws.b, refinements_for(smallest, 0.0), ws.r, ws.x)
             for i in range(len(form.Q)):
                 a[k, i] = ws.x[form.pos_q[i]]
-            if len(form.drive):
+            if loads is not None:
                 for c in range(len(form.phi0)):
                     ws.phi[c] = ws.x[form.pos_c[c]]
-                eval_drive_forces(form, times[k], ws.phi, drive_forces[k])
+                eval_drive_forces(loads, times[k], ws.phi, drive_forces[k])
         for i in range(len(form.Q)):
             q[k, i] = ws.q[i]
             v[k, i] = ws.v[i]
-        eval_constraints(form, ws.e, ws.phi)
-        drive_constraints(form, ws.drive, ws.phi)
+        left = eval_constraints(form, ws.e, ws.phi)
+        drive_constraints(form, loads, left, ws.phi)
         norms[k, 0] = norm(ws.phi)
         eval_constraint_rates(form, ws.e, ws.de, ws.phi)
-        subtract_drives(form, ws.drive[1], ws.phi)
+        subtract_drives(loads, 1, ws.phi)
         norms[k, 1] = norm(ws.phi)
         eval_curvature(form, ws.de, ws.phi)
         eval_form_rates(form, a[k], ws.de)
         add_constraint_rates(form, ws.e, ws.de, ws.phi)
-        subtract_drives(form, ws.drive[2], ws.phi)
+        subtract_drives(loads, 2, ws.phi)
         norms[k, 2] = norm(ws.phi)
         energy[k], _ = eval_energy(form, ws.q, ws.v)
-        if loaded:
-            energy[k] += eval_spring_energy(form, ws.f, ws.theta) - work[k]
+        if loads is not None:
+            energy[k] += eval_spring_energy(loads, loads.theta) - work[k]
             for i in range(na):
-                angles[k, i] = ws.theta[i]
+                angles[k, i] = loads.theta[i]

@@ -109,7 +109,7 @@ def pivot_gap(form, L):
 
 
 @block
-def accelerate(form, ws, t, damping, stiffness, refinements, q, v, a, lam):
+def accelerate(form, ws, loads, t, damping, stiffness, refinements, q, v, a, lam):
     """Factorise K at q and solve the equations of motion with stabilised constraints.
 
     [ M  J^T ] [ a   ]   [ Q                                                         ]
@@ -120,21 +120,20 @@ def accelerate(form, ws, t, damping, stiffness, refinements, q, v, a, lam):
     """
     factorise_at(form, ws, q)
     eval_form_rates(form, v, ws.de)
-    eval_drives(form, t, ws.drive)
+    eval_drives(loads, t)
     opening = eval_constraints(form, ws.e, ws.phi)
-    if len(form.drive):
-        opening = drive_constraints(form, ws.drive, ws.phi)
+    opening = drive_constraints(form, loads, opening, ws.phi)
     for c in range(len(ws.phi)):
         ws.b[form.pos_c[c]] = -stiffness * ws.phi[c]
     eval_constraint_rates(form, ws.e, ws.de, ws.phi)
-    subtract_drives(form, ws.drive[1], ws.phi)
+    subtract_drives(loads, 1, ws.phi)
     for c in range(len(ws.phi)):
         ws.b[form.pos_c[c]] -= damping * ws.phi[c]
     eval_curvature(form, ws.de, ws.phi)
-    subtract_drives(form, ws.drive[2], ws.phi)
+    subtract_drives(loads, 2, ws.phi)
     for c in range(len(ws.phi)):
         ws.b[form.pos_c[c]] -= ws.phi[c]
-    eval_loads(form, ws, t, q, v, ws.Q)
+    eval_loads(form, loads, t, q, v, ws.Q)
     for i in range(len(q)):
         ws.b[form.pos_q[i]] = ws.Q[i]
     wanted = refinements
@@ -163,12 +162,12 @@ def check_state(opening, state):
 
 
 @entry
-def check_row(form, ws, t, q, state):
+def check_row(form, ws, loads, t, q, state):
     """check_state for a state that is kept elsewhere: one row, any numbers that must be finite."""
     eval_forms(form, q, ws.e)
-    eval_constraints(form, ws.e, ws.phi)
-    eval_drives(form, t, ws.drive)
-    return check_state(drive_constraints(form, ws.drive, ws.phi), state)
+    opening = eval_constraints(form, ws.e, ws.phi)
+    eval_drives(loads, t)
+    return check_state(drive_constraints(form, loads, opening, ws.phi), state)
 
 
 @entry
@@ -196,49 +195,49 @@ def interpolate(before, after, h, s, q, v, a):
         a[i] = (a0 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / (h * h)
 
 
-@kernel
-def measure(form, ws, t, q, v, a, norms):
+@block
+def measure(form, ws, loads, t, q, v, a, norms):
     """Norms of Phi, Phi', Phi'' at a state; returns its energy, kinetic and potential."""
-    eval_drives(form, t, ws.drive)
+    eval_drives(loads, t)
     eval_forms(form, q, ws.e)
-    eval_constraints(form, ws.e, ws.phi)
-    drive_constraints(form, ws.drive, ws.phi)
+    left = eval_constraints(form, ws.e, ws.phi)
+    drive_constraints(form, loads, left, ws.phi)
     norms[0] = norm(ws.phi)
     eval_form_rates(form, v, ws.de)
     eval_constraint_rates(form, ws.e, ws.de, ws.phi)
-    subtract_drives(form, ws.drive[1], ws.phi)
+    subtract_drives(loads, 1, ws.phi)
     norms[1] = norm(ws.phi)
     eval_curvature(form, ws.de, ws.phi)
     eval_form_rates(form, a, ws.de)
     add_constraint_rates(form, ws.e, ws.de, ws.phi)
-    subtract_drives(form, ws.drive[2], ws.phi)
+    subtract_drives(loads, 2, ws.phi)
     norms[2] = norm(ws.phi)
     energy, _ = eval_energy(form, q, v)
-    if len(form.f0):
-        eval_loads(form, ws, t, q, v, ws.Q)
-        energy += eval_spring_energy(form, ws.f, ws.theta)
+    if loads is not None:
+        eval_loads(form, loads, t, q, v, ws.Q)
+        energy += eval_spring_energy(loads, loads.theta)
     return energy
 
 
 @block
-def eval_power(form, ws, t, q, v, lam):
+def eval_power(form, ws, loads, t, q, v, lam):
     """Power of loads without potential and of drives at a state; a and lam there as scratch."""
-    eval_loads(form, ws, t, q, v, ws.Q)
-    power = eval_load_power(form, ws.f, ws.df, ws.fw)
-    if len(form.drive):
-        accelerate(form, ws, t, 0.0, 0.0, -1, q, v, ws.dq, lam)
-        power += eval_drive_power(form, ws.drive[1], lam)
+    eval_loads(form, loads, t, q, v, ws.Q)
+    power = eval_load_power(loads)
+    if loads is not None and len(loads.drive):
+        accelerate(form, ws, loads, t, 0.0, 0.0, -1, q, v, ws.dq, lam)
+        power += eval_drive_power(loads, lam)
     return power
 
 
 @entry
-def eval_power_at(form, ws, t, q, v, lam):
+def eval_power_at(form, ws, loads, t, q, v, lam):
     """eval_power for a state that Python has."""
-    return eval_power(form, ws, t, q, v, lam)
+    return eval_power(form, ws, loads, t, q, v, lam)
 
 
 @block
-def integrate_power(form, ws, t, h, part, before, after, lam):
+def integrate_power(form, ws, loads, t, h, part, before, after, lam):
     """Work of loads without potential and of drives over a part of a step that starts at t.
 
     Gauss's rule of three points on Hermite's quintic of the step: of order six, as the quintic is.
@@ -249,23 +248,23 @@ def integrate_power(form, ws, t, h, part, before, after, lam):
         s = part * (0.5 + (n - 1) * root)
         weight = part * h * (4.0 if n == 1 else 2.5) / 9.0
         interpolate(before, after, h, s, ws.q, ws.v, ws.dq)
-        work += weight * eval_power(form, ws, t + s * h, ws.q, ws.v, lam)
+        work += weight * eval_power(form, ws, loads, t + s * h, ws.q, ws.v, lam)
     return work
 
 
 @block
-def copy_state(form, ws, t, complete, source, lam, state):
+def copy_state(form, ws, loads, t, complete, source, lam, state):
     """Copy a state; where the method has no acceleration the equations of motion give it."""
     for k in range(3):
         for i in range(len(form.Q)):
             state[k, i] = source[k, i]
     if not complete:
-        accelerate(form, ws, t, 0.0, 0.0, -1, state[0], state[1], state[2], lam)
+        accelerate(form, ws, loads, t, 0.0, 0.0, -1, state[0], state[1], state[2], lam)
 
 
 @entry
 def record_steps(
-    form, ws, first, h, complete, store, times, ends, lam, carried,
+    form, ws, loads, first, h, complete, store, times, ends, lam, carried,
     q, v, a, norms, energy, angles, work, drive_forces,
 ):  # fmt: skip
     """The method's own states at the given times, interpolated between steps, never projected.
@@ -275,13 +274,12 @@ def record_steps(
     row a time; norms; energy; angles of torsions; work; forces of drives.
     """
     last = store.shape[0] - 1
-    loaded = len(form.f0) > 0 or len(form.drive) > 0
     done = 0
     for k in range(len(times)):
         at = times[k] / h - first
         n = min(max(int(np.floor(at + SAME)), 0), last)
         s = at - n
-        copy_state(form, ws, times[k], complete, store[n], lam, ends[0])
+        copy_state(form, ws, loads, times[k], complete, store[n], lam, ends[0])
         if s <= SAME or n == last:
             s = 0.0
             for i in range(q.shape[1]):
@@ -289,48 +287,52 @@ def record_steps(
                 v[k, i] = ends[0, 1, i]
                 a[k, i] = ends[0, 2, i]
         else:
-            copy_state(form, ws, (first + n + 1) * h, complete, store[n + 1], lam, ends[1])
+            copy_state(form, ws, loads, (first + n + 1) * h, complete, store[n + 1], lam, ends[1])
             interpolate(ends[0], ends[1], h, s, q[k], v[k], a[k])
-        if loaded:
+        if loads is not None:
             # every step is walked through: the angles count their turns on the way
             while done < n:
                 t = (first + done) * h
                 carried[0] += integrate_power(
-                    form, ws, t, h, 1.0, store[done], store[done + 1], lam
+                    form, ws, loads, t, h, 1.0, store[done], store[done + 1], lam
                 )
                 done += 1
             work[k] = carried[0]
             if s > 0.0:
                 t = (first + n) * h
-                work[k] += integrate_power(form, ws, t, h, s, store[n], store[n + 1], lam)
-        energy[k] = measure(form, ws, times[k], q[k], v[k], a[k], norms[k])
-        if loaded:
+                work[k] += integrate_power(form, ws, loads, t, h, s, store[n], store[n + 1], lam)
+        energy[k] = measure(form, ws, loads, times[k], q[k], v[k], a[k], norms[k])
+        if loads is not None:
             energy[k] -= work[k]
             for i in range(angles.shape[1]):
-                angles[k, i] = ws.theta[i]
-            eval_drive_forces_at(form, ws, times[k], q[k], v[k], lam, drive_forces[k])
-    while loaded and done < last:
-        t = (first + done) * h
-        carried[0] += integrate_power(form, ws, t, h, 1.0, store[done], store[done + 1], lam)
-        done += 1
+                angles[k, i] = loads.theta[i]
+            eval_drive_forces_at(form, ws, loads, times[k], q[k], v[k], lam, drive_forces[k])
+    if loads is not None:
+        while done < last:
+            t = (first + done) * h
+            carried[0] += integrate_power(
+                form, ws, loads, t, h, 1.0, store[done], store[done + 1], lam
+            )
+            done += 1
 
 
 @kernel
-def eval_drive_forces_at(form, ws, t, q, v, lam, force):
+def eval_drive_forces_at(form, ws, loads, t, q, v, lam, force):
     """Forces of the drives at a state."""
-    if len(form.drive):
-        accelerate(form, ws, t, 0.0, 0.0, -1, q, v, ws.dq, lam)
-        eval_drive_forces(form, t, lam, force)
+    if loads is not None and len(loads.drive):
+        accelerate(form, ws, loads, t, 0.0, 0.0, -1, q, v, ws.dq, lam)
+        eval_drive_forces(loads, t, lam, force)
 
 
 @entry
-def record_states(form, ws, times, lam, q, v, a, norms, energy, angles, drive_forces):
+def record_states(form, ws, loads, times, lam, q, v, a, norms, energy, angles, drive_forces):
     """Norms, energy, angles and forces of drives for states that are there already, one row a time.
 
-    ws.theta has to be next to the angles of each; energy is kinetic and potential.
+    loads.theta has to be next to the angles of each; energy is kinetic and potential.
     """
     for k in range(len(energy)):
-        for i in range(angles.shape[1]):
-            ws.theta[i] = angles[k, i]
-        energy[k] = measure(form, ws, times[k], q[k], v[k], a[k], norms[k])
-        eval_drive_forces_at(form, ws, times[k], q[k], v[k], lam, drive_forces[k])
+        if loads is not None:
+            for i in range(angles.shape[1]):
+                loads.theta[i] = angles[k, i]
+        energy[k] = measure(form, ws, loads, times[k], q[k], v[k], a[k], norms[k])
+        eval_drive_forces_at(form, ws, loads, times[k], q[k], v[k], lam, drive_forces[k])

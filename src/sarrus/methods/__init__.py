@@ -104,9 +104,9 @@ AUTO = Method(
 CHOICES: dict[str, Method] = {AUTO.id: AUTO, **METHODS}
 
 
-def parts_of(method: Method, model: Model) -> tuple[Method, ...]:
-    """The methods that a run may use: itself, or those that `auto` chooses from."""
-    return tuple(METHODS[name] for name in auto.parts(model)) if method is AUTO else (method,)
+def first_part(method: Method, model: Model) -> Method:
+    """The method that a run begins with: itself, or what `auto` takes."""
+    return METHODS[auto.first_part(model)] if method is AUTO else method
 
 
-__all__ = ["AUTO", "CHOICES", "METHODS", "Method", "Outcome", "parts_of"]
+__all__ = ["AUTO", "CHOICES", "METHODS", "Method", "Outcome", "first_part"]

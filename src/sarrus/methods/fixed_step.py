@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import stepping as kernels
-from ..kernels.layout import Form, Workspace, make_workspace
+from ..kernels.layout import Form, Workspace, make_loads, make_workspace
 from ..kernels.solve import EPS
 from ..model import Model
 from .outcome import Floats, Outcome
@@ -103,14 +103,14 @@ def run_steps(
     # memory is handed out when it is first touched: do that now, not in the solve
     store.fill(0.0)
     store[0, 1] = velocity
-    ws = make_workspace(model.form, 0)
+    ws, loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
     ends, lam = np.zeros((2, 3, nq)), np.zeros(model.equations)
     counters = np.zeros(4, np.int64)
     q, v, a = np.zeros((total, nq)), np.zeros((total, nq)), np.zeros((total, nq))
     norms, energy = np.zeros((total, 3)), np.zeros(total)
     carried, work = np.zeros(1), np.zeros(total)
-    angles = np.zeros((total, len(model.form.angle)))
-    drive_forces = np.zeros((total, len(model.form.motion_sine)))
+    angles = np.zeros((total, len(model.loads.angle)))
+    drive_forces = np.zeros((total, len(model.loads.motion_sine)))
 
     watcher = Watcher(model, min(capacity, STEPS_WATCHED))
 
@@ -128,8 +128,8 @@ def run_steps(
         upto = total if ended else int(np.searchsorted(times, (taken + steps) * h, side="right"))
         part = slice(done, upto)
         kernels.record_steps(
-            model.form, ws, taken, h, complete, store[: steps + 1], times[part], ends, lam, carried,
-            q[part], v[part], a[part], norms[part], energy[part],
+            model.form, ws, loads, taken, h, complete, store[: steps + 1], times[part],
+            ends, lam, carried, q[part], v[part], a[part], norms[part], energy[part],
             angles[part], work[part], drive_forces[part],
         )  # fmt: skip
         done = upto

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels import explicit as kernels
-from ..kernels.layout import make_workspace
+from ..kernels.layout import make_loads, make_workspace
 from ..model import Model
 from .fixed_step import SOFT_REFINEMENTS, divide, run_steps, soften
 from .outcome import Floats, Outcome
@@ -38,7 +38,7 @@ def run(
 
     alpha, beta: rates of stabilisation [1/s], at most 0.5 / h.
     """
-    ws = make_workspace(model.form, 0)
+    ws, loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
     form, notes = soften(model.form, ws)
     # a larger eps has to be refined away; else the pivots tell what is needed
     refinements = SOFT_REFINEMENTS if notes else -1
@@ -53,7 +53,18 @@ def run(
 
     def advance(store: Floats, fresh: bool, counters: np.ndarray) -> tuple[int, int]:
         return kernels.advance(
-            form, ws, h, 2.0 * used_alpha, used_beta**2, refinements, fresh, lam, k, store, counters
+            form,
+            ws,
+            loads,
+            h,
+            2.0 * used_alpha,
+            used_beta**2,
+            refinements,
+            fresh,
+            lam,
+            k,
+            store,
+            counters,
         )
 
     return run_steps(

@@ -17,7 +17,7 @@ from scipy.integrate import DOP853
 
 from ..kernels import explicit as kernels
 from ..kernels import stepping
-from ..kernels.layout import make_workspace
+from ..kernels.layout import make_loads, make_workspace
 from ..model import Model
 from .fixed_step import SENTENCES, SOFT_REFINEMENTS, make_counters, soften
 from .outcome import Floats, Outcome
@@ -44,7 +44,7 @@ def run(
     tolerance: relative and absolute, in model units; alpha, beta: rates of stabilisation [1/s].
     """
     nq, total = model.coordinates, len(times)
-    ws = make_workspace(model.form, 0)
+    ws, loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
     form, notes = soften(model.form, ws)
     refinements = SOFT_REFINEMENTS if notes else -1
     lam = np.zeros(model.equations)
@@ -52,16 +52,16 @@ def run(
 
     def rates(t: float, y: Floats) -> Floats:
         dy = np.empty(2 * nq)
-        kernels.eval_rates(form, ws, t, damping, stiffness, refinements, lam, y, dy)
+        kernels.eval_rates(form, ws, loads, t, damping, stiffness, refinements, lam, y, dy)
         return dy
 
     y = np.zeros((total, 2 * nq))
     a, norms, energy = np.zeros((total, nq)), np.zeros((total, 3)), np.zeros(total)
-    loaded = bool(len(form.f0) or len(form.drive))
-    work, angles = np.zeros(total), np.zeros((total, len(form.angle)))
-    drive_forces = np.zeros((total, len(form.motion_sine)))
+    work, angles = np.zeros(total), np.zeros((total, len(model.loads.angle)))
+    drive_forces = np.zeros((total, len(model.loads.motion_sine)))
     # the angles and the work are walked along in a memory of their own: trial steps do not count
-    ws_record, spent = make_workspace(form, 0), 0.0
+    ws_record, loads_record = make_workspace(form, 0), make_loads(model.loads, 0)
+    spent = 0.0
     nodes, weights = np.polynomial.legendre.leggauss(5)
 
     def walk(t: float, to: float, interpolant: Callable[[float], Floats]) -> float:
@@ -70,7 +70,9 @@ def run(
         for node, weight in zip(nodes, weights, strict=True):
             at = t + 0.5 * (1.0 + node) * (to - t)
             state = np.ascontiguousarray(interpolant(at))
-            power = stepping.eval_power_at(model.form, ws_record, at, state[:nq], state[nq:], lam)
+            power = stepping.eval_power_at(
+                model.form, ws_record, loads_record, at, state[:nq], state[nq:], lam
+            )
             total += 0.5 * (to - t) * weight * power
         return total
 
@@ -108,7 +110,7 @@ def run(
                     ),
                 )
                 break
-            reason = stepping.check_row(form, ws, solver.t, solver.y[:nq], solver.y[None, :])
+            reason = stepping.check_row(form, ws, loads, solver.t, solver.y[:nq], solver.y[None, :])
             if reason != stepping.DONE:
                 status, why = SENTENCES[reason]
                 message = f"stopped at t = {solver.t_old:.9g} s: {why}"
@@ -117,14 +119,14 @@ def run(
             upto = int(np.searchsorted(times, solver.t, side="right"))
             if solver.status == "finished":
                 upto = total
-            if upto > done or loaded:
+            if upto > done or loads_record is not None:
                 begin = time.thread_time()
                 interpolant = solver.dense_output()
                 y[done:upto] = interpolant(times[done:upto]).T
-                if loaded:
+                if loads_record is not None:
                     for k in range(done, upto):
                         work[k] = spent + walk(solver.t_old, times[k], interpolant)
-                        angles[k] = ws_record.theta
+                        angles[k] = loads_record.theta
                     spent += walk(solver.t_old, solver.t, interpolant)
                 record_cpu += time.thread_time() - begin
                 done = upto
@@ -133,11 +135,13 @@ def run(
     cpu = time.thread_time()
     q, v = np.ascontiguousarray(y[:done, :nq]), np.ascontiguousarray(y[:done, nq:])
     for k in range(done):
-        ws.theta[:] = angles[k]
+        if loads is not None:
+            loads.theta[:] = angles[k]
         a[k] = rates(times[k], y[k])[nq:]
-        angles[k] = ws.theta
+        if loads is not None:
+            angles[k] = loads.theta
     stepping.record_states(
-        model.form, ws, times, lam, q, v, a, norms, energy[:done], angles, drive_forces
+        model.form, ws, loads, times, lam, q, v, a, norms, energy[:done], angles, drive_forces
     )
     record_cpu += time.thread_time() - cpu
     return Outcome(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels import null_space as kernels
-from ..kernels.layout import make_workspace
+from ..kernels.layout import make_loads, make_workspace
 from ..model import Model
 from .fixed_step import SOFT_REFINEMENTS, divide, run_steps, skipped, soften
 from .outcome import Floats, Outcome
@@ -40,7 +40,7 @@ def run(
     if project not in (0, 1):
         raise ValueError(f"project = {project:g}; give 1 or 0")
     nq = model.coordinates
-    ws = make_workspace(model.form, 0)
+    ws, loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
     form, notes = soften(model.form, ws)
     refinements = SOFT_REFINEMENTS if notes else -1
     room, freedoms = 8, -1
@@ -67,7 +67,7 @@ def run(
 
     def advance(store: Floats, fresh: bool, counters: np.ndarray) -> tuple[int, int]:
         return kernels.advance(
-            form, ws, h, refinements, bool(project), fresh, chosen, R, G, y, scratch, z, k,
+            form, ws, loads, h, refinements, bool(project), fresh, chosen, R, G, y, scratch, z, k,
             store, counters,
         )  # fmt: skip
 

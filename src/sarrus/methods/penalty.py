@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels import explicit as kernels
-from ..kernels.layout import make_workspace
+from ..kernels.layout import make_loads, make_workspace
 from ..model import Model
 from .fixed_step import as_penalty, divide, run_steps
 from .outcome import Floats, Outcome
@@ -39,13 +39,24 @@ def run(
     if not penalty > 0:
         raise ValueError(f"penalty = {penalty:g}; give a positive number, 1e5 to 1e9 is usual")
     form = as_penalty(model.form, float(penalty))
-    ws = make_workspace(form, 0)
+    ws, loads = make_workspace(form, 0), make_loads(model.loads, 0)
     _, h = divide(duration, step)
     lam, k = np.zeros(model.equations), np.zeros((2, 3, model.coordinates))
 
     def advance(store: Floats, fresh: bool, counters: np.ndarray) -> tuple[int, int]:
         return kernels.advance(
-            form, ws, h, 2.0 * xi * omega, float(omega) ** 2, 0, fresh, lam, k, store, counters
+            form,
+            ws,
+            loads,
+            h,
+            2.0 * xi * omega,
+            float(omega) ** 2,
+            0,
+            fresh,
+            lam,
+            k,
+            store,
+            counters,
         )
 
     return run_steps(

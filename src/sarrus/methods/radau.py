@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..kernels import radau as kernels
-from ..kernels.layout import Form, make_workspace, pack
+from ..kernels.layout import Form, Loads, make_loads, make_workspace, pack
 from ..model import Model
 from ..model.order import make_factor
 from .fixed_step import make_counters
@@ -56,7 +56,7 @@ def run(
     longest_step [s]: no step is longer; 0 is no limit.
     """
     zero = np.zeros(model.coordinates)
-    start = Start(0.0, zero, velocity, np.zeros(len(model.form.angle)), 0.0)
+    start = Start(0.0, zero, velocity, np.zeros(len(model.loads.angle)), 0.0)
     longest = float(longest_step) or np.inf
     outcome, _, _ = go_on(model, start, times, duration, tolerance, max_steps, longest)
     return outcome
@@ -78,20 +78,22 @@ def go_on(
     local = SHARE * used**0.8
     # two, since recording counts the turns of angles anew
     ws, ws_record = make_workspace(form, 0), make_workspace(form, 0)
-    tangent = make_tangent(form)
-    stages = make_stages(form, tangent)
+    loads, loads_record = make_loads(model.loads, 0), make_loads(model.loads, 0)
+    tangent = make_tangent(form, model.loads)
+    stages = make_stages(form, model.loads, tangent)
     capacity = int(np.clip(BUFFER_BYTES // (24 * max(nq, 1)), 64, 4096))
     # the first row is the step before, once there is one
     store, ends, watch = np.zeros((capacity, 3, nq)), np.zeros(capacity), np.zeros((capacity, 2))
     store.fill(0.0)
     ends[0], store[0, 0], store[0, 1] = start.t, start.q, start.v
-    ws.theta[:] = ws_record.theta[:] = start.angles
+    if loads is not None and loads_record is not None:
+        loads.theta[:] = loads_record.theta[:] = start.angles
     control, counters = np.zeros(7), np.zeros(5, np.int64)
     q, v, a = np.zeros((total, nq)), np.zeros((total, nq)), np.zeros((total, nq))
     norms, energy = np.zeros((total, 3)), np.zeros(total)
     carried, work = np.array([start.work]), np.zeros(total)
-    angles = np.zeros((total, len(form.angle)))
-    drive_forces = np.zeros((total, len(form.motion_sine)))
+    angles = np.zeros((total, len(model.loads.angle)))
+    drive_forces = np.zeros((total, len(model.loads.motion_sine)))
     history: list[tuple[Floats, Floats]] = []
 
     first = done = 0
@@ -102,7 +104,7 @@ def go_on(
         # CPU time of this thread: idle threads of a linear algebra library may spin beside it
         wall, cpu = time.perf_counter(), time.thread_time()
         reason, last = kernels.advance(
-            form, tangent, ws, stages, duration, local, used, longest,
+            form, tangent, ws, stages, loads, duration, local, used, longest,
             first, control, ends, room, watch, counters,
         )  # fmt: skip
         solve_cpu += time.thread_time() - cpu
@@ -113,7 +115,7 @@ def go_on(
         upto = total if ended else int(np.searchsorted(times, ends[last], side="right"))
         part = slice(done, upto)
         kernels.record(
-            form, ws_record, local, first, last, ends, store, times[part], carried,
+            form, ws_record, loads_record, local, first, last, ends, store, times[part], carried,
             q[part], v[part], a[part], norms[part], energy[part],
             angles[part], work[part], drive_forces[part],
         )  # fmt: skip
@@ -177,11 +179,11 @@ def try_steps(
     return float(np.diff(ends)[-3:].max()), J, S, G
 
 
-def make_tangent(form: Form) -> kernels.Tangent:
+def make_tangent(form: Form, loads: Loads) -> kernels.Tangent:
     """Order of elimination of the Newton matrix, and where its entries go."""
     nq, nc = len(form.Q), len(form.phi0)
     M_row = np.repeat(np.arange(nq), np.diff(form.M_start))
-    S_row, S_col, sums = _load_pattern(form)
+    S_row, S_col, sums = _load_pattern(form, loads)
     # the model lists half of the symmetric augmentation
     mirrored = form.J_col[form.K_A_1] != form.J_col[form.K_A_2]
     A_1 = np.concatenate([form.K_A_1, form.K_A_2[mirrored]])
@@ -214,7 +216,9 @@ def make_tangent(form: Form) -> kernels.Tangent:
     ))  # fmt: skip
 
 
-def _load_pattern(form: Form) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:
+def _load_pattern(
+    form: Form, loads: Loads
+) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:
     """Entries of S = F^T (dw/df) F - sum lam_k A_k: their coordinates, and what each sums."""
     number: dict[tuple[int, int], int] = {}
 
@@ -231,13 +235,15 @@ def _load_pattern(form: Form) -> tuple[NDArray[np.int64], NDArray[np.int64], dic
                     factor.append(c * val[k] * val[m])
         return to, of, factor
 
-    loads = ((n, a, b, 1.0) for n, (a, b) in enumerate(zip(form.G_row, form.G_col, strict=True)))
+    weights = (
+        (n, a, b, 1.0) for n, (a, b) in enumerate(zip(loads.G_row, loads.G_col, strict=True))
+    )
     squares = zip(form.sq_eq, form.sq_form, form.sq_form, form.sq_c, strict=True)
     pairs = zip(form.bl_eq, form.bl_a, form.bl_b, form.bl_c, strict=True)
     turned = zip(form.bl_eq, form.bl_b, form.bl_a, form.bl_c, strict=True)
     sums: dict[str, Any] = {}
     for name, (to, of, factor) in {
-        "sum": spread(form.F_start, form.F_col, form.F_val, loads),
+        "sum": spread(loads.F_start, loads.F_col, loads.F_val, weights),
         "lam": spread(form.D_start, form.D_col, form.D_val, chain(squares, pairs, turned)),
     }.items():
         sums[f"{name}_to"] = np.array(to, dtype=np.int64)
@@ -247,15 +253,15 @@ def _load_pattern(form: Form) -> tuple[NDArray[np.int64], NDArray[np.int64], dic
     return places[:, 0].copy(), places[:, 1].copy(), sums
 
 
-def make_stages(form: Form, tangent: kernels.Tangent) -> kernels.Stages:
+def make_stages(form: Form, loads: Loads, tangent: kernels.Tangent) -> kernels.Stages:
     """Allocate the scratch memory of a step."""
     nq, ns, z = len(form.Q), len(tangent.S_at), np.zeros
     n, upper = nq + len(form.phi0), len(tangent.L_row)
     return pack(kernels.Stages(
         z=z((2, 3, nq)), dz=z((2, 3, nq)), past=z((3, nq)), q=z((3, nq)), v=z((3, nq)), a=z((3, nq)),
         lam=z((4, len(form.phi0))), power=z(3), J=z((4, len(form.J_eq))),
-        A=z(len(form.G_row)), B=z(len(form.G_row)),
-        S=z((4, ns)), G=z((4, ns)), theta=z(len(form.angle)),
+        A=z(len(loads.G_row)), B=z(len(loads.G_row)),
+        S=z((4, ns)), G=z((4, ns)), theta=z(len(loads.angle)),
         blocks=z((n + 2 * upper, 3, 3)), b_blocks=z((n, 3)), below=z((3, 3)), right=z((3, 3)),
         values=z(n + 2 * upper), b=z(n),
     ))  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels import series as kernels
-from ..kernels.layout import make_workspace
+from ..kernels.layout import make_loads, make_workspace
 from ..model import Model
 from ..model.dips import Dip, Watch
 from .outcome import Floats, Outcome
@@ -56,7 +56,7 @@ def run(
     """
     form = model.form
     nq = model.coordinates
-    ws = make_workspace(form, HIGHEST_ORDER)
+    ws, loads = make_workspace(form, HIGHEST_ORDER), make_loads(model.loads, HIGHEST_ORDER)
     rows = HIGHEST_ORDER + 1
     most = 1024 if stop is None else STEPS_AT_ONCE
     capacity = int(np.clip(BUFFER_BYTES // (8 * rows * max(nq, 1)), 16, most))
@@ -74,8 +74,8 @@ def run(
     n = len(times)
     q, v, a = np.zeros((n, nq)), np.zeros((n, nq)), np.zeros((n, nq))
     norms, energy = np.zeros((n, 3)), np.zeros(n)
-    torsions, drives = len(form.angle), len(form.motion_sine)
-    beside = torsions + 1 if len(form.f0) or drives else 0
+    torsions, drives = len(model.loads.angle), len(model.loads.motion_sine)
+    beside = torsions + 1 if loads is not None else 0
     carried, sides = np.zeros(beside), np.zeros((capacity, beside, 2 * rows))
     angles, work, drive_forces = np.zeros((n, torsions)), np.zeros(n), np.zeros((n, drives))
     history: list[tuple[Floats, np.ndarray, Floats]] = []
@@ -94,7 +94,7 @@ def run(
         # CPU time of this thread: idle threads of a linear algebra library may spin beside it
         wall, cpu = time.perf_counter(), time.thread_time()
         reason, steps = kernels.advance(
-            form, ws, t, duration, local, log_cost,
+            form, ws, loads, t, duration, local, log_cost,
             state, starts, orders, room, watch, counters, balance, carried, sides,
         )  # fmt: skip
         solve_cpu += time.thread_time() - cpu
@@ -109,7 +109,7 @@ def run(
         upto = n if reason == kernels.DONE else int(np.searchsorted(times, t, side="right"))
         part = slice(done, upto)
         kernels.record(
-            form, ws, starts, orders, coefficients, sides, max(steps, 1), times[part],
+            form, ws, loads, starts, orders, coefficients, sides, max(steps, 1), times[part],
             q[part], v[part], a[part], norms[part], energy[part],
             angles[part], work[part], drive_forces[part],
         )  # fmt: skip
@@ -144,7 +144,7 @@ def run(
         # the dip may have begun in the last step of the chunk before
         chunk = before if stopped < starts[0] else (starts, orders, coefficients, sides, steps)
         kernels.record(
-            form, ws, *chunk, times[part], q[part], v[part], a[part], norms[part], energy[part],
+            form, ws, loads, *chunk, times[part], q[part], v[part], a[part], norms[part], energy[part],
             angles[part], work[part], drive_forces[part],
         )  # fmt: skip
         done += 1

@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..kernels.layout import Loads
 from ..mechanism import Body, Joint, JointKind, Mechanism, MechanismError
 from .drives import add_drives, drive_needs
 from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
 from .joints import POINT_SHARED, Direction, Factor, kept_products
-from .loads import Features, load_needs, make_loads
+from .loads import Features, collect_loads, load_needs
 from .model import BodyRows, Model, Units
 from .quadratic import (
     Equations,
@@ -130,10 +131,10 @@ def make_model(mechanism: Mechanism) -> Model:
         length=units.length,
         energy=units.energy,
     )
-    loads = make_loads(mechanism, features, wanted, nq)
+    loads = collect_loads(mechanism, features, wanted, nq)
     drives = add_drives(mechanism, features, equations)
     try:
-        form = assemble_form(equations, M, Q, loads, drives)
+        form = assemble_form(equations, M, Q + loads.Q, drives)
     except MasslessFreedomError as error:
         raise MechanismError(_massless(sharing, frames, reduction, error.args[0])) from error
 
@@ -159,6 +160,7 @@ def make_model(mechanism: Mechanism) -> Model:
         dimension=mechanism.dimension,
         units=units,
         form=form,
+        loads=Loads(**loads.arrays(), **drives.arrays()),
         points=names,
         places=places,
         origins=np.array(origins),

@@ -58,7 +58,7 @@ class Drives:
         return rates
 
     def arrays(self) -> dict[str, Any]:
-        """The arrays of `Form` that belong to drives."""
+        """The arrays of the kernels' `Loads` that belong to drives."""
         width = max((p.coefficients.shape[1] for p in self.motions), default=1)
         polynomials = [
             np.pad(p.coefficients, ((0, 0), (0, width - p.coefficients.shape[1])))

@@ -1,4 +1,4 @@
-"""Loads as linear forms with elements on them; constant forces as part of Q.
+"""LoadRows as linear forms with elements on them; constant forces as part of Q.
 
 The model's units: a force [N] is times length / energy, a torque [N m] 1 / energy, a stiffness [N/m]
 length^2 / energy. Elements and their formulas: kernels/forces.py.
@@ -41,7 +41,7 @@ class Features:
 
 
 @dataclass
-class Loads:
+class LoadRows:
     """Rows of the load forms with their starts, and the elements on them; Q: what is constant."""
 
     Q: Vector
@@ -61,7 +61,7 @@ class Loads:
         return first
 
     def arrays(self) -> dict[str, Any]:
-        """The arrays of `Form` that belong to loads."""
+        """The arrays of the kernels' `Loads` that belong to loads."""
         F = _compress(self.rows)
         entries = [
             *((a + i, a + j) for a, _ in self.lines for i in range(3) for j in range(3)),
@@ -132,11 +132,11 @@ def load_needs(mechanism: Mechanism) -> Iterator[tuple[str, Vector | None, list[
         yield joint.bodies[1], None, [u]
 
 
-def make_loads(
+def collect_loads(
     mechanism: Mechanism, features: Features, points: dict[str, tuple[str, Vector]], nq: int
-) -> Loads:
+) -> LoadRows:
     """All loads of a mechanism; points: body and place of what user forces may name."""
-    loads = Loads(np.zeros(nq), user_factor=1.0 / features.energy)
+    loads = LoadRows(np.zeros(nq), user_factor=1.0 / features.energy)
     newton, length, energy = features.length / features.energy, features.length, features.energy
     joints = {j.name: j for j in mechanism.joints}
     for force in mechanism.forces:
@@ -192,7 +192,9 @@ def make_loads(
     return loads
 
 
-def _add_torque(loads: Loads, features: Features, body: str, torque: Vector, turns: bool) -> None:
+def _add_torque(
+    loads: LoadRows, features: Features, body: str, torque: Vector, turns: bool
+) -> None:
     """A constant torque on a body, in world directions or in its own.
 
     about a fixed direction z      w[x] = (T . z) z x x,      x a unit vector of the body across z

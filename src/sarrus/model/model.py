@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..kernels.layout import Form
+from ..kernels.layout import Form, Loads
 from ..kernels.user_function import UserCall
 from .readings import Readings
 
@@ -58,6 +58,7 @@ class Model:
     dimension: int
     units: Units
     form: Form
+    loads: Loads
     points: dict[str, int]
     places: sparse.csr_array
     origins: NDArray[np.float64]
@@ -76,6 +77,11 @@ class Model:
     def equations(self) -> int:
         """How many constraint equations there are."""
         return len(self.form.phi0)
+
+    @property
+    def loaded(self) -> bool:
+        """Whether there is more than constant forces: loads that change with the motion, or drives."""
+        return len(self.loads.f0) > 0 or len(self.loads.drive) > 0
 
     def point_rows(self, name: str) -> sparse.csr_array:
         """World displacement of a point [m] per unit of q, shape (dimension, nq)."""

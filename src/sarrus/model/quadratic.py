@@ -13,7 +13,6 @@ from scipy.sparse import csgraph
 from ..kernels.layout import Form, pack
 from ..kernels.solve import EPS
 from .drives import Drives
-from .loads import Loads
 from .order import Ints, make_factor
 from .reduce import Row
 
@@ -101,10 +100,8 @@ class Equations:
         return self._form_number[key], factor
 
 
-def assemble_form(
-    equations: Equations, M: sparse.csr_array, Q: Vector, loads: Loads, drives: Drives
-) -> Form:
-    """Flatten forms, products, J, M, the factor, loads and drives into the kernel's arrays."""
+def assemble_form(equations: Equations, M: sparse.csr_array, Q: Vector, drives: Drives) -> Form:
+    """Flatten forms, products, J, M and the factor into the kernel's arrays."""
     nq, nc = len(Q), len(equations.products)
     squares = [
         (a, k, 2.0 * c)
@@ -170,7 +167,7 @@ def assemble_form(
         phi0=np.array(equations.values, dtype=float),
         J_eq=J_eq, J_col=J_col,
         C_start=_ints(parts.indptr), C_form=_ints(parts.indices), C_val=parts.data,
-        M_start=_ints(M.indptr), M_col=_ints(M.indices), M_val=M.data, Q=Q + loads.Q,
+        M_start=_ints(M.indptr), M_col=_ints(M.indices), M_val=M.data, Q=Q,
         pos_q=pos[:nq].copy(), pos_c=pos[nq:].copy(),
         K_M=_ints([factor.entry(i, j) for i, j in zip(*lower.coords, strict=True)]),
         K_M_val=lower.data,
@@ -179,7 +176,6 @@ def assemble_form(
         K_A_1=_ints([a for a, _ in augment]), K_A_2=_ints([b for _, b in augment]),
         rho=rho, eps=EPS * size,
         L_start=factor.start, L_row=factor.rows, L_target=factor.target,
-        **loads.arrays(), **drives.arrays(),
     ))  # fmt: skip
 
 
