@@ -18,7 +18,9 @@ PACKAGE = Path(sarrus.__file__).parent
 KERNEL_IMPORTS = {
     "__future__",
     "collections",
+    "contextlib",
     "ctypes",
+    "fcntl",
     "hashlib",
     "llvmlite",
     "logging",

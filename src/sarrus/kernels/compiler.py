@@ -11,12 +11,19 @@ import logging
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
+
+try:
+    import fcntl
+except ImportError:
+    # not on every system
+    fcntl = None  # type: ignore[assignment]
 
 log = logging.getLogger("sarrus")
 
@@ -88,18 +95,32 @@ def _compile(function: Callable[..., Any], **more: Any) -> Any:
         numba.config.CACHE_DIR = before
 
 
-def announce_compilation(method: str, loaded: bool) -> None:
-    """Say that the kernels of a method have to be compiled, unless they are cached."""
-    if not numba.config.DISABLE_JIT and not _ready(method, loaded).exists():
-        kind = "with loads or drives " if loaded else ""
-        log.warning(f"compiling once for '{method}' {kind}(20 to 40 s); later runs start at once")
+@contextmanager
+def compiling(method: str, loaded: bool) -> Iterator[None]:
+    """Run what compiles (or loads) the kernels of a method; says so if they are not cached yet.
+
+    Of several processes one compiles, and the others wait for it.
+    """
+    ready = CACHE / f"{method}{'-loads' if loaded else ''}.ready"
+    if numba.config.DISABLE_JIT or ready.exists():
+        yield
+        return
+    with _alone(ready.with_suffix(".lock")):
+        if not ready.exists():
+            kind = "with loads or drives " if loaded else ""
+            log.warning(
+                f"compiling once for '{method}' {kind}(20 to 40 s); later runs start at once"
+            )
+        yield
+        ready.touch()
 
 
-def remember_compilation(method: str, loaded: bool) -> None:
-    """Note that the kernels of a method are in the cache."""
-    if not numba.config.DISABLE_JIT:
-        _ready(method, loaded).touch()
-
-
-def _ready(method: str, loaded: bool) -> Path:
-    return CACHE / f"{method}{'-loads' if loaded else ''}.ready"
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold a lock that the system frees when a process ends; without locks, go on."""
+    if fcntl is None:
+        yield
+        return
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

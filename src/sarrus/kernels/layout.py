@@ -64,6 +64,8 @@ class Form(NamedTuple):
     L_start: Ints
     L_row: Ints
     L_target: Ints
+    # equations whose right side is a motion
+    driven: Ints
 
 
 class Workspace(NamedTuple):

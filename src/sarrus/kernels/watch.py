@@ -100,12 +100,12 @@ def take_sample(form, ws, qc, order, s, sums, pivots):
 
 
 @kernel
-def eval_reach(form, qc, order, h):
+def eval_reach(qc, order, gaps, h):
     """How far a series can be followed beyond its step: where its last terms are still small.
 
     The last one, but for drives: a polynomial that starts with a high power leaves gaps behind it.
     """
-    first = order if len(form.drive) == 0 else max(1, order - form.motion_poly.shape[1])
+    first = max(1, order - gaps)
     reach = np.inf
     for k in range(first, order + 1):
         size = 1e-300
@@ -136,13 +136,15 @@ def has_dip(times, samples):
 
 
 @entry
-def watch(form, ws, starts, orders, coefficients, steps, first, last, times, samples, sums, dips):
+def watch(
+    form, ws, starts, orders, coefficients, steps, gaps, first, last, times, samples, sums, dips,
+):  # fmt: skip
     """Sample the steps in the buffer; returns how many dips were found.
 
-    first, last: whether the run begins or ends here. times: of the last two samples, scratch, and how long
-    until the next; samples: their pivots, scratch, the largest pivots so far and those of
-    the start; both kept between calls. Outputs: dips:
-    three times around each.
+    gaps: how many coefficients may vanish in a row; first, last: whether the run begins or ends here.
+    times: of the last two samples, scratch, and how long until the next; samples: their pivots, scratch,
+    the largest pivots so far and those of the start; both kept between calls. Outputs: dips: three times
+    around each.
     """
     found = 0
     n = 0
@@ -150,7 +152,7 @@ def watch(form, ws, starts, orders, coefficients, steps, first, last, times, sam
         # the sample before the first lies on the series too, which knows of no beginning
         gap = take_sample(form, ws, coefficients[0], orders[0], 0.0, sums, samples[1])
         times[1] = starts[0]
-        reach = eval_reach(form, coefficients[0], orders[0], starts[1] - starts[0])
+        reach = eval_reach(coefficients[0], orders[0], gaps, starts[1] - starts[0])
         times[0] = starts[0] - min(gap, reach)
         s = times[0] - starts[0]
         take_sample(form, ws, coefficients[0], orders[0], s, sums, samples[0])
@@ -176,7 +178,7 @@ def watch(form, ws, starts, orders, coefficients, steps, first, last, times, sam
                 n += 1
         elif last:
             ended = True
-            reach = eval_reach(form, coefficients[n], orders[n], starts[n + 1] - starts[n])
+            reach = eval_reach(coefficients[n], orders[n], gaps, starts[n + 1] - starts[n])
             times[2] = starts[steps] + min(times[1] - times[0], reach)
         else:
             break

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.compiler import announce_compilation, remember_compilation
+from ..kernels.compiler import compiling
 from ..mechanism import Mechanism
 from ..model import make_model
 from .outcome import Outcome
@@ -31,16 +31,15 @@ def warm_up(
     if (name, loaded) in _WARM:
         return 0.0
     begin = time.perf_counter()
-    announce_compilation(name, loaded)
     tiny = Mechanism("warm-up")
     tiny.rod("rod", (0, 0), (1, 0), mass=1)
     tiny.revolute("pin", tiny.ground, "rod", at=(0, 0))
     if loaded:
         tiny.torsion("spring", "pin", stiffness=1)
     model = make_model(tiny)
-    outcome = run(model, np.zeros(model.coordinates), np.zeros(1), 1e-3, 1e-3, 10, **options)
-    if also is not None:
-        also(outcome)
-    remember_compilation(name, loaded)
+    with compiling(name, loaded):
+        outcome = run(model, np.zeros(model.coordinates), np.zeros(1), 1e-3, 1e-3, 10, **options)
+        if also is not None:
+            also(outcome)
     _WARM.add((name, loaded))
     return time.perf_counter() - begin

@@ -27,6 +27,8 @@ class Watcher:
         nc = model.equations
         self._capacity = capacity
         self._form = without_masses(model.form)
+        # a drive's polynomial may start with a high power
+        self._gaps = model.loads.motion_poly.shape[1] if len(model.form.driven) else 0
         self._ws = make_workspace(model.form, 0)
         self._times = np.zeros(4)
         self._samples = np.zeros((5, nc))
@@ -54,7 +56,7 @@ class Watcher:
             return None
         cpu = time.thread_time()
         count = kernels.watch(
-            self._form, self._ws, starts, orders, coefficients, steps, not self._begun, last,
+            self._form, self._ws, starts, orders, coefficients, steps, self._gaps, not self._begun, last,
             self._times, self._samples, self._sums, self._found,
         )  # fmt: skip
         if not self._begun:

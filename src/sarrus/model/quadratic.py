@@ -176,6 +176,7 @@ def assemble_form(equations: Equations, M: sparse.csr_array, Q: Vector, drives: 
         K_A_1=_ints([a for a, _ in augment]), K_A_2=_ints([b for _, b in augment]),
         rho=rho, eps=EPS * size,
         L_start=factor.start, L_row=factor.rows, L_target=factor.target,
+        driven=_ints([e[0] for e in drives.equations]),
     ))  # fmt: skip
 
 

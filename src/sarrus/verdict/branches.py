@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..kernels.drives import EQUATION
 from .nearby import NEARBY_TOLERANCE
 from .poses import Reading, read_poses, read_spins
 from .rank import measure_rank
@@ -204,7 +203,7 @@ def _forms(form: Form, x: Floats) -> Floats:
 
 def _joints(form: Form) -> Ints:
     """The equations that belong to joints, not to drives."""
-    return np.setdiff1d(np.arange(len(form.phi0)), form.drive[:, EQUATION])
+    return np.setdiff1d(np.arange(len(form.phi0)), form.driven)
 
 
 def _jacobian(form: Form, q: Floats) -> Floats:
