@@ -21,9 +21,12 @@ KERNEL_IMPORTS = {
     "contextlib",
     "ctypes",
     "fcntl",
+    "gc",
     "hashlib",
+    "inspect",
     "llvmlite",
     "logging",
+    "math",
     "numba",
     "numpy",
     "os",
@@ -31,6 +34,7 @@ KERNEL_IMPORTS = {
     "sys",
     "tempfile",
     "typing",
+    "weakref",
 }
 
 
