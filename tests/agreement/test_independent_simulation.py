@@ -12,8 +12,10 @@ DURATION = 0.3
 # matrices of condition up to 1e4; the package runs at 1e-11
 SAME = 1e-7
 
-PLANAR = range(24)
-SPATIAL = range(40)
+
+def seeds(count):
+    """The first seeds, and the others as slow tests."""
+    return [*range(4), *(pytest.param(k, marks=pytest.mark.slow) for k in range(4, count))]
 
 
 def with_random_start(m, seed):
@@ -54,13 +56,13 @@ def check_same_motion(seed, m):
         )
 
 
-@pytest.mark.parametrize("seed", PLANAR)
+@pytest.mark.parametrize("seed", seeds(24))
 def test_random_planar_mechanism(seed):
     """A random planar mechanism moves as in absolute coordinates."""
     check_same_motion(seed, random_mechanism(seed, 2))
 
 
-@pytest.mark.parametrize("seed", SPATIAL)
+@pytest.mark.parametrize("seed", seeds(40))
 def test_random_spatial_mechanism(seed):
     """A random spatial mechanism moves as in absolute coordinates."""
     check_same_motion(seed, random_mechanism(seed, 3))

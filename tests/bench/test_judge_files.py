@@ -10,6 +10,9 @@ from sarrus import problems, simulate
 from sarrus.bench import columns_of, judge, judge_columns, load_columns
 from sarrus.problems.bricard.branch import path_distance, path_points
 
+# together they take several seconds
+pytestmark = pytest.mark.slow
+
 ALL = problem_cases()
 
 

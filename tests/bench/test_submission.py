@@ -10,6 +10,9 @@ from sarrus.bench import judge, save_run
 from sarrus.bench.runner import run_problem
 from sarrus.bench.submission import SubmissionError, check_run, collect_records, pack_run
 
+# together they take several seconds
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path):

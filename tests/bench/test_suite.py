@@ -9,6 +9,9 @@ from sarrus import problems
 from sarrus.bench import suite
 from sarrus.bench.suite import make_cells, parse_ladder, run_cells, winners
 
+# together they take several seconds
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def short():

@@ -9,6 +9,9 @@ from typer.testing import CliRunner
 
 from sarrus.cli.main import app, main
 
+# together they take several seconds
+pytestmark = pytest.mark.slow
+
 runner = CliRunner()
 
 

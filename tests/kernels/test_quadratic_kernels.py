@@ -282,6 +282,7 @@ def test_next_coefficient_equals_dense_recursion(case):
         np.testing.assert_allclose(found[k] / scale, expected[k] / scale, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_series_satisfies_the_constraints(case):
     """Put into the constraints, the polynomial leaves only powers beyond its order."""
     J = dense_jacobian(case.form, np.zeros(case.nq))

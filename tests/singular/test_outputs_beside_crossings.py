@@ -6,6 +6,9 @@ import pytest
 from sarrus import problems, simulate
 from sarrus.problems.n_four_bar.reference import flat_times, four_bar_reference
 
+# together they take several seconds
+pytestmark = pytest.mark.slow
+
 DISTANCES = [0.0, 1e-10, -1e-9, 1e-8, -1e-7, 1e-6, -1e-5, 1e-4, -1e-3]
 
 

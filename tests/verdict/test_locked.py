@@ -12,6 +12,9 @@ from sarrus.verdict.locked import find_locked, mend_geometry
 from sarrus.verdict.mobility import measure_mobility
 from sarrus.verdict.poses import read_poses
 
+# together they take several seconds
+pytestmark = pytest.mark.slow
+
 
 def longer_bricard(longer, section=0.1):
     """Bricard's linkage with a rod longer by so many metres."""

@@ -16,6 +16,9 @@ from sarrus.verdict.nearby import solve_closed
 from sarrus.verdict.poses import read_poses
 from verdict_checks import numbers
 
+# together they take several seconds
+pytestmark = pytest.mark.slow
+
 FLAT = np.pi / 2
 
 

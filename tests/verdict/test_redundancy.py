@@ -25,6 +25,9 @@ from sarrus.verdict.joint_equations import make_joint_equations
 from sarrus.verdict.redundancy import find_loops
 from verdict_checks import check_minimal
 
+# together they take several seconds
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     "build",

@@ -10,6 +10,9 @@ from linkages import copy_of, linked_stewart, shafts, slider_crank, trammel, tri
 from sarrus import Mechanism, inspect
 from verdict_checks import check_minimal, numbers
 
+# together they take several seconds
+pytestmark = pytest.mark.slow
+
 BUILDS = {
     "wedges": wedges,
     "wedges in space": lambda: wedges(rotation(2)),
