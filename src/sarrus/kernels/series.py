@@ -58,8 +58,9 @@ NOISE = 1e-9
 # energy may change in a step by this many tolerances (of the largest kinetic energy)
 ENERGY_SLACK = 1e3
 # the last term of the velocity may be this many tolerances of the largest velocity so far: more than
-# enough for steps of a tenth of a second, too little for those of a microsecond
-SWIFT = 50.0
+# enough for steps of a hundredth of a second (close to singular positions shorter ones would crawl in),
+# too little for those of a microsecond
+SWIFT = 200.0
 # and in a run by so many times that
 DRIFT_SLACK = 100.0
 # steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one
