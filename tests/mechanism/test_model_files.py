@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import warnings
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -442,11 +443,11 @@ def test_mutated_data_load_or_are_refused(make, data):
         if action == "remove":
             del place[way[-1]]
         elif action == "add" and isinstance(place, dict):
-            place[data.draw(st.sampled_from(["mass", "zzz", "at", "ground", "axis"]))] = data.draw(
-                VALUES
+            place[data.draw(st.sampled_from(["mass", "zzz", "at", "ground", "axis"]))] = deepcopy(
+                data.draw(VALUES)
             )
         else:
-            place[way[-1]] = data.draw(VALUES)
+            place[way[-1]] = deepcopy(data.draw(VALUES))
     assert_clean(lambda: from_data(plain), "data: ")
 
 

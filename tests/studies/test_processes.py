@@ -180,7 +180,8 @@ def test_a_killed_program_goes_on(study, undisturbed, tmp_path):
 
 def test_ctrl_c_and_a_full_disk(study, undisturbed, tmp_path):
     """Ctrl-C ends with 130 and a sentence; a disk without room with 2; both go on."""
-    program = start(study, tmp_path, "--workers", "2")
+    # one worker: behind its first part others are still to come
+    program = start(study, tmp_path, "--workers", "1")
     wait_for(lambda: parts_of(tmp_path), program)
     os.killpg(program.pid, signal.SIGINT)
     text = end(program, code=130)
