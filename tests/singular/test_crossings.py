@@ -14,9 +14,8 @@ from sarrus.problems.n_four_bar.reference import flat_times, four_bar_reference
 # distance of the nearest step, and a slow start multiplies it by up to a thousand: 1e-6 leaves
 # room for that and none for another branch.
 ACROSS = 1e-6
-# windows stay parallelograms by the constraints and the branch, not by the tolerance; a start at 1e-4 from
-# flat divides the rounding of a step by that. Another branch is off by a link
-PARALLEL = 1e-8
+# windows stay parallelograms by the constraints and the branch, not by the tolerance
+PARALLEL = 1e-9
 
 
 def measure_error(result, windows, speed):

@@ -58,9 +58,9 @@ NOISE = 1e-9
 # energy may change in a step by this many tolerances (of the largest kinetic energy)
 ENERGY_SLACK = 1e3
 # the last term of the velocity may be this many tolerances of the largest velocity so far: more than
-# enough for steps of a hundredth of a second (close to singular positions shorter ones would crawl in),
-# too little for those of a microsecond
+# enough for steps of a hundredth of a second, too little for those of a microsecond
 SWIFT = 200.0
+LOW_ORDER = 12
 # and in a run by so many times that
 DRIFT_SLACK = 100.0
 # steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one
@@ -395,9 +395,11 @@ def advance(
                 order, log_step = choose_step(
                     ws.log_size, least_order(loads), known, np.log(local), log_cost
                 )
-                # what a short step of a fast motion leaves out counts in the velocity
-                log_rate = np.log(SWIFT * fastest * local / order) - ws.log_size[order]
-                log_step = min(log_step, log_rate / (order - 1))
+                # what a short step of a fast motion leaves out counts in the velocity; where the order is
+                # low rounding rules, as beside a singular position: a shorter step would crawl into it
+                if order > LOW_ORDER:
+                    log_rate = np.log(SWIFT * fastest * local / order) - ws.log_size[order]
+                    log_step = min(log_step, log_rate / (order - 1))
                 # exp of a huge step would overflow; the end of the run is nearer
                 h = min(np.exp(min(log_step, 600.0)), most)
             last = h >= stop - t
