@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .arrays import Flags, Floats
 from .mechanism import (
     Body,
     Gap,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from .verdict.closing import Closing
     from .verdict.joint_equations import JointEquations
 
-Floats = NDArray[np.float64]
 
 # a given velocity may differ by this much of itself from what the joints allow: typed decimals
 ALLOWED = 1e-8
@@ -238,7 +237,7 @@ def _weights(
     return out
 
 
-def _reached(equations: JointEquations) -> NDArray[np.bool_]:
+def _reached(equations: JointEquations) -> Flags:
     """Bodies that are joined to an open joint, not counting ways over the ground."""
     from scipy.sparse.csgraph import connected_components
 

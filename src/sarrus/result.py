@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
+
+from .arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from .model.dips import Watch
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from .verdict.reactions import Reaction, Reactions, Stiffness
     from .verdict.verdict import Verdict
 
-Floats = NDArray[np.float64]
 T = TypeVar("T")
 
 # what a method with a fixed step can tell from zero, over the size of the mechanism
@@ -95,7 +95,7 @@ class Result:
     norms: Floats = field(repr=False)
     reading: Reading = field(repr=False)
     step_times: Floats = field(repr=False)
-    step_orders: NDArray[np.int64] = field(repr=False)
+    step_orders: Ints = field(repr=False)
     step_pivots: Floats = field(repr=False)
     work: Floats = field(repr=False)
     torsion_angles: Floats = field(repr=False)

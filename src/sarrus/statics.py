@@ -21,15 +21,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import Complex, Floats
 from .mechanism import Mechanism, MechanismError, check_mechanism
 
 if TYPE_CHECKING:
     from .model import Model
 
-Floats = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 T = TypeVar("T")
 
 # singular values of J below this share of the largest are dependence: entries are of order one

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..arrays import Floats
 from ..problems import Problem
 from ..result import LEVELS, Result
-
-Floats = NDArray[np.float64]
 
 UNITS = {"t": "s", "energy": "J", "position": "m", "velocity": "m/s", "acceleration": "m/s2"}
 UNITS |= {"angle": "rad", "rate": "rad/s"}

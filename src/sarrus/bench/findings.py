@@ -17,14 +17,11 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import problems
+from ..arrays import Flags, Floats
 from ..problems import Problem
 from .columns import unit_of
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 # of its scale: an error that gets an explanation even if no limit is missed
 NOTEWORTHY = 1e-3
@@ -239,7 +236,7 @@ def _find_branch(sample: Sample) -> tuple[float, str] | None:
     )
 
 
-def _off_energy(sample: Sample) -> tuple[Bools, Bools]:
+def _off_energy(sample: Sample) -> tuple[Flags, Flags]:
     """Rows whose energy, recomputed, is not that of the column; and rows that tell it."""
     branch, times, energy = sample.problem.branch, sample.times, sample.recomputed
     nothing = np.zeros(len(times), dtype=bool)
@@ -256,7 +253,7 @@ def _off_energy(sample: Sample) -> tuple[Bools, Bools]:
     return off | silent, telling | silent
 
 
-def _first_stretch(off: Bools, telling: Bools) -> tuple[int | None, int, int | None] | None:
+def _first_stretch(off: Flags, telling: Flags) -> tuple[int | None, int, int | None] | None:
     """First lasting stretch of rows that are off: row before it, its first row, and row of return.
 
     Rows that tell nothing are passed over; a return must last to the end.

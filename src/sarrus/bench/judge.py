@@ -18,14 +18,12 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..problems import Problem
 from ..result import LEVELS, Result
 from .columns import columns_of
 from .findings import Sample, find_causes
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

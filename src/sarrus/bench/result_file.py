@@ -18,12 +18,10 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import problems
+from ..arrays import Floats
 from ..problems import Problem
-
-Floats = NDArray[np.float64]
 
 LARGEST = 200_000_000  # bytes
 MOST_ROWS = 5_000_000

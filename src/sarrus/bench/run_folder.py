@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..problems import Figure, Panel
 from ..result import Result
 from ..scene import Scene, load_scene, scene_arrays
-
-Floats = NDArray[np.float64]
 
 VERSION = 1
 RECORD, DATA = "run.json", "result.npz"

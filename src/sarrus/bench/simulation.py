@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..export import save_csv
 from ..mechanism import Mechanism
 from ..mechanism.files import to_data, to_text
@@ -18,8 +18,6 @@ from ..result import LEVELS, Result
 from .columns import UNITS
 from .run_folder import save_data
 from .store import describe_origin, describe_result, describe_verdict, finite
-
-Floats = NDArray[np.float64]
 
 # panels of the figure of places
 MOST_POINTS = 6

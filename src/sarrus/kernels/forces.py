@@ -20,8 +20,8 @@ import ctypes
 import numba
 import numpy as np
 
+from ..arrays import Floats
 from .compiler import block, kernel
-from .layout import Floats
 
 # columns of loads.line and loads.angle
 STIFFNESS, DAMPING, FREE, PRELOAD = 0, 1, 2, 3

@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import Floats, Ints
 from .compiler import block, entry, kernel
 from .drives import (
     drive_constraints,
@@ -42,7 +43,6 @@ from .forms import (
     eval_forms,
     eval_jacobian,
 )
-from .layout import Floats, Ints
 from .project import project_position, project_velocity
 from .solve import (
     eval_pivots,

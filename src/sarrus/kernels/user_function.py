@@ -17,11 +17,9 @@ from typing import Any
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from .forces import DOUBLES, UserFunction
-
-Floats = NDArray[np.float64]
 
 # compiled and plain values may differ by the rounding of another order of operations
 SAME = 1e-9

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arrays import Floats
 from .errors import MechanismError
-from .mechanism import Body, Joint, JointKind, Mechanism, Vector
+from .mechanism import Body, Joint, JointKind, Mechanism
 
 # a joint may miss a rod by this much of the rod's length: rounding, not more
 ON_ROD = 1e-12
@@ -355,7 +356,7 @@ def _velocities(m: Mechanism) -> Iterator[str]:
             yield f"{what}: {_show(rate.ravel())} is not finite; give finite numbers"
 
 
-def _place(m: Mechanism, values: Vector, what: str) -> Iterator[str]:
+def _place(m: Mechanism, values: Floats, what: str) -> Iterator[str]:
     if values.shape != (m.dimension,):
         kind = "planar" if m.dimension == 2 else "spatial"
         yield (
@@ -366,7 +367,7 @@ def _place(m: Mechanism, values: Vector, what: str) -> Iterator[str]:
         yield f"{what}: {_show(values)} is not finite; give finite numbers"
 
 
-def measure_off_rod(body: Body, place: Vector) -> tuple[float, Vector]:
+def measure_off_rod(body: Body, place: Floats) -> tuple[float, Floats]:
     """How far a place is beside a rod [m], 0 for rounding, and the nearest point of the rod."""
     if body.ends is None or any(e.shape != place.shape for e in body.ends):
         return 0.0, place
@@ -382,7 +383,7 @@ def measure_off_rod(body: Body, place: Vector) -> tuple[float, Vector]:
     return gap if gap > rounding else 0.0, nearest
 
 
-def _off_rod(body: Body, place: Vector, what: str) -> Iterator[str]:
+def _off_rod(body: Body, place: Floats, what: str) -> Iterator[str]:
     """A rod is the segment between its ends: a joint beside it is a slip of the user."""
     gap, nearest = measure_off_rod(body, place)
     if gap:

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..arrays import Floats
 from .check import _choices, _off_rod, _place, _show
 from .errors import MechanismError
 from .forces import BODY, WORLD, Drive, Spring, UserForce
-from .mechanism import Joint, JointKind, Mechanism, Vector
+from .mechanism import Joint, JointKind, Mechanism
 from .motion import check_motion, make_pieces
 
 # a motion may miss its joint at the start by this much: typed decimals
@@ -71,7 +72,7 @@ def _body(m: Mechanism, body: str, what: str) -> Iterator[str]:
         yield f"{what}: there is no body '{body}'; {_choices(known)}"
 
 
-def _force(m: Mechanism, body: str, at: Vector, what: str) -> Iterator[str]:
+def _force(m: Mechanism, body: str, at: Floats, what: str) -> Iterator[str]:
     """A point of a body where something acts."""
     yield from _body(m, body, what)
     bad = list(_place(m, at, f"{what}, at"))

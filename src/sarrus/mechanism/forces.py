@@ -6,12 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..arrays import Floats
 from .motion import Motion
-
-Vector = NDArray[np.float64]
 
 WORLD, BODY = "world", "body"
 
@@ -22,8 +18,8 @@ class Force:
 
     name: str
     body: str
-    at: Vector
-    vector: Vector
+    at: Floats
+    vector: Floats
     fixed_in: str = WORLD
 
 
@@ -33,7 +29,7 @@ class Torque:
 
     name: str
     body: str
-    vector: Vector
+    vector: Floats
     fixed_in: str = WORLD
 
 
@@ -46,7 +42,7 @@ class Spring:
 
     name: str
     bodies: tuple[str, str]
-    ends: tuple[Vector, Vector]
+    ends: tuple[Floats, Floats]
     stiffness: float
     damping: float
     free_length: float
@@ -80,7 +76,7 @@ class UserForce:
 
     name: str
     points: tuple[str, ...]
-    function: Callable[[float, Vector, Vector], Any]
+    function: Callable[[float, Floats, Floats], Any]
 
 
 @dataclass(frozen=True, eq=False)

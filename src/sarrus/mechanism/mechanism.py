@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Floats
 from .errors import MechanismError
 from .forces import WORLD, Drive, Force, Spring, Torque, Torsion, UserForce
 from .motion import Motion, as_motion
-
-Vector = NDArray[np.float64]
 
 
 class JointKind(Enum):
@@ -47,9 +46,9 @@ class Body:
 
     name: str
     mass: float
-    center: Vector
-    inertia: Vector
-    ends: tuple[Vector, Vector] | None = None
+    center: Floats
+    inertia: Floats
+    ends: tuple[Floats, Floats] | None = None
     section: float = 0.0
 
 
@@ -66,11 +65,11 @@ class Joint:
     name: str
     kind: JointKind
     bodies: tuple[str, ...]
-    at: Vector | None
-    axis: Vector | None = None
-    second_axis: Vector | None = None
-    places: tuple[Vector, ...] | None = None
-    axes: tuple[Vector, ...] | None = None
+    at: Floats | None
+    axis: Floats | None = None
+    second_axis: Floats | None = None
+    places: tuple[Floats, ...] | None = None
+    axes: tuple[Floats, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +78,7 @@ class Marker:
 
     name: str
     body: str
-    at: Vector
+    at: Floats
 
 
 class Mechanism:
@@ -108,8 +107,8 @@ class Mechanism:
         self.torsions: list[Torsion] = []
         self.user_forces: list[UserForce] = []
         self.drives: list[Drive] = []
-        self.velocities: list[tuple[str, Vector]] = []
-        self.angular_velocities: list[tuple[str, Vector]] = []
+        self.velocities: list[tuple[str, Floats]] = []
+        self.angular_velocities: list[tuple[str, Floats]] = []
         # what `sarrus simulate` does unless told otherwise: duration [s], output_step [s], tolerance, ...
         self.defaults: dict[str, float | str] = {}
 
@@ -367,7 +366,7 @@ class Mechanism:
         self,
         name: str,
         points: Sequence[Joint | Marker | str],
-        function: Callable[[float, Vector, Vector], Any],
+        function: Callable[[float, Floats, Floats], Any],
     ) -> UserForce:
         """Let forces act at named points, computed by function(t, position, velocity).
 
@@ -493,7 +492,7 @@ def _number(value: Any, what: str) -> float:
         raise MechanismError(f"{what}: {value!r} is not a number; give a plain number") from error
 
 
-def _vector(values: ArrayLike | None, what: str) -> Vector:
+def _vector(values: ArrayLike | None, what: str) -> Floats:
     """A private float copy, or a message that says which entry is not numeric."""
     try:
         # None would silently become nan
@@ -504,7 +503,7 @@ def _vector(values: ArrayLike | None, what: str) -> Vector:
         raise MechanismError(f"{what}: {values!r} is not numeric; give plain numbers") from error
 
 
-def _each(values: ArrayLike | None, what: str) -> tuple[Vector | None, tuple[Vector, ...] | None]:
+def _each(values: ArrayLike | None, what: str) -> tuple[Floats | None, tuple[Floats, ...] | None]:
     """One vector for all bodies of a joint, or the first and all if there is one for each."""
     if values is None:
         return None, None
@@ -514,7 +513,7 @@ def _each(values: ArrayLike | None, what: str) -> tuple[Vector | None, tuple[Vec
     return vectors[0].copy(), tuple(v.copy() for v in vectors)
 
 
-def rod_inertia(d: Vector, section: float) -> Vector:
+def rod_inertia(d: Floats, section: float) -> Floats:
     """Inertia of a uniform rod of unit mass along d, with a square section, about its centre."""
     length2 = float(d @ d)
     if len(d) == 2:

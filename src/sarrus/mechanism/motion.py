@@ -8,11 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from .errors import MechanismError
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

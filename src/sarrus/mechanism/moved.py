@@ -7,24 +7,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..arrays import Floats
 from .check import COMMON_AXIS, ON_LINE, ON_PLANE, measure_off_rod
 from .forces import BODY
-from .mechanism import Body, Joint, JointKind, Mechanism, Vector, rod_inertia
+from .mechanism import Body, Joint, JointKind, Mechanism, rod_inertia
 
 
 @dataclass(frozen=True, eq=False)
 class Move:
     """A rigid displacement: a place p goes to center + turn (p - start); start, center in metres."""
 
-    start: Vector
-    turn: Vector
-    center: Vector
+    start: Floats
+    turn: Floats
+    center: Floats
 
-    def place(self, p: Vector) -> Vector:
+    def place(self, p: Floats) -> Floats:
         """Where a place of the body goes."""
         return self.center + self.turn @ (p - self.start)
 
-    def direction(self, d: Vector) -> Vector:
+    def direction(self, d: Floats) -> Floats:
         """Where a direction of the body goes; a number (a turn in the plane) stays."""
         return self.turn @ d if d.ndim else d
 
@@ -152,15 +153,15 @@ def _joint(joint: Joint, moves: dict[str, Move], closed: bool) -> Joint:
     )
 
 
-def _second(joint: Joint, moves: dict[str, Move]) -> Vector | None:
+def _second(joint: Joint, moves: dict[str, Move]) -> Floats | None:
     if joint.second_axis is None:
         return None
     return _direction(moves, joint.bodies[1], joint.second_axis)
 
 
-def _place(moves: dict[str, Move], body: str, p: Vector) -> Vector:
+def _place(moves: dict[str, Move], body: str, p: Floats) -> Floats:
     return moves[body].place(p) if body in moves else p
 
 
-def _direction(moves: dict[str, Move], body: str, d: Vector) -> Vector:
+def _direction(moves: dict[str, Move], body: str, d: Floats) -> Floats:
     return moves[body].direction(d) if body in moves else np.array(d)

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import Floats
 from ..kernels import implicit as kernels
 from ..kernels.layout import make_workspace
 from ..model import Model
 from .fixed_step import as_penalty, divide, run_steps, soften
-from .outcome import Floats, Outcome
+from .outcome import Outcome
 
 OPTIONS = {"penalty": 1e11, "newton_tolerance": 1e-10}
 

@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigvals, null_space
 
+from ..arrays import Floats
 from ..kernels.forces import DAMPING
 from ..model import Model
 from . import radau, series
 from .fixed_step import skipped
-from .outcome import Floats, Outcome
+from .outcome import Outcome
 from .warm_up import warm_up
 
 # a step of a series is limited by stiffness if it is this long, in decay times: less is accuracy

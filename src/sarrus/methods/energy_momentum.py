@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import Floats
 from ..kernels import energy_momentum as kernels
 from ..kernels.layout import make_workspace
 from ..model import Model
 from .fixed_step import divide, run_steps, soften
-from .outcome import Floats, Outcome
+from .outcome import Outcome
 
 
 def run(

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..kernels import stepping as kernels
 from ..kernels.layout import Form, Workspace, make_loads, make_workspace
 from ..kernels.solve import EPS
 from ..model import Model
-from .outcome import Floats, Outcome
+from .outcome import Outcome
 from .watching import Watcher
 
 # memory for the states between two recordings
@@ -25,7 +25,7 @@ SOFT_REFINEMENTS = 2
 STEPS_WATCHED = 1024
 
 # (store, whether the run starts here, counters) -> (reason, steps)
-Advance = Callable[[Floats, bool, NDArray[np.int64]], tuple[int, int]]
+Advance = Callable[[Floats, bool, Ints], tuple[int, int]]
 
 SENTENCES = {
     kernels.NOT_CONVERGED: (

@@ -23,11 +23,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import Floats
 from ..kernels import implicit as kernels
 from ..kernels.layout import make_workspace
 from ..model import Model
 from .fixed_step import divide, run_steps, soften
-from .outcome import Floats, Outcome
+from .outcome import Outcome
 
 OPTIONS = {"spectral_radius": 0.8, "index": 3.0}
 # corrections below this, in units of a typical link, end the iteration

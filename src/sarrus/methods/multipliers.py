@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import Floats
 from ..kernels import explicit as kernels
 from ..kernels.layout import make_loads, make_workspace
 from ..model import Model
 from .fixed_step import SOFT_REFINEMENTS, divide, run_steps, soften
-from .outcome import Floats, Outcome
+from .outcome import Outcome
 
 # [1/s]; as fast as the steps of most problems allow without loss of order
 OPTIONS = {"alpha": 10.0, "beta": 10.0}

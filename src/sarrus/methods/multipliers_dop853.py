@@ -15,12 +15,13 @@ from collections.abc import Callable
 import numpy as np
 from scipy.integrate import DOP853
 
+from ..arrays import Floats
 from ..kernels import explicit as kernels
 from ..kernels import stepping
 from ..kernels.layout import make_loads, make_workspace
 from ..model import Model
 from .fixed_step import SENTENCES, SOFT_REFINEMENTS, make_counters, soften
-from .outcome import Floats, Outcome
+from .outcome import Outcome
 
 OPTIONS = {"alpha": 10.0, "beta": 10.0}
 # what SciPy allows for the relative tolerance

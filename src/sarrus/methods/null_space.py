@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import Floats
 from ..kernels import null_space as kernels
 from ..kernels.layout import make_loads, make_workspace
 from ..model import Model
 from .fixed_step import SOFT_REFINEMENTS, divide, run_steps, skipped, soften
-from .outcome import Floats, Outcome
+from .outcome import Outcome
 
 OPTIONS = {"project": 1.0}
 

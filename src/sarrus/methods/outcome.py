@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..model.dips import Watch
-
-Floats = NDArray[np.float64]
 
 
 @dataclass
@@ -35,7 +33,7 @@ class Outcome:
     timings: dict[str, float]
     notes: list[str] = field(default_factory=list)
     step_times: Floats = field(default_factory=lambda: np.zeros(0))
-    step_orders: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    step_orders: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     step_pivots: Floats = field(default_factory=lambda: np.zeros(0))
     work: Floats | None = None
     angles: Floats | None = None

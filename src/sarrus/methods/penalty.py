@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import Floats
 from ..kernels import explicit as kernels
 from ..kernels.layout import make_loads, make_workspace
 from ..model import Model
 from .fixed_step import as_penalty, divide, run_steps
-from .outcome import Floats, Outcome
+from .outcome import Outcome
 
 OPTIONS = {"penalty": 1e7, "omega": 10.0, "xi": 1.0}
 

@@ -12,14 +12,15 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Floats, Ints
 from ..kernels import radau as kernels
 from ..kernels.layout import Form, Loads, make_loads, make_workspace, pack
 from ..model import Model
 from ..model.order import make_factor
 from .fixed_step import make_counters
-from .outcome import Floats, Outcome
+from .outcome import Outcome
 
 OPTIONS = {"longest_step": 0.0}
 # the error of third order, ~ h^4, that a step may have is SHARE tolerance^(4/5): then the error of a run,
@@ -198,7 +199,7 @@ def make_tangent(form: Form, loads: Loads) -> kernels.Tangent:
     factor = make_factor(neighbours, nq)
     upper = len(factor.rows)
 
-    def places(rows: ArrayLike, cols: ArrayLike) -> NDArray[np.int64]:
+    def places(rows: ArrayLike, cols: ArrayLike) -> Ints:
         found = [
             factor.entry(i, j) + (upper if factor.position[i] < factor.position[j] else 0)
             for i, j in zip(np.asarray(rows).tolist(), np.asarray(cols).tolist(), strict=True)
@@ -216,9 +217,7 @@ def make_tangent(form: Form, loads: Loads) -> kernels.Tangent:
     ))  # fmt: skip
 
 
-def _load_pattern(
-    form: Form, loads: Loads
-) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:
+def _load_pattern(form: Form, loads: Loads) -> tuple[Ints, Ints, dict[str, Any]]:
     """Entries of S = F^T (dw/df) F - sum lam_k A_k: their coordinates, and what each sums."""
     number: dict[tuple[int, int], int] = {}
 
@@ -289,7 +288,7 @@ def _status(
     )
 
 
-def _notes(tolerance: float, counters: NDArray[np.int64], moved: Floats) -> list[str]:
+def _notes(tolerance: float, counters: Ints, moved: Floats) -> list[str]:
     notes = []
     if tolerance < FLOOR:
         notes.append(

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Floats
 from ..kernels import series as kernels
 from ..kernels.layout import make_loads, make_workspace
 from ..model import Model
 from ..model.dips import Dip, Watch
-from .outcome import Floats, Outcome
+from .outcome import Outcome
 from .watching import Watcher
 
 HIGHEST_ORDER = 30

@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..kernels import watch as kernels
 from ..kernels.layout import make_workspace
 from ..model import Model
 from ..model.dips import Piece, Stretch, Watch, without_masses
-from .outcome import Floats
 
 # a series turns a link by less than 5 rad in a step: more samples than this are never taken
 MOST_SAMPLES = 32
@@ -45,7 +44,7 @@ class Watcher:
     def look(
         self,
         starts: Floats,
-        orders: NDArray[np.int64],
+        orders: Ints,
         coefficients: Floats,
         steps: int,
         *,

@@ -14,9 +14,9 @@ from collections import defaultdict
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from ..arrays import Floats
 from ..kernels.layout import Loads
 from ..mechanism import Body, Joint, JointKind, Mechanism, MechanismError
 from .drives import add_drives, drive_needs
@@ -35,7 +35,6 @@ from .readings import make_readings
 from .reduce import Reduction, Row, component_rows, drop_fixed
 from .sharing import GROUND, Group, Sharing, share_features
 
-Vector = NDArray[np.float64]
 RowsOf = Callable[[Linear], list[Row]]
 
 
@@ -44,7 +43,7 @@ def make_model(mechanism: Mechanism) -> Model:
     turn = _model_directions(mechanism)
     units = _units(mechanism)
 
-    def place(p: Vector) -> Vector:
+    def place(p: Floats) -> Floats:
         return turn @ _in_space(p) / units.length
 
     sharing = share_features(mechanism, place, lambda d: turn @ _in_space(d))
@@ -181,13 +180,13 @@ def _body_rows(
     frames: list[Frame],
     rows_of: RowsOf,
     center_rows: Callable[[Body], list[Row]],
-    turn: Vector,
+    turn: Floats,
     nq: int,
 ) -> BodyRows:
     """Centres of all bodies and vectors fixed in them."""
     centers: list[Row] = []
     vectors: list[Row] = []
-    starts: list[Vector] = []
+    starts: list[Floats] = []
     owner: list[int] = []
     for i, body in enumerate(mechanism.bodies):
         rows = center_rows(body)
@@ -208,16 +207,16 @@ def _body_rows(
 
 
 def _body_vectors(
-    sharing: Sharing, frames: list[Frame], body: str, rows_of: RowsOf, turn: Vector, nq: int
-) -> tuple[sparse.csr_array, Vector]:
+    sharing: Sharing, frames: list[Frame], body: str, rows_of: RowsOf, turn: Floats, nq: int
+) -> tuple[sparse.csr_array, Floats]:
     """Vectors fixed in a body: rows of their change in world directions, and their unit starts."""
     rows, starts = _vector_rows(sharing, frames, body, rows_of, turn, 3)
     return sparse_from_rows(rows, nq), np.array(starts).reshape(-1, 3) @ turn
 
 
 def _vector_rows(
-    sharing: Sharing, frames: list[Frame], body: str, rows_of: RowsOf, turn: Vector, most: int
-) -> tuple[list[Row], list[Vector]]:
+    sharing: Sharing, frames: list[Frame], body: str, rows_of: RowsOf, turn: Floats, most: int
+) -> tuple[list[Row], list[Floats]]:
     """Rows in world directions, and unit starts in the model's, of vectors fixed in a body."""
     group = sharing.group_of[body]
     if group == GROUND:
@@ -249,11 +248,11 @@ def _massless(
     )
 
 
-def _in_space(vector: Vector) -> Vector:
+def _in_space(vector: Floats) -> Floats:
     return np.append(vector, 0.0) if len(vector) == 2 else vector
 
 
-def _model_directions(mechanism: Mechanism) -> Vector:
+def _model_directions(mechanism: Mechanism) -> Floats:
     """Rows: the model's axes. A hinge on the ground gives the third, so that mechanisms which
     move in a plane across it keep two coordinates a point, however they stand in space.
     """
@@ -296,9 +295,9 @@ def _units(mechanism: Mechanism) -> Units:
     return Units(length, float(np.mean([b.mass for b in mechanism.bodies])))
 
 
-def _wanted_points(mechanism: Mechanism) -> dict[str, tuple[str, Vector]]:
+def _wanted_points(mechanism: Mechanism) -> dict[str, tuple[str, Floats]]:
     """Readable points: joints, markers, centres of bodies; a joint's name wins over a body's."""
-    points: dict[str, tuple[str, Vector]] = {b.name: (b.name, b.center) for b in mechanism.bodies}
+    points: dict[str, tuple[str, Floats]] = {b.name: (b.name, b.center) for b in mechanism.bodies}
     for marker in mechanism.markers:
         points[marker.name] = (marker.body, marker.at)
     for joint in mechanism.joints:
@@ -315,7 +314,7 @@ def _point_owner(joint: Joint) -> str:
     return first if second == Mechanism.GROUND else second
 
 
-def _mass(group: Group, turn: Vector, units: Units) -> Mass:
+def _mass(group: Group, turn: Floats, units: Units) -> Mass:
     """Mass, centre and second moments of all bodies of a group."""
     mass = sum(b.mass for b in group.bodies)
     center = sum((b.mass * _in_space(b.center) for b in group.bodies), np.zeros(3)) / mass
@@ -327,7 +326,7 @@ def _mass(group: Group, turn: Vector, units: Units) -> Mass:
     return Mass(mass / units.mass, turn @ center / units.length, 0.5 * (moments + moments.T))
 
 
-def _moments(body: Body) -> Vector:
+def _moments(body: Body) -> Floats:
     """Second moments of mass about the centre, from the inertia."""
     if body.inertia.ndim == 0:
         return np.diag([0.5, 0.5, 0.0]) * float(body.inertia)
@@ -354,7 +353,7 @@ def _minus(a: Linear, b: Linear) -> Linear:
     return {k: m for k, m in out.items() if np.any(m)}
 
 
-def _times(vector: Vector, linear: Linear) -> Linear:
+def _times(vector: Floats, linear: Linear) -> Linear:
     return {k: vector[None, :] @ m for k, m in linear.items()}
 
 
@@ -386,8 +385,8 @@ def _reduce(
 
 
 def _inertia(
-    frames: list[Frame], rows_of: RowsOf, gravity: Vector, nq: int
-) -> tuple[sparse.csr_array, Vector]:
+    frames: list[Frame], rows_of: RowsOf, gravity: Floats, nq: int
+) -> tuple[sparse.csr_array, Floats]:
     """Mass matrix and weight: T = 1/2 sum G_ij f_i' f_j' over the features f of each frame."""
     entries: dict[tuple[int, int], float] = defaultdict(float)
     sizes: dict[tuple[int, int], float] = defaultdict(float)
@@ -409,7 +408,7 @@ def _inertia(
     return sparse_from_entries(kept, (nq, nq)), Q
 
 
-def _dense_times_rows(matrix: Vector, rows: list[Row]) -> list[Row]:
+def _dense_times_rows(matrix: Floats, rows: list[Row]) -> list[Row]:
     out: list[Row] = [{} for _ in range(matrix.shape[0])]
     for c, row in enumerate(rows):
         for target, factor in zip(out, matrix[:, c], strict=True):

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..kernels.layout import Form
 from ..kernels.solve import EPS
 from ..kernels.watch import REDUNDANT
-
-Floats = NDArray[np.float64]
 
 # a pivot below this share of what is usual is zero at the start
 SINGULAR = 1e-9
@@ -60,10 +58,10 @@ class Stretch:
     times: Floats
     starts: Floats
     ends: Floats
-    orders: NDArray[np.int64]
+    orders: Ints
     coefficients: Floats
-    firsts: NDArray[np.int64]
-    finals: NDArray[np.int64]
+    firsts: Ints
+    finals: Ints
     before: tuple[Piece, ...]
 
     def dips(self) -> list[Dip]:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import Floats
 from ..kernels.drives import COSINE, LINEAR, SINE, SQUARE
 from ..mechanism import Joint, JointKind, Mechanism, MechanismError
-from ..mechanism.mechanism import Vector
 from ..mechanism.motion import Pieces, make_pieces
 from .loads import Features, in_space, joint_triad, subtract_rows
 
@@ -48,7 +48,7 @@ class Drives:
             )
         self.equations.append((equation, kind, motion, factor, constant))
 
-    def start_rates(self, count: int) -> Vector:
+    def start_rates(self, count: int) -> Floats:
         """phi0' of all equations at the start."""
         rates = np.zeros(count)
         for equation, kind, motion, factor, _ in self.equations:
@@ -78,7 +78,7 @@ class Drives:
         }
 
 
-def drive_needs(mechanism: Mechanism) -> Iterator[tuple[str, Vector | None, list[Vector]]]:
+def drive_needs(mechanism: Mechanism) -> Iterator[tuple[str, Floats | None, list[Floats]]]:
     """What frames must be able to express: of a body a place [m], or directions."""
     joints = {j.name: j for j in mechanism.joints}
     for drive in mechanism.drives:
@@ -130,7 +130,7 @@ def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -
     return drives
 
 
-def _axis(joint: Joint) -> Vector:
+def _axis(joint: Joint) -> Floats:
     assert joint.axis is not None
     return in_space(joint.axis) / np.linalg.norm(joint.axis)
 
@@ -140,7 +140,7 @@ def _scaled(pieces: Pieces, factor: float) -> Pieces:
     return replace(pieces, coefficients=coefficients, amplitude=amplitude)
 
 
-def _shifted(pieces: Pieces, start: float) -> Vector:
+def _shifted(pieces: Pieces, start: float) -> Floats:
     coefficients = pieces.coefficients.copy()
     coefficients[:, 0] += start - pieces.value(0.0)
     return coefficients

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..mechanism.mechanism import Vector
+from ..arrays import Floats
 from .sharing import Feature, Group, Sharing
 
 # vectors of a frame stand at least this far (sine of the angle) from the plane of the others:
@@ -25,7 +25,7 @@ INDEPENDENT = 0.1
 # what sticks out of a frame by less than this is rounding
 SPANNED = 4e-12
 
-Linear = dict[int, Vector]
+Linear = dict[int, Floats]
 
 
 @dataclass
@@ -33,7 +33,7 @@ class FrameVector:
     """A vector of a group: linear in the features; start: its value at the start."""
 
     linear: Linear
-    start: Vector
+    start: Floats
 
 
 @dataclass
@@ -46,26 +46,26 @@ class Frame:
 
     origin: int
     vectors: list[FrameVector]
-    directions: list[Vector]
-    gram: Vector
+    directions: list[Floats]
+    gram: Floats
     products: list[tuple[int, int]] = field(default_factory=list)
     relations: list[tuple[Linear, int]] = field(default_factory=list)
-    origin_start: Vector = field(default_factory=lambda: np.zeros(3))
+    origin_start: Floats = field(default_factory=lambda: np.zeros(3))
 
-    def locate(self, offset: Vector) -> Vector:
+    def locate(self, offset: Floats) -> Floats:
         """Components of a body-fixed vector along (fixed directions, frame vectors)."""
         columns = [*self.directions, *(v.start for v in self.vectors)]
         if not columns:
             return np.zeros(0)
         return np.asarray(np.linalg.lstsq(np.array(columns).T, offset, rcond=None)[0], float)
 
-    def point(self, place: Vector) -> Linear:
+    def point(self, place: Floats) -> Linear:
         """The linear form of a point of the group, given its place at the start."""
         parts = self.locate(place - self.origin_start)[len(self.directions) :]
         out: Linear = {self.origin: np.eye(3)}
         return _combine(out, zip(parts, self.vectors, strict=True))
 
-    def vector(self, start: Vector) -> Linear:
+    def vector(self, start: Floats) -> Linear:
         """The linear form of a body-fixed vector, given its value at the start."""
         parts = self.locate(start)[len(self.directions) :]
         return _combine({}, zip(parts, self.vectors, strict=True))
@@ -76,16 +76,16 @@ class Mass:
     """Mass, centre and second moments about the centre of a group, in the model's units."""
 
     mass: float
-    center: Vector
-    moments: Vector
+    center: Floats
+    moments: Floats
 
 
 @dataclass
 class Wanted:
     """Further places and vectors of a group that its frame must be able to express."""
 
-    points: list[Vector] = field(default_factory=list)
-    vectors: list[Vector] = field(default_factory=list)
+    points: list[Floats] = field(default_factory=list)
+    vectors: list[Floats] = field(default_factory=list)
 
 
 def make_frame(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted) -> Frame:
@@ -143,7 +143,7 @@ def _frame_turning(
 def _frame_free(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted, frame: Frame) -> None:
     """Arms between joints first (they carry the mass), then axes, then auxiliary vectors."""
     features = sharing.features
-    basis: list[Vector] = []
+    basis: list[Floats] = []
     arms = sorted(
         group.points[1:],
         key=lambda k: -np.linalg.norm(features[k].start - frame.origin_start).round(9),
@@ -176,7 +176,7 @@ def _frame_free(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted, fram
     frame.products = [(i, j) for i in range(n) for j in range(i, n)]
 
 
-def _needs(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted) -> list[Vector]:
+def _needs(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted) -> list[Floats]:
     """The vectors that the frame must span: features, wanted ones, and the spread of the mass."""
     origin = sharing.features[group.points[0]].start
     widths, directions = np.linalg.eigh(mass.moments)
@@ -216,7 +216,7 @@ def _relate(sharing: Sharing, group: Group, frame: Frame) -> None:
             frame.relations.append(({k: frame.directions[0][None, :]}, k))
 
 
-def _gram(frame: Frame, mass: Mass) -> Vector:
+def _gram(frame: Frame, mass: Mass) -> Floats:
     """Gram matrix of the mass over (origin, frame vectors): integral of (1, a)(1, a)^T dm.
 
     With x = origin + S a the second moments are S^-1 E S^-T; parts along fixed directions do not
@@ -251,23 +251,23 @@ def _minus(a: Linear, b: Linear, solve_for: int) -> tuple[Linear, int]:
     return out, solve_for
 
 
-def _rounding(place: Vector) -> float:
+def _rounding(place: Floats) -> float:
     """What sticks out of a frame by less than this is rounding; far from the origin it is more."""
     return max(SPANNED, 32 * np.finfo(float).eps * float(np.abs(place).max()))
 
 
-def _outside(basis: list[Vector], vector: Vector) -> Vector:
+def _outside(basis: list[Floats], vector: Floats) -> Floats:
     rest = vector.copy()
     for b in basis:
         rest -= (b @ rest) * b
     return rest
 
 
-def _cross_matrix(z: Vector) -> Vector:
+def _cross_matrix(z: Floats) -> Floats:
     return np.array([[0.0, -z[2], z[1]], [z[2], 0.0, -z[0]], [-z[1], z[0], 0.0]])
 
 
-def _across(z: Vector) -> Vector:
+def _across(z: Floats) -> Floats:
     """A unit vector across z, exact where z is a coordinate axis."""
     other = np.eye(3)[int(np.argmin(np.abs(z)))]
     rest = other - (z @ other) * z

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..arrays import Floats
 from ..mechanism import Joint, JointKind, Mechanism
-from ..mechanism.mechanism import Vector
 
 # kinds whose bodies have the joint's point in common
 POINT_SHARED = {JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.UNIVERSAL}
@@ -37,7 +37,7 @@ class Direction:
     """A unit vector fixed in a body, by its value at the start, in world directions."""
 
     body: str
-    start: Vector
+    start: Floats
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Arm:
     """The vector from a point of one body to a point of another, places at the start."""
 
     first: str
-    first_at: Vector
+    first_at: Floats
     second: str
-    second_at: Vector
+    second_at: Floats
 
 
 Factor = Direction | Arm
@@ -92,7 +92,7 @@ def joint_arm(joint: Joint) -> Arm:
     return Arm(joint.bodies[0], first, joint.bodies[1], second)
 
 
-def shared_axes(joint: Joint) -> list[Vector]:
+def shared_axes(joint: Joint) -> list[Floats]:
     """Directions at the start that all bodies of the joint have in common."""
     if joint.axis is None:
         return []
@@ -105,14 +105,14 @@ def shared_axes(joint: Joint) -> list[Vector]:
     return []
 
 
-def own_axes(joint: Joint) -> list[tuple[str, Vector]]:
+def own_axes(joint: Joint) -> list[tuple[str, Floats]]:
     """Directions that only one body has, but as an axis: good vectors for its frame."""
     if joint.kind is not JointKind.UNIVERSAL or joint.axis is None or joint.second_axis is None:
         return []
     return [(joint.bodies[0], unit(joint.axis)), (joint.bodies[1], unit(joint.second_axis))]
 
 
-def directions_across(joint: Joint) -> list[Vector]:
+def directions_across(joint: Joint) -> list[Floats]:
     """Unit vectors across the axis of a line: two in space, one in the plane."""
     assert joint.axis is not None
     z = unit(joint.axis)
@@ -124,6 +124,6 @@ def directions_across(joint: Joint) -> list[Vector]:
     return [u, np.cross(z, u)]
 
 
-def unit(vector: Vector) -> Vector:
+def unit(vector: Floats) -> Floats:
     """The vector over its length."""
     return vector / np.linalg.norm(vector)

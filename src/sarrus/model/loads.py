@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Floats
 from ..kernels.user_function import UserCall
 from ..mechanism import Joint, Mechanism
 from ..mechanism.forces import BODY
-from ..mechanism.mechanism import Vector
 from .reduce import Row
 
 # a direction from the joint to the body's centre serves as its own mark if it is this long (of its length)
@@ -31,11 +31,11 @@ class Features:
     world(body, place): rows of its place in world metres.
     """
 
-    point: Callable[[str, Vector], tuple[list[Row], Vector]]
-    vector: Callable[[str, Vector], tuple[list[Row], Vector]]
-    fixed: Callable[[str], list[Vector]]
-    world: Callable[[str, Vector], list[Row]]
-    turn: Vector
+    point: Callable[[str, Floats], tuple[list[Row], Floats]]
+    vector: Callable[[str, Floats], tuple[list[Row], Floats]]
+    fixed: Callable[[str], list[Floats]]
+    world: Callable[[str, Floats], list[Row]]
+    turn: Floats
     length: float
     energy: float
 
@@ -44,7 +44,7 @@ class Features:
 class LoadRows:
     """Rows of the load forms with their starts, and the elements on them; Q: what is constant."""
 
-    Q: Vector
+    Q: Floats
     rows: list[Row] = field(default_factory=list)
     starts: list[float] = field(default_factory=list)
     lines: list[tuple[int, list[float]]] = field(default_factory=list)
@@ -53,7 +53,7 @@ class LoadRows:
     users: list[tuple[UserCall, int]] = field(default_factory=list)
     user_factor: float = 1.0
 
-    def add(self, rows: list[Row], starts: Vector) -> int:
+    def add(self, rows: list[Row], starts: Floats) -> int:
         """Append forms; returns the number of the first."""
         first = len(self.rows)
         self.rows += rows
@@ -91,7 +91,7 @@ class LoadRows:
         }
 
 
-def joint_triad(mechanism: Mechanism, joint: Joint) -> tuple[Vector, Vector, Vector]:
+def joint_triad(mechanism: Mechanism, joint: Joint) -> tuple[Floats, Floats, Floats]:
     """Axis of a revolute joint, u across it and b = axis x u, in world directions.
 
     u points to the centre of the second body if it can: most bodies have that direction in their frame.
@@ -111,7 +111,7 @@ def joint_triad(mechanism: Mechanism, joint: Joint) -> tuple[Vector, Vector, Vec
     return axis, u, np.cross(axis, u)
 
 
-def load_needs(mechanism: Mechanism) -> Iterator[tuple[str, Vector | None, list[Vector]]]:
+def load_needs(mechanism: Mechanism) -> Iterator[tuple[str, Floats | None, list[Floats]]]:
     """What frames must be able to express: of a body a place [m], or directions."""
     joints = {j.name: j for j in mechanism.joints}
     for spring in mechanism.springs:
@@ -133,7 +133,7 @@ def load_needs(mechanism: Mechanism) -> Iterator[tuple[str, Vector | None, list[
 
 
 def collect_loads(
-    mechanism: Mechanism, features: Features, points: dict[str, tuple[str, Vector]], nq: int
+    mechanism: Mechanism, features: Features, points: dict[str, tuple[str, Floats]], nq: int
 ) -> LoadRows:
     """All loads of a mechanism; points: body and place of what user forces may name."""
     loads = LoadRows(np.zeros(nq), user_factor=1.0 / features.energy)
@@ -193,7 +193,7 @@ def collect_loads(
 
 
 def _add_torque(
-    loads: LoadRows, features: Features, body: str, torque: Vector, turns: bool
+    loads: LoadRows, features: Features, body: str, torque: Floats, turns: bool
 ) -> None:
     """A constant torque on a body, in world directions or in its own.
 
@@ -225,7 +225,7 @@ def _add_torque(
             loads.products += [(a + i, a + k, 0.5 * t[j]), (a + i, a + j, -0.5 * t[k])]
 
 
-def _triad(vector: Vector) -> tuple[Vector, Vector, Vector]:
+def _triad(vector: Floats) -> tuple[Floats, Floats, Floats]:
     """Orthonormal right-handed directions, the first along a vector."""
     x = vector / np.linalg.norm(vector)
     other = np.eye(3)[int(np.argmin(np.abs(x)))]
@@ -234,7 +234,7 @@ def _triad(vector: Vector) -> tuple[Vector, Vector, Vector]:
     return x, y, np.cross(x, y)
 
 
-def in_space(vector: Vector) -> Vector:
+def in_space(vector: Floats) -> Floats:
     """A vector of the plane as one in space."""
     return np.append(vector, 0.0) if len(vector) == 2 else vector
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from ..arrays import Floats, Ints
 from ..kernels.layout import Form, Loads
 from ..kernels.user_function import UserCall
 from .readings import Readings
@@ -38,8 +37,8 @@ class BodyRows:
     names: tuple[str, ...]
     centers: sparse.csr_array
     vectors: sparse.csr_array
-    starts: NDArray[np.float64]
-    owner: NDArray[np.int64]
+    starts: Floats
+    owner: Ints
 
 
 @dataclass(frozen=True)
@@ -61,11 +60,11 @@ class Model:
     loads: Loads
     points: dict[str, int]
     places: sparse.csr_array
-    origins: NDArray[np.float64]
-    body_vectors: dict[str, tuple[sparse.csr_array, NDArray[np.float64]]]
+    origins: Floats
+    body_vectors: dict[str, tuple[sparse.csr_array, Floats]]
     body_rows: BodyRows
     readings: Readings
-    drive_rates: NDArray[np.float64]
+    drive_rates: Floats
     user_calls: tuple[UserCall, ...] = ()
 
     @property

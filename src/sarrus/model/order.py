@@ -15,9 +15,8 @@ import heapq
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from ..arrays import Ints
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from ..arrays import Flags, Floats, Ints
 from ..kernels.layout import Form, pack
 from ..kernels.solve import EPS
 from .drives import Drives
-from .order import Ints, make_factor
+from .order import make_factor
 from .reduce import Row
-
-Vector = NDArray[np.float64]
 
 # a coordinate with less than this share of its entry in M (a rod with a small section) is treated like one
 # without mass: J M^-1 J^T would be huge there and cost digits. Below rounding there is no mass at all
@@ -43,9 +42,9 @@ class Equations:
     def add(
         self,
         rows_a: list[Row],
-        start_a: Vector,
+        start_a: Floats,
         rows_b: list[Row],
-        start_b: Vector,
+        start_b: Floats,
         square: bool,
         driven: bool = False,
     ) -> tuple[int, float, float]:
@@ -100,7 +99,7 @@ class Equations:
         return self._form_number[key], factor
 
 
-def assemble_form(equations: Equations, M: sparse.csr_array, Q: Vector, drives: Drives) -> Form:
+def assemble_form(equations: Equations, M: sparse.csr_array, Q: Floats, drives: Drives) -> Form:
     """Flatten forms, products, J, M and the factor into the kernel's arrays."""
     nq, nc = len(Q), len(equations.products)
     squares = [
@@ -180,7 +179,7 @@ def assemble_form(equations: Equations, M: sparse.csr_array, Q: Vector, drives: 
     ))  # fmt: skip
 
 
-def _augmented(M: sparse.csr_array, J_eq: Ints, J_col: Ints, nc: int) -> Vector:
+def _augmented(M: sparse.csr_array, J_eq: Ints, J_col: Ints, nc: int) -> Floats:
     """rho of each equation: the size of M where it touches coordinates on which M is singular.
 
     M is only semidefinite where a feature carries no mass (the hinge axes of thin rods). Adding
@@ -195,7 +194,7 @@ def _augmented(M: sparse.csr_array, J_eq: Ints, J_col: Ints, nc: int) -> Vector:
     return rho
 
 
-def _light_coordinates(M: sparse.csr_array, share: float) -> NDArray[np.bool_]:
+def _light_coordinates(M: sparse.csr_array, share: float) -> Flags:
     """Coordinates whose pivot in a Cholesky factorisation of M is below this share of the entry."""
     nq = M.shape[0]
     neighbours: list[set[int]] = [set() for _ in range(nq)]

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from ..arrays import Floats
 from ..mechanism import JointKind, Mechanism
 from ..mechanism.forces import Spring, Torsion
 from ..mechanism.motion import Pieces, make_pieces
 from .joints import ALONG_LINE
 from .loads import Features, in_space, joint_triad, subtract_rows
 from .quadratic import sparse_from_rows
-
-Vector = NDArray[np.float64]
 
 # kinds whose bodies turn about one axis that both have
 TURNING = {JointKind.REVOLUTE, JointKind.CYLINDRICAL, JointKind.PLANAR}
@@ -26,7 +24,7 @@ class ArmRows:
     """A vector between points of two bodies: world rows [m] per unit of q, and its start [m]."""
 
     rows: sparse.csr_array
-    start: Vector
+    start: Floats
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class AngleRows:
     """The angle of a joint about its axis: its bodies, and axis, u and axis x u at the start (world)."""
 
     bodies: tuple[str, str]
-    triad: Vector
+    triad: Floats
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class TravelRows:
     """The travel of a slider: the arm between its points along an axis of its first body."""
 
     body: str
-    axis: Vector
+    axis: Floats
     arm: ArmRows
 
 
@@ -75,7 +73,7 @@ class Readings:
 def make_readings(mechanism: Mechanism, features: Features, nq: int) -> Readings:
     """The readings of a checked mechanism."""
 
-    def arm(bodies: tuple[str, ...], places: tuple[Vector, ...]) -> ArmRows:
+    def arm(bodies: tuple[str, ...], places: tuple[Floats, ...]) -> ArmRows:
         first, second = (features.world(b, p) for b, p in zip(bodies, places, strict=True))
         rows = [subtract_rows(b, a) for a, b in zip(first, second, strict=True)]
         return ArmRows(sparse_from_rows(rows, nq), places[1] - places[0])

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 from scipy.spatial import cKDTree
 
+from ..arrays import Floats
 from ..mechanism import Body, Joint, JointKind, Mechanism
-from ..mechanism.mechanism import Vector
 from .joints import POINT_SHARED, own_axes, shared_axes
 
 # features of one body closer than this (in units of the mechanism's length) are one feature;
@@ -28,7 +28,7 @@ GROUND = 0
 class Feature:
     """A joint point or unit axis shared by bodies; start: its value at the start position."""
 
-    start: Vector
+    start: Floats
     fixed: bool
 
 
@@ -53,9 +53,9 @@ class Sharing:
     features: list[Feature]
     turning_with: list[int]
 
-    def directions(self, group: Group) -> list[Vector]:
+    def directions(self, group: Group) -> list[Floats]:
         """Orthonormal directions that this group can never leave: those of its fixed axes."""
-        basis: list[Vector] = []
+        basis: list[Floats] = []
         for k in group.axes:
             if self.features[k].fixed and len(basis) < 2:
                 rest = self.features[k].start.copy()
@@ -68,8 +68,8 @@ class Sharing:
 
 def share_features(
     mechanism: Mechanism,
-    place: Callable[[Vector], Vector],
-    turn: Callable[[Vector], Vector],
+    place: Callable[[Floats], Floats],
+    turn: Callable[[Floats], Floats],
 ) -> Sharing:
     """Find groups and features; `place` and `turn` bring points and directions into the model."""
     names = [mechanism.GROUND, *(b.name for b in mechanism.bodies)]
@@ -118,10 +118,10 @@ def share_features(
 def _merge(
     groups: list[Group],
     members: list[list[int]],
-    values: list[Vector],
+    values: list[Floats],
     features: list[Feature],
     kind: str,
-    same_pairs: Callable[[Vector], set[tuple[int, int]]],
+    same_pairs: Callable[[Floats], set[tuple[int, int]]],
 ) -> None:
     """Add one feature for each class of joints that share it through some common group."""
     sets = DisjointSet(range(len(values)))
@@ -147,11 +147,11 @@ def _merge(
             features[number[root]].fixed |= g == GROUND
 
 
-def _near(places: Vector) -> set[tuple[int, int]]:
+def _near(places: Floats) -> set[tuple[int, int]]:
     return cKDTree(places).query_pairs(SAME * (1.0 + np.abs(places).max()))
 
 
-def _parallel(axes: Vector) -> set[tuple[int, int]]:
+def _parallel(axes: Floats) -> set[tuple[int, int]]:
     # an axis and its opposite are one axis: look for neighbours among both signs
     n = len(axes)
     pairs = cKDTree(np.vstack([axes, -axes])).query_pairs(SAME)

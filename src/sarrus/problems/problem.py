@@ -6,11 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..mechanism import Mechanism
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ..arrays import Floats
 
 # terms of a panel; panels are chosen so that the last ones are rounding
 TERMS = 24
@@ -30,10 +29,10 @@ class Clock:
     (terms + 1, n); slopes: of dt/dx, (terms, n).
     """
 
-    breaks: Array
-    times: Array
-    series: Array
-    slopes: Array
+    breaks: Floats
+    times: Floats
+    series: Floats
+    slopes: Floats
 
     @property
     def duration(self) -> float:
@@ -45,7 +44,7 @@ class Clock:
         """Largest of the last terms of dt/dx against the first: what the series leave out."""
         return float((np.abs(self.slopes[-2:]).max(axis=0) / np.abs(self.slopes[0])).max())
 
-    def read(self, t: Array) -> tuple[Array, Array]:
+    def read(self, t: Floats) -> tuple[Floats, Floats]:
         """X at the times t, and x' there."""
         panel = np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, len(self.breaks) - 2)
         half = 0.5 * (self.breaks[panel + 1] - self.breaks[panel])
@@ -60,7 +59,7 @@ class Clock:
         return np.asarray(self.breaks[panel] + half * (s + 1.0)), rate
 
 
-def make_clock(slope: Callable[[Array], Array], breaks: Array) -> Clock:
+def make_clock(slope: Callable[[Floats], Floats], breaks: Floats) -> Clock:
     """The clock of a positive dt/dx; breaks: ends of the panels, increasing."""
     nodes = np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)
     half = 0.5 * np.diff(breaks)

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..bench import columns_of
 from ..problems import Figure, Panel, Problem
 from ..result import Result
-
-Floats = NDArray[np.float64]
 
 # a violation of exactly zero has no place on a log axis
 SMALLEST = 1e-18

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..scene import Camera, Scene
 from ..scene.draw import GREY, INK, PAPER, Picture
 
@@ -41,7 +42,7 @@ class Film:
         if self.until is not None and not self.until > 0:
             raise ValueError(f"until = {self.until:g} s; give a positive time")
 
-    def times(self, scene: Scene) -> NDArray[np.float64]:
+    def times(self, scene: Scene) -> Floats:
         """The simulated time of each frame: so many that they last (end of the run) / speed."""
         end = scene.end if self.until is None else min(self.until, scene.end)
         count = max(1, round(end / self.speed * self.rate))

@@ -8,14 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..bench.run_folder import Run
 from ..problems import Panel
 from ..scene import CROSSING
 from ..scene.player import pack
-
-Floats = NDArray[np.float64]
 
 # points of a curve; longer ones keep the extremes of each stretch
 MOST_POINTS = 4000

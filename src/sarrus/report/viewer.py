@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..mechanism import Mechanism, vary
 from ..scene import Scene
 from ..scene.draw import BARS, EDGE, GREY, PURPLE, TRACE, ground_points
-
-Floats = NDArray[np.float64]
 
 LOOPBACK = "127.0.0.1"
 PORT = 8080
@@ -363,7 +361,7 @@ def _turn_to(directions: Floats) -> Floats:
     return np.stack([w, np.where(down, 1.0, -y / safe), x / safe * ~down, 0 * w], axis=-1)
 
 
-def _unit_cylinder() -> tuple[Floats, NDArray[np.int64]]:
+def _unit_cylinder() -> tuple[Floats, Ints]:
     """A cylinder of radius 1 and length 1 along z about the origin."""
     angles = 2 * np.pi * np.arange(SIDES) / SIDES
     ring = np.column_stack([np.cos(angles), np.sin(angles), np.full(SIDES, 0.5)])
@@ -376,7 +374,7 @@ def _unit_cylinder() -> tuple[Floats, NDArray[np.int64]]:
     return vertices, np.array(faces)
 
 
-def _pyramid(size: float) -> tuple[Floats, NDArray[np.int64]]:
+def _pyramid(size: float) -> tuple[Floats, Ints]:
     """A stand: its tip at the origin, its base below."""
     h = 0.6 * size
     corners = [(-h, -h, -size), (h, -h, -size), (h, h, -size), (-h, h, -size)]

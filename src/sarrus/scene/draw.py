@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from .camera import Camera
 from .scene import CROSSING, Scene
 from .sketch import GROUND, ON_PLANE, SLIDING, Sign
-
-Floats = NDArray[np.float64]
 
 # the same colours as on the page, light
 INK, PAPER, GREY = "#1d2733", "#ffffff", "#6b7684"

@@ -9,12 +9,10 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from .draw import PURPLE, Picture
 from .scene import Scene
-
-Floats = NDArray[np.float64]
 
 # exactly zero has no place on a log axis
 SMALLEST = 1e-18

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..arrays import Flags, Floats
 from .sketch import GROUND, GUIDE, SLIDING, Sketch
 
 if TYPE_CHECKING:
     from ..model.model import BodyRows
 
-Floats = NDArray[np.float64]
 
 VERSION = 1
 # words of marks
@@ -93,7 +93,7 @@ class Scene:
         )
 
     @property
-    def moving(self) -> NDArray[np.bool_]:
+    def moving(self) -> Flags:
         """Which points do not belong to the ground."""
         return np.array(self.sketch.owners, dtype=int) != GROUND
 

@@ -11,11 +11,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..mechanism import Body, Joint, JointKind, Mechanism
-
-Floats = NDArray[np.float64]
 
 GROUND = -1
 # of the typical link: half an axis, a guide beyond its slider, half a slider, half a plane's patch

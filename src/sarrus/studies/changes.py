@@ -14,7 +14,7 @@ from ..mechanism.files import units
 from ..mechanism.files.paths import join_path, split_path
 from .study import Base, Change, ChangeKind
 
-Vector = list[float]
+Floats = list[float]
 
 
 def build_mechanism(
@@ -53,7 +53,7 @@ def apply_change(data: dict[str, Any], change: Change, given: list[Any]) -> dict
     return set_value(_with_plain_parent(data, change.path), change.path, given[0])
 
 
-def read_vector(data: dict[str, Any], path: str) -> Vector:
+def read_vector(data: dict[str, Any], path: str) -> Floats:
     """The vector at a path, in SI."""
     value = get_value(data, path)
     if isinstance(value, list) and value and isinstance(value[0], list):
@@ -66,7 +66,7 @@ def read_vector(data: dict[str, Any], path: str) -> Vector:
         raise MechanismError(f"path '{path}': {error}") from None
 
 
-def tilt(vector: Vector, angle: float, toward: float, about: tuple[float, ...] | None) -> Vector:
+def tilt(vector: Floats, angle: float, toward: float, about: tuple[float, ...] | None) -> Floats:
     """A direction turned by an angle [rad].
 
     In space about `about`, or about a direction square to it that `toward` [rad] chooses; in the plane
@@ -116,7 +116,7 @@ def set_length(data: dict[str, Any], body: str, length: float) -> dict[str, Any]
     if abs(factor - 1.0) < 1e-15:
         return data
 
-    def moved(place: Any) -> Vector:
+    def moved(place: Any) -> Floats:
         p = np.array(_vector(place))
         return [float(x) for x in p + (factor - 1.0) * ((p - start) @ unit) * unit]
 
@@ -172,7 +172,7 @@ def _is_vector(value: Any) -> bool:
     return isinstance(value, list) or (isinstance(value, str) and value.lstrip().startswith("["))
 
 
-def _vector(value: Any) -> Vector:
+def _vector(value: Any) -> Floats:
     return units.vector_in_si(value, units.LENGTH)
 
 

@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
+from ..arrays import Flags, Ints
 from ..bench.store import describe_origin
 from .errors import StudyError
 from .records import COUNT, NUMBER, NUMBERS, TEXT, column_kinds
@@ -62,7 +62,7 @@ class Folder:
     path: Path
     study: Study
     schema: pa.Schema
-    done: NDArray[np.bool_]
+    done: Flags
     failed: int = 0
     remarks: list[str] = field(default_factory=list)
     session: dict[str, Any] = field(default_factory=dict)
@@ -309,7 +309,7 @@ def _read_parts(folder: Folder) -> None:
             path.unlink()
 
 
-def _verify(folder: Folder, path: Path) -> tuple[str, NDArray[np.int64], int, str]:
+def _verify(folder: Folder, path: Path) -> tuple[str, Ints, int, str]:
     """What is wrong with a part, its runs, how many of them failed, and its file of trajectories."""
     none = np.zeros(0, np.int64)
     name = _NAME.fullmatch(path.name)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..report.page import facts, render, section
 from ..report.page import table as html_table
 from ..scene.player import POLICY
@@ -18,7 +18,6 @@ from .folder import OVERVIEW, column_units, write_bytes
 if TYPE_CHECKING:
     from .folder import Folder
 
-Floats = NDArray[np.float64]
 
 # plotly draws parallel coordinates by WebGL programs that it writes itself
 OWN_POLICY = POLICY.replace("script-src", "script-src 'unsafe-eval'")
@@ -76,7 +75,7 @@ def make_overview(folder: Folder, table: pa.Table) -> str:
     return render(study.name, lead, "", body, page, script, OWN_POLICY)
 
 
-def _columns(table: pa.Table) -> tuple[dict[str, Floats], NDArray[np.int64]]:
+def _columns(table: pa.Table) -> tuple[dict[str, Floats], Ints]:
     """Columns of numbers, and the rows that are drawn."""
     found = {}
     for name, column in zip(table.column_names, table.columns, strict=True):

@@ -9,8 +9,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..mechanism import Mechanism
 from ..result import Result
 from .study import Record
@@ -18,7 +18,6 @@ from .study import Record
 if TYPE_CHECKING:
     from ..verdict.inspection import Inspection
 
-Floats = NDArray[np.float64]
 
 NUMBER, COUNT, TEXT, NUMBERS = "number", "count", "text", "numbers"
 # what a record may ask for

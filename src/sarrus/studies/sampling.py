@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from .schema import GRID, LATIN_HYPERCUBE, SOBOL
 from .study import Parameter, Study
-
-Floats = NDArray[np.float64]
 
 # a uniform number is kept off 0 and 1, where the normal distribution is infinite
 TINY = 2.0**-54
@@ -24,7 +22,7 @@ class Samples:
 
     runs: int
     numbers: dict[str, Floats]
-    choices: dict[str, tuple[tuple[Any, ...], NDArray[np.int64]]]
+    choices: dict[str, tuple[tuple[Any, ...], Ints]]
 
     def row(self, columns: tuple[str, ...], run: int) -> list[Any]:
         """The values of one run, as plain Python."""
@@ -70,7 +68,7 @@ def draw_samples(study: Study) -> Samples:
             uniform[part] = _design(study.sampling, study.seed, i, study.samples, len(random))
     unit = {p.column: uniform[:, j] for j, p in enumerate(random)}
     numbers: dict[str, Floats] = {}
-    choices: dict[str, tuple[tuple[Any, ...], NDArray[np.int64]]] = {}
+    choices: dict[str, tuple[tuple[Any, ...], Ints]] = {}
     for p in study.parameters:
         if p.same:
             # a variable that is a vector or a word is repeated as it is

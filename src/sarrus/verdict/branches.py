@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from ..arrays import Floats, Ints
 from .nearby import NEARBY_TOLERANCE
 from .poses import Reading, read_poses, read_spins
 from .rank import measure_rank
@@ -29,8 +29,6 @@ from .rank import measure_rank
 if TYPE_CHECKING:
     from ..kernels.layout import Form
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # directions are listed up to so many freedoms more than the motion has
 MOST_EXTRA = 3

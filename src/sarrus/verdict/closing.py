@@ -23,15 +23,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from ..arrays import Floats
 from ..mechanism import Gap, Mechanism, Move
 from .joint_equations import JointEquations, Pose
 from .nearby import displacement, measure_distance
-
-Floats = NDArray[np.float64]
 
 # gaps below this, as pure numbers, are rounding: the joints are closed
 CLOSED = 1e-12

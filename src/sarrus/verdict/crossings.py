@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..kernels.layout import make_workspace
 from ..kernels.watch import BOTTOM, DEEP, LOW, REDUNDANT, sample_pivots
 from .branches import Branches, eval_closure, find_branches
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ..kernels.layout import Form
     from ..model.dips import Dip, Watch
 
-Floats = NDArray[np.float64]
 
 # a smallest value below this share of what it is nearby makes a near miss
 NEAR_SHARE = 0.02

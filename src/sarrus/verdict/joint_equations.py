@@ -24,14 +24,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from ..arrays import Flags, Floats, Ints
 from ..mechanism import Joint, JointKind, Mechanism
 from .joint_frames import CROSS, JOINT_FRAMES, LINK, WORLD, JointFrame, axis_frames, name_direction
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 GROUND = -1
 # an inertia below this share of m l^2 counts as this share
@@ -139,7 +136,7 @@ class JointEquations:
     pair_other_place: Floats
     pair_other_axis: Floats
     row_pair: Ints
-    row_about: NDArray[np.bool_]
+    row_about: Flags
     row_direction: Ints
     row_drive: Ints
     length: float
@@ -309,7 +306,7 @@ class JointEquations:
             out[cross] = self._cross_gaps(a[cross], b[cross], cross)
         return out
 
-    def _cross_gaps(self, a: Floats, b: Floats, which: NDArray[np.bool_]) -> Floats:
+    def _cross_gaps(self, a: Floats, b: Floats, which: Flags) -> Floats:
         """How far the angle between the axes of crosses is from that at the start, about their normal."""
         start = np.einsum("pi,pi->p", self.pair_axis[which], self.pair_other_axis[which])
         normal = np.cross(a, b)
@@ -330,13 +327,13 @@ class JointEquations:
         return of_joint[self.pair_joint]
 
     @cached_property
-    def _one_axis(self) -> NDArray[np.bool_]:
+    def _one_axis(self) -> Flags:
         """Pairs that turn about one common axis of both bodies only."""
         about = [self.dimension == 3 and JOINT_FRAMES[3, k].about == (1, 2) for k in self.kinds]
         return np.array(about, dtype=bool)[self.pair_joint]
 
     @cached_property
-    def _slides(self) -> NDArray[np.bool_]:
+    def _slides(self) -> Flags:
         """Pairs whose second body's point may leave the first body's."""
         along = [len(JOINT_FRAMES[self.dimension, k].along) for k in self.kinds]
         return (np.array(along, dtype=int) < self.dimension)[self.pair_joint]

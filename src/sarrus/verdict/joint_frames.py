@@ -15,11 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..mechanism import JointKind
-
-Floats = NDArray[np.float64]
 
 # parts of an axis that differ by less than this are equal
 SAME = 1e-9

@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Flags, Floats, Ints
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.forces import BODY
 from .joint_equations import GROUND, JointEquations
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +60,8 @@ class Loads:
     """
 
     equations: JointEquations
-    forces: tuple[_Points, Floats, NDArray[np.bool_]]
-    torques: tuple[Ints, Floats, NDArray[np.bool_]]
+    forces: tuple[_Points, Floats, Flags]
+    torques: tuple[Ints, Floats, Flags]
     springs: tuple[_Points, _Points, Floats]
     torsions: tuple[Ints, Floats]
     user: tuple[tuple[str, _Points, Callable[[float, Floats, Floats], Any]], ...]

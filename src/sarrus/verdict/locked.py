@@ -22,15 +22,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..mechanism import Joint, Mechanism, MechanismError, Move, loosen_rods, move_bodies
 from .joint_equations import JointEquations, Pose, make_joint_equations
 from .mobility import LOCKED, MOBILE_WITHIN, NEAR_SINGULAR, OVER_CONSTRAINED, Mobility, idle_spins
 from .nearby import measure_distance
 from .rank import measure_rank
-
-Floats = NDArray[np.float64]
 
 # a misfit up to this share of the mechanism's length counts as mobile: dimensions typed to 9 digits
 MISFIT = 1e-8
@@ -347,7 +345,7 @@ def mend_geometry(mechanism: Mechanism, locked: Locked) -> Mended | None:
 
 
 def _mend(
-    equations: JointEquations, slot: NDArray[np.int64], poses: list[Pose], weakest: float
+    equations: JointEquations, slot: Ints, poses: list[Pose], weakest: float
 ) -> tuple[Floats, list[Pose], float]:
     """Changes of places and axes, (slots, 6), the poses with them, and the largest gap left there."""
     n = int(slot.max()) + 1
@@ -379,7 +377,7 @@ def _mend(
     return best
 
 
-def _slots(mechanism: Mechanism, equations: JointEquations) -> NDArray[np.int64]:
+def _slots(mechanism: Mechanism, equations: JointEquations) -> Ints:
     """Number of the (joint, body) that each side of each pair is, (pairs, 2)."""
     first = np.cumsum([0, *(len(j.bodies) for j in mechanism.joints)])
     seen = np.zeros(len(mechanism.joints), dtype=np.int64)
@@ -390,7 +388,7 @@ def _slots(mechanism: Mechanism, equations: JointEquations) -> NDArray[np.int64]
     return np.array(out, dtype=np.int64).reshape(-1, 2)
 
 
-def _changed(equations: JointEquations, slot: NDArray[np.int64], change: Floats) -> JointEquations:
+def _changed(equations: JointEquations, slot: Ints, change: Floats) -> JointEquations:
     """The joint equations with places and axes changed in their bodies."""
 
     def axes(old: Floats, side: int) -> Floats:
@@ -408,7 +406,7 @@ def _changed(equations: JointEquations, slot: NDArray[np.int64], change: Floats)
 
 
 def _rates(
-    equations: JointEquations, slot: NDArray[np.int64], pose: Pose, n: int
+    equations: JointEquations, slot: Ints, pose: Pose, n: int
 ) -> tuple[Floats, Floats, Floats]:
     """W over scaled twists, gaps, and their rates with the changes, all as pure numbers."""
     L = equations.length

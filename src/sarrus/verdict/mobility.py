@@ -11,15 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..mechanism import Mechanism
 from .joint_equations import GROUND, JointEquations, Pose
 from .loads import find_point
 from .nearby import STEP, Nearby, displacement, find_nearby, step_along
 from .rank import DENSE, Rank, measure_rank
-
-Floats = NDArray[np.float64]
 
 # a smallest value below this, though above the tolerance, is a singular position close by
 NEAR = 1e-4

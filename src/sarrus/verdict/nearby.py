@@ -11,14 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from ..arrays import Floats
 from .joint_equations import JointEquations, Pose, turn_vectors
 from .rank import DENSE, Rank, measure_rank
-
-Floats = NDArray[np.float64]
 
 # size of the step: radians, or lengths of the mechanism
 STEP = 0.05

@@ -10,15 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from ..arrays import Floats
 from .joint_equations import JointEquations, Pose
 
 if TYPE_CHECKING:
     from ..model.model import BodyRows
-
-Floats = NDArray[np.float64]
 
 
 class Reading(Protocol):

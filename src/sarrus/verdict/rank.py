@@ -14,12 +14,10 @@ import heapq
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from ..arrays import Floats
 from .joint_equations import TOLERANCE
-
-Floats = NDArray[np.float64]
 
 # up to this many columns: dense singular values
 DENSE = 600

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from ..arrays import Flags, Floats, Words
 from .joint_equations import JointEquations, Pose
 from .loads import BodyMotion, Loads
 from .mobility import NEAR
@@ -32,9 +33,6 @@ from .poses import read_poses, read_rows, read_spins
 if TYPE_CHECKING:
     from ..model.model import BodyRows
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Words = NDArray[np.str_]
 Stiffness = Mapping[str, tuple[float, float]]
 
 UNIQUE, SHARED, UNDETERMINED = "unique", "shared", "undetermined"

@@ -17,14 +17,12 @@ from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from .joint_equations import GROUND, Equation, JointEquations, Pose
 from .joint_frames import FREER
 from .nearby import NEARBY_TOLERANCE, STEP
 from .rank import DENSE
-
-Floats = NDArray[np.float64]
 
 # a coefficient below this share of the largest is rounding
 ZERO = 1e-7

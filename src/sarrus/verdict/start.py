@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from .branches import Branches, find_branches, leads_on
 from .rank import DENSE
 
 if TYPE_CHECKING:
     from ..model.dips import Watch
     from .poses import Reading
-
-Floats = NDArray[np.float64]
 
 
 def describe_start(reading: Reading, watch: Watch, v: Floats, a: Floats, failed: bool) -> str:

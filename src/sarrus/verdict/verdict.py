@@ -6,15 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from .crossings import Crossing, NearMiss
 from .inspection import Inspection, inspect_equations
 from .mobility import CROSSING, NEAR_SINGULAR, REGULAR
 from .poses import Reading, read_poses, read_rows, read_spins
 from .rank import Rank, measure_rank
-
-Floats = NDArray[np.float64]
 
 # poses looked at along a motion
 POSES = 9

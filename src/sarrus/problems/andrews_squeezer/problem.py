@@ -6,6 +6,7 @@ The three differ in the start: both libraries begin with the crank at -0.0620 ra
 
 from __future__ import annotations
 
+from ...arrays import Complex
 from ...mechanism import Mechanism
 from ..problem import Figure, Limits, Panel, Problem
 from .reference import (
@@ -17,7 +18,6 @@ from .reference import (
     A,
     B,
     C,
-    Points,
     squeezer_pose,
     squeezer_reference,
 )
@@ -134,5 +134,5 @@ def _problem(
     )
 
 
-def _place(point: complex | Points) -> tuple[float, float]:
+def _place(point: complex | Complex) -> tuple[float, float]:
     return float(point.real), float(point.imag)

@@ -19,12 +19,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Complex, Floats
 from ..quadrature import Clock, make_clock
-
-Array = NDArray[np.float64]
-Points = NDArray[np.complex128]
 
 A, B, C = -0.06934 - 0.00227j, -0.03635 + 0.03273j, 0.014 + 0.072j
 RR, RA = 0.007, 0.00092
@@ -45,14 +43,14 @@ NEAR, PANEL, NODES = 0.8, 0.3, 20
 class Pose(NamedTuple):
     """All bodies at crank angles: joints, spring point, centres and their rates per unit of beta."""
 
-    E: Points
-    F: Points
-    G: Points
-    H: Points
-    D: Points
-    centers: tuple[Points, ...]
-    center_rates: tuple[Points, ...]
-    spins: tuple[Array, ...]
+    E: Complex
+    F: Complex
+    G: Complex
+    H: Complex
+    D: Complex
+    centers: tuple[Complex, ...]
+    center_rates: tuple[Complex, ...]
+    spins: tuple[Floats, ...]
 
 
 def squeezer_pose(beta: ArrayLike) -> Pose:
@@ -70,7 +68,9 @@ def squeezer_pose(beta: ArrayLike) -> Pose:
     ep1 = _dot(E_ - H_, E1) / _dot(E_ - H_, 1j * (H_ - A))
     H1 = 1j * (H_ - A) * ep1
 
-    def centers(F: Points, E_: Points, G: Points, H: Points, b: Points, a: Points) -> list[Points]:
+    def centers(
+        F: Complex, E_: Complex, G: Complex, H: Complex, b: Complex, a: Complex
+    ) -> list[Complex]:
         return [
             RA / RR * F,
             F + DA / D * (E_ - F),
@@ -103,7 +103,7 @@ def squeezer_pose(beta: ArrayLike) -> Pose:
     )
 
 
-def squeezer_energy(beta: ArrayLike) -> tuple[Array, Array]:
+def squeezer_energy(beta: ArrayLike) -> tuple[Floats, Floats]:
     """Effective inertia m(beta) [kg m2] and energy of the spring V(beta) [J]."""
     pose = squeezer_pose(beta)
     inertia = sum(
@@ -114,7 +114,7 @@ def squeezer_energy(beta: ArrayLike) -> tuple[Array, Array]:
     return np.asarray(inertia), np.asarray(spring)
 
 
-def squeezer_angle(times: ArrayLike, beta0: float) -> tuple[Array, Array]:
+def squeezer_angle(times: ArrayLike, beta0: float) -> tuple[Floats, Floats]:
     """Crank angle [rad] and its rate [rad/s] at times [s] from rest at beta0."""
     t = np.atleast_1d(np.asarray(times, dtype=np.float64))
     # powers of two: few clocks for many judgements
@@ -124,7 +124,7 @@ def squeezer_angle(times: ArrayLike, beta0: float) -> tuple[Array, Array]:
     return beta0 + u * u, 2.0 * u * rate * np.sign(t)
 
 
-def squeezer_reference(times: ArrayLike, beta0: float) -> Array:
+def squeezer_reference(times: ArrayLike, beta0: float) -> Floats:
     """Position and velocity of the point F; the crank starts at beta0 [rad], at rest.
 
     times: instants [s], shape (n,)
@@ -141,7 +141,7 @@ def _solve_clock(beta0: float, reach: float) -> Clock:
     _, V0 = squeezer_energy(beta0)
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
 
-    def slope(u: Array) -> Array:
+    def slope(u: Floats) -> Floats:
         square = u * u
         inertia, V = squeezer_energy(beta0 + square)
         drop = (V0 - V) / square
@@ -162,7 +162,7 @@ def _solve_clock(beta0: float, reach: float) -> Clock:
         turns *= 1.1 * (reach / clock.duration) ** 2 + 0.1
 
 
-def _spring_slope(beta: Array) -> Array:
+def _spring_slope(beta: Floats) -> Floats:
     """DV/dbeta [J]."""
     pose = squeezer_pose(beta)
     length = np.abs(pose.D - C)
@@ -170,7 +170,7 @@ def _spring_slope(beta: Array) -> Array:
     return STIFFNESS * (1.0 - FREE_LENGTH / length) * _dot(pose.D - C, rate)
 
 
-def _meet(a: Points | complex, ra: float, b: Points | complex, rb: float, side: float) -> Points:
+def _meet(a: Complex | complex, ra: float, b: Complex | complex, rb: float, side: float) -> Complex:
     """The meeting of two circles, left (1) or right (-1) of the way from a to b."""
     way = b - a
     square = np.abs(way) ** 2
@@ -179,5 +179,5 @@ def _meet(a: Points | complex, ra: float, b: Points | complex, rb: float, side: 
     return np.asarray(a + (along + 1j * side * across) * way)
 
 
-def _dot(a: Points, b: Points) -> Array:
+def _dot(a: Complex, b: Complex) -> Floats:
     return np.asarray((a.conjugate() * b).real)

@@ -10,11 +10,9 @@ belongs to a mechanism whose hinges have opened. The columns have no velocity: e
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ..problem import Branch, Columns
-
-Array = NDArray[np.float64]
 
 # 2 mm apart: beside a chord the curve is off by 1e-6 m at most
 SAMPLES = 4096
@@ -30,7 +28,7 @@ def make_branch() -> Branch:
     )
 
 
-def path_distance(columns: Columns) -> Array:
+def path_distance(columns: Columns) -> Floats:
     """Distance of each row from the path [m]: nearest sample, then across its tangent."""
     # SciPy loads slowly: only a judge pays for it
     from scipy.spatial import cKDTree
@@ -49,7 +47,7 @@ def path_distance(columns: Columns) -> Array:
     return distance
 
 
-def path_points(count: int) -> Array:
+def path_points(count: int) -> Floats:
     """Points once around the path, shape (count, 3)."""
     h = 2.0 * np.pi * np.arange(count) / count
     sin, cos = np.sin(h), np.cos(h)

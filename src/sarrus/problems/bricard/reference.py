@@ -24,9 +24,9 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from ...arrays import Floats
 
 # joints P0..P5 at the start, in units of the rod length, and their axes
 START_POINTS = np.array(
@@ -45,7 +45,7 @@ def bricard_reference(
     gravity: float = 9.81,
     length: float = 1.0,
     mass: float = 1.0,
-) -> Array:
+) -> Floats:
     """Position and velocity of the joint P2 that starts at (length, -length, 0) at rest.
 
     times: instants [s], shape (n,)
@@ -74,7 +74,7 @@ def bricard_period(
     return 2.0 * np.pi * float(_solve_series(section, gravity, length, mass)[0])
 
 
-def bricard_chain(a: ArrayLike) -> tuple[Array, Array]:
+def bricard_chain(a: ArrayLike) -> tuple[Floats, Floats]:
     """Joint points and axes with the first rod turned by a about y, rod length 1.
 
     Each joint turns everything after it, so P5 and its axis come out at the end of the chain
@@ -96,7 +96,7 @@ def bricard_chain(a: ArrayLike) -> tuple[Array, Array]:
     return np.stack(points, axis=-2), np.stack(axes, axis=-2)
 
 
-def bricard_inertia(a: ArrayLike, section: float, length: float = 1.0, mass: float = 1.0) -> Array:
+def bricard_inertia(a: ArrayLike, section: float, length: float = 1.0, mass: float = 1.0) -> Floats:
     """Effective inertia M(a) of the five moving rods, T = M(a) a'^2 / 2 [kg m2]."""
     a = np.asarray(a, dtype=np.float64)
     points, axes = bricard_chain(a)
@@ -117,11 +117,11 @@ def bricard_inertia(a: ArrayLike, section: float, length: float = 1.0, mass: flo
     spin2 = np.sum(omega * rods, axis=-1) ** 2 / length**2
     omega2 = np.sum(omega**2, axis=-1)
     centres2 = np.sum(centres**2, axis=-1)
-    total: Array = np.sum(mass * centres2 + transverse * (omega2 - spin2) + axial * spin2, axis=-1)
+    total: Floats = np.sum(mass * centres2 + transverse * (omega2 - spin2) + axial * spin2, axis=-1)
     return total
 
 
-def _rotation(axis: Array, angle: Array) -> Array:
+def _rotation(axis: Floats, angle: Floats) -> Floats:
     """Rotation matrices about one of the coordinate axes."""
     cross = np.cross(np.eye(3), axis)
     c, s = np.cos(angle)[..., None, None], np.sin(angle)[..., None, None]
@@ -129,7 +129,7 @@ def _rotation(axis: Array, angle: Array) -> Array:
 
 
 @lru_cache(maxsize=64)
-def _solve_series(section: float, gravity: float, length: float, mass: float) -> Array:
+def _solve_series(section: float, gravity: float, length: float, mass: float) -> Floats:
     """Coefficients c of dt/dphi = sum_n c_n cos(2 n phi) [s]."""
     if section < 0.0 or gravity <= 0.0 or length <= 0.0 or mass <= 0.0:
         raise ValueError("need section >= 0, gravity > 0, length > 0 and mass > 0")
@@ -147,7 +147,7 @@ def _solve_series(section: float, gravity: float, length: float, mass: float) ->
     return c
 
 
-def _solve_phase(t: Array, c: Array) -> tuple[Array, Array]:
+def _solve_phase(t: Floats, c: Floats) -> tuple[Floats, Floats]:
     """Solve t(phi) = t by Newton; return phi and dt/dphi there."""
     n = np.arange(1, c.size)
     sines = np.concatenate([[0.0], 0.5 * c[1:] / n])

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import legendre
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from ...arrays import Floats
 
 STAGES = 24
 # panels [s]; steps of Newton's method at most
@@ -53,7 +53,7 @@ def read_inertia(section: float) -> Inertia:
     return Inertia(ROD_MASS * (1.0 + square) / 12.0, about, about)
 
 
-def spin_inertia(beta: Array, inertia: Inertia) -> tuple[Array, Array, Array]:
+def spin_inertia(beta: Floats, inertia: Inertia) -> tuple[Floats, Floats, Floats]:
     """Moment of inertia about the shaft [kg m2] and its first two derivatives by beta."""
     sin, cos = np.sin(beta), np.cos(beta)
     # I = c0 + c1 cos + c2 cos^2
@@ -64,7 +64,7 @@ def spin_inertia(beta: Array, inertia: Inertia) -> tuple[Array, Array, Array]:
     return total, -(c1 + 2.0 * c2 * cos) * sin, -c1 * cos - 2.0 * c2 * (cos * cos - sin * sin)
 
 
-def governor_accelerations(q: Array, v: Array, inertia: Inertia) -> tuple[Array, Array, Array]:
+def governor_accelerations(q: Floats, v: Floats, inertia: Inertia) -> tuple[Floats, Floats, Floats]:
     """(beta'', s''), and their derivatives by (beta, s) and by (beta', s'), over instants (n, 2)."""
     H = float(spin_inertia(START[:1], inertia)[0][0]) * SPEED
     b, s = q.T
@@ -96,7 +96,7 @@ def governor_accelerations(q: Array, v: Array, inertia: Inertia) -> tuple[Array,
     return load / mass, load_q / mass[:, None], load_v / mass[:, None]
 
 
-def governor_reference(times: ArrayLike, section: float = 0.01) -> Array:
+def governor_reference(times: ArrayLike, section: float = 0.01) -> Floats:
     """Position and velocity of the slider's centre.
 
     times: instants [s], shape (n,), not negative
@@ -126,11 +126,11 @@ class _Motion:
         # (beta, s, beta', s') at the breaks
         self.states = [np.concatenate([START, np.zeros(2)])]
         # Legendre series of the first and second integral of s'' over each panel
-        self.once: list[Array] = []
-        self.twice: list[Array] = []
+        self.once: list[Floats] = []
+        self.twice: list[Floats] = []
         self.last = np.zeros(2)
 
-    def until(self, reach: float) -> tuple[Array, Array, Array, Array]:
+    def until(self, reach: float) -> tuple[Floats, Floats, Floats, Floats]:
         """Breaks, states there, and the series of the panels, up to `reach` seconds."""
         if reach > FURTHEST:
             raise ValueError(f"the governor's reference ends at {FURTHEST:g} s, not {reach:g} s")
@@ -169,7 +169,7 @@ def _motion(section: float) -> _Motion:
 
 
 @lru_cache(maxsize=2)
-def _radau_points(stages: int) -> tuple[Array, Array, Array, Array]:
+def _radau_points(stages: int) -> tuple[Floats, Floats, Floats, Floats]:
     """Radau points c on (0, 1] and A: integrals from 0 to c_i of the polynomials through them.
 
     Also the matrices that give Legendre coefficients, over the panel, of the first and the second

@@ -18,9 +18,9 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from ...arrays import Floats
 
 GRAVITY, STIFFNESS, FREE_LENGTH, INERTIA = 9.81, 25.0, np.sqrt(2.0), 5.0 / 3.0
 # of integration [s]; its interpolation is then as good as its steps
@@ -28,7 +28,7 @@ LONGEST_STEP = 0.02
 FURTHEST = 1000.0
 
 
-def potential_slopes(phi: ArrayLike) -> tuple[Array, Array]:
+def potential_slopes(phi: ArrayLike) -> tuple[Floats, Floats]:
     """V' and V'' at angles [rad]."""
     half = 0.5 * np.asarray(phi, dtype=np.float64)
     sin, cos = np.sin(half), np.cos(half)
@@ -55,7 +55,7 @@ def small_eigenvalues(damping: float) -> tuple[complex, complex]:
     return complex((-c + root) / (2.0 * INERTIA)), complex((-c - root) / (2.0 * INERTIA))
 
 
-def four_bar_spring_reference(times: ArrayLike, angle: float, damping: float) -> Array:
+def four_bar_spring_reference(times: ArrayLike, angle: float, damping: float) -> Floats:
     """Position and velocity of C from rest at an angle [rad]; damping [N s/m].
 
     times: instants [s], shape (n,), not negative
@@ -71,10 +71,10 @@ def four_bar_spring_reference(times: ArrayLike, angle: float, damping: float) ->
 
 
 @lru_cache(maxsize=8)
-def _solve_swing(reach: float, angle: float, damping: float) -> Callable[[Array], Array]:
+def _solve_swing(reach: float, angle: float, damping: float) -> Callable[[Floats], Floats]:
     from scipy.integrate import solve_ivp
 
-    def rates(_: float, state: Array) -> list[float]:
+    def rates(_: float, state: Floats) -> list[float]:
         phi, rate = state
         load = -potential_slopes(phi)[0] - damping * np.sin(0.5 * phi) ** 2 * rate
         return [rate, float(load) / INERTIA]
@@ -91,5 +91,5 @@ def _solve_swing(reach: float, angle: float, damping: float) -> Callable[[Array]
         max_step=LONGEST_STEP,
         dense_output=True,
     )
-    motion: Callable[[Array], Array] = done.sol
+    motion: Callable[[Floats], Floats] = done.sol
     return motion

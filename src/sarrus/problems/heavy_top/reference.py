@@ -15,9 +15,9 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from ...arrays import Floats
 
 MASS, GRAVITY = 15.0, 9.81
 # about the centre, which is 1 m from the fixed point
@@ -29,7 +29,7 @@ START_SPIN = np.array([0.0, 150.0, -4.61538])
 LONGEST_STEP = 0.01
 
 
-def top_reference(times: ArrayLike) -> Array:
+def top_reference(times: ArrayLike) -> Floats:
     """Position and velocity of the centre of mass.
 
     times: instants [s], shape (n,)
@@ -44,7 +44,7 @@ def top_reference(times: ArrayLike) -> Array:
     return np.asarray(LENGTH * states.T)
 
 
-def top_rates(state: Array) -> Array:
+def top_rates(state: Floats) -> Floats:
     """Rates of (n, n')."""
     n, n1 = state[:3], state[3:]
     I1, I3 = ACROSS + MASS * LENGTH**2, ABOUT
@@ -55,7 +55,7 @@ def top_rates(state: Array) -> Array:
 
 
 @lru_cache(maxsize=8)
-def _solve_axis(end: float) -> Callable[[Array], Array]:
+def _solve_axis(end: float) -> Callable[[Floats], Floats]:
     from scipy.integrate import solve_ivp
 
     start = np.concatenate([START_AXIS, np.cross(START_SPIN, START_AXIS)])
@@ -69,5 +69,5 @@ def _solve_axis(end: float) -> Callable[[Array], Array]:
         max_step=LONGEST_STEP,
         dense_output=True,
     )
-    motion: Callable[[Array], Array] = done.sol
+    motion: Callable[[Floats], Floats] = done.sol
     return motion

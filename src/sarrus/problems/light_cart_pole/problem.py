@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arrays import Floats
 from ...mechanism import Mechanism
-from ..problem import Angle, Figure, Floats, Limits, Panel, Problem, Read
+from ..problem import Angle, Figure, Limits, Panel, Problem, Read
 from .reference import cart_pole_angle, cart_pole_reference
 
 CART, BOB, LENGTH = 1e-6, 1.0, 1.0

@@ -15,16 +15,15 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats
 from ..quadrature import Clock, make_clock
-
-Array = NDArray[np.float64]
 
 
 def cart_pole_angle(
     times: ArrayLike, cart: float = 1e-6, bob: float = 1.0, length: float = 1.0, g: float = 9.81
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     """Angle of the pole from the downward vertical [rad] and its rate [rad/s]."""
     t = np.atleast_1d(np.asarray(times, dtype=np.float64))
     clock = _solve_half(cart, bob, length, g)
@@ -38,7 +37,7 @@ def cart_pole_angle(
 
 def cart_pole_reference(
     times: ArrayLike, cart: float = 1e-6, bob: float = 1.0, length: float = 1.0, g: float = 9.81
-) -> Array:
+) -> Floats:
     """Position and velocity of the cart, starting at the origin at rest.
 
     times: instants [s], shape (n,)
@@ -56,7 +55,7 @@ def cart_pole_reference(
 def _solve_half(cart: float, bob: float, length: float, g: float) -> Clock:
     """chi(t) over half a period, chi counted from the vertical."""
 
-    def slope(chi: Array) -> Array:
+    def slope(chi: Floats) -> Floats:
         sin_theta = np.sin(0.5 * np.pi * np.sin(chi))
         # cos(theta) = sin(pi/2 (1 - |sin(chi)|)), and 1 - |sin(chi)| = 2 sin(pi/4 - |chi|/2)^2
         end = np.sin(0.25 * np.pi - 0.5 * np.abs(chi))

@@ -14,12 +14,10 @@ cranks and couplers with it.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ..problem import Branch, Columns
 from .reference import flat_times
-
-Array = NDArray[np.float64]
 
 GRAVITY = 9.81
 # |cos(theta)| from which on x and vx tell the energy
@@ -49,7 +47,7 @@ def make_branch(windows: int, speed: float) -> Branch | None:
     )
 
 
-def one_angle_energy(columns: Columns, windows: int, speed: float) -> Array:
+def one_angle_energy(columns: Columns, windows: int, speed: float) -> Floats:
     """Energy of the parallelogram motion that has this B0, 0 at the start [J], nan near flat."""
     x, vx = columns["x"], columns["vx"]
     if "y" in columns and "vy" in columns:
@@ -61,11 +59,11 @@ def one_angle_energy(columns: Columns, windows: int, speed: float) -> Array:
         rate = vx / np.where(np.abs(height) >= TELLING, height, np.nan)
     weight = GRAVITY * ((windows + 1) / 2 + windows)
     inertia = (windows + 1) / 3 + windows
-    energy: Array = inertia / 2.0 * (rate**2 - speed * speed) - weight * (1.0 - height)
+    energy: Floats = inertia / 2.0 * (rate**2 - speed * speed) - weight * (1.0 - height)
     return energy
 
 
-def _distance(columns: Columns) -> Array:
+def _distance(columns: Columns) -> Floats:
     """Distance of B0 from its circle; with x alone, how far it is beyond reach."""
     if "y" in columns:
         return np.abs(np.hypot(columns["x"], columns["y"]) - 1.0)

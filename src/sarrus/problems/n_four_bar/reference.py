@@ -21,8 +21,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import elliprf
+
+from ...arrays import Floats
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
 DIGITS = 50
@@ -43,7 +45,7 @@ def four_bar_reference(
     gravity: float = 9.81,
     length: float = 1.0,
     mass: float = 1.0,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Position and velocity of B0, starting at (0, length) with velocity (speed, 0).
 
     times: instants [s], shape (n,)
@@ -73,7 +75,7 @@ def flat_times(
     speed: float = 1.0,
     gravity: float = 9.81,
     length: float = 1.0,
-) -> NDArray[np.float64]:
+) -> Floats:
     """All times in (0, duration] with horizontal cranks, increasing [s].
 
     Each half turn passes flat at the same distance in time from hanging,
@@ -124,7 +126,7 @@ def _decimal(x: Fraction) -> Decimal:
     return Decimal(x.numerator) / Decimal(x.denominator)
 
 
-def _time_from_hanging(t: NDArray[np.float64], rotation: Rotation) -> NDArray[np.float64]:
+def _time_from_hanging(t: Floats, rotation: Rotation) -> Floats:
     """Time since the nearest hanging position, within half a turn either way."""
     head, tail = rotation.half_period
     # odd * head is exact and cancels against t without rounding; the tail carries the rest
@@ -132,9 +134,7 @@ def _time_from_hanging(t: NDArray[np.float64], rotation: Rotation) -> NDArray[np
     return (t - odd * head) - odd * tail
 
 
-def _eval_landen(
-    rotation: Rotation, t: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _eval_landen(rotation: Rotation, t: Floats) -> tuple[Floats, Floats, Floats]:
     """Return sn, cn, dn of a t by descending Landen steps.
 
     From the step with mean A to the one with (a, b), cs = cn/sn:

@@ -10,13 +10,13 @@ and P1 = length (sin(phi), -cos(phi)). The period is 4 K / w. Measured against 4
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ellipj, ellipk
 
+from ...arrays import Floats
 
-def pendulum_reference(
-    times: ArrayLike, gravity: float = 9.81, length: float = 1.0
-) -> NDArray[np.float64]:
+
+def pendulum_reference(times: ArrayLike, gravity: float = 9.81, length: float = 1.0) -> Floats:
     """Position and velocity of P1, starting at (-length, 0) at rest.
 
     times: instants [s], shape (n,)

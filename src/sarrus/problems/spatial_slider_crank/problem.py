@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arrays import Floats
 from ...mechanism import Mechanism
-from ..problem import Angle, Figure, Floats, Limits, Panel, Problem, Read
+from ..problem import Angle, Figure, Limits, Panel, Problem, Read
 from .reference import (
     CRANK,
     CRANK_INERTIA,

@@ -16,11 +16,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats
 from ..quadrature import Clock, make_clock
-
-Array = NDArray[np.float64]
 
 CRANK, ROD = 0.08, 0.3
 A = np.array([0.0, 0.1, 0.12])
@@ -31,7 +30,7 @@ GRAVITY, SPEED = 9.81, 6.0
 PANELS = 96
 
 
-def slider_crank_pose(phi: ArrayLike) -> tuple[Array, Array, Array, Array]:
+def slider_crank_pose(phi: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
     """Slider x, its rate per unit of phi, B and the rod's spins about r, n, r x n per unit of phi."""
     sin, cos = np.sin(phi), np.cos(phi)
     zero = np.zeros_like(sin)
@@ -50,7 +49,9 @@ def slider_crank_pose(phi: ArrayLike) -> tuple[Array, Array, Array, Array]:
     return x, x1, B, spins
 
 
-def slider_crank_energy(phi: ArrayLike, inertia: tuple[float, float, float]) -> tuple[Array, Array]:
+def slider_crank_energy(
+    phi: ArrayLike, inertia: tuple[float, float, float]
+) -> tuple[Floats, Floats]:
     """Effective inertia M(phi) [kg m2] and potential energy [J]; inertia: of the rod about r, n, r x n."""
     x, x1, B, spins = slider_crank_pose(phi)
     # the rod's centre is half way between B, which goes round with the crank, and C
@@ -69,7 +70,7 @@ def slider_crank_energy(phi: ArrayLike, inertia: tuple[float, float, float]) -> 
 
 def slider_crank_angle(
     times: ArrayLike, inertia: tuple[float, float, float]
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     """Crank angle [rad], counted on beyond a turn, and its rate [rad/s]."""
     t = np.atleast_1d(np.asarray(times, dtype=np.float64))
     clock = _solve_turn(inertia)
@@ -78,7 +79,7 @@ def slider_crank_angle(
     return phi + 2.0 * np.pi * turns, rate
 
 
-def slider_crank_reference(times: ArrayLike, inertia: tuple[float, float, float]) -> Array:
+def slider_crank_reference(times: ArrayLike, inertia: tuple[float, float, float]) -> Floats:
     """Position and velocity of the slider; the crank starts upright with 6 rad/s.
 
     times: instants [s], shape (n,)
@@ -95,12 +96,12 @@ def _solve_turn(inertia: tuple[float, float, float]) -> Clock:
     M0, V0 = slider_crank_energy(0.0, inertia)
     energy = 0.5 * M0 * SPEED**2 + V0
 
-    def slope(phi: Array) -> Array:
+    def slope(phi: Floats) -> Floats:
         M, V = slider_crank_energy(phi, inertia)
         return np.sqrt(M / (2.0 * (energy - V)))
 
     return make_clock(slope, np.linspace(0.0, 2.0 * np.pi, PANELS + 1))
 
 
-def _dot(a: Array, b: Array) -> Array:
+def _dot(a: Floats, b: Floats) -> Floats:
     return np.asarray(np.sum(a * b, axis=-1))
