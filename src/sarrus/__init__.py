@@ -2,31 +2,48 @@
 
 from . import problems
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
-from .mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table, load
+from .mechanism import (
+    Mechanism,
+    MechanismError,
+    ModelFileError,
+    Polynomial,
+    Sine,
+    SmoothStep,
+    Table,
+    load,
+)
+from .names import UnknownNameError
 from .result import Result
 from .simulate import simulate
 from .statics import Equilibrium, Mode, Modes, equilibrium, modes
-from .studies import sweep
-from .verdict import inspect
+from .storage import SavedResultError, load_result
+from .studies import StudyError, sweep
+from .verdict import LockedError, inspect
 
 __all__ = [
     "Assembly",
     "AssemblyError",
     "Equilibrium",
+    "LockedError",
     "Mechanism",
     "MechanismError",
     "Mode",
+    "ModelFileError",
     "Modes",
     "Polynomial",
     "Result",
+    "SavedResultError",
     "Sine",
     "SmoothStep",
+    "StudyError",
     "Table",
+    "UnknownNameError",
     "assemble",
     "assemble_branches",
     "equilibrium",
     "inspect",
     "load",
+    "load_result",
     "modes",
     "problems",
     "simulate",

@@ -1,21 +1,25 @@
-"""The result of a simulation: times, columns, status, counters, timings, provenance."""
+"""The result of a simulation: the mechanism, what was asked, and what was found."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from .arrays import Floats, Ints
+from .asked import Asked, check_times
+from .mechanism import Mechanism
+from .names import pick
+from .readout import Readout
 
 if TYPE_CHECKING:
-    from .model.dips import Watch
-    from .model.model import BodyRows
-    from .model.readings import ArmRows, Readings
+    from .methods.outcome import Outcome, Record
+    from .model import Model
     from .scene import Mark, Scene, Sketch
     from .scene.player import Player
     from .verdict.branches import Branches
@@ -25,8 +29,6 @@ if TYPE_CHECKING:
     from .verdict.reactions import Reaction, Reactions, Stiffness
     from .verdict.verdict import Verdict
 
-T = TypeVar("T")
-
 # what a method with a fixed step can tell from zero, over the size of the mechanism
 FIXED_STEP = 1e-6
 LEVELS = ("position", "velocity", "acceleration")
@@ -35,252 +37,214 @@ UNITS = ("m", "m/s", "m/s^2")
 MOST_DRAWN = 2_000_000
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How coordinates are read: world displacement of each point [m] per unit of q.
-
-    bodies: the pose of each body; equations: of its joints, and loads on it (for the reactions); named:
-    springs, drives and joint coordinates; sketch: what is drawn.
-    """
-
-    dimension: int
-    points: dict[str, int]
-    places: sparse.csr_array
-    origins: Floats
-    bodies: BodyRows
-    equations: JointEquations
-    loads: Loads
-    named: Readings
-    sketch: Sketch
-
-    def rows(self, name: str) -> sparse.csr_array:
-        """The rows of one point, or a message with the names there are."""
-        if name not in self.points:
-            known = ", ".join(f"'{n}'" for n in list(self.points)[:12])
-            more = ", ..." if len(self.points) > 12 else ""
-            raise KeyError(f"no joint, point or body is called '{name}'; known: {known}{more}")
-        i = self.points[name] * self.dimension
-        return self.places[i : i + self.dimension]
-
-
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, eq=False)
+class Result(Readout):
     """What a simulation found, up to where it is good.
 
-    tolerance or step [s]: what steered the method, with its options. times [s]; energy: drift of the
-    energy balance from its start [J], kinetic and potential energy minus `work`, that of dampers, torques,
-    forces that turn, user forces and drives [J]; status: one word ("done" if all went well), message:
-    one sentence;
-    notes: decisions taken that a user should know; counters; timings [s]; step_times, step_orders,
-    step_pivots: the steps taken and the smallest relative pivot after each (small near a singular
-    position); at_crossing: what was to be done there.
+    mechanism: as it was simulated (joints closed, misfit bridged); model: the same in natural
+    coordinates; start: the record at t = 0, if there was a run; asked: what was asked for; outcome: what
+    the method found, in units of the model.
     """
 
-    mechanism: str
-    method: str
-    tolerance: float | None
-    step: float | None
-    options: dict[str, float]
-    duration: float
-    status: str
-    message: str
-    times: Floats
-    energy: Floats
-    counters: dict[str, int]
-    timings: dict[str, float]
-    notes: list[str]
-    coordinates: Floats = field(repr=False)
-    rates: Floats = field(repr=False)
-    accelerations: Floats = field(repr=False)
-    norms: Floats = field(repr=False)
-    reading: Reading = field(repr=False)
-    step_times: Floats = field(repr=False)
-    step_orders: Ints = field(repr=False)
-    step_pivots: Floats = field(repr=False)
-    work: Floats = field(repr=False)
-    torsion_angles: Floats = field(repr=False)
-    drive_forces: Floats = field(repr=False)
-    watch: Watch | None = field(repr=False, default=None)
-    at_crossing: str = "continue"
+    mechanism: Mechanism
+    model: Model = field(repr=False)
+    start: Record = field(repr=False)
+    asked: Asked = field(repr=False)
+    outcome: Outcome = field(repr=False)
 
     def __repr__(self) -> str:
-        return f"<Result '{self.mechanism}': {self.status}, {self.message}>"
+        return f"<Result '{self.name}': {self.status}, {self.message}>"
 
     @property
-    def cpu_seconds(self) -> float:
-        """CPU time of the solve alone: no compilation, set-up or recording."""
+    def record(self) -> Record:
+        """The outputs, in units of the model."""
+        return self.outcome.record
+
+    # how it went
+
+    @property
+    def name(self) -> str:
+        """Name of the mechanism."""
+        return self.mechanism.name
+
+    @property
+    def status(self) -> str:
+        """How the run ended, in a word: "done" if all went well."""
+        # a plain word: not everything that writes files knows enums
+        return self.outcome.status.value
+
+    @property
+    def message(self) -> str:
+        """The same in a sentence."""
+        return self.outcome.message
+
+    @property
+    def success(self) -> bool:
+        """Whether the run did what was asked: it reached its end, or the crossing where it was to stop."""
+        return self.outcome.status.success
+
+    @property
+    def notes(self) -> list[str]:
+        """Decisions taken that a user should know."""
+        return self.outcome.notes
+
+    @property
+    def method(self) -> str:
+        """The method that did the run, or its last part, if "auto" chose."""
+        return self.outcome.method or self.asked.method
+
+    @property
+    def tolerance(self) -> float | None:
+        """Error aimed at, relative to the mechanism's size; None if a fixed step steered the method."""
+        return self.asked.tolerance
+
+    @property
+    def step(self) -> float | None:
+        """The fixed step [s]; None if a tolerance steered the method."""
+        return self.asked.step
+
+    @property
+    def options(self) -> dict[str, float]:
+        """Further parameters of the method."""
+        return self.asked.options
+
+    @property
+    def duration(self) -> float:
+        """Time that was to be simulated [s]."""
+        return self.asked.duration
+
+    @property
+    def at_crossing(self) -> str:
+        """What was to be done where motions meet."""
+        return self.asked.at_crossing
+
+    # what it cost
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """How many steps, rejected steps, factorisations and so on."""
+        return self.outcome.counters
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds of each part: import, set_up, compile, solve_cpu, solve_wall, record_cpu, watch_cpu."""
+        return self.outcome.timings
+
+    @property
+    def solve_seconds(self) -> float:
+        """CPU time of the solve alone [s]: no compilation, set-up, watching or recording."""
         return self.timings["solve_cpu"]
 
     @property
-    def points(self) -> list[str]:
-        """Names that can be read: joints, named points, and bodies (their centres of mass)."""
-        return list(self.reading.points)
+    def cpu_seconds(self) -> float:
+        """CPU time of the solve and of recording all outputs that were asked for [s]."""
+        return self.timings["solve_cpu"] + self.timings["record_cpu"]
 
-    def position(self, name: str) -> Floats:
-        """World place of a joint, named point or centre of a body [m], shape (n, dimension)."""
-        rows = self.reading.rows(name)
-        return self.reading.origins[self.reading.points[name]] + (rows @ self.coordinates.T).T
+    @property
+    def step_times(self) -> Floats:
+        """When the steps of the method ended [s]."""
+        return self.outcome.steps.times
 
-    def velocity(self, name: str) -> Floats:
-        """Its velocity [m/s], shape (n, dimension)."""
-        return (self.reading.rows(name) @ self.rates.T).T
+    @property
+    def step_orders(self) -> Ints:
+        """Their orders."""
+        return self.outcome.steps.orders
 
-    def acceleration(self, name: str) -> Floats:
-        """Its acceleration [m/s^2], shape (n, dimension)."""
-        return (self.reading.rows(name) @ self.accelerations.T).T
+    @property
+    def step_pivots(self) -> Floats:
+        """The smallest relative pivot after each: small near a singular position."""
+        return self.outcome.steps.pivots
 
-    # springs, torsions, drives
+    # the motion
 
-    def length(self, name: str) -> Floats:
-        """Length of a spring or of a distance joint [m], shape (n,)."""
-        named = self.reading.named
-        arms = {k: arm for k, (_, arm) in named.springs.items()} | named.lengths
-        return np.asarray(
-            np.linalg.norm(self._arm(_pick(arms, name, "spring or distance joint")), axis=1)
-        )
+    def at(self, times: float | Sequence[float] | Floats) -> Result:
+        """The same run at other times [s]: one, or increasing ones, within the motion.
 
-    def force(self, name: str) -> Floats:
-        """Pull of a spring and damper [N], negative if it pushes, shape (n,)."""
-        spring, rows = _pick(self.reading.named.springs, name, "spring")
-        arm, speed = self._arm(rows), (rows.rows @ self.rates.T).T
-        length = np.linalg.norm(arm, axis=1)
-        rate = np.einsum("ij,ij->i", arm, speed) / length
-        stretch = length - spring.free_length
-        return np.asarray(spring.stiffness * stretch + spring.damping * rate + spring.preload)
-
-    def torque(self, name: str) -> Floats:
-        """Torque of a torsional spring, damper or joint torque on its second body [N m], shape (n,)."""
-        torsion, number = _pick(self.reading.named.torsions, name, "torsion")
-        twist = self.torsion_angles[:, number] - torsion.free_angle
-        rate = self._angle_rates(torsion.joint)[0]
-        return np.asarray(torsion.torque - torsion.stiffness * twist - torsion.damping * rate)
-
-    def drive_force(self, name: str) -> Floats:
-        """What a drive exerts along its motion: a force [N], or a torque [N m] on an angle, shape (n,).
-
-        Positive if it pushes the second body the way the motion counts; not a number where the
-        mechanism is at a singular position.
+        Everything that can be asked of a result can be asked there, exact to the tolerance of the run; the
+        run has to keep its polynomials: `simulate(..., dense=True)`.
         """
-        drive = _pick(self.reading.named.drives, name, "drive")
-        return np.asarray(self.drive_forces[:, drive.number] * drive.unit)
-
-    # joints and bodies
-
-    def angle(self, joint: str) -> Floats:
-        """Angle of a joint's second body seen from its first [rad], 0 at the start, shape (n,).
-
-        Of a revolute joint of two bodies, a cylindrical or a planar one; it counts on beyond a turn.
-        """
-        what = "cylindrical or planar joint, or revolute one of two bodies,"
-        rows = _pick(self.reading.named.angles, joint, what)
-        _, u, b = rows.triad
-        first, second = (self._rotations(body) for body in rows.bodies)
-        mark = second @ u
-        turned = np.arctan2(
-            np.einsum("ij,ij->i", mark, first @ b), np.einsum("ij,ij->i", mark, first @ u)
-        )
-        named = self.reading.named
-        for torsion, number in named.torsions.values():
-            if torsion.joint == joint:
-                return _next_to(turned, self.torsion_angles[:, number])
-        for drive in named.drives.values():
-            if drive.joint == joint and drive.turns:
-                return _next_to(turned, np.array([drive.pieces.value(t) for t in self.times]))
-        return self._unwrapped(turned, *self._angle_rates(joint), f"joint '{joint}'")
-
-    def travel(self, joint: str) -> Floats:
-        """Travel along the axis of a prismatic, cylindrical or point-on-line joint [m], 0 at the start."""
-        what = "prismatic, cylindrical or point-on-line joint"
-        rows = _pick(self.reading.named.travels, joint, what)
-        arm = self._arm(rows.arm)
-        axis = (self._rotations(rows.body) @ rows.axis)[:, : arm.shape[1]]
-        return np.asarray(np.einsum("ij,ij->i", arm, axis))
-
-    def orientation(self, body: str) -> Floats:
-        """How a body has turned since the start: an angle [rad] in the plane, shape (n,), counted on
-        beyond a turn; rotation matrices in space, shape (n, 3, 3).
-        """
-        turned = self._rotations(body)
-        if self.reading.dimension == 3:
-            return turned
-        spin, more = self._spins(body)
-        angle = np.arctan2(turned[:, 1, 0], turned[:, 0, 0])
-        return self._unwrapped(angle, spin[:, 2], more[:, 2], f"body '{body}'")
-
-    def angular_velocity(self, body: str) -> Floats:
-        """Angular velocity of a body [rad/s]: shape (n,) in the plane, (n, 3) in space.
-
-        A thin rod without joint axes has no spin about itself: it is given as 0.
-        """
-        spin, _ = self._spins(body)
-        return spin if self.reading.dimension == 3 else spin[:, 2]
-
-    def _arm(self, arm: ArmRows) -> Floats:
-        return np.asarray(arm.start + (arm.rows @ self.coordinates.T).T)
-
-    def _body_vectors(self, body: str) -> tuple[Floats, Floats, Floats, Floats]:
-        """Vectors fixed in a body: at the start (m, 3), and over time with two rates (n, m, 3)."""
-        rows = self.reading.bodies
-        if body not in rows.names:
-            known = ", ".join(f"'{n}'" for n in rows.names[:12])
-            raise KeyError(f"no body is called '{body}'; known: {known}")
-        own = np.flatnonzero(rows.owner == rows.names.index(body))
-        vectors = rows.vectors[np.add.outer(3 * own, np.arange(3)).ravel()]
-        shape = (len(self.times), len(own), 3)
-        now, rate, more = (
-            (vectors @ x.T).T.reshape(shape)
-            for x in (self.coordinates, self.rates, self.accelerations)
-        )
-        return rows.starts[own], rows.starts[own] + now, rate, more
-
-    def _rotations(self, body: str) -> Floats:
-        """Rotation matrices of a body since the start, shape (n, 3, 3)."""
-        if body == "ground":
-            return np.broadcast_to(np.eye(3), (len(self.times), 3, 3))
-        start, now, _, _ = self._body_vectors(body)
-        pair = _independent_pair(start)
-        if pair is None:
+        motion = self.outcome.motion
+        if motion is None:
             raise ValueError(
-                f"body '{body}' has no orientation: it is a thin rod or a point, whose spin nothing holds"
+                f"'{self.name}' was simulated without its polynomials; give dense=True to simulate to "
+                "read its motion at any time"
             )
-        before = _triads(start[None, pair[0]], start[None, pair[1]])[0]
-        return np.asarray(_triads(now[:, pair[0]], now[:, pair[1]]) @ before.T)
+        wanted = check_times("t", np.atleast_1d(times), motion.end, "the motion ends at")
+        return replace(self, outcome=replace(self.outcome, record=motion.at(wanted)))
 
-    def _spins(self, body: str) -> tuple[Floats, Floats]:
-        """Angular velocity and acceleration of a body, shape (n, 3)."""
-        if body == "ground":
-            return np.zeros((len(self.times), 3)), np.zeros((len(self.times), 3))
-        _, now, rate, more = self._body_vectors(body)
-        # v' = w x v for all vectors: sum (|v|^2 - v v^T) w = sum v x v'
-        squares = np.einsum("nmi,nmi->n", now, now)[:, None, None] * np.eye(3)
-        inverse = np.linalg.pinv(squares - np.einsum("nmi,nmj->nij", now, now), rcond=1e-10)
-        spin = np.einsum("nij,nmj->ni", inverse, np.cross(now, rate))
-        rest = more - np.cross(spin[:, None], np.cross(spin[:, None], now))
-        return spin, np.einsum("nij,nmj->ni", inverse, np.cross(now, rest))
+    # energies
 
-    def _angle_rates(self, joint: str) -> tuple[Floats, Floats]:
-        """Rate and second rate of the angle of a revolute joint, shape (n,)."""
-        rows = self.reading.named.angles[joint]
-        axis = self._rotations(rows.bodies[0]) @ rows.triad[0]
-        spins = [self._spins(body) for body in rows.bodies]
-        rate, more = (np.einsum("ij,ij->i", b - a, axis) for a, b in zip(*spins, strict=True))
-        return rate, more
+    @property
+    def kinetic_energy(self) -> Floats:
+        """Kinetic energy at the outputs [J], shape (n,)."""
+        return np.asarray(self.record.kinetic * self.model.units.energy)
 
-    def _unwrapped(self, angle: Floats, rate: Floats, more: Floats, what: str) -> Floats:
-        """The angle with its turns counted from output to output, with the help of its rates."""
-        h = np.diff(self.times)
-        expected = 0.5 * h * (rate[1:] + rate[:-1]) + h**2 / 12.0 * (more[:-1] - more[1:])
-        change = _next_to(np.diff(angle), expected)
-        shortest = _next_to(np.diff(angle), np.zeros(len(h)))
-        # an output step of many turns leaves room for doubt
-        doubtful = (np.abs(change - shortest) > 1.0) & (np.abs(change - expected) > 1.0)
-        if doubtful.any():
-            t = self.times[int(np.argmax(doubtful))]
-            raise ValueError(
-                f"the turns of {what} cannot be counted at t = {t:g} s: it turns too far from one "
-                "output to the next; give a shorter output_step"
-            )
-        return np.concatenate([angle[:1], angle[:1] + np.cumsum(change)])
+    @property
+    def potential_energy(self) -> Floats:
+        """Potential energy at the outputs [J], shape (n,): of weight and constant forces, from the start on;
+        of springs, k (l - l0)^2 / 2 + preload l; of torsions, k (angle - free angle)^2 / 2.
+        """
+        return np.asarray(self.record.potential * self.model.units.energy)
+
+    @property
+    def total_energy(self) -> Floats:
+        """Kinetic plus potential energy at the outputs [J], shape (n,)."""
+        return self.kinetic_energy + self.potential_energy
+
+    @property
+    def work(self) -> Floats:
+        """Work of dampers, torques, forces that turn, user forces and drives since the start [J]."""
+        return np.asarray(self.record.work * self.model.units.energy)
+
+    @property
+    def energy_balance(self) -> Floats:
+        """Total energy minus work, counted from its start [J], shape (n,): zero but for errors."""
+        return np.asarray((self.record.energy - self.start.energy) * self.model.units.energy)
+
+    @property
+    def energy(self) -> Floats:
+        """The older name of `energy_balance`."""
+        warnings.warn(
+            "result.energy is now called energy_balance; total_energy is kinetic plus potential energy",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.energy_balance
+
+    @property
+    def energy_drift(self) -> float:
+        """Largest drift of the energy balance from its start [J]."""
+        return float(np.abs(self.energy_balance).max(initial=0.0))
+
+    @property
+    def norms(self) -> Floats:
+        """Norms of the constraints at three levels [m, m/s, m/s^2], shape (n, 3); see `violation`."""
+        return np.asarray(self.record.norms * self.model.units.length)
+
+    def violation(self, level: str = "position") -> Floats:
+        """Norm of the constraints at a level: "position" [m], "velocity", "acceleration"."""
+        return self.norms[:, pick({word: i for i, word in enumerate(LEVELS)}, level, "level")]
+
+    # built when first asked for
+
+    @cached_property
+    def joint_equations(self) -> JointEquations:
+        """The joint equations against the twists of the bodies, by which rank and reactions are judged."""
+        from .verdict.joint_equations import make_joint_equations
+
+        return make_joint_equations(self.mechanism)
+
+    @cached_property
+    def _loads(self) -> Loads:
+        from .verdict.loads import make_loads
+
+        return make_loads(self.mechanism, self.joint_equations)
+
+    @cached_property
+    def _sketch(self) -> Sketch:
+        from .scene import make_sketch
+
+        return make_sketch(self.mechanism)
 
     @cached_property
     def reactions(self) -> Reactions:
@@ -295,12 +259,13 @@ class Result:
         """
         from .verdict.reactions import solve_reactions
 
-        r = self.reading
         states = (self.coordinates, self.rates, self.accelerations)
-        return solve_reactions(r.equations, r.bodies, r.loads, self.times, states, stiffness)
+        return solve_reactions(
+            self.joint_equations, self.model.body_rows, self._loads, self.times, states, stiffness
+        )
 
     def reaction(
-        self, joint: str, body: str | None = None, stiffness: Stiffness | None = None
+        self, joint: str, body: str | None = None, *, stiffness: Stiffness | None = None
     ) -> Reaction:
         """Force [N] and moment about its place [N m] that a joint or drive exerts on a body, over time.
 
@@ -330,14 +295,15 @@ class Result:
         from .verdict.verdict import make_verdict
 
         return make_verdict(
-            self.reading,
-            self.mechanism,
+            self.name,
+            self.model.body_rows,
+            self.joint_equations,
             self.method,
             self.times,
             self.coordinates,
             self.rates,
             self.norms[:, 0],
-            None if self.watch is None else self._moments,
+            None if self.outcome.watch is None else self._moments,
         )
 
     @property
@@ -347,20 +313,23 @@ class Result:
         Raises ValueError if no crossing was met.
         """
         if not self.crossings:
-            raise ValueError(f"'{self.mechanism}' met no crossing, so there are no branches")
+            raise ValueError(f"'{self.name}' met no crossing, so there are no branches")
         return self.crossings[-1].branches
 
     @cached_property
     def _moments(self) -> tuple[tuple[Crossing, ...], tuple[NearMiss, ...]]:
         from .verdict.crossings import Motion, judge_dips
 
-        if self.watch is None:
+        watch = self.outcome.watch
+        if watch is None:
             raise ValueError(
                 f"method '{self.method}' does not watch for crossings; take method 'series'"
             )
-        motion = Motion(self.times, self.energy, self.norms[:, 0])
+        motion = Motion(self.times, self.energy_balance, self.norms[:, 0])
         tolerance = FIXED_STEP if self.tolerance is None else self.tolerance
-        crossings, misses = judge_dips(self.reading, self.watch, self.watch.dips, motion, tolerance)
+        crossings, misses = judge_dips(
+            self.model, self.joint_equations, watch, watch.dips, motion, tolerance
+        )
         return tuple(crossings), tuple(misses)
 
     @property
@@ -368,7 +337,7 @@ class Result:
         """What is marked on the time line: crossings and near misses, with their sentences."""
         from .scene import CROSSING, NEAR, Mark
 
-        if self.watch is None:
+        if self.outcome.watch is None:
             return ()
         named = [(CROSSING, c) for c in self.crossings] + [(NEAR, c) for c in self.near_singular]
         marks = [Mark(float(c.time), word, str(c)) for word, c in named]
@@ -380,10 +349,10 @@ class Result:
         from .scene import make_scene
 
         # a picture needs no more, and memory has an end
-        every = max(1, -(-len(self.times) * len(self.reading.bodies.names) // MOST_DRAWN))
+        every = max(1, -(-len(self.times) * len(self.model.body_rows.names) // MOST_DRAWN))
         return make_scene(
-            self.reading.sketch,
-            self.reading.bodies,
+            self._sketch,
+            self.model.body_rows,
             self.times[::every],
             self.coordinates[::every],
             self.rates[::every],
@@ -408,39 +377,18 @@ class Result:
                     columns[f"{name}.{letter}{axis} [{unit}]"] = values[:, i]
         if not points:
             columns |= self.readings()
-        columns["energy [J]"] = self.energy
+        columns["energy [J]"] = self.energy_balance
+        columns["kinetic energy [J]"] = self.kinetic_energy
+        columns["potential energy [J]"] = self.potential_energy
         for level, unit in zip(LEVELS, UNITS, strict=True):
             columns[f"violation of {level} [{unit}]"] = self.violation(level)
-        return columns
-
-    def readings(self) -> dict[str, Floats]:
-        """Columns by name with unit of joints, springs, torsions and drives.
-
-        Not a number is an angle whose turns cannot be counted.
-        """
-        named = self.reading.named
-        columns: dict[str, Floats] = {}
-        for joint in named.angles:
-            try:
-                columns[f"{joint}.angle [rad]"] = self.angle(joint)
-            except ValueError:
-                columns[f"{joint}.angle [rad]"] = np.full(len(self.times), np.nan)
-        columns |= {f"{joint}.travel [m]": self.travel(joint) for joint in named.travels}
-        columns |= {f"{name}.length [m]": self.length(name) for name in named.lengths}
-        for name in named.springs:
-            columns[f"{name}.length [m]"] = self.length(name)
-            columns[f"{name}.force [N]"] = self.force(name)
-        columns |= {f"{name}.torque [N m]": self.torque(name) for name in named.torsions}
-        for name, drive in named.drives.items():
-            kind = "drive torque [N m]" if drive.turns else "drive force [N]"
-            columns[f"{name}.{kind}"] = self.drive_force(name)
         return columns
 
     @property
     def drawn_points(self) -> list[str]:
         """Names of joints and named points, in the order they were written."""
-        names = [sign.name for sign in self.reading.sketch.signs]
-        return [name for name in dict.fromkeys(names) if name in self.reading.points]
+        names = [sign.name for sign in self._sketch.signs]
+        return [name for name in dict.fromkeys(names) if name in self.model.points]
 
     def to_dataframe(self, *points: str) -> Any:
         """The columns as a pandas data frame over time (extra: sarrus[data])."""
@@ -461,11 +409,21 @@ class Result:
                 ("acceleration", self.acceleration, "m/s^2"),
             )
         }
-        scalars = {"energy": (self.energy, "J")} | {
+        scalars = {
+            "energy": (self.energy_balance, "J"),
+            "kinetic_energy": (self.kinetic_energy, "J"),
+            "potential_energy": (self.potential_energy, "J"),
+        } | {
             f"violation_of_{level}": (self.violation(level), unit)
             for level, unit in zip(LEVELS, UNITS, strict=True)
         }
         return make_dataset(self.times, names, moving, scalars, self._about)
+
+    def save(self, path: str | Path) -> Path:
+        """Write everything to one HDF5 file, which `sarrus.load_result` reads back to the last bit."""
+        from .storage import save_result
+
+        return save_result(self, path)
 
     def save_csv(self, path: str | Path, *points: str) -> Path:
         """Write the columns as CSV; the first line has names with units."""
@@ -495,7 +453,7 @@ class Result:
         names = points or self._first_moving()
         scene = self.scene.observing(names[0]) if names else self.scene
         places = {name: self.position(name) for name in names}
-        return make_figure(scene, places, self.times, self.energy, self.violation())
+        return make_figure(scene, places, self.times, self.energy_balance, self.violation())
 
     def animate(self, point: str | None = None) -> Player:
         """The moving picture, with the path of a point; a notebook shows it, `save` writes a page."""
@@ -515,7 +473,7 @@ class Result:
     def _about(self) -> dict[str, str]:
         setting = self.tolerance if self.step is None else self.step
         return {
-            "mechanism": self.mechanism,
+            "mechanism": self.name,
             "method": self.method,
             "tolerance" if self.step is None else "step": f"{setting:g}",
             "status": self.status,
@@ -528,53 +486,13 @@ class Result:
         rows = [
             ("status", f"{self.status}: {self.message}"),
             ("method", f"{self.method}, {self.counters.get('steps', 0)} steps"),
-            ("solve", f"{self.cpu_seconds * 1e3:.3g} ms CPU"),
+            (
+                "solve",
+                f"{self.solve_seconds * 1e3:.3g} ms CPU, {self.cpu_seconds * 1e3:.3g} ms with all outputs",
+            ),
             ("energy drift", f"{self.energy_drift:.2g} J"),
             ("violation", f"{self.violation().max(initial=0.0):.2g} m"),
             *(("note", note) for note in self.notes),
         ]
-        title = f"{self.mechanism}, {self.duration:g} s"
+        title = f"{self.name}, {self.duration:g} s"
         return make_card(title, rows, self.plot())
-
-    def violation(self, level: str = "position") -> Floats:
-        """Norm of the constraints at a level: "position" [m], "velocity", "acceleration"."""
-        if level not in LEVELS:
-            raise ValueError(f"level '{level}' is not one of {', '.join(LEVELS)}")
-        return self.norms[:, LEVELS.index(level)]
-
-    @property
-    def energy_drift(self) -> float:
-        """Largest drift of the total energy [J]."""
-        return float(np.abs(self.energy).max(initial=0.0))
-
-
-def _pick(known: dict[str, T], name: str, what: str) -> T:
-    """An entry by its name, or a message with the names there are."""
-    if name not in known:
-        names = ", ".join(f"'{n}'" for n in list(known)[:12]) or "none"
-        raise KeyError(f"no {what} is called '{name}'; known: {names}")
-    return known[name]
-
-
-def _next_to(angle: Floats, near: Floats) -> Floats:
-    """The same angles with as many turns as bring them next to others."""
-    return angle + 2.0 * np.pi * np.rint((near - angle) / (2.0 * np.pi))
-
-
-def _independent_pair(vectors: Floats) -> tuple[int, int] | None:
-    """Two vectors that are not parallel, as far from it as possible."""
-    best, pair = 1e-6, None
-    for i in range(len(vectors)):
-        for j in range(i + 1, len(vectors)):
-            size = float(np.linalg.norm(np.cross(vectors[i], vectors[j])))
-            if size > best:
-                best, pair = size, (i, j)
-    return pair
-
-
-def _triads(first: Floats, second: Floats) -> Floats:
-    """Orthonormal triads as columns: the first along `first`, the third across both; (n, 3, 3)."""
-    x = first / np.linalg.norm(first, axis=1)[:, None]
-    z = np.cross(x, second)
-    z /= np.linalg.norm(z, axis=1)[:, None]
-    return np.stack([x, np.cross(z, x), z], axis=2)

@@ -18,17 +18,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .arrays import Complex, Floats
 from .mechanism import Mechanism, MechanismError, check_mechanism
+from .names import pick
 
 if TYPE_CHECKING:
     from .model import Model
 
-T = TypeVar("T")
 
 # singular values of J below this share of the largest are dependence: entries are of order one
 DEPENDENT = 1e-9
@@ -72,7 +72,7 @@ class Equilibrium:
 
     def position(self, name: str) -> Floats:
         """World place of a joint, named point or centre of a body [m]."""
-        return _pick(self.points, name)
+        return pick(self.points, name, "joint, point or body")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Mode:
 
     def shape(self, name: str) -> Complex:
         """Velocity of a joint, named point or centre of a body in this mode, shape (dimension,)."""
-        return _pick(self.shapes, name)
+        return pick(self.shapes, name, "joint, point or body")
 
 
 @dataclass(frozen=True)
@@ -219,14 +219,6 @@ def _checked_model(mechanism: Mechanism) -> Model:
         # a compiled function that disagrees with the plain one is dropped
         model.loads.user[n, 0] = call.address
     return model
-
-
-def _pick(points: dict[str, T], name: str) -> T:
-    if name not in points:
-        known = ", ".join(f"'{n}'" for n in list(points)[:12])
-        more = ", ..." if len(points) > 12 else ""
-        raise KeyError(f"no joint, point or body is called '{name}'; known: {known}{more}")
-    return points[name]
 
 
 def _places(model: Model, q: Floats) -> dict[str, Floats]:

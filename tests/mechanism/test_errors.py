@@ -574,7 +574,7 @@ def test_massless_freedom_is_refused_by_name_or_simulated(build):
         assert any(f"'{name}'" in refusal for name in parts), refusal
         return
     assert result.status in ("done", "not-converged", "diverged"), result
-    for values in (result.coordinates, result.rates, result.accelerations, result.energy):
+    for values in (result.coordinates, result.rates, result.accelerations, result.energy_balance):
         assert np.isfinite(values).all()
     if result.status == "done":
         assert result.energy_drift < 1e-7

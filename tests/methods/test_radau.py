@@ -249,7 +249,7 @@ def test_user_force_in_plain_python():
     r = simulate(m, 0.5, 0.1, method="radau", tolerance=1e-8)
     assert r.status == "done", r.message
     # power of the force: kinetic and potential energy minus its work stays
-    assert np.abs(r.energy).max() < 1e-6
+    assert np.abs(r.energy_balance).max() < 1e-6
 
 
 def test_same_start_later_is_the_same_motion():
@@ -263,7 +263,7 @@ def test_same_start_later_is_the_same_motion():
     second, _, _ = radau.go_on(model, start, times[1:], 0.6, 1e-9, 10_000)
     assert np.abs(second.q[0] - whole.q[1]).max() < 1e-8
     assert second.angles[0] == pytest.approx(whole.angles[1], abs=1e-8)
-    assert second.energy[0] == pytest.approx(whole.energy[1], abs=1e-5)
+    assert second.energy_balance[0] == pytest.approx(whole.energy_balance[1], abs=1e-5)
 
 
 def test_workspace_of_a_chain_stays_sparse():

@@ -152,7 +152,7 @@ def test_options_reach_the_mechanism():
         ("a04-bricard", {"section": float("nan")}, "nan"),
         ("flyball-governor", {"section": -1}, "0 for thin rods"),
         ("four-bar-spring", {"damping": -1.0}, "from 0 on"),
-        ("simple-pendulum", {"speed": 1.0}, "it has none"),
+        ("simple-pendulum", {"speed": 1.0}, "known: none"),
     ],
 )
 def test_wrong_options_are_named(name, options, fragment):

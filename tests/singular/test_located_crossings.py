@@ -77,7 +77,10 @@ def test_all_crossings_of_ten_seconds(windows):
     # energy and closure before and after are those of the outputs around it
     c = result.crossings[0]
     i = int(np.searchsorted(result.times, c.time))
-    assert (c.energy_before, c.energy_after) == (result.energy[i - 1], result.energy[i])
+    assert (c.energy_before, c.energy_after) == (
+        result.energy_balance[i - 1],
+        result.energy_balance[i],
+    )
     assert (c.closure_before, c.closure_after) == tuple(result.violation()[i - 1 : i + 1])
 
 
@@ -285,8 +288,8 @@ def test_a_run_that_diverges_is_watched_to_its_end():
 def test_the_same_as_singular_values_at_many_outputs():
     """Sarrus' linkage: crossings are where the least value that usually counts dips, found by hand."""
     result = simulate(sarrus_linkage(), 3.0, 0.01)
-    e = result.reading.equations
-    poses = read_poses(e, result.reading.bodies, result.coordinates)
+    e = result.joint_equations
+    poses = read_poses(e, result.model.body_rows, result.coordinates)
     values = np.array(
         [np.linalg.svd(e.scaled(p).matrix.toarray(), compute_uv=False) for p in poses]
     )

@@ -12,7 +12,7 @@ UNITS |= {"angle": "rad", "rate": "rad/s"}
 
 def columns_of(problem: Problem, result: Result) -> dict[str, Floats]:
     """The columns that a problem may ask for, by name."""
-    columns = {"t": result.times, "energy": result.energy}
+    columns = {"t": result.times, "energy": result.energy_balance}
     columns |= {level: result.violation(level) for level in LEVELS}
     position, velocity = result.position(problem.observed), result.velocity(problem.observed)
     for i, letter in enumerate("xyz"[: position.shape[1]]):

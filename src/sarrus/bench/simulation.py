@@ -27,13 +27,9 @@ def choose_points(mechanism: Mechanism, result: Result, wanted: Iterable[str]) -
     """The points whose columns are written: those wanted, else all joints and named points."""
     chosen = list(dict.fromkeys(wanted))
     for name in chosen:
-        try:
-            result.reading.rows(name)
-        except KeyError as error:
-            # its text without the quotes of a KeyError
-            raise ValueError(error.args[0]) from None
+        result.model.point_rows(name)
     named = [joint.name for joint in mechanism.joints] + [p.name for p in mechanism.markers]
-    return chosen or [name for name in named if name in result.reading.points]
+    return chosen or [name for name in named if name in result.points]
 
 
 def motion_columns(result: Result, points: Iterable[str]) -> dict[str, Floats]:
@@ -46,7 +42,7 @@ def motion_columns(result: Result, points: Iterable[str]) -> dict[str, Floats]:
         for i, letter in enumerate("xyz"[: position.shape[1]]):
             columns[f"{point}.v{letter} [m/s]"] = velocity[:, i]
     columns |= result.readings()
-    columns["energy [J]"] = result.energy
+    columns["energy [J]"] = result.energy_balance
     for level in LEVELS:
         columns[f"violation of {level} [{UNITS[level]}]"] = result.violation(level)
     return columns
@@ -89,7 +85,7 @@ def save_simulation(
 
 def _save_pictures(folder: Path, result: Result, points: list[str]) -> None:
     """Write result.npz: a figure of the places of the first points, one of energy and violations."""
-    columns = {"t": result.times, "energy": result.energy}
+    columns = {"t": result.times, "energy": result.energy_balance}
     columns |= {level: result.violation(level) for level in LEVELS}
     places = []
     moving = [p for p in points if np.ptp(result.position(p), axis=0).max(initial=0.0) > 0]

@@ -9,6 +9,7 @@ from scipy import sparse
 from ..arrays import Floats, Ints
 from ..kernels.layout import Form, Loads
 from ..kernels.user_function import UserCall
+from ..names import pick
 from .readings import Readings
 
 
@@ -84,8 +85,12 @@ class Model:
 
     def point_rows(self, name: str) -> sparse.csr_array:
         """World displacement of a point [m] per unit of q, shape (dimension, nq)."""
-        i = self.points[name] * self.dimension
+        i = pick(self.points, name, "joint, point or body") * self.dimension
         return self.places[i : i + self.dimension]
+
+    def origin(self, name: str) -> Floats:
+        """World place of a point at the start [m], shape (dimension,)."""
+        return self.origins[pick(self.points, name, "joint, point or body")]
 
     def jacobian(self) -> sparse.csr_array:
         """J at the start position."""

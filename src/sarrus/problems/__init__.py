@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import isfinite
 
+from ..names import pick, unknown
 from .andrews_squeezer.problem import (
     make_andrews_squeezer,
     make_andrews_squeezer_a03,
@@ -67,14 +68,11 @@ def names() -> list[str]:
 
 def get(problem: str, **options: float) -> Problem:
     """The problem with this id; options as the problem has them (windows, speed, section, damping)."""
-    if problem not in _MAKERS:
-        raise ValueError(f"no problem is called '{problem}'; known: {', '.join(_MAKERS)}")
-    maker = _MAKERS[problem]
+    maker = pick(_MAKERS, problem, "problem")
     known = maker.__code__.co_varnames[: maker.__code__.co_argcount]
     for option in options:
         if option not in known:
-            has = f"it has: {', '.join(known)}" if known else "it has none"
-            raise ValueError(f"problem '{problem}' has no option '{option}'; {has}")
+            raise unknown(f"problem '{problem}' has no option '{option}'", option, known)
     return maker(**{option: _number(option, value) for option, value in options.items()})
 
 

@@ -90,9 +90,9 @@ def extreme(t: Floats, x: Floats, rate: Floats) -> tuple[float, float]:
 def read_curve(result: Result, what: str) -> tuple[Floats, Floats | None]:
     """Values of a coordinate such as B0.x, B0.vy or `energy` at the outputs, and their rates if known."""
     if what == "energy":
-        return result.energy, None
+        return result.energy_balance, None
     name, axis = split_coordinate(what)
-    dimension = result.reading.dimension
+    dimension = result.mechanism.dimension
     letters = "xyz"[:dimension]
     if axis[-1] not in letters:
         raise RecordError(f"'{what}': a planar mechanism has no {axis[-1]}; take x or y")

@@ -164,12 +164,12 @@ def _trajectory(
         return None
     names = plan.trajectory or tuple(j.name for j in mechanism.joints if j.name in result.points)
     columns: dict[str, Any] = {"run": np.full(len(result.times), number), "t": result.times}
-    letters = "xyz"[: result.reading.dimension]
+    letters = "xyz"[: result.mechanism.dimension]
     for name in names:
         place, velocity = result.position(name), result.velocity(name)
         columns |= {f"{name}.{x}": place[:, i] for i, x in enumerate(letters)}
         columns |= {f"{name}.v{x}": velocity[:, i] for i, x in enumerate(letters)}
-    columns["energy"] = result.energy
+    columns["energy"] = result.energy_balance
     return columns
 
 
@@ -243,7 +243,9 @@ def warm_up(plan: Plan) -> None:
     tiny.revolute("pin", tiny.ground, "rod", at=(0, 0))
     method = plan.settings.get("method")
     result = simulate(tiny, 1e-3, **({} if method is None else {"method": method}))
-    if result.watch is not None and any(r.what.startswith("crossing") for r in plan.records):
+    if result.outcome.watch is not None and any(
+        r.what.startswith("crossing") for r in plan.records
+    ):
         _ = result.crossings
 
 

@@ -23,11 +23,13 @@ from scipy import sparse
 
 from ..arrays import Floats, Ints
 from .nearby import NEARBY_TOLERANCE
-from .poses import Reading, read_poses, read_spins
+from .poses import read_poses, read_spins
 from .rank import measure_rank
 
 if TYPE_CHECKING:
     from ..kernels.layout import Form
+    from ..model import Model
+    from .joint_equations import JointEquations
 
 
 # directions are listed up to so many freedoms more than the motion has
@@ -124,7 +126,11 @@ class Branches:
 
 
 def find_branches(
-    form: Form, reading: Reading, q: Floats, v: Floats | None = None, rise: int | None = None
+    model: Model,
+    equations: JointEquations,
+    q: Floats,
+    v: Floats | None = None,
+    rise: int | None = None,
 ) -> Branches:
     """The motions that meet at the position q; v: rates of the motion so far, none if left out.
 
@@ -132,6 +138,7 @@ def find_branches(
     """
     if rise is not None and rise > MOST_EXTRA:
         return _too_many(rise)
+    form = model.form
     U, values, V = np.linalg.svd(_jacobian(form, q))
     rank = _rank(values)
     m = len(q) - rank
@@ -147,7 +154,7 @@ def find_branches(
     found = single if continuum else np.concatenate([single, multiple])
     items, back = [], 0
     for a in found:
-        branch = _follow(form, reading, q, N @ a, v)
+        branch = _follow(model, equations, q, N @ a, v)
         if branch is None:
             back += 1
         else:
@@ -273,22 +280,24 @@ def _directions(H: Floats, m: int) -> tuple[Floats, Floats]:
     return np.array(kinds[0]).reshape(-1, m), np.array(kinds[1]).reshape(-1, m)
 
 
-def _follow(form: Form, reading: Reading, q: Floats, w: Floats, v: Floats | None) -> Branch | None:
+def _follow(
+    model: Model, equations: JointEquations, q: Floats, w: Floats, v: Floats | None
+) -> Branch | None:
     """A direction followed for a short distance; None if it leads nowhere."""
     w = w / np.abs(w).max()
     there = None
     for step in (STEP, -STEP):
-        x = _close(form, q, step * w)
+        x = _close(model.form, q, step * w)
         if x is not None and abs(float(x @ w)) > 0.9 * np.linalg.norm(x) * np.linalg.norm(w):
             there = q + x
             break
     if there is None:
         return None
-    e = reading.equations.undriven
-    pose = read_poses(e, reading.bodies, there[None])[0]
+    e = equations.undriven
+    pose = read_poses(e, model.body_rows, there[None])[0]
     rank = measure_rank(e.scaled(pose).matrix, e.columns_a_body, NEARBY_TOLERANCE)
-    spins = read_spins(reading.bodies, q[None], w[None], np.zeros((1, len(q))))[0][0]
-    centers = np.asarray(reading.bodies.centers @ w).reshape(-1, 3)
+    spins = read_spins(model.body_rows, q[None], w[None], np.zeros((1, len(q))))[0][0]
+    centers = np.asarray(model.body_rows.centers @ w).reshape(-1, 3)
     fastest = max(
         float(np.linalg.norm(spins, axis=1).max()),
         float(np.linalg.norm(centers, axis=1).max()) / e.length,
@@ -300,14 +309,14 @@ def _follow(form: Form, reading: Reading, q: Floats, w: Floats, v: Floats | None
         fastest = float(np.copysign(fastest, cosine))
         so_far = abs(cosine) > 1.0 - SAME**2
     w, spins = w / fastest, _clean(spins / fastest)
-    moved = _clean(np.asarray(reading.places @ w).reshape(-1, reading.dimension), e.length)
+    moved = _clean(np.asarray(model.places @ w).reshape(-1, model.dimension), e.length)
     # joints on the ground never move: no word about them
-    free = np.diff(reading.places.indptr[:: reading.dimension]) > 0
-    bodies = set(reading.bodies.names)
-    planar = reading.dimension == 2
+    free = np.diff(model.places.indptr[:: model.dimension]) > 0
+    bodies = set(model.body_rows.names)
+    planar = model.dimension == 2
     return Branch(
         direction=w,
-        velocities={n: moved[i] for n, i in reading.points.items() if free[i] and n not in bodies},
+        velocities={n: moved[i] for n, i in model.points.items() if free[i] and n not in bodies},
         turning={n: s[2] if planar else s for n, s in zip(e.bodies, spins, strict=True)},
         mobility=e.columns - rank.rank,
         so_far=so_far,

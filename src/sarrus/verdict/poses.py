@@ -7,7 +7,7 @@ zero; nothing that has inertia or is held by a joint depends on it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -17,24 +17,6 @@ from .joint_equations import JointEquations, Pose
 
 if TYPE_CHECKING:
     from ..model.model import BodyRows
-
-
-class Reading(Protocol):
-    """How coordinates are read, as a result holds it: points, bodies, joint equations."""
-
-    @property
-    def dimension(self) -> int: ...  # noqa: D102
-    @property
-    def points(self) -> dict[str, int]: ...  # noqa: D102
-    @property
-    def places(self) -> sparse.csr_array: ...  # noqa: D102
-    @property
-    def origins(self) -> Floats: ...  # noqa: D102
-    @property
-    def bodies(self) -> BodyRows: ...  # noqa: D102
-    @property
-    def equations(self) -> JointEquations: ...  # noqa: D102
-    def rows(self, name: str) -> sparse.csr_array: ...  # noqa: D102
 
 
 def read_poses(equations: JointEquations, bodies: BodyRows, q: Floats) -> list[Pose]:

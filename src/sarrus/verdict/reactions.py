@@ -25,6 +25,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from ..arrays import Flags, Floats, Words
+from ..names import unknown
 from .joint_equations import JointEquations, Pose
 from .loads import BodyMotion, Loads
 from .mobility import NEAR
@@ -150,17 +151,13 @@ class Reactions:
             wanted = e.row_drive == e.drives.index(name)
             what, pairs = "drive", e.row_pair[wanted]
         else:
-            known = [f"'{n}'" for n in (*e.joints, *e.drives)]
-            listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
             kinds = "joint or drive" if e.drives else "joint"
-            raise KeyError(f"no {kinds} is called '{name}'; known: {listed or 'none'}")
+            raise unknown(f"no {kinds} is called '{name}'", name, (*e.joints, *e.drives))
         first = e.body_name(e.pair_bodies[pairs[0], 0])
         others = [e.body_name(b) for b in e.pair_bodies[pairs, 1]]
         body = others[0] if body is None else body
         if body not in [first, *others]:
-            raise KeyError(
-                f"{what} '{name}' has no body '{body}'; it joins {first}, {', '.join(others)}"
-            )
+            raise unknown(f"{what} '{name}' has no body '{body}'", body, [first, *others])
         # the first body feels the opposite of all others
         sign = -1.0 if body == first else 1.0
         mine = pairs if body == first else pairs[[others.index(body)]]
@@ -295,9 +292,8 @@ def row_stiffness(equations: JointEquations, stiffness: Stiffness) -> Floats:
         elif name in e.drives:
             rows = e.row_drive == e.drives.index(name)
         else:
-            known = [f"'{n}'" for n in (*e.joints, *e.drives)]
-            listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
-            raise KeyError(f"stiffness of '{name}': no joint has that name; known: {listed}")
+            sentence = f"stiffness of '{name}': no joint has that name"
+            raise unknown(sentence, name, (*e.joints, *e.drives))
         try:
             force, moment = (float(k) for k in pair)
         except (TypeError, ValueError) as error:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arrays import Floats
 from .crossings import Crossing, NearMiss
 from .inspection import Inspection, inspect_equations
+from .joint_equations import JointEquations
 from .mobility import CROSSING, NEAR_SINGULAR, REGULAR
-from .poses import Reading, read_poses, read_rows, read_spins
+from .poses import read_poses, read_rows, read_spins
 from .rank import Rank, measure_rank
+
+if TYPE_CHECKING:
+    from ..model.model import BodyRows
 
 # poses looked at along a motion
 POSES = 9
@@ -109,8 +113,9 @@ class Verdict:
 
 
 def make_verdict(
-    reading: Reading,
     name: str,
+    bodies: BodyRows,
+    equations: JointEquations,
     method: str,
     times: Floats,
     q: Floats,
@@ -119,17 +124,17 @@ def make_verdict(
     moments: tuple[tuple[Crossing, ...], tuple[NearMiss, ...]] | None,
 ) -> Verdict:
     """The verdict on a motion: outputs q, v at some times; closure [m]; moments: if watched for."""
-    e = reading.equations
+    e = equations
     given = []
     if len(v) and np.any(v[0]):
-        spins, _ = read_spins(reading.bodies, q[:1], v[:1], np.zeros_like(q[:1]))
-        twists = np.hstack([read_rows(reading.bodies.centers, v[:1])[0], spins[0]])
+        spins, _ = read_spins(bodies, q[:1], v[:1], np.zeros_like(q[:1]))
+        twists = np.hstack([read_rows(bodies.centers, v[:1])[0], spins[0]])
         given = [("the given velocity", twists)]
     spread = np.linspace(0, len(times) - 1, POSES).round() if len(times) else np.zeros(0)
     chosen = np.unique(spread).astype(int).tolist()
     ranks = []
     for i in chosen:
-        pose = read_poses(e, reading.bodies, q[i : i + 1])[0]
+        pose = read_poses(e, bodies, q[i : i + 1])[0]
         tolerance = max(e.tolerance, HIDES * float(closure[i]) / e.length)
         ranks.append(measure_rank(e.scaled(pose).matrix, e.columns_a_body, tolerance))
     return Verdict(
