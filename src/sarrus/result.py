@@ -13,7 +13,7 @@ from scipy import sparse
 from .arrays import Floats, Ints
 
 if TYPE_CHECKING:
-    from .model.dips import Watch
+    from .methods.watch import Watch
     from .model.model import BodyRows
     from .model.readings import ArmRows, Readings
     from .scene import Mark, Scene, Sketch
@@ -315,7 +315,7 @@ class Result:
     def crossings(self) -> tuple[Crossing, ...]:
         """The instants at which the mobility rises, in the order of time; judged when first asked for.
 
-        Raises ValueError if the method does not watch its motion.
+        Raises ValueError if the motion was not watched.
         """
         return self._moments[0]
 
@@ -338,6 +338,7 @@ class Result:
             self.rates,
             self.norms[:, 0],
             None if self.watch is None else self._moments,
+            np.inf if self.watch is None else self.watch.until,
         )
 
     @property
@@ -356,7 +357,7 @@ class Result:
 
         if self.watch is None:
             raise ValueError(
-                f"method '{self.method}' does not watch for crossings; take method 'series'"
+                f"the run of '{self.mechanism}' was not watched for crossings: {self.message}"
             )
         motion = Motion(self.times, self.energy, self.norms[:, 0])
         tolerance = FIXED_STEP if self.tolerance is None else self.tolerance

@@ -62,15 +62,23 @@ class Record:
 
     def __getitem__(self, rows: slice) -> Record:
         """The outputs of a slice, sharing memory."""
-        return replace(self, **{name: getattr(self, name)[rows] for name in _ROWS})
+        cut: dict[str, Any] = {name: getattr(self, name)[rows] for name in _ROWS}
+        return replace(self, **cut)
+
+    def __add__(self, other: Record) -> Record:
+        """The outputs of both, one after the other."""
+        both: dict[str, Any] = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ROWS
+        }
+        return replace(self, **both)
 
     @cached_property
     def a(self) -> Floats:
         """Accelerations (n, nq)."""
-        out = self._outputs._replace(a=self.own.copy())
+        out = self.outputs._replace(a=self.own.copy())
         law = self.law or Law(self.model.form)
         kernels.eval_accelerations(
-            law.form, *self._scratch, law.damping, law.stiffness, law.refinements, out
+            law.form, *self.scratch, law.damping, law.stiffness, law.refinements, out
         )
         return out.a
 
@@ -78,9 +86,7 @@ class Record:
     def norms(self) -> Floats:
         """Norms of Phi, Phi', Phi'' (n, 3)."""
         norms = np.zeros((len(self), 3))
-        kernels.eval_norms(
-            self.model.form, *self._scratch, self._outputs._replace(a=self.a), norms
-        )
+        kernels.eval_norms(self.model.form, *self.scratch, self.outputs._replace(a=self.a), norms)
         return norms
 
     @property
@@ -103,21 +109,23 @@ class Record:
         """What the drives exert along their motions (n, drives); not a number beside a singular position."""
         forces = np.zeros((len(self), len(self.model.loads.motion_sine)))
         if forces.size:
-            kernels.eval_forces(self.model.form, *self._scratch, self._outputs, forces)
+            kernels.eval_forces(self.model.form, *self.scratch, self.outputs, forces)
         return forces
 
     @cached_property
     def _energies(self) -> Floats:
         energies = np.zeros((2, len(self)))
-        kernels.eval_energies(self.model.form, *self._scratch, self._outputs, energies)
+        kernels.eval_energies(self.model.form, *self.scratch, self.outputs, energies)
         return energies
 
     @property
-    def _scratch(self) -> tuple[Workspace, Loads | None]:
+    def scratch(self) -> tuple[Workspace, Loads | None]:
+        """Memory for the kernels."""
         return make_workspace(self.model.form, 0), make_loads(self.model.loads, 0)
 
     @property
-    def _outputs(self) -> kernels.Outputs:
+    def outputs(self) -> kernels.Outputs:
+        """The arrays as the kernels take them: the same memory."""
         names = (n for n in kernels.Outputs._fields if n != "a")
         arrays: dict[str, Any] = {n: np.ascontiguousarray(getattr(self, n)) for n in names}
         return kernels.Outputs(a=np.ascontiguousarray(self.own), **arrays)
@@ -165,15 +173,25 @@ class Motion:
         if len(wanted) and wanted[-1] > self.end * (1 + 1e-12):
             raise ValueError(f"t = {wanted[-1]:g} s lies behind the end of the run, {self.end:g} s")
         record = replace(Record.empty(self.model, len(wanted)), times=wanted, law=self.law)
-        ws, loads = record._scratch
+        ws, loads = record.scratch
         first = 0
         for number, part in enumerate(self.parts):
             behind = number == len(self.parts) - 1
-            last = len(wanted) if behind else int(np.searchsorted(wanted, part.pieces.starts[-1], "right"))
+            last = (
+                len(wanted)
+                if behind
+                else int(np.searchsorted(wanted, part.pieces.starts[-1], "right"))
+            )
             ws.usual[:] = part.usual
-            rows = record[first:last]._outputs
+            rows = record[first:last].outputs
             kernels.sample(
-                self.model.form, ws, loads, part.sampling, part.pieces, len(part.pieces.orders), rows
+                self.model.form,
+                ws,
+                loads,
+                part.sampling,
+                part.pieces,
+                len(part.pieces.orders),
+                rows,
             )
             first = last
         return record
@@ -219,4 +237,6 @@ TIMINGS = ("solve_cpu", "solve_wall", "record_cpu", "watch_cpu")
 def skipped(model: Model, why: str) -> Outcome:
     """The outcome of a method that cannot do a problem, with the sentence that says why."""
     end = End(Status.SKIPPED, why)
-    return Outcome(*end, Record.empty(model), dict.fromkeys(COUNTERS, 0), dict.fromkeys(TIMINGS, 0.0))
+    return Outcome(
+        *end, Record.empty(model), dict.fromkeys(COUNTERS, 0), dict.fromkeys(TIMINGS, 0.0)
+    )

@@ -1,7 +1,8 @@
-"""Stretches of a motion in which an equation comes close to depending on others."""
+"""Watching a run for singular positions: stretches in which an equation comes close to depending on others."""
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,12 +10,17 @@ from functools import cached_property
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..kernels.layout import Form
+from ..kernels import watch as kernels
+from ..kernels.layout import Form, Pieces, make_workspace
 from ..kernels.solve import EPS
-from ..kernels.watch import REDUNDANT
+from ..model import Model
 
 # a pivot below this share of what is usual is zero at the start
 SINGULAR = 1e-9
+# steps whose polynomials are watched at once
+AT_ONCE = 1024
+# a series turns a link by less than 5 rad in a step: more samples than this are never taken
+MOST_SAMPLES = 32
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,102 @@ class Watch:
     @property
     def singular_start(self) -> bool:
         """Whether an equation depends on others at the start, and not all along."""
-        return bool(np.any((self.usual > REDUNDANT) & (self.start < SINGULAR * self.usual)))
+        return bool(np.any((self.usual > kernels.REDUNDANT) & (self.start < SINGULAR * self.usual)))
+
+
+class Watcher:
+    """Keeps the stretches of a motion in which an equation comes close to depending on others.
+
+    look() takes the polynomials of some steps, in the order of time, of one method or of several one after the
+    other. cpu: seconds it took.
+    """
+
+    def __init__(self, model: Model) -> None:
+        nc = model.equations
+        self._form = without_masses(model.form)
+        # a drive's polynomial may start with a high power
+        self._gaps = model.loads.motion_poly.shape[1] if len(model.form.driven) else 0
+        self._ws = make_workspace(model.form, 0)
+        self._times = np.zeros(4)
+        self._samples = np.zeros((5, nc))
+        self._sums = np.zeros((3, nc))
+        self._found = np.zeros((AT_ONCE * MOST_SAMPLES, 3))
+        self._tail: list[Piece] = []
+        self._until = 0.0
+        self._begun = False
+        self._begin = np.zeros((2, model.coordinates))
+        self._later = np.zeros(model.coordinates)
+        self._stretches: list[Stretch] = []
+        self.cpu = 0.0
+
+    def look(self, pieces: Pieces, steps: int, *, last: bool) -> list[Stretch]:
+        """Watch some steps; last: the run ends with them. Returns where there are dips."""
+        cpu = time.thread_time()
+        before = len(self._stretches)
+        for first in range(0, steps, AT_ONCE):
+            final = min(first + AT_ONCE, steps)
+            self._look(pieces.some(first, final), final - first, last and final == steps)
+        self.cpu += time.thread_time() - cpu
+        return self._stretches[before:]
+
+    def _look(self, pieces: Pieces, steps: int, last: bool) -> None:
+        starts, orders, coefficients, _ = pieces
+        self._until = float(starts[steps])
+        if not len(self._sums[0]):
+            return
+        count = kernels.watch(
+            self._form, self._ws, pieces, steps, self._gaps, not self._begun, last,
+            self._times, self._samples, self._sums, self._found,
+        )  # fmt: skip
+        # those of velocities that are apart are not needed
+        coefficients = coefficients[:, :, : self._begin.shape[1]]
+        if not self._begun:
+            self._begin = coefficients[0, :2].copy()
+            self._later = coefficients[steps - 1, 0].copy()
+        self._begun = True
+        ends = starts[1 : steps + 1]
+        if count:
+            times = self._found[:count].copy()
+            firsts = np.minimum(np.searchsorted(ends, times[:, 0], "right"), steps - 1)
+            finals = np.minimum(np.searchsorted(ends, times[:, 2], "left") + 1, steps)
+            # only the steps around dips are kept
+            change = np.zeros(steps + 1, np.int64)
+            np.add.at(change, firsts, 1)
+            np.subtract.at(change, finals, 1)
+            kept = np.cumsum(change[:-1]) > 0
+            place = np.concatenate([[0], np.cumsum(kept)])
+            p = orders[:steps][kept]
+            stretch = Stretch(
+                times=times,
+                starts=starts[:steps][kept],
+                ends=ends[kept],
+                orders=p,
+                coefficients=coefficients[:steps, : int(p.max()) + 1][kept],
+                firsts=place[firsts],
+                finals=place[finals],
+                before=tuple(self._tail),
+            )
+            self._stretches.append(stretch)
+        # a dip around the end of these steps is seen by the next ones
+        if not last:
+            since = self._times[0]
+            first = min(int(np.searchsorted(ends, since, "right")), steps - 1)
+            self._tail = [p for p in self._tail if p.end > since]
+            for n in range(first, steps):
+                rows = coefficients[n, : orders[n] + 1].copy()
+                self._tail.append(Piece(float(starts[n]), float(starts[n + 1]), rows))
+
+    def watch(self) -> Watch:
+        """All that was seen."""
+        return Watch(
+            form=self._form,
+            stretches=tuple(self._stretches),
+            start=self._samples[4].copy(),
+            usual=self._samples[3].copy(),
+            begin=self._begin,
+            later=self._later,
+            until=self._until,
+        )
 
 
 def without_masses(form: Form) -> Form:
