@@ -280,7 +280,7 @@ class Result(Readout):
     def crossings(self) -> tuple[Crossing, ...]:
         """The instants at which the mobility rises, in the order of time; judged when first asked for.
 
-        Raises ValueError if the method does not watch its motion.
+        Raises ValueError if the motion was not watched.
         """
         return self._moments[0]
 
@@ -294,6 +294,7 @@ class Result(Readout):
         """Mobility and redundancy at the start and over the motion, crossings; made when first asked for."""
         from .verdict.verdict import make_verdict
 
+        watch = self.outcome.watch
         return make_verdict(
             self.name,
             self.model.body_rows,
@@ -303,7 +304,8 @@ class Result(Readout):
             self.coordinates,
             self.rates,
             self.norms[:, 0],
-            None if self.outcome.watch is None else self._moments,
+            None if watch is None else self._moments,
+            np.inf if watch is None else watch.until,
         )
 
     @property
@@ -323,7 +325,7 @@ class Result(Readout):
         watch = self.outcome.watch
         if watch is None:
             raise ValueError(
-                f"method '{self.method}' does not watch for crossings; take method 'series'"
+                f"the run of '{self.name}' was not watched for crossings: {self.message}"
             )
         motion = Motion(self.times, self.energy_balance, self.norms[:, 0])
         tolerance = FIXED_STEP if self.tolerance is None else self.tolerance

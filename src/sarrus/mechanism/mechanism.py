@@ -121,6 +121,13 @@ class Mechanism:
         kind = {2: "planar", 3: "spatial"}.get(self.dimension, "ill-defined")
         return f"<Mechanism '{self.name}': {kind}, {len(self.bodies)} bodies, {len(self.joints)} joints>"
 
+    def copy(self) -> Mechanism:
+        """A mechanism of its own with the same parts: what is added to one does not change the other."""
+        new = object.__new__(type(self))
+        for name, value in vars(self).items():
+            setattr(new, name, value.copy() if isinstance(value, list | dict | set) else value)
+        return new
+
     # bodies and points
 
     def rod(

@@ -11,8 +11,8 @@ from .branches import Branches, find_branches, leads_on
 from .rank import DENSE
 
 if TYPE_CHECKING:
+    from ..methods.watch import Watch
     from ..model import Model
-    from ..model.dips import Watch
     from .joint_equations import JointEquations
 
 
