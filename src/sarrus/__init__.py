@@ -13,10 +13,10 @@ from .mechanism import (
     load,
 )
 from .names import UnknownNameError
-from .result import Result
+from .result import Result, load_result
 from .simulate import simulate
 from .statics import Equilibrium, Mode, Modes, equilibrium, modes
-from .storage import SavedResultError, load_result
+from .storage import SavedResultError
 from .studies import StudyError, sweep
 from .verdict import LockedError, inspect
 

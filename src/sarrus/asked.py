@@ -39,6 +39,13 @@ class Asked:
     assemble: bool
     dense: bool
 
+    @property
+    def setting(self) -> float:
+        """What steers the method, once it is chosen: the tolerance, or the step [s]."""
+        setting = self.step if self.tolerance is None else self.tolerance
+        assert setting is not None
+        return setting
+
 
 def output_times(duration: float, step: float) -> Floats:
     """0, step, 2 step, ... up to the duration, which is hit exactly if it is a multiple."""
@@ -47,7 +54,7 @@ def output_times(duration: float, step: float) -> Floats:
     if abs(times[-1] - duration) <= 1e-9 * step:
         # k * (duration / count) has less rounding than k * step for steps like 0.01
         times = np.arange(count + 1) * duration / count
-    return times
+    return np.asarray(times, dtype=np.float64)
 
 
 def check_outputs(

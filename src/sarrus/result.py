@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 FIXED_STEP = 1e-6
 LEVELS = ("position", "velocity", "acceleration")
 UNITS = ("m", "m/s", "m/s^2")
+# fields that a file holds beside mechanism and model
+STORED = ("start", "asked", "outcome")
 # bodies times outputs of a scene
 MOST_DRAWN = 2_000_000
 
@@ -423,9 +425,10 @@ class Result(Readout):
 
     def save(self, path: str | Path) -> Path:
         """Write everything to one HDF5 file, which `sarrus.load_result` reads back to the last bit."""
-        from .storage import save_result
+        from .storage import save_parts
 
-        return save_result(self, path)
+        parts = {name: getattr(self, name) for name in STORED}
+        return save_parts(path, self.mechanism, self.model, parts)
 
     def save_csv(self, path: str | Path, *points: str) -> Path:
         """Write the columns as CSV; the first line has names with units."""
@@ -473,11 +476,10 @@ class Result(Readout):
 
     @property
     def _about(self) -> dict[str, str]:
-        setting = self.tolerance if self.step is None else self.step
         return {
             "mechanism": self.name,
             "method": self.method,
-            "tolerance" if self.step is None else "step": f"{setting:g}",
+            "tolerance" if self.step is None else "step": f"{self.asked.setting:g}",
             "status": self.status,
             "message": self.message,
         }
@@ -498,3 +500,15 @@ class Result(Readout):
         ]
         title = f"{self.name}, {self.duration:g} s"
         return make_card(title, rows, self.plot())
+
+
+def load_result(path: str | Path) -> Result:
+    """Read a result that `Result.save` wrote; everything can be asked of it that could be before.
+
+    Raises SavedResultError with a sentence if the file holds none. User forces are Python functions, which no
+    file holds: what needs them again says so.
+    """
+    from .storage import load_parts
+
+    mechanism, model, parts = load_parts(path, STORED)
+    return Result(mechanism, model, **parts)

@@ -43,13 +43,14 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
             f"{len(asked.outputs)} outputs of {model.coordinates} coordinates would not fit into memory; "
             "give a longer output_step"
         )
-    setting = asked.step if asked.tolerance is None else asked.tolerance
-    stop = None if asked.at_crossing == CONTINUE else _first_crossing(mechanism, model, setting)
+    stop = (
+        None if asked.at_crossing == CONTINUE else _first_crossing(mechanism, model, asked.setting)
+    )
     # the start is recorded also if nobody asked for it: energies are counted from there
     late = int(asked.outputs[0] > 0.0)
     run = Run(
-        model, velocity, np.concatenate([np.zeros(late), asked.outputs]), asked.duration, setting,
-        asked.max_steps, asked.options, stop, asked.dense,
+        model, velocity, np.concatenate([np.zeros(late), asked.outputs]), asked.duration,
+        asked.setting, asked.max_steps, asked.options, stop, asked.dense,
     )  # fmt: skip
     set_up = time.thread_time() - begin
     needs = needs_of(model)
@@ -92,12 +93,12 @@ def _choose_method(asked: Asked, every: float) -> tuple[Method, Asked]:
         raise ValueError(f"method '{method.id}' chooses its own steps; give tolerance, not step")
     if method.setting == "step" and asked.tolerance is not None:
         raise ValueError(f"method '{method.id}' has a fixed step; give step, not tolerance")
-    if method.setting == "tolerance":
-        aim = DEFAULT_TOLERANCE if asked.tolerance is None else asked.tolerance
-        settings = {"tolerance": aim}
-    else:
-        settings = {"step": every if asked.step is None else asked.step}
-    return method, replace(asked, options=method.options | asked.options, **settings)
+    asked = replace(asked, options=method.options | asked.options)
+    if method.setting == "tolerance" and asked.tolerance is None:
+        asked = replace(asked, tolerance=DEFAULT_TOLERANCE)
+    if method.setting == "step" and asked.step is None:
+        asked = replace(asked, step=every)
+    return method, asked
 
 
 def _assembled(mechanism: Mechanism, asked: Asked) -> tuple[Mechanism, list[str]]:

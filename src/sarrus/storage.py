@@ -8,7 +8,7 @@ of forms only what differs from the model's is kept. Python functions (user forc
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +17,8 @@ import numpy as np
 
 from .arrays import Floats
 from .asked import Asked
-from .mechanism import MechanismError
+from .mechanism import Mechanism, MechanismError
 from .mechanism.files import to_data, to_text
-from .result import Result
 
 if TYPE_CHECKING:
     import h5py
@@ -40,40 +39,36 @@ class SavedResultError(ValueError):
     """A file that holds no result, or one that cannot be read; the message says which and why."""
 
 
-def save_result(result: Result, path: str | Path) -> Path:
-    """Write a result; the file appears whole or not at all."""
+def save_parts(path: str | Path, mechanism: Mechanism, model: Model, parts: dict[str, Any]) -> Path:
+    """Write the parts of a result; the file appears whole or not at all."""
     import h5py
 
     from . import __version__
 
     path = Path(path)
-    plain = result.mechanism.copy()
+    plain = mechanism.copy()
     plain.user_forces = []
-    forces = [(force.name, *force.points) for force in result.mechanism.user_forces]
-    derived = {name: getattr(result.record, name) for name in DERIVED}
+    forces = [(force.name, *force.points) for force in mechanism.user_forces]
+    derived = {name: getattr(parts["outcome"].record, name) for name in DERIVED}
     half = path.with_name(path.name + ".part")
     try:
         with h5py.File(half, "w") as file:
             file.attrs.update(format=FORMAT, version=VERSION, program=f"sarrus {__version__}")
             file["mechanism"] = to_text(to_data(plain))
-            _write(file, "user_forces", forces, result.model)
-            _write(file, "model", _signature(result.model), result.model)
-            for name in ("start", "asked", "outcome"):
-                _write(file, name, getattr(result, name), result.model)
+            _write(file, "user_forces", forces, model)
+            _write(file, "model", _signature(model), model)
+            for name, part in parts.items():
+                _write(file, name, part, model)
             for name, values in derived.items():
-                _write(file, f"derived/{name}", values, result.model)
+                _write(file, f"derived/{name}", values, model)
         half.replace(path)
     finally:
         half.unlink(missing_ok=True)
     return path
 
 
-def load_result(path: str | Path) -> Result:
-    """Read a result that `Result.save` wrote; everything can be asked of it that could be before.
-
-    Raises SavedResultError with a sentence if the file holds none. User forces are Python functions, which no
-    file holds: what needs them again says so.
-    """
+def load_parts(path: str | Path, names: Iterable[str]) -> tuple[Mechanism, Model, dict[str, Any]]:
+    """The mechanism, its model, and parts by name; raises SavedResultError with a sentence."""
     import h5py
 
     path = Path(path)
@@ -93,7 +88,7 @@ def load_result(path: str | Path) -> Result:
                 f"{path} has version {file.attrs.get('version')}, this program reads {VERSION}"
             )
         try:
-            return _read_result(file, path)
+            return _read_parts(file, path, names)
         except (KeyError, ValueError, TypeError, AttributeError, OSError, RuntimeError) as error:
             if isinstance(error, SavedResultError):
                 raise
@@ -102,7 +97,9 @@ def load_result(path: str | Path) -> Result:
             ) from error
 
 
-def _read_result(file: h5py.File, path: Path) -> Result:
+def _read_parts(
+    file: h5py.File, path: Path, names: Iterable[str]
+) -> tuple[Mechanism, Model, dict[str, Any]]:
     from .mechanism.files.building import build_mechanism
     from .mechanism.files.reading import read_document
     from .model import make_model
@@ -118,11 +115,11 @@ def _read_result(file: h5py.File, path: Path) -> Result:
             f"{path} was written by {file.attrs['program']}, which modelled '{mechanism.name}' in other "
             "coordinates than this program; read it with that one, or simulate again"
         )
-    start, asked, outcome = (_read(file[name], model) for name in ("start", "asked", "outcome"))
+    parts = {name: _read(file[name], model) for name in names}
     for name in DERIVED:
         # where a cached property looks first
-        vars(outcome.record)[name] = _read(file[f"derived/{name}"], model)
-    return Result(mechanism, model, start, asked, outcome)
+        vars(parts["outcome"].record)[name] = _read(file[f"derived/{name}"], model)
+    return mechanism, model, parts
 
 
 def _write(group: h5py.Group, name: str, value: Any, model: Model) -> None:
