@@ -12,14 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import problems
-from ..bench.specification import (
+from ..problems import Problem
+from ..specification import (
     LIBRARY,
     load_specification,
     specification_notes,
     specification_to_problem,
     write_specification,
 )
-from ..problems import Problem
 
 # a file may hold thousands of strange elements
 MOST_LINES = 50
