@@ -6,7 +6,7 @@ import pytest
 
 from builders import bricard, in_plane_of, n_four_bar
 from sarrus import inspect, simulate
-from sarrus.bench.store import finite
+from sarrus.runs.folder import finite
 
 
 def test_verdict_of_the_double_four_bar():

@@ -37,10 +37,11 @@ def bench(
     # loads the compiled kernels: not for `sarrus --help`
     from dataclasses import replace
 
-    from ..bench.suite import make_cells, run_cells, winners
+    from ..bench.suite import make_cells, run_cells
     from ..methods import METHODS
     from ..report.bench_page import make_bench_report
     from ..report.benchmark import failures, save_benchmark, winner_table
+    from ..runs.benchmark import winners
 
     for name in method or ():
         if name not in METHODS:

@@ -14,8 +14,8 @@ from rich.console import Console
 from .. import problems
 from ..bench.judge import judge_columns
 from ..bench.result_file import load_columns
-from ..bench.store import finite
 from ..report import judgement_table
+from ..runs.folder import finite
 
 
 def judge(

@@ -12,10 +12,9 @@ import typer
 from rich.console import Console
 
 from .. import problems
-from ..bench import judge, save_run
-from ..bench.runner import run_problem
+from ..bench import judge, run_problem, save_run
 from ..report import library_error, run_table, save_figures
-from ..report.page import save_report
+from ..report.run_page import save_report
 from ..simulate import CONTINUE, DEFAULT_METHOD
 from .model_file import is_model_file
 from .report import REPORT

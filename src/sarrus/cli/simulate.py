@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..bench.simulation import choose_points, save_simulation
 from ..mechanism import find_remarks
 from ..report.figures import save_motion_figure
-from ..report.page import save_report
+from ..report.run_page import save_report
 from ..report.tables import show_seconds
+from ..runs.simulation import choose_points, save_simulation
 from ..simulate import CONTINUE
 from ..simulate import simulate as simulate_mechanism
 from .model_file import load_model

@@ -95,7 +95,7 @@ def _find(target: str, screen: Console) -> _Subject:
 
 
 def _of_run(folder: Path, screen: Console) -> _Subject:
-    from ..bench.run_folder import load_run
+    from ..runs.folder import load_run
 
     run = load_run(folder)
     record = run.record

@@ -20,7 +20,7 @@ from .four_bar_spring.problem import make_four_bar_spring
 from .heavy_top.problem import make_heavy_top
 from .light_cart_pole.problem import make_light_cart_pole
 from .n_four_bar.problem import make_double_four_bar, make_n_four_bar
-from .problem import Angle, Branch, Figure, Limits, Panel, Problem, SmallMotion
+from .problem import Angle, Figure, Limits, Panel, Problem, RightBranch, SmallMotion
 from .simple_pendulum.problem import make_simple_pendulum, make_simple_pendulum_a01
 from .spatial_slider_crank.problem import (
     make_spatial_slider_crank,
@@ -49,11 +49,11 @@ _MAKERS: dict[str, Callable[..., Problem]] = {
 
 __all__ = [
     "Angle",
-    "Branch",
     "Figure",
     "Limits",
     "Panel",
     "Problem",
+    "RightBranch",
     "SmallMotion",
     "get",
     "names",

@@ -48,7 +48,7 @@ def make_double_four_bar(windows: float = 2, speed: float = 1.0) -> Problem:
                     Panel("energy [J]", ("energy",)),
                     Panel("position [m]", ("position",), log=True),
                     Panel("velocity [m/s]", ("velocity",), log=True),
-                    Panel("acceleration [m/s2]", ("acceleration",), log=True),
+                    Panel("acceleration [m/s^2]", ("acceleration",), log=True),
                 ),
             ),
         ),
