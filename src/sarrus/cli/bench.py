@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -42,6 +40,7 @@ def bench(
     from ..report.bench_page import make_bench_report
     from ..report.benchmark import failures, save_benchmark, winner_table
     from ..runs.benchmark import winners
+    from ..runs.provenance import command_line
 
     for name in method or ():
         if name not in METHODS:
@@ -53,7 +52,7 @@ def bench(
         chosen = [replace(problem, duration=duration) for problem in chosen]
     cells = make_cells(chosen, method or list(METHODS), tolerances, steps)
     screen = Console(stderr=True)
-    command = shlex.join(["sarrus", *sys.argv[1:]])
+    command = command_line()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=screen, transient=True) as progress:
         task = progress.add_task("", total=None)

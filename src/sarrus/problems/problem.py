@@ -112,6 +112,7 @@ class Problem:
     (t, then x y z vx vy vz of the observed point, angle and rate, energy, and violations by level).
     branch: how to tell from columns that the motion is another one; None where they cannot tell.
     angle: what the columns angle and rate are; small: the equilibrium and the small motions about it.
+    options: values of the options it was made with (`options.py` declares them).
     """
 
     id: str
@@ -126,12 +127,12 @@ class Problem:
     observed: str
     columns: tuple[str, ...]
     figures: tuple[Figure, ...]
-    options: dict[str, float]
     build: Callable[[], Mechanism] = field(repr=False)
     exact: Callable[[Floats], Floats] = field(repr=False)
     branch: RightBranch | None = field(default=None, repr=False)
     angle: Angle | None = field(default=None, repr=False)
     small: SmallMotion | None = None
+    options: dict[str, float] = field(default_factory=dict)
 
     def mechanism(self) -> Mechanism:
         """A new mechanism of this problem, at its start."""

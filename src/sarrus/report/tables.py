@@ -8,17 +8,18 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from ..problems import Problem
+from ..problems import Problem, options
 from ..runs.columns import unit_of
 
 
 def problem_table(problems: Iterable[Problem]) -> Table:
-    """One line a problem: what it is, its limits, where it comes from."""
+    """One line a problem: what it is, its options, its limits, where it comes from."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
-    for name in ("id", "what", "limits", "source"):
+    for name in ("id", "what", "options", "limits", "source"):
         table.add_column(name, no_wrap=True)
     for p in problems:
-        table.add_row(p.id, f"{p.title}, {p.duration:g} s", str(p.limits), p.library)
+        told = ", ".join(f"{o.name} {o.show(p.options[o.name])}" for o in options(p.id))
+        table.add_row(p.id, f"{p.title}, {p.duration:g} s", told, str(p.limits), p.library)
     return table
 
 

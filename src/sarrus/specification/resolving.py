@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import problems
 from ..problems import Limits, Problem
-from .specification import LIBRARY, LIMITS, UNITS, WORDS, Specification
+from .specification import LIBRARY, LIMITS, OPTIONS, UNITS, WORDS, Specification
 
 
 def specification_to_problem(specification: Specification) -> Problem:
@@ -23,19 +23,20 @@ def specification_notes(specification: Specification) -> list[str]:
 
 def _resolve(spec: Specification) -> tuple[Problem, list[str]]:
     name = _problem_name(spec.id)
-    given = {"windows": spec.windows, "section": spec.section, "damping": spec.damping}
-    known = problems.get(name).options
-    if "speed" in known:
-        given["speed"] = spec.start_velocity
+    given = {option: getattr(spec, fact) for fact, option in OPTIONS.items()}
+    known = [option.name for option in problems.options(name)]
+    if "speed" not in known:
+        # a start velocity is compared with that of the mechanism
+        del given["speed"]
     if "section" not in known and not spec.section:
         del given["section"]
     options = {key: value for key, value in given.items() if value is not None}
     problem = problems.get(name, **options)
     _check_same(spec, problem)
     notes = [
-        f"{WORDS[{'speed': 'start_velocity'}.get(key, key)]}: not in the file, {value:g} is used"
-        for key, value in problem.options.items()
-        if key not in options
+        f"{WORDS[fact]}: not in the file, {problem.options[option]:g} is used"
+        for fact, option in OPTIONS.items()
+        if option in problem.options and option not in options
     ]
     if spec.observed is None:
         notes.append(f"observed point: not in the file, {problem.observed} is used")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .. import problems
 from ..problems import Limits
 
 MBSB = "http://lim.ii.udc.es/mbsbenchmark/"
@@ -23,8 +24,19 @@ LIBRARY = {
     "A05": "flyball-governor-a05",
 }
 
+# facts that are options of problems, and how they are called there
+OPTIONS = {
+    "windows": "windows",
+    "section": "section",
+    "damping": "damping",
+    "start_velocity": "speed",
+}
 # largest numbers that are believed; beyond them a file is rather wrong than large
-LARGEST = {"windows": 10_000.0, "output_steps": 1_000_000.0, "duration": 1e6}
+LARGEST = {
+    "windows": problems.all_options()["windows"].most,
+    "output_steps": 1_000_000.0,
+    "duration": 1e6,
+}
 UNITS = {
     "duration": "s",
     "start_velocity": "m/s",

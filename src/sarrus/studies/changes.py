@@ -49,10 +49,10 @@ def change_kind(base: Base, path: str) -> ChangeKind:
     """What a path of a study stands for; raises MechanismError for a name that is not known."""
     parts = split_path(path)
     if len(parts) == 1 and base.problem:
-        options = problems.get(base.problem).options
-        if parts[0] not in options:
+        known = [option.name for option in problems.options(base.problem)]
+        if parts[0] not in known:
             raise MechanismError(
-                f"problem '{base.problem}' has no option '{parts[0]}'; {nearest(parts[0], list(options))}"
+                f"problem '{base.problem}' has no option '{parts[0]}'; {nearest(parts[0], known)}"
             )
         return ChangeKind.OPTION
     if parts[0] == "simulate" and len(parts) == 2:
