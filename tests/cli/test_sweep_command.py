@@ -82,6 +82,6 @@ def test_a_folder_of_something_else(study, tmp_path, monkeypatch, capsys):
 
 def test_a_missing_extra_says_what_to_install(study, tmp_path, monkeypatch, capsys):
     """Instead of a traceback."""
-    monkeypatch.setattr("sarrus.studies.front.NEEDED", ("dask", "no_such_package"))
+    monkeypatch.setattr("sarrus.studies.session.NEEDED", ("dask", "no_such_package"))
     told = refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o")
     assert "studies need no_such_package: install them with `pip install sarrus[sweep]`" in told

@@ -5,9 +5,9 @@ import pytest
 
 from browser import Watched, open_browser
 from run_folders import save_example, with_hostile_names
-from sarrus.bench.run_folder import load_run
 from sarrus.problems.n_four_bar.reference import four_bar_reference
-from sarrus.report.page import make_report
+from sarrus.report.run_page import make_report
+from sarrus.runs.folder import load_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 

@@ -6,8 +6,8 @@ import pytest
 
 from builders import bricard, in_plane_of, n_four_bar
 from sarrus import inspect, simulate
-from sarrus.bench.store import finite
 from sarrus.problems.n_four_bar.reference import flat_times
+from sarrus.runs.folder import finite
 
 
 def test_verdict_of_the_double_four_bar():

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..mechanism import Mechanism, vary
+from ..problems import all_options
 from ..scene import Scene
 from ..scene.draw import BARS, EDGE, GREY, PURPLE, TRACE, ground_points
 
@@ -43,8 +44,10 @@ def option_controls(options: dict[str, float]) -> list[Control]:
     """Sliders for the options of a problem: whole numbers stay whole, signs stay what they are."""
     controls = []
     for name, value in options.items():
-        if isinstance(value, int):
-            controls.append(Control(name, value, 1, max(3 * value, 12), 1))
+        option = all_options()[name]
+        if option.whole:
+            high = min(max(3 * value, 12), option.most)
+            controls.append(Control(name, value, option.least, high, 1))
         elif value == 0:
             controls.append(Control(name, 0.0, 0.0, 1.0, 0.01))
         else:
