@@ -31,7 +31,7 @@ def arrays(m):
     for b in m.bodies:
         out += [np.array(b.mass), b.center, b.inertia, *(b.ends or ())]
     for j in m.joints:
-        out += [x for x in (j.at, j.axis, j.second_axis) if x is not None]
+        out += [x for e in j.ends for x in (e.place, e.axis) if x is not None]
     out += [p.at for p in m.markers] + [v for _, v in m.velocities]
     return out
 
@@ -42,7 +42,7 @@ def shape_of(m, name):
     places = [body.center, *(body.ends or ())]
     for j in m.joints:
         if name in j.bodies and j.at is not None:
-            places.append(j.places[j.bodies.index(name)] if j.places else j.at)
+            places.append(j.places[j.bodies.index(name)])
     places += [p.at for p in m.markers if p.body == name]
     places += [f.at for f in m.forces if f.body == name]
     places += [s.ends[k] for s in m.springs for k in (0, 1) if s.bodies[k] == name]
@@ -289,8 +289,7 @@ def test_other_units_and_directions():
     for b in m.bodies:
         other.rod(b.name, *(k * (R @ e + 0.3) for e in b.ends), mass=1e-3)
     for j in m.joints:
-        places = j.places or (j.at,) * 2
-        other.revolute(j.name, *j.bodies, at=[k * (R @ p + 0.3) for p in places])
+        other.revolute(j.name, *j.bodies, at=[k * (R @ p + 0.3) for p in j.places])
     there = assemble(other)
     assert np.isclose(there.distance, k * done.distance, rtol=1e-9)
     for a, b in zip(done.mechanism.joints, there.mechanism.joints, strict=True):

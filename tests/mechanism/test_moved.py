@@ -45,9 +45,10 @@ def test_one_motion_for_all(closed):
     for a, b in zip(m.joints, moved.joints, strict=True):
         if a.at is not None:
             assert np.allclose(b.at, place(a.at), atol=1e-15)
-        for one, other in ((a.axis, b.axis), (a.second_axis, b.second_axis)):
-            assert (one is None) == (other is None)
-            assert one is None or np.allclose(other, T @ one, atol=1e-15)
+        for one, other in zip(a.ends, b.ends, strict=True):
+            assert one.body == other.body
+            assert (one.axis is None) == (other.axis is None)
+            assert one.axis is None or np.allclose(other.axis, T @ one.axis, atol=1e-15)
         assert measure_apart(b).metres < 1e-15
         assert measure_apart(b).radians < 1e-15
     assert np.allclose(moved.joints[-1].places, [place(p) for p in m.joints[-1].places])

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from builders import bricard, in_plane_of, n_four_bar, rotation
+from builders import bricard, ends_of, in_plane_of, n_four_bar, rotation
 from grid_mechanisms import GridMechanism
 from linkages import (
     bennett,
@@ -161,7 +161,7 @@ def replaced(m, replacement):
             kind, axis = FREER[replacement.by]
             axis = j.axis if axis is None else np.array(axis)
             axis = None if kind is JointKind.SPHERICAL else axis
-            out.joints.append(replace(j, kind=kind, axis=axis, second_axis=None))
+            out.joints.append(replace(j, kind=kind, ends=ends_of(j.bodies, j.at, axis)))
     return out
 
 
