@@ -31,7 +31,7 @@ def arrays(m):
     for b in m.bodies:
         out += [np.array(b.mass), b.center, b.inertia, *(b.ends or ())]
     for j in m.joints:
-        out += [x for e in j.ends for x in (e.place, e.axis) if x is not None]
+        out += [x for x in (j.at, *(e.axis for e in j.ends)) if x is not None]
     out += [p.at for p in m.markers] + [v for _, v in m.velocities]
     return out
 
@@ -80,12 +80,10 @@ def test_random_closed_mechanisms_are_left_alone(dimension):
         m = random_mechanism(seed, dimension)
         before = [a.copy() for a in arrays(m)]
         # each place once for each body, one of them by a bit
-        m.joints = [
-            j
-            if j.at is None
-            else replace(j, places=(j.at, *(np.nextafter(j.at, 9.0) for _ in j.bodies[1:])))
-            for j in m.joints
-        ]
+        for n, j in enumerate(m.joints):
+            if j.at is not None:
+                beside = [replace(e, place=np.nextafter(j.at, 9.0)) for e in j.ends[1:]]
+                m.joints[n] = replace(j, ends=(j.ends[0], *beside))
         assert find_gaps(m) == []
         done = assemble(m)
         assert done.unmoved
@@ -470,14 +468,13 @@ def test_bad_places_and_axes():
     """Numbers that do not fit are named."""
     m = Mechanism("bad", gravity=(0, 0, -9.81))
     m.body("a", 1.0, (0, 0, 0), (1, 1, 1))
-    m.revolute("H", m.ground, "a", at=[(0, 0, 0)] * 3, axis=(0, 0, 1))
     with pytest.raises(MechanismError, match=r"'H'.*3 places for 2 bodies"):
-        m.check()
-    m.joints.clear()
-    m.revolute("H", m.ground, "a", at=(0, 0, 0), axis=[(0, 0, 1)] * 3)
+        m.revolute("H", m.ground, "a", at=[(0, 0, 0)] * 3, axis=(0, 0, 1))
     with pytest.raises(MechanismError, match=r"'H'.*3 axes for 2 bodies"):
-        m.check()
-    m.joints.clear()
+        m.revolute("H", m.ground, "a", at=(0, 0, 0), axis=[(0, 0, 1)] * 3)
+    with pytest.raises(MechanismError, match=r"'H'.*belongs to one body"):
+        m.prismatic("H", m.ground, "a", at=(0, 0, 0), axis=[(0, 0, 1)] * 2)
+    assert not m.joints
     m.revolute("H", m.ground, "a", at=(0, 0, 0), axis=[(0, 0, 1), (0, 0, 0)])
     with pytest.raises(MechanismError, match=r"'H'.*length zero"):
         m.check()

@@ -22,6 +22,7 @@ def everything():
     m.cylindrical("C", "a", "b", at=(0.2, 0, 0), axis=(1, 0, 0))
     m.universal("U", "a", "b", at=(1, 0, 0), axis=(0, 1, 0), second_axis=(0, 0, 1))
     m.planar("F", "a", "b", at=(1, 0, 0), normal=(0, 0, 1))
+    m.rectangular("X", "a", "b", at=(1, 0, 0), normal=(0, 0, 1))
     m.point_on_line("L", "a", "b", at=(1, 0, 0), axis=(1, 0, 0))
     m.point_on_plane("Q", "a", "b", at=(1, 0, 0), normal=(1, 0, 1))
     m.distance("D", "a", "b", start=(0, 0, 0), end=(1, 1, 0))
@@ -74,11 +75,12 @@ def test_gaps_of_sliding_joints():
         ("cylindrical", np.hypot(0.4, 1.2)),
         ("point_on_line", np.hypot(0.4, 1.2)),
         ("planar", 0.3),
+        ("rectangular", 0.3),
         ("point_on_plane", 0.3),
     ):
         m = Mechanism("sliding", gravity=(0, 0, -9.81))
         m.body("b", 1.0, (0, 0, 0), (1, 1, 1))
-        word = "normal" if "plan" in kind else "axis"
+        word = "normal" if "plan" in kind or kind == "rectangular" else "axis"
         join = getattr(m, kind)
         join("J", m.ground, "b", at=[np.zeros(3), offset], **{word: (2.0, 0, 0)})
         assert np.isclose(measure_apart(m.joints[0]).metres, gap)

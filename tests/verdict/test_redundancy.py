@@ -132,6 +132,7 @@ FREER = {
     "a ball that may slide along the slider's axis": (JointKind.POINT_ON_LINE, None),
     "a ball that may slide along the axis": (JointKind.POINT_ON_LINE, None),
     "a ball that may slide on the plane": (JointKind.POINT_ON_PLANE, None),
+    "a face that may turn on the plane": (JointKind.PLANAR, None),
     "a pin in a slot along the slider's axis": (JointKind.POINT_ON_LINE, None),
     "a pin in a slot along x": (JointKind.POINT_ON_LINE, (1.0, 0.0)),
     "a pin in a slot along y": (JointKind.POINT_ON_LINE, (0.0, 1.0)),

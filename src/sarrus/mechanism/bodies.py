@@ -55,7 +55,7 @@ class Body(Element):
         return replace(
             self,
             center=size * self.center,
-            inertia=size**2 * self.inertia,
+            inertia=np.asarray(size**2 * self.inertia),
             ends=None if self.ends is None else (size * self.ends[0], size * self.ends[1]),
             section=size * self.section,
         )

@@ -150,6 +150,16 @@ class JointKind(Enum):
         in_plane="all bodies share the plane: leave it out",
         key="normal",
     )
+    RECTANGULAR = Row(
+        "rectangular",
+        "The second body slides on a plane of the first without turning, like an XY table; in space.",
+        "plane",
+        shares=("directions",),
+        keeps=(("axis", "arm"),),
+        axis="first",
+        in_plane="use two prismatic() joints with a body between them",
+        key="normal",
+    )
     POINT_ON_LINE = Row(
         "point-on-line",
         "A point of the second body stays on a line of the first.",
@@ -236,6 +246,12 @@ class JointCalls:
     ) -> Joint:
         """Let the second body slide on a plane of the first with this normal, face on face; in space."""
         return self._join(JointKind.PLANAR, name, (first, second), at, normal)
+
+    def rectangular(
+        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, normal: ArrayLike
+    ) -> Joint:
+        """Let the second body slide on a plane of the first without turning: an XY table; in space."""
+        return self._join(JointKind.RECTANGULAR, name, (first, second), at, normal)
 
     def point_on_line(
         self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, axis: ArrayLike
