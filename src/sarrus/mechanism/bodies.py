@@ -42,7 +42,7 @@ class Body(Element):
         move = moves[self.name]
         if self.ends is not None:
             a, b = (move.place(e) for e in self.ends)
-            inertia = self.mass * rod_inertia(b - a, self.section)
+            inertia = rod_inertia(self.mass, b - a, self.section)
             return replace(self, center=0.5 * (a + b), inertia=inertia, ends=(a, b))
         inertia = self.inertia
         if inertia.ndim == 2:
@@ -196,14 +196,15 @@ def make_rod(name: str, start: Floats, end: Floats, mass: float, section: float)
     whole = start.shape == end.shape and start.shape in ((2,), (3,))
     if not (whole and np.isfinite([*start, *end, section]).all()):
         return Body(name, mass, start, np.zeros(()), ends, section)
-    inertia = mass * rod_inertia(end - start, section)
+    inertia = rod_inertia(mass, end - start, section)
     return Body(name, mass, 0.5 * (start + end), inertia, ends, section)
 
 
-def rod_inertia(d: Floats, section: float) -> Floats:
-    """Inertia of a uniform rod of unit mass along d, with a square section, about its centre."""
+def rod_inertia(mass: float, d: Floats, section: float) -> Floats:
+    """Inertia of a uniform rod along d, with a square section, about its centre."""
     length2 = float(d @ d)
     if len(d) == 2:
-        return np.array((length2 + section**2) / 12.0)
+        return np.array(mass * ((length2 + section**2) / 12.0))
     along = np.outer(d, d) / length2 if length2 > 0 else np.zeros((3, 3))
-    return (length2 + section**2) / 12.0 * (np.eye(3) - along) + section**2 / 6.0 * along
+    unit = (length2 + section**2) / 12.0 * (np.eye(3) - along) + section**2 / 6.0 * along
+    return mass * unit

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .elements import Moves
 from .errors import MechanismError
 from .mechanism import Mechanism
@@ -33,7 +35,8 @@ def vary(
     new = mechanism.mapped(lambda part: part.scaled(size))
     new.gravity = gravity * mechanism.gravity
     new.velocities = [(name, speed * v) for name, v in mechanism.velocities]
-    new.angular_velocities = [(name, speed * w) for name, w in mechanism.angular_velocities]
+    spins = mechanism.angular_velocities
+    new.angular_velocities = [(name, np.asarray(speed * w)) for name, w in spins]
     return new
 
 
