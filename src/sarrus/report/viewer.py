@@ -280,7 +280,7 @@ class Viewer:
 
     def _draw_signs(self, start: Floats) -> None:
         sketch, scene = self.scene.sketch, self.server.scene
-        joints = [s.points[-1] for s in sketch.signs if s.kind not in ("spring", "distance")]
+        joints = [s.points[-1] for s in sketch.signs if s.glyph not in ("spring", "link")]
         masses = [s.points[0] for s in sketch.shapes if s.kind == "mass"]
         self.joints = np.array(joints + masses, dtype=int)
         sizes = np.array([BALL] * len(joints) + [3 * BALL] * len(masses)) * sketch.size
@@ -300,7 +300,7 @@ class Viewer:
                 )
             )
         self.ends = np.array(
-            [s.points for s in sketch.signs if s.kind in ("spring", "distance")], dtype=int
+            [s.points for s in sketch.signs if s.glyph in ("spring", "link")], dtype=int
         ).reshape(-1, 2)
         self.lines = None
         if len(self.ends):
