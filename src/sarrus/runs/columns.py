@@ -1,7 +1,8 @@
 """Columns of a run's files by their short names, their units, and which are drawn together.
 
-Short are the names of a source's result file: t, x y z and vx vy vz of the observed point, angle and rate, energy, and
-the violation of each level ("position" ...). Of several points they are "B0.x", with units "B0.x [m]" (`export.py`).
+Short are the names of a source's result file: t, x y z and vx vy vz of the observed point, angle and rate,
+energy, and the violation of each level ("position" ...). Of several points they are "B0.x", with units
+"B0.x [m]" (`export.py`).
 """
 
 from __future__ import annotations
