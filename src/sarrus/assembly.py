@@ -190,8 +190,7 @@ def _written(
     """The mechanism at a closed pose, and the record."""
     from .verdict.closing import joint_gaps, moves_to
 
-    moved = move_bodies(mechanism, moves_to(mechanism, equations, found.pose))
-    loosen_rods(moved)
+    moved = loosen_rods(move_bodies(mechanism, moves_to(mechanism, equations, found.pose)))
     sentences = fit_velocities(moved)
     centers = found.pose.centers - equations.centers
     turns = np.array([_angle(R) for R in found.pose.turns])

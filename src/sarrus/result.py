@@ -13,6 +13,7 @@ import numpy as np
 
 from .arrays import Floats, Ints
 from .asked import Asked, check_times
+from .export import LEVELS, TIME, point_columns, quality_columns
 from .mechanism import Mechanism
 from .names import pick
 from .readout import Readout
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 # what a method with a fixed step can tell from zero, over the size of the mechanism
 FIXED_STEP = 1e-6
-LEVELS = ("position", "velocity", "acceleration")
-UNITS = ("m", "m/s", "m/s^2")
 # fields that a file holds beside mechanism and model
 STORED = ("start", "asked", "outcome")
 # bodies times outputs of a scene
@@ -370,23 +369,12 @@ class Result(Readout):
         points: names of joints, points or bodies; all joints and named points if left out, and then also
         the `readings`.
         """
-        columns = {"t [s]": self.times}
-        for name in points or self.drawn_points:
-            for letter, unit, values in (
-                ("", "m", self.position(name)),
-                ("v", "m/s", self.velocity(name)),
-                ("a", "m/s^2", self.acceleration(name)),
-            ):
-                for i, axis in enumerate("xyz"[: values.shape[1]]):
-                    columns[f"{name}.{letter}{axis} [{unit}]"] = values[:, i]
+        columns = {TIME: self.times} | point_columns(self, points or self.drawn_points)
         if not points:
             columns |= self.readings()
-        columns["energy [J]"] = self.energy_balance
         columns["kinetic energy [J]"] = self.kinetic_energy
         columns["potential energy [J]"] = self.potential_energy
-        for level, unit in zip(LEVELS, UNITS, strict=True):
-            columns[f"violation of {level} [{unit}]"] = self.violation(level)
-        return columns
+        return columns | quality_columns(self)
 
     @property
     def drawn_points(self) -> list[str]:
@@ -406,12 +394,8 @@ class Result(Readout):
 
         names = list(points or self.drawn_points)
         moving = {
-            what: (np.stack([read(n) for n in names], axis=1), unit)
-            for what, read, unit in (
-                ("position", self.position, "m"),
-                ("velocity", self.velocity, "m/s"),
-                ("acceleration", self.acceleration, "m/s^2"),
-            )
+            level: (np.stack([getattr(self, level)(n) for n in names], axis=1), unit)
+            for level, (_, unit) in LEVELS.items()
         }
         scalars = {
             "energy": (self.energy_balance, "J"),
@@ -419,7 +403,7 @@ class Result(Readout):
             "potential_energy": (self.potential_energy, "J"),
         } | {
             f"violation_of_{level}": (self.violation(level), unit)
-            for level, unit in zip(LEVELS, UNITS, strict=True)
+            for level, (_, unit) in LEVELS.items()
         }
         return make_dataset(self.times, names, moving, scalars, self._about)
 

@@ -18,8 +18,7 @@ from .asked import (
     check_tolerance,
     check_within,
 )
-from .mechanism import Mechanism, MechanismError, check_mechanism
-from .mechanism.check_forces import check_drive_times
+from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
 from .result import Result
 
 

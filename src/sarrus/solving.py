@@ -11,8 +11,7 @@ import numpy as np
 from .arrays import Floats
 from .asked import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, Asked
 from .assembly import assemble, fit_velocities, solve_start_velocity
-from .mechanism import Mechanism, MechanismError, check_mechanism
-from .mechanism.remarks import find_remarks
+from .mechanism import Mechanism, MechanismError, check_mechanism, find_remarks
 from .methods import CHOICES, METHODS, Method, Outcome, Run, Status, first_part, skipped
 from .methods.method import needs_of
 from .methods.status import failed

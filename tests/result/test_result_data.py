@@ -24,7 +24,7 @@ def test_columns_have_units_and_the_values_of_the_result(result):
     assert list(columns) == [
         "t [s]",
         *("B0.x [m]", "B0.y [m]", "B0.vx [m/s]", "B0.vy [m/s]", "B0.ax [m/s^2]", "B0.ay [m/s^2]"),
-        *("energy [J]", "kinetic energy [J]", "potential energy [J]"),
+        *("kinetic energy [J]", "potential energy [J]", "energy [J]"),
         "violation of position [m]",
         "violation of velocity [m/s]",
         "violation of acceleration [m/s^2]",
