@@ -75,12 +75,14 @@ def test_a_run_that_moves_on_is_watched_to_its_end():
     r = simulate(with_stiff_elbow(n_four_bar(1), 5.0), 6.0, 0.05, tolerance=1e-7)
     assert r.status == "done", r.message
     assert r.method == "radau"
-    moved = float(r.notes[0].split("t = ")[1].split(" s")[0])
+    told = next(note for note in r.notes if "radau" in note)
+    moved = float(told.split("t = ")[1].split(" s")[0])
     flat = flat_times(1, 6.0)
-    # nearly all of them lie behind the move
+    # all of them lie behind the move
     assert len(flat) >= 5
-    assert moved < flat[1]
-    assert [c.time for c in r.crossings] == pytest.approx(flat, abs=1e-5)
+    assert moved < flat[0]
+    # the error of the run at its tolerance, some times over
+    assert [c.time for c in r.crossings] == pytest.approx(flat, abs=1e-6)
     assert r.watch.until == r.times[-1] == 6.0
     assert f"{len(flat)} crossings:" in str(r.verdict)
     # and none of them is the elbow's
