@@ -14,7 +14,7 @@ import numpy as np
 from .arrays import Floats, Ints
 from .asked import Asked, check_times
 from .export import LEVELS, TIME, point_columns, quality_columns
-from .mechanism import Mechanism
+from .mechanism import Mechanism, MechanismError
 from .names import pick
 from .readout import Readout
 
@@ -170,8 +170,16 @@ class Result(Readout):
                 f"'{self.name}' was simulated without its polynomials; give dense=True to simulate to "
                 "read its motion at any time"
             )
-        wanted = check_times("t", np.atleast_1d(times), motion.end, "the motion ends at")
-        return replace(self, outcome=replace(self.outcome, record=motion.at(wanted)))
+        # a run that was stopped has made steps beyond
+        watch = self.outcome.watch
+        end = motion.end if watch is None else min(motion.end, watch.until)
+        wanted = check_times("t", np.atleast_1d(times), end, "the motion ends at")
+        record = motion.at(wanted)
+        for call in self.model.user_calls:
+            # a user force may fail there, or be left behind by a file
+            if np.isnan(record.a).any() or call.failure:
+                raise MechanismError(call.failure)
+        return replace(self, outcome=replace(self.outcome, record=record))
 
     # energies
 
@@ -448,6 +456,8 @@ class Result(Readout):
         """The moving picture, with the path of a point; a notebook shows it, `save` writes a page."""
         from .scene.player import Player
 
+        if not len(self.times):
+            raise ValueError(f"'{self.name}' has no outputs to show: {self.message}")
         first = self._first_moving()[:1]
         names = first if point is None else [point]
         return Player(self.scene.observing(names[0]) if names else self.scene)
