@@ -43,8 +43,8 @@ def fill_quintics(times, states, coefficients):
 def fill_quintics_over_two(times, states, coefficients):
     """From positions and velocities at the ends of each step and at the start of the one before it.
 
-    Accelerations are not used: in a stiff motion those of the equations are far less exact. The first step has none
-    before it: coefficients[0] is that of the second.
+    Accelerations are not used: in a stiff motion those of the equations are far less exact. The first step
+    has none before it: coefficients[0] is that of the second.
     """
     for n in range(len(times) - 2):
         x, y = times[n + 1] - times[n], times[n + 2] - times[n + 1]
