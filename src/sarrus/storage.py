@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .arrays import Floats
 from .asked import Asked
@@ -97,6 +98,31 @@ def load_parts(path: str | Path, names: Iterable[str]) -> tuple[Mechanism, Model
             ) from error
 
 
+def add_arrays(path: Path, group: str, arrays: dict[str, NDArray[Any]]) -> None:
+    """Put further arrays into the file of a result, under any names."""
+    import h5py
+
+    with h5py.File(path, "a") as file:
+        below = file.create_group(group)
+        for i, (name, values) in enumerate(arrays.items()):
+            # a slash in a name would open a group
+            _write_array(below, str(i), values).attrs["name"] = name
+
+
+def load_arrays(path: Path, group: str) -> dict[str, NDArray[Any]]:
+    """What `add_arrays` wrote; raises what h5py raises, and ValueError for other things than plain numbers."""
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        found = {}
+        for i in range(len(file[group])):
+            item = file[group][str(i)]
+            if item.dtype.kind not in "fiub":
+                raise ValueError(f"{item.attrs['name']} holds no plain numbers")
+            found[str(item.attrs["name"])] = np.asarray(item[()])
+        return found
+
+
 def _read_parts(
     file: h5py.File, path: Path, names: Iterable[str]
 ) -> tuple[Mechanism, Model, dict[str, Any]]:
@@ -125,8 +151,7 @@ def _read_parts(
 def _write(group: h5py.Group, name: str, value: Any, model: Model) -> None:
     """Write a value below a group: an array, a tuple, one of our dataclasses, or what JSON holds."""
     if isinstance(value, np.ndarray):
-        small = value.size < SMALL
-        group.create_dataset(name, data=value, **({} if small else {"compression": "gzip"}))
+        _write_array(group, name, value)
         return
     parts = _parts(value, model)
     if parts is None:
@@ -137,6 +162,12 @@ def _write(group: h5py.Group, name: str, value: Any, model: Model) -> None:
     below.attrs["class"] = type(value).__name__
     for part, item in parts.items():
         _write(below, part, item, model)
+
+
+def _write_array(group: h5py.Group, name: str, values: NDArray[Any]) -> h5py.Dataset:
+    # the lightest level: the last bits of numbers are noise, which nothing compresses
+    packed = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
+    return group.create_dataset(name, data=values, **(packed if values.size >= SMALL else {}))
 
 
 def _parts(value: Any, model: Model) -> dict[str, Any] | None:

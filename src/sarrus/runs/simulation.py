@@ -32,7 +32,7 @@ def choose_points(mechanism: Mechanism, result: Result, wanted: Iterable[str]) -
 def save_simulation(
     folder: Path, mechanism: Mechanism, result: Result, points: list[str], source: str, command: str
 ) -> dict[str, Any]:
-    """Write columns.csv, model.yaml, run.json and result.npz; returns what run.json holds."""
+    """Write columns.csv, model.yaml, run.json and result.h5; returns what run.json holds."""
     folder.mkdir(parents=True, exist_ok=True)
     columns = motion_columns(result, points)
     save_csv(folder / "columns.csv", columns)
@@ -63,7 +63,7 @@ def save_simulation(
 
 
 def _save_pictures(folder: Path, result: Result, points: list[str]) -> None:
-    """Write result.npz: a figure of the places of the first points, one of energy and violations."""
+    """Write result.h5: a figure of the places of the first points, one of energy and violations."""
     moving = [p for p in points if np.ptp(result.position(p), axis=0).max(initial=0.0) > 0]
     columns = quality(result)
     places = []
