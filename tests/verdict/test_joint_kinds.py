@@ -5,7 +5,8 @@ import pytest
 
 from builders import rotation
 from sarrus import Mechanism
-from sarrus.verdict.joint_equations import Pose, make_joint_equations
+from sarrus.kinematics.pose import Pose
+from sarrus.verdict.joint_equations import make_joint_equations
 from sarrus.verdict.rank import measure_rank
 
 AT, END = np.array([0.3, -0.2, 0.5]), np.array([1.1, 0.4, -0.3])

@@ -18,12 +18,14 @@ from scipy import sparse
 
 from ..arrays import Floats
 from ..kernels.layout import Loads
+from ..kinematics.length import LINK, measure_length
+from ..kinematics.pose import BodyRows
 from ..mechanism import Body, Joint, JointKind, Mechanism, MechanismError
 from .drives import add_drives, drive_needs
 from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
 from .joints import POINT_SHARED, Direction, Factor, kept_products
 from .loads import Features, collect_loads, load_needs
-from .model import BodyRows, Model, Units
+from .model import Model, Units
 from .quadratic import (
     Equations,
     MasslessFreedomError,
@@ -272,26 +274,8 @@ def _model_directions(mechanism: Mechanism) -> Floats:
 
 
 def _units(mechanism: Mechanism) -> Units:
-    """Typical distance from a body's centre to its joints, and typical mass."""
-    at = defaultdict(list)
-    for joint in mechanism.joints:
-        if joint.at is not None:
-            for b in joint.bodies:
-                at[b].append(joint.at)
-    # links without mass and springs hold bodies, too
-    ends = [(j.bodies, j.places) for j in mechanism.joints if j.places is not None]
-    for bodies, places in [*ends, *((s.bodies, s.ends) for s in mechanism.springs)]:
-        for b, place in zip(bodies, places, strict=True):
-            at[b].append(place)
-    arms = []
-    for body in mechanism.bodies:
-        arms += [float(np.linalg.norm(p - body.center)) for p in at[body.name]]
-    spread = [float(np.sqrt(np.max(b.inertia) / b.mass)) for b in mechanism.bodies]
-    # an arm far shorter than the body is the rounding of a joint at its centre; without arms it is the
-    # spread of the mass that counts, or a metre for a point
-    arms = [a for a in arms if a > 1e-12 * max([*arms, *spread])] or [s for s in spread if s > 0]
-    # a link between two joints is about twice the arm from its centre
-    length = 2.0 * float(np.mean(arms)) if arms else 1.0
+    """A typical link, and the mean mass."""
+    length = LINK * measure_length(mechanism)
     return Units(length, float(np.mean([b.mass for b in mechanism.bodies])))
 
 

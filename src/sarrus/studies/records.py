@@ -38,7 +38,7 @@ class Run:
     @cached_property
     def inspection(self) -> Inspection:
         """The verdict on the mechanism at its start."""
-        from ..verdict import inspect
+        from ..inspect import inspect
 
         return inspect(self.mechanism)
 

@@ -16,7 +16,7 @@ from ..assembly import AssemblyError
 from ..mechanism import Mechanism, MechanismError
 from ..result import Result
 from ..simulate import simulate
-from ..verdict.locked import LockedError
+from ..verdict.mending import LockedError
 from . import changes
 from .records import QUANTITIES, RecordError, Run, load_function, read_record
 from .study import Plan

@@ -19,8 +19,10 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels.layout import make_workspace
 from ..kernels.watch import BOTTOM, DEEP, LOW, REDUNDANT, sample_pivots
-from .branches import Branches, eval_closure, find_branches
-from .poses import Reading, read_poses
+from ..kinematics.constraints import Constraints
+from ..kinematics.pose import read_poses
+from .branches import Branches, find_branches
+from .poses import Reading
 from .rank import Rank, measure_rank
 
 if TYPE_CHECKING:
@@ -275,9 +277,9 @@ def _moment(
 def _rank_at(reading: Reading, form: Form, q: Floats, zero: float) -> Rank:
     """The rank at a position; one that is not quite closed hides zeros."""
     e = reading.equations
-    gap = float(np.abs(eval_closure(form, q)).max(initial=0.0))
+    gap = float(np.abs(Constraints(form, joints=True).phi(q)).max(initial=0.0))
     tolerance = max(zero, min(HIDES * gap, MOST_ZERO))
-    pose = read_poses(e, reading.bodies, q[None])[0]
+    pose = read_poses(e.centers, reading.bodies, q[None])[0]
     return measure_rank(e.scaled(pose).matrix, e.columns_a_body, tolerance)
 
 
