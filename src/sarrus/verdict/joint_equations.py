@@ -9,13 +9,8 @@ at the point p (arms r from the centres) keeps, for each of its directions u,
 `joint_frames` says which ones each kind of joint has, `joint_pairs` where they are. Where a joint slides, p
 is the point of the second body: what the joint exerts acts there. A drive adds one equation to its joint:
 about the axis of a hinge, along that of a slider, along a link (whose length is then the drive's affair
-alone).
-Nothing here knows of natural coordinates: these are the equations an engineer counts.
-
-Scaled, all numbers are pure: with D = diag(L sqrt(mu/m), L sqrt(mu/I)) of each body (its mass m and
-principal inertias I; L and mu a length and a mass of the mechanism), the rows of W D that belong to one
-pair of bodies are made orthonormal. Where an inertia vanishes, m l^2 / 100 stands for it, l being the
-body's own length.
+alone). Nothing here knows of natural coordinates: these are the equations an engineer counts. Scaled (see
+`scaling`), all numbers are pure.
 """
 
 from __future__ import annotations
@@ -33,12 +28,7 @@ from ..kinematics.turns import in_space, turn_vectors, unit
 from ..mechanism import Joint, JointKind, Mechanism
 from .joint_frames import JOINT_FRAMES, WORLD, JointFrame, axis_frames, name_direction
 from .joint_pairs import GROUND, JointPairs
-
-# an inertia below this share of m l^2 counts as this share
-LEAST_INERTIA = 0.01
-# a mass further than this from the mean counts as this: what can move does not depend on masses, and weights
-# of very light and very heavy bodies would leave no digits between zeros and the other values
-SPREAD = 1e3
+from .scaling import BodyScale, Scaled, make_scale, measure_reach
 
 # scaled singular values are of order one; joints typed to 12 digits leave zeros of about 1e-12
 TOLERANCE = 1e-9
@@ -72,33 +62,6 @@ class Equation:
 
 
 @dataclass(frozen=True, eq=False)
-class Scaled:
-    """The scaled joint equations at a pose: pure numbers, the rows of each pair orthonormal.
-
-    Their singular values depend neither on units nor on the directions in which a joint's rows are
-    written. blocks: rows of pairs and the triangle R that turns scaled rows into named ones, row = R^T
-    scaled.
-    """
-
-    matrix: sparse.csr_array
-    blocks: tuple[tuple[Ints, Floats], ...]
-
-    def gaps(self, gaps: Floats) -> Floats:
-        """Gaps of the named rows as gaps of the scaled ones."""
-        out = np.zeros_like(gaps)
-        for rows, R in self.blocks:
-            out[rows] = np.linalg.solve(np.swapaxes(R, 1, 2), gaps[rows][:, :, None])[:, :, 0]
-        return out
-
-    def named(self, left: Floats) -> Floats:
-        """Combinations of the scaled rows, (rows, k), as combinations of the named rows."""
-        out = np.zeros_like(left)
-        for rows, R in self.blocks:
-            out[rows] = np.linalg.solve(R, left[rows])
-        return out
-
-
-@dataclass(frozen=True, eq=False)
 class JointEquations(JointPairs):
     """The joints of a mechanism as equations for the twists of its bodies.
 
@@ -117,7 +80,7 @@ class JointEquations(JointPairs):
     row_drive: Ints
     length: float
     reach: Floats
-    _weights: tuple[Floats, Floats]
+    _scale: BodyScale
 
     @property
     def columns_a_body(self) -> int:
@@ -206,33 +169,17 @@ class JointEquations(JointPairs):
 
     def twists(self, pose: Pose, scaled: Floats) -> Floats:
         """Twists D x of all bodies, shape (nb, 6), from scaled numbers x."""
-        linear, angular = self._weights
         full = np.zeros((len(self.bodies), 6))
         full[:, self.used] = scaled.reshape(len(self.bodies), -1)
-        full[:, :3] *= linear[:-1, None]
-        full[:, 3:] = np.einsum(
-            "bij,bjk,bk->bi", pose.turns, angular[: len(self.bodies)], full[:, 3:]
-        )
-        return full
+        return self._scale.up(pose.turns, full)
 
     def scaled_twists(self, pose: Pose, twists: Floats) -> Floats:
         """The scaled numbers of given twists, shape (nb, 6)."""
-        linear, angular = self._weights
-        full = np.array(twists)
-        full[:, :3] /= linear[:-1, None]
-        back = np.linalg.inv(angular[: len(self.bodies)])
-        full[:, 3:] = np.einsum("bij,bkj,bk->bi", back, pose.turns, full[:, 3:])
-        return full[:, self.used].ravel()
+        return self._scale.down(pose.turns, twists)[:, self.used].ravel()
 
     def scaled_forces(self, pose: Pose, forces: Floats) -> Floats:
         """D^T F of forces and moments about the centres, (nb, 6): what they do to scaled twists."""
-        linear, angular = self._weights
-        full = np.array(forces)
-        full[:, :3] *= linear[:-1, None]
-        full[:, 3:] = np.einsum(
-            "bki,blk,bl->bi", angular[: len(self.bodies)], pose.turns, full[:, 3:]
-        )
-        return full[:, self.used].ravel()
+        return self._scale.forces(pose.turns, forces)[:, self.used].ravel()
 
     def gaps(self, pose: Pose) -> Floats:
         """How far each equation is from being met [m or rad], (rows,); drives stand as at the start."""
@@ -286,14 +233,8 @@ class JointEquations(JointPairs):
 
     def _weighted(self, pose: Pose) -> Floats:
         """The coefficients of scaled twists, shape (rows, 2, 6)."""
-        entries = self._entries(pose)
-        linear, angular = self._weights
-        turned = np.concatenate([pose.turns, np.eye(3)[None]]) @ angular
-        weighted = np.empty_like(entries)
-        for side in (0, 1):
-            body = self.pair_bodies[self.row_pair, side]
-            weighted[:, side, :3] = entries[:, side, :3] * linear[body, None]
-            weighted[:, side, 3:] = np.einsum("ri,rij->rj", entries[:, side, 3:], turned[body])
+        bodies = self.pair_bodies[self.row_pair]
+        weighted = self._scale.columns(pose.turns, self._entries(pose), bodies)
         if self.dimension == 2:
             weighted[:, :, 2:5] = 0.0
         return weighted
@@ -350,7 +291,7 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
     where = np.array(places, dtype=float).reshape(-1, 2, 3)
     directions = np.array(axes, dtype=float).reshape(-1, 2, 3)
     length = measure_length(mechanism)
-    own = _reach(masses, centers, inertias, pairs, where, length)
+    own = measure_reach(masses, centers, inertias, pairs, where, length)
     return JointEquations(
         dimension=mechanism.dimension,
         gravity=in_space(mechanism.gravity),
@@ -374,7 +315,7 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
         row_drive=np.array(row_drive, dtype=np.int64),
         length=length,
         reach=own,
-        _weights=_weights(masses, inertias, own, length),
+        _scale=make_scale(masses, inertias, own, length),
     )
 
 
@@ -406,33 +347,3 @@ def _axis(joint: Joint, k: int, dimension: int) -> Floats:
     else:
         given = joint.axis if k == 0 or joint.second_axis is None else joint.second_axis
     return np.zeros(3) if given is None else unit(in_space(given))
-
-
-def _reach(
-    masses: Floats, centers: Floats, inertias: Floats, pairs: Ints, places: Floats, length: float
-) -> Floats:
-    """Each body's own length: of its mass, or to its farthest joint."""
-    gyration = np.sqrt(np.clip(np.trace(inertias, axis1=1, axis2=2), 0.0, None) / masses)
-    reach = gyration.copy()
-    for side in (0, 1):
-        held = pairs[:, side] != GROUND
-        body = pairs[held, side]
-        np.maximum.at(reach, body, np.linalg.norm(places[held, side] - centers[body], axis=1))
-    # a body without extent takes the length of the mechanism
-    reach[reach <= 1e-9 * reach.max()] = length
-    return reach
-
-
-def _weights(masses: Floats, inertias: Floats, own: Floats, length: float) -> tuple[Floats, Floats]:
-    """D of each body: L sqrt(mu/m), and L sqrt(mu) V I^-1/2, V its principal axes; 1 for the ground."""
-    mu = float(np.exp(np.mean(np.log(masses))))
-    sizes, axes = np.linalg.eigh(inertias)
-    bounded = np.clip(masses, mu / SPREAD, mu * SPREAD)
-    sizes, masses = sizes * (bounded / masses)[:, None], bounded
-    # a body that is the same about all axes keeps the world's
-    round_body = sizes[:, 2] - sizes[:, 0] <= 1e-12 * sizes[:, 2]
-    axes[round_body] = np.eye(3)
-    sizes = np.maximum(sizes, LEAST_INERTIA * (masses * own**2)[:, None])
-    angular = axes * (length * np.sqrt(mu / sizes))[:, None, :]
-    linear = length * np.sqrt(mu / masses)
-    return np.append(linear, 1.0), np.concatenate([angular, np.eye(3)[None]])
