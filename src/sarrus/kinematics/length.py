@@ -35,13 +35,14 @@ def measure_length(mechanism: Mechanism) -> float:
 def _held_places(mechanism: Mechanism) -> dict[str, list[Floats]]:
     """Where each body is held, by name."""
     at: dict[str, list[Floats]] = defaultdict(list)
-    for joint in mechanism.joints:
-        if joint.at is not None:
-            for b in joint.bodies:
-                at[b].append(joint.at)
     # links without mass and springs hold bodies, too
-    ends = [(j.bodies, j.places) for j in mechanism.joints if j.places is not None]
-    for bodies, places in [*ends, *((s.bodies, s.ends) for s in mechanism.springs)]:
-        for b, place in zip(bodies, places, strict=True):
-            at[b].append(place)
+    links = [j for j in mechanism.joints if j.at is None]
+    for joint in [*(j for j in mechanism.joints if j.at is not None), *links]:
+        for body, place in zip(
+            joint.bodies, joint.places or (joint.at,) * len(joint.bodies), strict=True
+        ):
+            at[body] += [] if place is None else [place]
+    for spring in mechanism.springs:
+        for body, place in zip(spring.bodies, spring.ends, strict=True):
+            at[body].append(place)
     return at
