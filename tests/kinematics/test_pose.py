@@ -82,6 +82,21 @@ def test_rotation_from_noisy_vectors(noise):
     assert np.abs(gradient).max() < 1e-14
 
 
+def test_turns_in_the_plane_are_exact_where_nothing_turned():
+    """The nearest rotation about z; identity to the last bit at the start, and for a body without vectors."""
+    bodies = rows_of(TWO, np.zeros((0, 3)))
+    assert np.array_equal(read_turns(bodies, np.zeros((1, 12)))[0], np.tile(np.eye(3), (2, 1, 1)))
+    R = turn_matrices(np.array([[0.0, 0.0, 2.5]]))[0]
+    seen = TWO @ R.T + 1e-3 * rng.normal(size=(2, 3)) * [1, 1, 0]
+    q = np.append(np.zeros(6), (seen - TWO).ravel())[None]
+    found = read_turns(bodies, q)[0, 0]
+    assert np.cross(TWO @ found.T, seen).sum(axis=0) == pytest.approx(0.0, abs=1e-15)
+    # a vector out of the plane, whose change is none: the same by singular values
+    both = rows_of(np.vstack([TWO, [0, 0, 1]]))
+    again = read_turns(both, np.append(np.zeros(3), [*(seen - TWO).ravel(), 0, 0, 0])[None])[0, 0]
+    assert np.abs(again - found).max() < 4e-15
+
+
 def test_a_mirror_image_is_no_rotation():
     """Vectors reflected in a plane: the nearest rotation is still one, with determinant 1."""
     bodies = rows_of(MANY)

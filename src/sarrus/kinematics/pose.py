@@ -105,9 +105,25 @@ def read_poses(start: Floats, bodies: BodyRows, q: Floats) -> list[Pose]:
 def read_turns(bodies: BodyRows, q: Floats) -> Floats:
     """The rotation of each body since the start at each output, (n, nb, 3, 3)."""
     c = bodies.starts + read_rows(bodies.vectors, q)
-    U, _, V = np.linalg.svd(_collect(bodies, c[..., :, None] * bodies.starts[:, None, :]))
+    H = _collect(bodies, c[..., :, None] * bodies.starts[:, None, :])
+    if not (bodies.starts[:, 2].any() or c[..., 2].any()):
+        return _flat_turns(H)
+    U, _, V = np.linalg.svd(H)
     U[..., :, 2] *= np.linalg.det(U @ V)[..., None]
     return np.asarray(U @ V)
+
+
+def _flat_turns(H: Floats) -> Floats:
+    """Rotations about z, nearest to H = sum c c0^T: without rounding where nothing has turned."""
+    x, y = H[..., 0, 0] + H[..., 1, 1], H[..., 1, 0] - H[..., 0, 1]
+    # a body without vectors has not turned
+    x = np.where((x == 0.0) & (y == 0.0), 1.0, x)
+    size = np.hypot(x, y)
+    out = np.zeros(H.shape)
+    out[..., 0, 0] = out[..., 1, 1] = x / size
+    out[..., 1, 0], out[..., 0, 1] = y / size, -y / size
+    out[..., 2, 2] = 1.0
+    return out
 
 
 def read_spins(bodies: BodyRows, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats]:
