@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .arrays import Floats, Ints
+from .export import LEVELS, TIME, point_columns, quality_columns
 from .kinematics.pose import read_spins, read_turns
 from .kinematics.turns import next_to, unwrap
 
@@ -31,8 +32,6 @@ T = TypeVar("T")
 
 # what a method with a fixed step can tell from zero, over the size of the mechanism
 FIXED_STEP = 1e-6
-LEVELS = ("position", "velocity", "acceleration")
-UNITS = ("m", "m/s", "m/s^2")
 # bodies times outputs of a scene
 MOST_DRAWN = 2_000_000
 
@@ -381,21 +380,10 @@ class Result:
         points: names of joints, points or bodies; all joints and named points if left out, and then also
         the `readings`.
         """
-        columns = {"t [s]": self.times}
-        for name in points or self.drawn_points:
-            for letter, unit, values in (
-                ("", "m", self.position(name)),
-                ("v", "m/s", self.velocity(name)),
-                ("a", "m/s^2", self.acceleration(name)),
-            ):
-                for i, axis in enumerate("xyz"[: values.shape[1]]):
-                    columns[f"{name}.{letter}{axis} [{unit}]"] = values[:, i]
+        columns = {TIME: self.times} | point_columns(self, points or self.drawn_points)
         if not points:
             columns |= self.readings()
-        columns["energy [J]"] = self.energy
-        for level, unit in zip(LEVELS, UNITS, strict=True):
-            columns[f"violation of {level} [{unit}]"] = self.violation(level)
-        return columns
+        return columns | quality_columns(self)
 
     def readings(self) -> dict[str, Floats]:
         """Columns by name with unit of joints, springs, torsions and drives.
@@ -438,16 +426,12 @@ class Result:
 
         names = list(points or self.drawn_points)
         moving = {
-            what: (np.stack([read(n) for n in names], axis=1), unit)
-            for what, read, unit in (
-                ("position", self.position, "m"),
-                ("velocity", self.velocity, "m/s"),
-                ("acceleration", self.acceleration, "m/s^2"),
-            )
+            level: (np.stack([getattr(self, level)(n) for n in names], axis=1), unit)
+            for level, (_, unit) in LEVELS.items()
         }
         scalars = {"energy": (self.energy, "J")} | {
             f"violation_of_{level}": (self.violation(level), unit)
-            for level, unit in zip(LEVELS, UNITS, strict=True)
+            for level, (_, unit) in LEVELS.items()
         }
         return make_dataset(self.times, names, moving, scalars, self._about)
 
@@ -524,7 +508,7 @@ class Result:
         """Norm of the constraints at a level: "position" [m], "velocity", "acceleration"."""
         if level not in LEVELS:
             raise ValueError(f"level '{level}' is not one of {', '.join(LEVELS)}")
-        return self.norms[:, LEVELS.index(level)]
+        return self.norms[:, list(LEVELS).index(level)]
 
     @property
     def energy_drift(self) -> float:

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .mechanism import Mechanism, MechanismError, check_mechanism
-from .mechanism.check_forces import check_drive_times
-from .mechanism.remarks import find_remarks
+from .mechanism import (
+    Mechanism,
+    MechanismError,
+    check_drive_times,
+    check_mechanism,
+    find_remarks,
+)
 from .result import Reading, Result
 
 if TYPE_CHECKING:

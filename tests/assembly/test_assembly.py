@@ -33,7 +33,7 @@ def arrays(m):
     for b in m.bodies:
         out += [np.array(b.mass), b.center, b.inertia, *(b.ends or ())]
     for j in m.joints:
-        out += [x for x in (j.at, j.axis, j.second_axis) if x is not None]
+        out += [x for x in (j.at, *(e.axis for e in j.ends)) if x is not None]
     out += [p.at for p in m.markers] + [v for _, v in m.velocities]
     return out
 
@@ -44,7 +44,7 @@ def shape_of(m, name):
     places = [body.center, *(body.ends or ())]
     for j in m.joints:
         if name in j.bodies and j.at is not None:
-            places.append(j.places[j.bodies.index(name)] if j.places else j.at)
+            places.append(j.places[j.bodies.index(name)])
     places += [p.at for p in m.markers if p.body == name]
     places += [f.at for f in m.forces if f.body == name]
     places += [s.ends[k] for s in m.springs for k in (0, 1) if s.bodies[k] == name]
@@ -82,12 +82,10 @@ def test_random_closed_mechanisms_are_left_alone(dimension):
         m = random_mechanism(seed, dimension)
         before = [a.copy() for a in arrays(m)]
         # each place once for each body, one of them by a bit
-        m.joints = [
-            j
-            if j.at is None
-            else replace(j, places=(j.at, *(np.nextafter(j.at, 9.0) for _ in j.bodies[1:])))
-            for j in m.joints
-        ]
+        for n, j in enumerate(m.joints):
+            if j.at is not None:
+                beside = [replace(e, place=np.nextafter(j.at, 9.0)) for e in j.ends[1:]]
+                m.joints[n] = replace(j, ends=(j.ends[0], *beside))
         assert find_gaps(m) == []
         done = assemble(m)
         assert done.unmoved
@@ -291,8 +289,7 @@ def test_other_units_and_directions():
     for b in m.bodies:
         other.rod(b.name, *(k * (R @ e + 0.3) for e in b.ends), mass=1e-3)
     for j in m.joints:
-        places = j.places or (j.at,) * 2
-        other.revolute(j.name, *j.bodies, at=[k * (R @ p + 0.3) for p in places])
+        other.revolute(j.name, *j.bodies, at=[k * (R @ p + 0.3) for p in j.places])
     there = assemble(other)
     assert np.isclose(there.distance, k * done.distance, rtol=1e-9)
     for a, b in zip(done.mechanism.joints, there.mechanism.joints, strict=True):
@@ -473,14 +470,13 @@ def test_bad_places_and_axes():
     """Numbers that do not fit are named."""
     m = Mechanism("bad", gravity=(0, 0, -9.81))
     m.body("a", 1.0, (0, 0, 0), (1, 1, 1))
-    m.revolute("H", m.ground, "a", at=[(0, 0, 0)] * 3, axis=(0, 0, 1))
     with pytest.raises(MechanismError, match=r"'H'.*3 places for 2 bodies"):
-        m.check()
-    m.joints.clear()
-    m.revolute("H", m.ground, "a", at=(0, 0, 0), axis=[(0, 0, 1)] * 3)
+        m.revolute("H", m.ground, "a", at=[(0, 0, 0)] * 3, axis=(0, 0, 1))
     with pytest.raises(MechanismError, match=r"'H'.*3 axes for 2 bodies"):
-        m.check()
-    m.joints.clear()
+        m.revolute("H", m.ground, "a", at=(0, 0, 0), axis=[(0, 0, 1)] * 3)
+    with pytest.raises(MechanismError, match=r"'H'.*belongs to one body"):
+        m.prismatic("H", m.ground, "a", at=(0, 0, 0), axis=[(0, 0, 1)] * 2)
+    assert not m.joints
     m.revolute("H", m.ground, "a", at=(0, 0, 0), axis=[(0, 0, 1), (0, 0, 0)])
     with pytest.raises(MechanismError, match=r"'H'.*length zero"):
         m.check()

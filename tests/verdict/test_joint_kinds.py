@@ -46,6 +46,7 @@ SPATIAL = {
     "cylindrical": (2, lambda s, a: (AT + s * e, turn(AXIS, a))),
     "universal": (2, lambda a, b: (AT, turn(AXIS, a) @ turn(SECOND, b))),
     "planar": (3, lambda s, r, a: (AT + s * P + r * Q, turn(AXIS, a))),
+    "rectangular": (2, lambda s, r: (AT + s * P + r * Q, np.eye(3))),
     "point_on_line": (4, lambda s, a, b, c: (AT + s * e, any_turn(a, b, c))),
     "point_on_plane": (5, lambda s, r, a, b, c: (AT + s * P + r * Q, any_turn(a, b, c))),
     "distance": (5, lambda u, v, a, b, c: (on_sphere(u, v), any_turn(a, b, c))),
@@ -73,7 +74,7 @@ def two_bodies(dimension, kind, drive=False):
     m.body("a", 1.3, np.array([0.2, 0.1, -0.4])[:d], inertia)
     m.body("b", 0.8, np.array([0.9, 0.7, 0.2])[:d], inertia)
     given = {"at": AT[:d]}
-    if kind in ("planar", "point_on_plane"):
+    if kind in ("planar", "rectangular", "point_on_plane"):
         given["normal"] = AXIS
     elif kind in ("prismatic", "cylindrical", "point_on_line", "universal"):
         given["axis"] = AXIS if d == 3 else 3.0 * LINE[:2]
@@ -227,7 +228,9 @@ def test_places_on_each_body():
             continue
         apart = np.array([0.01, -0.02, 0.03])[:dimension]
         at = AT[:dimension]
-        m.joints[0] = replace(m.joints[0], places=(at, at + apart))
+        first, second = m.joints[0].ends
+        ends = (replace(first, place=at), replace(second, place=at + apart))
+        m.joints[0] = replace(m.joints[0], ends=ends)
         equations = make_joint_equations(m)
         directions = equations.directions(equations.start())
         expected = directions[:, :dimension] @ apart

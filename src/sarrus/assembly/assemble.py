@@ -186,8 +186,7 @@ def _written(
     from .closing import joint_gaps, moves_to
     from .velocities import fit_velocities
 
-    moved = move_bodies(mechanism, moves_to(mechanism, equations, found.pose))
-    loosen_rods(moved)
+    moved = loosen_rods(move_bodies(mechanism, moves_to(mechanism, equations, found.pose)))
     sentences = fit_velocities(moved)
     move = equations.start().displacement(found.pose)
     far, turns = np.linalg.norm(move[:, :3], axis=1), np.linalg.norm(move[:, 3:], axis=1)

@@ -36,12 +36,10 @@ def _held_places(mechanism: Mechanism) -> dict[str, list[Floats]]:
     """Where each body is held, by name."""
     at: dict[str, list[Floats]] = defaultdict(list)
     # links without mass and springs hold bodies, too
-    links = [j for j in mechanism.joints if j.at is None]
-    for joint in [*(j for j in mechanism.joints if j.at is not None), *links]:
-        for body, place in zip(
-            joint.bodies, joint.places or (joint.at,) * len(joint.bodies), strict=True
-        ):
-            at[body] += [] if place is None else [place]
+    links = [j for j in mechanism.joints if j.kind.row.is_link]
+    for joint in [*(j for j in mechanism.joints if not j.kind.row.is_link), *links]:
+        for end in joint.ends:
+            at[end.body] += [] if end.place is None else [end.place]
     for spring in mechanism.springs:
         for body, place in zip(spring.bodies, spring.ends, strict=True):
             at[body].append(place)

@@ -25,7 +25,7 @@ from ..arrays import Flags, Floats, Ints
 from ..kinematics.length import measure_length
 from ..kinematics.pose import Pose
 from ..kinematics.turns import in_space, turn_vectors, unit
-from ..mechanism import Joint, JointKind, Mechanism
+from ..mechanism import Joint, Mechanism
 from .joint_frames import JOINT_FRAMES, WORLD, JointFrame, axis_frames, name_direction
 from .joint_pairs import GROUND, JointPairs
 from .scaling import BodyScale, Scaled, make_scale, measure_reach
@@ -276,9 +276,10 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
             rows = [(about, u, -1) for about, u in _frame_of(joint, mechanism).rows]
             # a drive moves the second body named from the first
             for d in driven.get(joint.name, []) if k == 0 else ():
-                if joint.kind is JointKind.DISTANCE:
+                # the one equation of a driven length is that of its drive
+                if joint.kind.row.coordinate == "length":
                     rows = [row for row in rows if row[2] >= 0]
-                rows.append((joint.kind is JointKind.REVOLUTE, 0, d))
+                rows.append((joint.kind.row.coordinate == "angle", 0, d))
             row_pair += [len(pair_joint)] * len(rows)
             row_about += [about for about, _, _ in rows]
             row_direction += [direction for _, direction, _ in rows]
@@ -327,23 +328,18 @@ def _places(
     joint: Joint, second: int, origin: Floats, centers: Floats, first: int, other: int
 ) -> tuple[Floats, Floats]:
     """Where the first body and another one have the joint."""
-    if joint.places is not None:
+    if joint.places:
         a, b = (in_space(joint.places[i]) - origin for i in (0, second))
         return a, b
-    if joint.at is not None:
-        at = in_space(joint.at) - origin
-    else:
-        # a weld without a place holds anywhere: the centre of the second body
-        at = np.array(centers[other if other != GROUND else first])
+    # a weld without a place holds anywhere: the centre of the second body
+    at = np.array(centers[other if other != GROUND else first])
     return at, at
 
 
 def _axis(joint: Joint, k: int, dimension: int) -> Floats:
     """Unit axis on the k-th body of a joint, zero if it has none; in the plane a pin has the normal."""
-    if dimension == 2 and joint.kind is JointKind.REVOLUTE:
+    if dimension == 2 and joint.kind.row.axis == "common":
         return np.eye(3)[2]
-    if joint.axes is not None:
-        given: Floats | None = joint.axes[k]
-    else:
-        given = joint.axis if k == 0 or joint.second_axis is None else joint.second_axis
+    # an axis of the first body alone is compared with nothing: it stands for both
+    given = joint.axis if joint.ends[k].axis is None else joint.ends[k].axis
     return np.zeros(3) if given is None else unit(in_space(given))

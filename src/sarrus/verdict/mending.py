@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..kinematics.pose import Pose
-from ..mechanism import Joint, Mechanism, MechanismError, Move, loosen_rods, move_bodies
+from ..mechanism import End, Mechanism, MechanismError, Move, loosen_rods, move_bodies
 from .joint_equations import JointEquations, make_joint_equations
 from .locked import MISFIT, Locked, find_locked, measure_misfit
 
@@ -128,7 +128,7 @@ def _mend(
 
 def _slots(mechanism: Mechanism, equations: JointEquations) -> Ints:
     """Number of the (joint, body) that each side of each pair is, (pairs, 2)."""
-    first = np.cumsum([0, *(len(j.bodies) for j in mechanism.joints)])
+    first = np.cumsum([0, *(len(j.ends) for j in mechanism.joints)])
     seen = np.zeros(len(mechanism.joints), dtype=np.int64)
     out = []
     for j in equations.pair_joint:
@@ -194,21 +194,13 @@ def _write(
     """The mechanism at a pose with its joints changed in their bodies."""
     d = mechanism.dimension
     at = 0
-    joints: list[Joint] = []
-    for joint in mechanism.joints:
-        mine = change[at : at + len(joint.bodies)]
-        at += len(joint.bodies)
-        if joint.at is None:
-            joints.append(joint)
-            continue
-        axes = None
-        if joint.axis is not None:
-            unit = joint.axis / np.linalg.norm(joint.axis)
-            axes = tuple(unit + c[3:] for c in mine)
-        places = tuple(joint.at + c[:d] for c in mine)
-        joints.append(replace(joint, places=places, axes=axes))
-    changed = move_bodies(mechanism, {})
-    changed.joints = joints
+    changed = mechanism.copy()
+    for n, joint in enumerate(mechanism.joints):
+        mine = change[at : at + len(joint.ends)]
+        at += len(joint.ends)
+        if joint.at is not None:
+            ends = (_changed_end(end, c, d) for end, c in zip(joint.ends, mine, strict=True))
+            changed.joints[n] = replace(joint, ends=tuple(ends))
     moves = {
         body.name: Move(
             body.center,
@@ -217,6 +209,10 @@ def _write(
         )
         for i, body in enumerate(mechanism.bodies)
     }
-    mended = move_bodies(changed, moves)
-    loosen_rods(mended)
-    return mended
+    return loosen_rods(move_bodies(changed, moves))
+
+
+def _changed_end(end: End, change: Floats, d: int) -> End:
+    place = None if end.place is None else end.place + change[:d]
+    axis = None if end.axis is None else end.axis / np.linalg.norm(end.axis) + change[3 : 3 + d]
+    return End(end.body, place, axis)

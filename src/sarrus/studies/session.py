@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shlex
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..runs.provenance import command_line
 from .errors import StudyError, StudyStopped
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SessionSummary:
     """What a session did; overhead [s]: of each run beyond the run itself, over all workers."""
 
     folder: Path
@@ -109,7 +108,7 @@ def run_in_folder(
     limit: int | None = None,
     fresh: bool = False,
     progress: Callable[[Progress], None] | None = None,
-) -> Outcome:
+) -> SessionSummary:
     """Run what is left of a study; finished runs are kept in the folder whatever happens."""
     from .folder import open_folder
     from .sampling import draw_samples
@@ -123,8 +122,7 @@ def run_in_folder(
             "the cluster at the scheduler's address has its own workers; leave --workers out"
         )
     samples = draw_samples(study)
-    command = shlex.join(["sarrus", *sys.argv[1:]])
-    with open_folder(out, study, samples, command, fresh) as folder:
+    with open_folder(out, study, samples, command_line(), fresh) as folder:
         session = _Session(folder, study, progress)
         left = samples.runs - session.before
         try:
@@ -211,7 +209,7 @@ class _Session:
             )
         )
 
-    def close(self) -> Outcome:
+    def close(self) -> SessionSummary:
         """Write the table and the overview if all runs are done; what was done."""
         folder = self.folder
         done = int(folder.done.sum())
@@ -233,7 +231,7 @@ class _Session:
         else:
             folder.save_manifest("stopped")
         self.tell()
-        return Outcome(
+        return SessionSummary(
             folder.path,
             len(folder.done),
             done,

@@ -1,4 +1,4 @@
-"""What a run leaves for later pictures: result.npz beside run.json, written and read back.
+"""The folder of a run: run.json, and result.npz for later pictures; written and read back.
 
 result.npz holds plain arrays only, no pickles: the columns of the observed point, energy and violations,
 the exact ones where the problem has them, the steps of the method, and the scene.
@@ -7,6 +7,7 @@ the exact ones where the problem has them, the steps of the method, and the scen
 from __future__ import annotations
 
 import json
+import math
 import zipfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from ..problems import Figure, Panel
 from ..result import Result
 from ..scene import Scene, load_scene, scene_arrays
+from .columns import Columns, Figure, Panel
 
 VERSION = 1
 RECORD, DATA = "run.json", "result.npz"
@@ -28,7 +29,7 @@ class RunFolderError(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class RunFolder:
     """A run read back from its folder.
 
     record: what run.json holds; columns and exact: by name, over columns["t"]; figures: which columns are
@@ -37,10 +38,10 @@ class Run:
 
     folder: Path
     record: dict[str, Any]
-    columns: dict[str, Floats]
-    exact: dict[str, Floats]
+    columns: Columns
+    exact: Columns
     figures: tuple[Figure, ...]
-    steps: dict[str, Floats]
+    steps: Columns
     scene: Scene
 
     @property
@@ -66,15 +67,54 @@ class Run:
         return self.columns["t"]
 
 
-def save_data(
+def save_record(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
+    """Write run.json; returns what it holds."""
+    kept = dict(finite(record))
+    (folder / RECORD).write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+    return kept
+
+
+def describe_result(result: Result) -> dict[str, Any]:
+    """Settings and end of a run."""
+    return {
+        "method": result.method,
+        "tolerance": result.tolerance,
+        "step": result.step,
+        "method_options": result.options,
+        "duration": result.duration,
+        "outputs": len(result.times),
+        "status": result.status,
+        "message": result.message,
+        "notes": result.notes,
+    }
+
+
+def describe_verdict(result: Result) -> dict[str, Any]:
+    """Rank and mobility in words and numbers, and the crossings that were met."""
+    verdict = result.verdict
+    # crossings have a list of their own
+    text = [*str(verdict.inspection).splitlines(), verdict.sentences[0]]
+    return {"verdict": {**verdict.as_dict(), "text": text}}
+
+
+def finite(value: Any) -> Any:
+    """JSON has no infinite numbers: null instead."""
+    if isinstance(value, dict):
+        return {name: finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def save_motion(
     folder: Path,
     result: Result,
-    columns: dict[str, Floats],
-    exact: dict[str, Floats],
+    columns: Columns,
+    exact: Columns,
     figures: tuple[Figure, ...],
     observed: str,
 ) -> None:
-    """Write result.npz."""
+    """Write what later pictures need: result.npz."""
     words = {"figures": [asdict(f) for f in figures]}
     arrays = {
         "version": np.array(VERSION),
@@ -89,36 +129,13 @@ def save_data(
     np.savez_compressed(folder / DATA, **arrays)  # type: ignore[arg-type]
 
 
-def load_run(folder: Path) -> Run:
+def load_run(folder: Path) -> RunFolder:
     """Read a run back; raises RunFolderError with a sentence if that cannot be done."""
     record = _load_record(folder / RECORD)
     path = folder / DATA
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            version = int(arrays["version"])
-            if version != VERSION:
-                raise ValueError(f"it has version {version}, this program reads {VERSION}")
-            words = json.loads(bytes(arrays["words"]).decode())
-            figures = tuple(
-                Figure(
-                    f["name"],
-                    f["title"],
-                    tuple(
-                        Panel(p["label"], tuple(p["columns"]), bool(p["log"])) for p in f["panels"]
-                    ),
-                    f["until"],
-                )
-                for f in words["figures"]
-            )
-            return Run(
-                folder,
-                record,
-                _prefixed(arrays, "column_"),
-                _prefixed(arrays, "exact_"),
-                figures,
-                _prefixed(arrays, "step_"),
-                load_scene(arrays),
-            )
+            return _read_motion(folder, record, arrays)
     except FileNotFoundError:
         raise RunFolderError(
             f"{path} is missing; repeat the run: {RECORD} alone does not tell how it moved"
@@ -156,22 +173,34 @@ def _load_record(path: Path) -> dict[str, Any]:
 
 
 _NEEDED = (
-    *(
-        "method",
-        "tolerance",
-        "step",
-        "duration",
-        "outputs",
-        "status",
-        "message",
-        "notes",
-        "verdict",
-    ),
-    *("counters", "timings", "machine", "versions", "command", "date"),
+    *("method", "tolerance", "step", "duration", "outputs", "status", "message", "notes"),
+    *("verdict", "counters", "timings", "machine", "versions", "command", "date"),
 )
 
 
-def _prefixed(arrays: Any, prefix: str) -> dict[str, Floats]:
+def _read_motion(folder: Path, record: dict[str, Any], arrays: Any) -> RunFolder:
+    """What `save_motion` wrote."""
+    version = int(arrays["version"])
+    if version != VERSION:
+        raise ValueError(f"it has version {version}, this program reads {VERSION}")
+    words = json.loads(bytes(arrays["words"]).decode())
+    return RunFolder(
+        folder,
+        record,
+        _prefixed(arrays, "column_"),
+        _prefixed(arrays, "exact_"),
+        tuple(_read_figure(figure) for figure in words["figures"]),
+        _prefixed(arrays, "step_"),
+        load_scene(arrays),
+    )
+
+
+def _read_figure(words: dict[str, Any]) -> Figure:
+    panels = (Panel(p["label"], tuple(p["columns"]), bool(p["log"])) for p in words["panels"])
+    return Figure(words["name"], words["title"], tuple(panels), words["until"])
+
+
+def _prefixed(arrays: Any, prefix: str) -> Columns:
     return {
         name.removeprefix(prefix): np.asarray(arrays[name], dtype=float)
         for name in arrays.files

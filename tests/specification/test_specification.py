@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sarrus import problems
-from sarrus.bench.safe_xml import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS
-from sarrus.bench.specification import (
-    NAMESPACES,
+from sarrus.problems import Limits, Problem
+from sarrus.specification import (
     Specification,
     SpecificationError,
     load_specification,
@@ -23,7 +22,8 @@ from sarrus.bench.specification import (
     specification_to_problem,
     write_specification,
 )
-from sarrus.problems import Limits, Problem
+from sarrus.specification.safe_xml import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS
+from sarrus.specification.specification import NAMESPACES
 
 NAMES = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in NAMESPACES.items())
 MECHANISM = (

@@ -21,7 +21,7 @@ import numpy as np
 from .. import problems
 from ..arrays import Flags, Floats
 from ..problems import Problem
-from .columns import unit_of
+from ..runs.columns import unit_of
 
 # of its scale: an error that gets an explanation even if no limit is missed
 NOTEWORTHY = 1e-3

@@ -1,8 +1,7 @@
-"""Numbers out of prose: paragraphs become sentences, sentences give findings, the rest is reported.
+"""Facts out of sentences: numbers next to words that say what they are; the rest is reported.
 
-A pattern reads a number only next to words that say what it is, and each number is either covered by a
-finding or handed back as not understood. Wording is read in English and Spanish, with the misspellings
-that are common in such files.
+Each number is either covered by a fact or handed back as not understood. Wording is read in English and
+Spanish, with the misspellings that are common in such files.
 """
 
 from __future__ import annotations
@@ -10,20 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import NoReturn
 
-from .safe_xml import Document, Node
-
-MAX_PROSE = 100_000
-MAX_SENTENCE = 2_000
-
-BLOCKS = {"p", "div", "center", "blockquote", "pre", "hr", "h1", "h2", "h3", "h4", "h5", "h6"}
-BLOCKS |= {"ol", "ul", "li", "dl", "dt", "dd"}
-BLOCKS |= {"table", "thead", "tbody", "tr", "td", "th", "caption"}
-SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+from .safe_xml import Document
+from .sentences import Sentence
 
 # a decimal number, a power of ten, or a word that is no number; never a part of something longer
 NUMBER = (
@@ -44,21 +35,7 @@ FACTORS = {"ms": 1e-3, "mi": 60.0}
 
 
 @dataclass(frozen=True)
-class Sentence:
-    """A sentence: the section it stands in, whether in a list, and the line of each character."""
-
-    section: str
-    listed: bool
-    text: str
-    lines: tuple[int, ...] = field(repr=False)
-
-    def line(self, at: int) -> int:
-        """The line of the file in which a character stands."""
-        return self.lines[min(at, len(self.lines) - 1)]
-
-
-@dataclass(frozen=True)
-class Finding:
+class Fact:
     """One fact: which, its value, the place, and the characters of the sentence that said it."""
 
     key: str
@@ -234,105 +211,13 @@ ANY_NUMBER = re.compile(
 )
 
 
-def sentences_of(document: Document, sections: dict[str, list[Node]]) -> list[Sentence]:
-    """All prose of the named sections, cut into sentences."""
-    found: list[Sentence] = []
-    size = 0
-    for section, nodes in sections.items():
-        for node in nodes:
-            for listed, characters, lines in _blocks(node):
-                size += len(characters)
-                if size > MAX_PROSE:
-                    document.refuse(lines[-1], f"more than {MAX_PROSE} characters of prose")
-                found += _split(document, section, listed, characters, lines)
-    return found
-
-
-def _blocks(top: Node) -> Iterator[tuple[bool, str, list[int]]]:
-    """The blocks of text below an element, blanks collapsed, with the line of each character."""
-    characters: list[str] = []
-    lines: list[int] = []
-
-    def add(text: str, line: int) -> None:
-        for c in text:
-            if c.isspace():
-                if characters and characters[-1] != " ":
-                    characters.append(" ")
-                    lines.append(line)
-                line += c == "\n"
-            else:
-                characters.append(c if c.isprintable() else "?")
-                lines.append(line)
-
-    def flush(listed: bool) -> Iterator[tuple[bool, str, list[int]]]:
-        if any(c != " " for c in characters):
-            yield listed, "".join(characters), list(lines)
-        characters.clear()
-        lines.clear()
-
-    def visit(node: Node, listed: bool) -> Iterator[tuple[bool, str, list[int]]]:
-        for item in node.content:
-            if not isinstance(item, Node):
-                add(*item)
-                continue
-            # the name of a linked file is no sentence
-            if item.name == "a" and "href" in item.attributes:
-                continue
-            inside = listed or item.name == "li"
-            if item.name in BLOCKS:
-                yield from flush(listed)
-                yield from visit(item, inside)
-                yield from flush(inside)
-            elif item.name == "br":
-                add(" ", item.line)
-            elif item.name == "sup":
-                add("^", item.line)
-                yield from visit(item, inside)
-            else:
-                yield from visit(item, inside)
-
-    yield from visit(top, False)
-    yield from flush(False)
-
-
-def _split(
-    document: Document, section: str, listed: bool, characters: str, lines: list[int]
-) -> Iterator[Sentence]:
-    # one dash and one way to write a power, character for character
-    text = characters.translate({0x2212: "-", 0x2010: "-", 0x2011: "-", 0x2013: "-"})
-    starts = [0, *(m.end() for m in re.finditer(r"[.;!?]\s+(?=[^a-z])", text)), len(text)]
-    for begin, end in pairwise(starts):
-        if not text[begin:end].strip():
-            continue
-        if end - begin > MAX_SENTENCE:
-            document.refuse(lines[begin], f"a sentence is longer than {MAX_SENTENCE} characters")
-        piece, places = _plain_powers(text[begin:end].rstrip(), lines[begin:end])
-        yield Sentence(section, listed, piece, tuple(places))
-
-
-def _plain_powers(text: str, lines: list[int]) -> tuple[str, list[int]]:
-    """Raised digits as ^digits, so that 10⁻³ is not read as 10."""
-    pieces: list[str] = []
-    places: list[int] = []
-    raised = False
-    for c, line in zip(text, lines, strict=False):
-        plain = c.translate(SUPERSCRIPTS)
-        if plain != c and not raised and (not pieces or pieces[-1] != "^"):
-            pieces.append("^")
-            places.append(line)
-        raised = plain != c
-        pieces.append(plain)
-        places.append(line)
-    return "".join(pieces), places
-
-
-def find_facts(document: Document, sentences: list[Sentence]) -> tuple[list[Finding], list[str]]:
+def find_facts(document: Document, sentences: list[Sentence]) -> tuple[list[Fact], list[str]]:
     """What the patterns read, and the sentences with numbers that none of them read."""
-    findings: list[Finding] = []
+    facts: list[Fact] = []
     left: list[str] = []
     for sentence in sentences:
         here = [f for p in PATTERNS for f in _match(document, p, sentence)]
-        findings += here
+        facts += here
         covered = [f.covers for f in here] + [m.span() for m in FORMULA.finditer(sentence.text)]
         open_numbers = [
             m[0][:40]
@@ -345,10 +230,10 @@ def find_facts(document: Document, sentences: list[Sentence]) -> tuple[list[Find
                 f"{sentence.section}, line {sentence.line(0)}: "
                 f"{', '.join(open_numbers[:8])} in '{shown}'"
             )
-    return findings, left
+    return facts, left
 
 
-def _match(document: Document, p: Pattern, sentence: Sentence) -> Iterator[Finding]:
+def _match(document: Document, p: Pattern, sentence: Sentence) -> Iterator[Fact]:
     if sentence.section[0] not in p.sections or p.listed != sentence.listed:
         return
     if p.beside is not None and not p.beside.search(sentence.text):
@@ -359,8 +244,8 @@ def _match(document: Document, p: Pattern, sentence: Sentence) -> Iterator[Findi
 
         def fact(
             key: str, value: float | str, span: tuple[int, int] = m.span(), line: int = line
-        ) -> Finding:
-            return Finding(key, value, sentence.section, line, span)
+        ) -> Fact:
+            return Fact(key, value, sentence.section, line, span)
 
         if "point" in groups:
             yield fact(p.key, m["point"].replace("_", ""))

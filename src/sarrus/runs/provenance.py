@@ -1,9 +1,12 @@
-"""On what a run was made: machine, versions, threads."""
+"""Where a run was made, with what and how: machine, versions, threads, command, date."""
 
 from __future__ import annotations
 
 import os
 import platform
+import shlex
+import sys
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -14,6 +17,22 @@ THREAD_SETTINGS = (
     "MKL_NUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
+
+
+def describe_origin(command: str) -> dict[str, Any]:
+    """Where a run was made, with what, by which command, and when."""
+    return {
+        "machine": describe_machine(),
+        "versions": describe_versions(),
+        "threads": describe_threads(),
+        "command": command,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def command_line() -> str:
+    """The command that this process was started with, as it is typed."""
+    return shlex.join(["sarrus", *sys.argv[1:]])
 
 
 def describe_machine() -> dict[str, Any]:

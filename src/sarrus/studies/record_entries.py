@@ -1,4 +1,4 @@
-"""Records as a study file asks for them."""
+"""The entries under `record` of a study file, and the records they ask for."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ import inspect
 from pathlib import Path
 from typing import Any
 
+from ..mechanism import Mechanism
 from ..mechanism.files import units
 from ..mechanism.files.paths import nearest
 from ..mechanism.files.units import shorten
-from .records import COORDINATE, PLAY, QUANTITIES, RecordError, load_function, split_coordinate
+from .records import (
+    COORDINATE,
+    JOINT,
+    PLAY,
+    QUANTITIES,
+    RecordError,
+    load_function,
+    split_coordinate,
+)
 from .study import Record
 
 
@@ -52,6 +61,32 @@ def make_record(name: str | None, what: Any, simulated: bool, folder: Path) -> R
         wants = f"give {quantity.argument}" if quantity.argument else "it takes nothing"
         raise RecordError(f"'{word}: {argument}' is not understood; {wants}")
     return Record((name or label,), word, argument)
+
+
+def find_wrong_name(record: Record, mechanism: Mechanism) -> str:
+    """What is wrong with the joint or point that a record names, in a sentence; else nothing."""
+    argument = QUANTITIES[record.what].argument if record.what in QUANTITIES else ""
+    if argument == JOINT and record.argument is not None:
+        joints = [j.name for j in mechanism.joints]
+        if record.argument not in joints:
+            return f"there is no joint '{record.argument}'; {nearest(record.argument, joints)}"
+    elif argument == COORDINATE and record.argument != "energy":
+        name, axis = split_coordinate(record.argument)
+        if why := find_wrong_point(name, mechanism):
+            return why
+        if axis[-1] == "z" and mechanism.dimension == 2:
+            return f"'{record.argument}': a planar mechanism has no z"
+    return ""
+
+
+def find_wrong_point(name: str, mechanism: Mechanism) -> str:
+    """A sentence if there is no joint, point or body of this name."""
+    points = [joint.name for joint in mechanism.joints]
+    points += [point.name for point in mechanism.markers]
+    points += [body.name for body in mechanism.bodies]
+    if name in points:
+        return ""
+    return f"there is no joint, point or body '{name}'; {nearest(name, points)}"
 
 
 def _make_function(name: str | None, entry: dict[str, Any], folder: Path) -> Record:

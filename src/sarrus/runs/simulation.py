@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats
-from ..export import save_csv
+from ..export import point_columns, save_csv, without_units
 from ..mechanism import Mechanism
 from ..mechanism.files import to_data, to_text
-from ..problems import Figure, Panel
-from ..result import LEVELS, Result
-from .columns import UNITS
-from .run_folder import save_data
-from .store import describe_origin, describe_result, describe_verdict, finite
+from ..result import Result
+from .columns import LEVELS, Figure, Panel, motion_columns, quality, unit_of
+from .folder import describe_result, describe_verdict, save_motion, save_record
+from .provenance import describe_origin
 
 # panels of the figure of places
 MOST_POINTS = 6
@@ -28,28 +25,12 @@ def choose_points(mechanism: Mechanism, result: Result, wanted: Iterable[str]) -
     chosen = list(dict.fromkeys(wanted))
     for name in chosen:
         try:
-            result.reading.rows(name)
+            result.position(name)
         except KeyError as error:
             # its text without the quotes of a KeyError
             raise ValueError(error.args[0]) from None
     named = [joint.name for joint in mechanism.joints] + [p.name for p in mechanism.markers]
-    return chosen or [name for name in named if name in result.reading.points]
-
-
-def motion_columns(result: Result, points: Iterable[str]) -> dict[str, Floats]:
-    """Columns by name with unit: time, place and velocity of points, readings, energy, violations."""
-    columns = {"t [s]": result.times}
-    for point in points:
-        position, velocity = result.position(point), result.velocity(point)
-        for i, letter in enumerate("xyz"[: position.shape[1]]):
-            columns[f"{point}.{letter} [m]"] = position[:, i]
-        for i, letter in enumerate("xyz"[: position.shape[1]]):
-            columns[f"{point}.v{letter} [m/s]"] = velocity[:, i]
-    columns |= result.readings()
-    columns["energy [J]"] = result.energy
-    for level in LEVELS:
-        columns[f"violation of {level} [{UNITS[level]}]"] = result.violation(level)
-    return columns
+    return chosen or [name for name in named if name in result.points]
 
 
 def save_simulation(
@@ -81,24 +62,21 @@ def save_simulation(
         **describe_verdict(result),
         **describe_origin(command),
     }
-    record = dict(finite(record))
-    (folder / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     _save_pictures(folder, result, points)
-    return record
+    return save_record(folder, record)
 
 
 def _save_pictures(folder: Path, result: Result, points: list[str]) -> None:
     """Write result.npz: a figure of the places of the first points, one of energy and violations."""
-    columns = {"t": result.times, "energy": result.energy}
-    columns |= {level: result.violation(level) for level in LEVELS}
-    places = []
     moving = [p for p in points if np.ptp(result.position(p), axis=0).max(initial=0.0) > 0]
+    columns = quality(result)
+    places = []
     for point in moving[:MOST_POINTS]:
-        named = {f"{point}.{c}": x for c, x in zip("xyz", result.position(point).T, strict=False)}
+        named = without_units(point_columns(result, [point], ["position"]))
         columns |= named
         places.append(Panel(f"{point} [m]", tuple(named)))
-    levels = tuple(Panel(f"{level} [{UNITS[level]}]", (level,), log=True) for level in LEVELS)
+    levels = tuple(Panel(f"{level} [{unit_of(level)}]", (level,), log=True) for level in LEVELS)
     energy = (Panel("energy [J]", ("energy",)), *levels)
     figures = [Figure("places", "Places", tuple(places))] if places else []
     figures.append(Figure("energy-and-violations", "Energy and constraint violation", energy))
-    save_data(folder, result, columns, {}, tuple(figures), moving[0] if moving else "")
+    save_motion(folder, result, columns, {}, tuple(figures), moving[0] if moving else "")
