@@ -90,7 +90,7 @@ def simulate(
     from .scene import make_sketch
     from .verdict.joint_equations import make_joint_equations
     from .verdict.loads import make_loads
-    from .verdict.locked import bridge_misfit
+    from .verdict.mending import bridge_misfit
 
     import_seconds = time.perf_counter() - begin
     if not isinstance(method, str) or method not in CHOICES:

@@ -13,12 +13,12 @@ from sarrus import Mechanism, Polynomial, problems, simulate
 from sarrus.assembly import solve_start_velocity
 from sarrus.kernels.layout import make_workspace
 from sarrus.kernels.watch import sample_pivots
+from sarrus.kinematics.pose import read_poses
 from sarrus.methods import series
 from sarrus.model import make_model
 from sarrus.model.dips import without_masses
 from sarrus.problems.n_four_bar.reference import flat_times
 from sarrus.verdict.branches import _jacobian
-from sarrus.verdict.poses import read_poses
 
 # required; runs at the default tolerance reach some 1e-10
 RIGHT = 1e-8
@@ -290,7 +290,7 @@ def test_the_same_as_singular_values_at_many_outputs():
     """Sarrus' linkage: crossings are where the least value that usually counts dips, found by hand."""
     result = simulate(sarrus_linkage(), 3.0, 0.01)
     e = result.reading.equations
-    poses = read_poses(e, result.reading.bodies, result.coordinates)
+    poses = read_poses(e.centers, result.reading.bodies, result.coordinates)
     values = np.array(
         [np.linalg.svd(e.scaled(p).matrix.toarray(), compute_uv=False) for p in poses]
     )

@@ -11,10 +11,10 @@ from builders import bricard, in_plane_of, n_four_bar, rotation
 from cpu_time import least
 from linkages import bennett, copy_of, door, goldberg, sarrus_linkage, stewart, triangle
 from sarrus import Mechanism, MechanismError, inspect, simulate
-from sarrus.verdict.joint_equations import Pose, make_joint_equations
+from sarrus.kinematics.pose import Pose, read_poses
+from sarrus.verdict.joint_equations import make_joint_equations
 from sarrus.verdict.mobility import measure_mobility
 from sarrus.verdict.nearby import solve_closed
-from sarrus.verdict.poses import read_poses
 from verdict_checks import numbers
 
 # together they take several seconds
@@ -65,7 +65,7 @@ def test_bricard_along_its_motion(section):
     """Count 0, mobility 1, one redundant equation, at every pose of a simulated motion."""
     result = simulate(bricard(section), 4.0, 0.4)
     equations = result.reading.equations
-    poses = read_poses(equations, result.reading.bodies, result.coordinates)
+    poses = read_poses(equations.centers, result.reading.bodies, result.coordinates)
     assert len(poses) == 11
     for pose in poses:
         found = measure_mobility(equations, pose)

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from ..arrays import Floats
 from ..kernels.layout import Loads
+from ..kinematics.pose import BodyRows
 from ..mechanism import Joint, Mechanism, MechanismError
 from .coordinates import (
     Coordinates,
@@ -29,7 +30,7 @@ from .drives import add_drives
 from .frames import FrameVector
 from .joints import Factor, kept_products
 from .loads import collect_loads
-from .model import BodyRows, Model
+from .model import Model
 from .quadratic import (
     Equations,
     MasslessFreedomError,
