@@ -217,7 +217,7 @@ def _checked_model(mechanism: Mechanism) -> Model:
         if call.failure:
             raise MechanismError(call.failure)
         # a compiled function that disagrees with the plain one is dropped
-        model.loads.user[n, 0] = call.address
+        model.loads.user.calls[n, 0] = call.address
     return model
 
 
@@ -243,7 +243,7 @@ class _System:
     def __init__(self, model: Model) -> None:
         from scipy import sparse
 
-        from .kernels.layout import make_loads
+        from .kernels.loads import make_loads
 
         self.model = model
         form = self.form = model.form

@@ -17,7 +17,6 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Floats
-from ..kernels.layout import Loads
 from ..mechanism import Body, Joint, JointKind, Mechanism, MechanismError
 from .drives import add_drives, drive_needs
 from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
@@ -159,7 +158,7 @@ def make_model(mechanism: Mechanism) -> Model:
         dimension=mechanism.dimension,
         units=units,
         form=form,
-        loads=Loads(**loads.arrays(), **drives.arrays()),
+        loads=loads.make_loads(drives.arrays()),
         points=names,
         places=places,
         origins=np.array(origins),

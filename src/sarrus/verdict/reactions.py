@@ -26,7 +26,7 @@ from scipy.sparse.linalg import splu
 
 from ..arrays import Flags, Floats, Words
 from .joint_equations import JointEquations, Pose
-from .loads import BodyMotion, Loads
+from .loads import BodyLoads, BodyMotion
 from .mobility import NEAR
 from .poses import read_poses, read_rows, read_spins
 
@@ -210,7 +210,7 @@ class Reactions:
 def solve_reactions(
     equations: JointEquations,
     bodies: BodyRows,
-    loads: Loads,
+    loads: BodyLoads,
     times: Floats,
     states: tuple[Floats, Floats, Floats],
     stiffness: Stiffness | None = None,
