@@ -59,12 +59,13 @@ SLACK = 4.0
 NOISE = 1e-9
 # energy may change in a step by this many tolerances (of the largest kinetic energy)
 ENERGY_SLACK = 1e3
+# and in a run by so many times that
+DRIFT_SLACK = 100.0
 # the last term of the velocity may be this many tolerances of the largest velocity so far: more than
 # enough for steps of a hundredth of a second, too little for those of a microsecond
 SWIFT = 200.0
+# steps of this order or less are exempt from that: rounding rules there
 LOW_ORDER = 12
-# and in a run by so many times that
-DRIFT_SLACK = 100.0
 # steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one
 TRIES = 4
 LOOSEST = 1e-5
@@ -89,7 +90,7 @@ def gather(form, ws, row, de):
 
 @kernel
 def convolve(x, y, first, last, total, acc):
-    """Acc = sum over j = first .. last - 1 of x_j * y_{total - j}, entry by entry.
+    """The sum acc over j = first .. last - 1 of x_j * y_{total - j}, entry by entry.
 
     Four terms at a time: the sums then stay in registers.
     """
@@ -129,7 +130,7 @@ def cauchy_products(form, ws, m, b):
 
 @kernel
 def multiplier_products(form, ws, k, w):
-    """W with D^T w = sum_{j<k} J_{k-j}^T lam_j."""
+    """The vector w for which D^T w = sum_{j<k} J_{k-j}^T lam_j."""
     for f in range(len(w)):
         w[f] = 0.0
     convolve(ws.sq_l, ws.sq_e, 0, k, k, ws.acc_sq)

@@ -58,7 +58,7 @@ def largest(x):
 
 @kernel
 def add_mass_times(form, factor, x, b):
-    """B1 += factor M x, in elimination order."""
+    """Add factor M x to the first block of b, in elimination order."""
     for i in range(len(x)):
         s = 0.0
         for k in range(form.M_start[i], form.M_start[i + 1]):
@@ -68,7 +68,7 @@ def add_mass_times(form, factor, x, b):
 
 @kernel
 def subtract_multiplier_force(form, J, lam, b):
-    """B1 -= J^T lam, in elimination order."""
+    """Subtract J^T lam from the first block of b, in elimination order."""
     for k in range(len(J)):
         b[form.pos_q[form.J_col[k]]] -= J[k] * lam[form.J_eq[k]]
 
