@@ -231,5 +231,5 @@ def test_user_force_of_a_wrong_shape():
     m = mechanism(2)
     m.user_force("own", ["B"], lambda t, position, velocity: [1.0, 2.0])
     equations = make_joint_equations(m)
-    with pytest.raises(MechanismError, match=r"'own' returned shape \(2,\).*shape \(1, 2\)"):
+    with pytest.raises(MechanismError, match=r"'own' at .* returned shape \(2,\).*shape \(1, 2\)"):
         make_body_loads(m, equations).wrenches(still(equations, equations.start()))

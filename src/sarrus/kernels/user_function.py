@@ -59,6 +59,18 @@ else:
         return signature, generate
 
 
+def find_fault(values: Floats, shape: tuple[int, int]) -> str:
+    """What is wrong with the forces that a user's function returned, in words; empty if nothing is."""
+    if values.shape != shape:
+        return (
+            f"returned shape {values.shape}; it has to return forces of the shape {shape} of its "
+            "points"
+        )
+    if not np.isfinite(values).all():
+        return f"returned {values.tolist()}, which is not finite"
+    return ""
+
+
 class UserCall:
     """The function of one user force, with its address for the kernels.
 
@@ -95,15 +107,10 @@ class UserCall:
             # no exception passes through compiled code: it is raised again after the run
             self.failure, self.interrupt = f"{where} was interrupted", error
         else:
-            if values.shape != self.shape:
-                self.failure = (
-                    f"{where} returned shape {values.shape}; it has to return forces of the shape "
-                    f"{self.shape} of its points"
-                )
-            elif not np.isfinite(values).all():
-                self.failure = f"{where} returned {values.tolist()}, which is not finite"
-            else:
+            wrong = find_fault(values, self.shape)
+            if not wrong:
                 return values
+            self.failure = f"{where} {wrong}"
         return np.full(self.shape, np.nan)
 
     def check(self, position: Floats, velocity: Floats) -> None:

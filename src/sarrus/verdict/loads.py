@@ -15,6 +15,7 @@ import numpy as np
 
 from ..arrays import Flags, Floats, Ints
 from ..kernels.elements import spring, torsion
+from ..kernels.user_function import find_fault
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.forces import BODY
 from .joint_equations import GROUND, JointEquations
@@ -133,11 +134,9 @@ class BodyLoads:
             # copies: a user may write into what is given
             given = places[i].copy(), velocities[i, :, :dimension].copy()
             value = np.asarray(function(float(t), *given), dtype=float)
-            if value.shape != (len(points.bodies), dimension):
-                raise MechanismError(
-                    f"user force '{name}' returned shape {value.shape} at t = {t:g} s; return one "
-                    f"force a point, shape {(len(points.bodies), dimension)}"
-                )
+            fault = find_fault(value, (len(points.bodies), dimension))
+            if fault:
+                raise MechanismError(f"user force '{name}' at t = {t:.9g} s {fault}")
             force[i, :, :dimension] = value
         _add(out, points, arms, force)
 
