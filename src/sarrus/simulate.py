@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .mechanism import Mechanism, MechanismError, check_mechanism
-from .mechanism.check_forces import check_drive_times
-from .mechanism.remarks import find_remarks
+from .mechanism import (
+    Mechanism,
+    MechanismError,
+    check_drive_times,
+    check_mechanism,
+    find_remarks,
+)
 from .result import Reading, Result
 
 if TYPE_CHECKING:
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
     from .model import Model
     from .scene import Sketch
     from .verdict.joint_equations import JointEquations
-    from .verdict.loads import Loads
+    from .verdict.loads import BodyLoads
 
 DEFAULT_TOLERANCE = 1e-10
 DEFAULT_METHOD = "auto"
@@ -85,8 +89,8 @@ def simulate(
     from .model import make_model
     from .scene import make_sketch
     from .verdict.joint_equations import make_joint_equations
-    from .verdict.loads import make_loads
-    from .verdict.locked import bridge_misfit
+    from .verdict.loads import make_body_loads
+    from .verdict.mending import bridge_misfit
 
     import_seconds = time.perf_counter() - begin
     if not isinstance(method, str) or method not in CHOICES:
@@ -122,7 +126,9 @@ def simulate(
             f"{len(times)} outputs of {model.coordinates} coordinates would not fit into memory; "
             "give a longer output_step"
         )
-    reading = _reading(model, equations, make_loads(mechanism, equations), make_sketch(mechanism))
+    reading = _reading(
+        model, equations, make_body_loads(mechanism, equations), make_sketch(mechanism)
+    )
     stop = None if at_crossing == CONTINUE else _first_crossing(reading, setting)
     run = Run(model, velocity, times, duration, setting, max_steps, chosen.options | options, stop)
     set_up = time.thread_time() - begin
@@ -239,7 +245,7 @@ def _check_effort(tolerance: float, max_steps: int) -> tuple[float, int]:
     return number, int(min(steps, 2**62))
 
 
-def _reading(model: Model, equations: JointEquations, loads: Loads, sketch: Sketch) -> Reading:
+def _reading(model: Model, equations: JointEquations, loads: BodyLoads, sketch: Sketch) -> Reading:
     places = model.points, model.places, model.origins
     return Reading(
         model.dimension, *places, model.body_rows, equations, loads, model.readings, sketch
@@ -268,7 +274,7 @@ def _check_user_forces(model: Model, mechanism: Mechanism, velocity: np.ndarray)
         if call.failure:
             raise MechanismError(call.failure)
         # a compiled function that disagrees with the plain one is dropped
-        model.loads.user[n, 0] = call.address
+        model.loads.user.calls[n, 0] = call.address
         how = "runs compiled" if call.compiled else "runs as plain Python: it cannot be compiled"
         notes.append(f"user force '{force.name}' {how}")
     return notes
