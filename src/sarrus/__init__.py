@@ -2,6 +2,7 @@
 
 from . import problems
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
+from .inspect import inspect
 from .mechanism import (
     Mechanism,
     MechanismError,
@@ -18,7 +19,7 @@ from .simulate import simulate
 from .statics import Equilibrium, Mode, Modes, equilibrium, modes
 from .storage import SavedResultError
 from .studies import StudyError, sweep
-from .verdict import LockedError, inspect
+from .verdict import LockedError
 
 __all__ = [
     "Assembly",

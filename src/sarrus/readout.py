@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .arrays import Floats
+from .kinematics.pose import read_spins, read_turns
+from .kinematics.turns import next_to, unwrap
 from .names import pick
 
 if TYPE_CHECKING:
+    from .kinematics.pose import BodyRows
     from .methods.outcome import Record
     from .model import Model
     from .model.readings import ArmRows
@@ -76,19 +79,21 @@ class Readout:
 
     def force(self, name: str) -> Floats:
         """Pull of a spring and damper [N], negative if it pushes, shape (n,)."""
+        from .kernels.elements.spring import numbers_of, pull
+
         spring, rows = pick(self.model.readings.springs, name, "spring")
         arm, speed = self._arm(rows), (rows.rows @ self.rates.T).T
         length = np.linalg.norm(arm, axis=1)
         rate = np.einsum("ij,ij->i", arm, speed) / length
-        stretch = length - spring.free_length
-        return np.asarray(spring.stiffness * stretch + spring.damping * rate + spring.preload)
+        return np.asarray(pull(numbers_of(spring), length, rate))
 
     def torque(self, name: str) -> Floats:
         """Torque of a torsional spring, damper or joint torque on its second body [N m], shape (n,)."""
+        from .kernels.elements.torsion import moment, numbers_of
+
         torsion, number = pick(self.model.readings.torsions, name, "torsion")
-        twist = self.record.angles[:, number] - torsion.free_angle
         rate = self._angle_rates(torsion.joint)[0]
-        return np.asarray(torsion.torque - torsion.stiffness * twist - torsion.damping * rate)
+        return np.asarray(moment(numbers_of(torsion), self.record.angles[:, number], rate))
 
     def drive_force(self, name: str) -> Floats:
         """What a drive exerts along its motion: a force [N], or a torque [N m] on an angle, shape (n,).
@@ -117,10 +122,10 @@ class Readout:
         named = self.model.readings
         for torsion, number in named.torsions.values():
             if torsion.joint == joint:
-                return _next_to(turned, self.record.angles[:, number])
+                return next_to(turned, self.record.angles[:, number])
         for drive in named.drives.values():
             if drive.joint == joint and drive.turns:
-                return _next_to(turned, np.array([drive.pieces.value(t) for t in self.times]))
+                return next_to(turned, np.array([drive.pieces.value(t) for t in self.times]))
         return self._unwrapped(turned, *self._angle_rates(joint), f"joint '{joint}'")
 
     def travel(self, joint: str) -> Floats:
@@ -153,43 +158,28 @@ class Readout:
     def _arm(self, arm: ArmRows) -> Floats:
         return np.asarray(arm.start + (arm.rows @ self.coordinates.T).T)
 
-    def _body_vectors(self, body: str) -> tuple[Floats, Floats, Floats, Floats]:
-        """Vectors fixed in a body: at the start (m, 3), and over time with two rates (n, m, 3)."""
+    def _rows_of(self, body: str) -> BodyRows:
         rows = self.model.body_rows
-        number = pick({name: i for i, name in enumerate(rows.names)}, body, "body")
-        own = np.flatnonzero(rows.owner == number)
-        vectors = rows.vectors[np.add.outer(3 * own, np.arange(3)).ravel()]
-        shape = (len(self.times), len(own), 3)
-        now, rate, more = (
-            (vectors @ x.T).T.reshape(shape)
-            for x in (self.coordinates, self.rates, self.accelerations)
-        )
-        return rows.starts[own], rows.starts[own] + now, rate, more
+        return rows.only(pick({name: name for name in rows.names}, body, "body"))
 
     def _rotations(self, body: str) -> Floats:
         """Rotation matrices of a body since the start, shape (n, 3, 3)."""
         if body == "ground":
             return np.broadcast_to(np.eye(3), (len(self.times), 3, 3))
-        start, now, _, _ = self._body_vectors(body)
-        pair = _independent_pair(start)
-        if pair is None:
+        rows = self._rows_of(body)
+        if not rows.show_turn:
             raise ValueError(
                 f"body '{body}' has no orientation: it is a thin rod or a point, whose spin nothing holds"
             )
-        before = _triads(start[None, pair[0]], start[None, pair[1]])[0]
-        return np.asarray(_triads(now[:, pair[0]], now[:, pair[1]]) @ before.T)
+        return read_turns(rows, self.coordinates)[:, 0]
 
     def _spins(self, body: str) -> tuple[Floats, Floats]:
         """Angular velocity and acceleration of a body, shape (n, 3)."""
         if body == "ground":
             return np.zeros((len(self.times), 3)), np.zeros((len(self.times), 3))
-        _, now, rate, more = self._body_vectors(body)
-        # v' = w x v for all vectors: sum (|v|^2 - v v^T) w = sum v x v'
-        squares = np.einsum("nmi,nmi->n", now, now)[:, None, None] * np.eye(3)
-        inverse = np.linalg.pinv(squares - np.einsum("nmi,nmj->nij", now, now), rcond=1e-10)
-        spin = np.einsum("nij,nmj->ni", inverse, np.cross(now, rate))
-        rest = more - np.cross(spin[:, None], np.cross(spin[:, None], now))
-        return spin, np.einsum("nij,nmj->ni", inverse, np.cross(now, rest))
+        rows = self._rows_of(body)
+        spin, more = read_spins(rows, self.coordinates, self.rates, self.accelerations)
+        return spin[:, 0], more[:, 0]
 
     def _angle_rates(self, joint: str) -> tuple[Floats, Floats]:
         """Rate and second rate of the angle of a revolute joint, shape (n,)."""
@@ -201,19 +191,15 @@ class Readout:
 
     def _unwrapped(self, angle: Floats, rate: Floats, more: Floats, what: str) -> Floats:
         """The angle with its turns counted from output to output, with the help of its rates."""
-        h = np.diff(self.times)
-        expected = 0.5 * h * (rate[1:] + rate[:-1]) + h**2 / 12.0 * (more[:-1] - more[1:])
-        change = _next_to(np.diff(angle), expected)
-        shortest = _next_to(np.diff(angle), np.zeros(len(h)))
         # an output step of many turns leaves room for doubt
-        doubtful = (np.abs(change - shortest) > 1.0) & (np.abs(change - expected) > 1.0)
+        counted, doubtful = unwrap(self.times, angle, rate, more)
         if doubtful.any():
             t = self.times[int(np.argmax(doubtful))]
             raise ValueError(
                 f"the turns of {what} cannot be counted at t = {t:g} s: it turns too far from one "
                 "output to the next; give a shorter output_step"
             )
-        return np.concatenate([angle[:1], angle[:1] + np.cumsum(change)])
+        return counted
 
     def readings(self) -> dict[str, Floats]:
         """Columns by name with unit of joints, springs, torsions and drives.
@@ -237,27 +223,3 @@ class Readout:
             kind = "drive torque [N m]" if drive.turns else "drive force [N]"
             columns[f"{name}.{kind}"] = self.drive_force(name)
         return columns
-
-
-def _next_to(angle: Floats, near: Floats) -> Floats:
-    """The same angles with as many turns as bring them next to others."""
-    return angle + 2.0 * np.pi * np.rint((near - angle) / (2.0 * np.pi))
-
-
-def _independent_pair(vectors: Floats) -> tuple[int, int] | None:
-    """Two vectors that are not parallel, as far from it as possible."""
-    best, pair = 1e-6, None
-    for i in range(len(vectors)):
-        for j in range(i + 1, len(vectors)):
-            size = float(np.linalg.norm(np.cross(vectors[i], vectors[j])))
-            if size > best:
-                best, pair = size, (i, j)
-    return pair
-
-
-def _triads(first: Floats, second: Floats) -> Floats:
-    """Orthonormal triads as columns: the first along `first`, the third across both; (n, 3, 3)."""
-    x = first / np.linalg.norm(first, axis=1)[:, None]
-    z = np.cross(x, second)
-    z /= np.linalg.norm(z, axis=1)[:, None]
-    return np.stack([x, np.cross(z, x), z], axis=2)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .verdict.branches import Branches
     from .verdict.crossings import Crossing, NearMiss
     from .verdict.joint_equations import JointEquations
-    from .verdict.loads import Loads
+    from .verdict.loads import BodyLoads
     from .verdict.reactions import Reaction, Reactions, Stiffness
     from .verdict.verdict import Verdict
 
@@ -244,10 +244,10 @@ class Result(Readout):
         return make_joint_equations(self.mechanism)
 
     @cached_property
-    def _loads(self) -> Loads:
-        from .verdict.loads import make_loads
+    def _loads(self) -> BodyLoads:
+        from .verdict.loads import make_body_loads
 
-        return make_loads(self.mechanism, self.joint_equations)
+        return make_body_loads(self.mechanism, self.joint_equations)
 
     @cached_property
     def _sketch(self) -> Sketch:

@@ -22,7 +22,8 @@ from .names import pick, unknown
 from .result import Result
 from .verdict.crossings import Motion, judge_dips
 from .verdict.joint_equations import make_joint_equations
-from .verdict.locked import MISFIT, bridge_misfit
+from .verdict.locked import MISFIT
+from .verdict.mending import bridge_misfit
 from .verdict.start import describe_start
 
 # outputs times coordinates; more would not fit into memory
@@ -134,7 +135,7 @@ def _check_user_forces(model: Model, mechanism: Mechanism, velocity: Floats) -> 
         if call.failure:
             raise MechanismError(call.failure)
         # a compiled function that disagrees with the plain one is dropped
-        model.loads.user[n, 0] = call.address
+        model.loads.user.calls[n, 0] = call.address
         how = "runs compiled" if call.compiled else "runs as plain Python: it cannot be compiled"
         notes.append(f"user force '{force.name}' {how}")
     return notes

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from .. import problems
-from ..verdict import inspect as inspect_mechanism
+from ..inspect import inspect as inspect_mechanism
 from .model_file import is_model_file, load_model
 from .options import Json, Values, refuse_options, with_problem_options
 from .spec import is_specification, load_problem

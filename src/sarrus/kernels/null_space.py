@@ -18,12 +18,12 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from .compiler import block, entry, kernel
-from .forces import eval_loads
 from .forms import (
     eval_constraints,
     eval_curvature,
     eval_form_rates,
 )
+from .loads import eval_loads
 from .project import project_position
 from .reasons import FULL, LOST_RANK, OVERFLOW
 from .solve import refinements_for, solve_refined

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiler import block, entry, kernel
-from .drives import eval_drive_power, next_break, subtract_drives
-from .forces import eval_loads
+from .elements.drive import eval_drive_power, next_break, subtract_drives
 from .forms import eval_curvature, eval_energy, eval_form_rates, eval_forms, eval_jacobian
+from .loads import eval_loads
 from .project import project_state
 from .radau_newton import (
     STAGES,

@@ -18,8 +18,8 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from .compiler import block, kernel
-from .forces import eval_load_derivatives
 from .forms import eval_forms, eval_jacobian
+from .loads import eval_load_derivatives
 from .stepping import largest
 
 # the method: stages, its matrix and the inverse

@@ -13,21 +13,14 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from .compiler import block, entry, kernel
-from .drives import (
+from .elements.drive import (
     drive_constraints,
     eval_drive_forces,
     eval_drive_power,
     eval_drives,
     subtract_drives,
 )
-from .forces import (
-    eval_load_forms,
-    eval_load_power,
-    eval_loads,
-    eval_spring_energy,
-    eval_turn,
-    unwrap,
-)
+from .elements.torsion import follow_angle
 from .forms import (
     add_constraint_rates,
     eval_constraint_rates,
@@ -38,8 +31,14 @@ from .forms import (
     eval_forms,
     norm,
 )
-from .load_series import eval_series
+from .loads import (
+    eval_load_energy,
+    eval_load_forms,
+    eval_load_power,
+    eval_loads,
+)
 from .polynomials import eval_piece, eval_polynomial_rate
+from .power_series import eval_series
 from .project import project_state
 from .stepping import accelerate
 
@@ -85,9 +84,8 @@ class Outputs(NamedTuple):
 def settle_angles(loads, q):
     """loads.theta: angles of the torsions at q, next to what they were; loads.f: forms there."""
     eval_load_forms(loads, q)
-    for n in range(len(loads.angle)):
-        c, s = eval_turn(loads, n, loads.f)
-        loads.theta[n] = unwrap(np.arctan2(s, c), loads.theta[n])
+    for n in range(len(loads.torsions.first)):
+        follow_angle(loads.torsions, n, loads.f, loads.theta)
 
 
 @kernel
@@ -102,7 +100,7 @@ def eval_power(form, ws, loads, t, q, v):
     """Power of loads without potential and of drives at a state."""
     eval_loads(form, loads, t, q, v, ws.Q)
     power = eval_load_power(loads)
-    if loads is not None and len(loads.drive):
+    if loads is not None and len(loads.drives.equations):
         accelerate(form, ws, loads, t, 0.0, 0.0, -1, q, v, ws.dq, ws.lam[0])
         power += eval_drive_power(loads, ws.lam[0])
     return power
@@ -252,6 +250,6 @@ def eval_energies(form, ws, loads, out, energies):
         kinetic, potential = eval_energy(form, out.q[k], out.v[k])
         if loads is not None:
             eval_load_forms(loads, out.q[k])
-            potential += eval_spring_energy(loads, out.angles[k])
+            potential += eval_load_energy(loads, out.angles[k])
         energies[0, k] = kinetic
         energies[1, k] = potential

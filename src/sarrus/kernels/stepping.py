@@ -7,8 +7,7 @@ position, velocity, acceleration; store[0] is where the chunk starts.
 import numpy as np
 
 from .compiler import block, entry, kernel
-from .drives import drive_constraints, eval_drives, subtract_drives
-from .forces import eval_loads
+from .elements.drive import drive_constraints, eval_drives, subtract_drives
 from .forms import (
     eval_constraint_rates,
     eval_constraints,
@@ -17,6 +16,7 @@ from .forms import (
     eval_forms,
     eval_jacobian,
 )
+from .loads import eval_loads
 from .reasons import FULL, OVERFLOW, TORN
 from .solve import EPS, add_augmentation, factorise, refinements_for, solve_factored, solve_refined
 
@@ -41,7 +41,7 @@ def largest(x):
 
 @kernel
 def add_mass_times(form, factor, x, b):
-    """B1 += factor M x, in elimination order."""
+    """Add factor M x to the first block of b, in elimination order."""
     for i in range(len(x)):
         s = 0.0
         for k in range(form.M_start[i], form.M_start[i + 1]):
@@ -51,7 +51,7 @@ def add_mass_times(form, factor, x, b):
 
 @kernel
 def subtract_multiplier_force(form, J, lam, b):
-    """B1 -= J^T lam, in elimination order."""
+    """Subtract J^T lam from the first block of b, in elimination order."""
     for k in range(len(J)):
         b[form.pos_q[form.J_col[k]]] -= J[k] * lam[form.J_eq[k]]
 

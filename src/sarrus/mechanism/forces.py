@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..names import describe_known
 from .elements import (
     Element,
     Known,
     Moves,
-    choices,
     moved_direction,
     moved_place,
     plain,
@@ -169,7 +169,7 @@ class Torsion(Element):
         what = f"torsion '{self.name}'"
         joint = known.joints.get(self.joint)
         if joint is None:
-            yield f"{what}: there is no joint '{self.joint}'; {choices(known.joints)}"
+            yield f"{what}: there is no joint '{self.joint}'; {describe_known(self.joint, known.joints)}"
         elif joint.kind.row.coordinate != "angle":
             wanted = ", ".join(k.value for k in JointKind if k.row.coordinate == "angle")
             yield f"{what}: joint '{self.joint}' is {joint.kind.value}; it has to be {wanted}"
@@ -201,7 +201,7 @@ class UserForce(Element):
             yield f"{what} acts at no point; name at least one"
         for name in self.points:
             if name not in known.holds:
-                yield f"{what}: there is no joint, point or body '{name}'; {choices(known.holds)}"
+                yield f"{what}: there is no joint, point or body '{name}'; {describe_known(name, known.holds)}"
         if not callable(self.function):
             yield f"{what}: {self.function!r} is no function; give f(t, position, velocity)"
 
@@ -231,7 +231,7 @@ class Drive(Element):
         yield from bad
         joint = known.joints.get(self.joint)
         if joint is None:
-            yield f"{what}: there is no joint '{self.joint}'; {choices(known.joints)}"
+            yield f"{what}: there is no joint '{self.joint}'; {describe_known(self.joint, known.joints)}"
             return
         coordinate = joint.kind.row.coordinate
         if not coordinate:

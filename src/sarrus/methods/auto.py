@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg import eigvals, null_space
 
 from ..arrays import Floats
-from ..kernels.forces import DAMPING
+from ..kernels.loads import is_damped
 from ..model import Model
 from . import radau
 from .outcome import Outcome
@@ -42,7 +42,7 @@ DEPENDENT = 1e-9
 
 def first_part(model: Model) -> str:
     """The method that a run of this model begins with: series, unless it cannot do it."""
-    return "radau" if len(model.loads.user) else "series"
+    return "radau" if len(model.loads.user.calls) else "series"
 
 
 def run(problem: Run) -> Outcome:
@@ -53,7 +53,7 @@ def run(problem: Run) -> Outcome:
         why = "method 'radau' from the start: series cannot use a user force"
         return replace(outcome, method="radau", notes=[why, *outcome.notes])
     series = Series(problem)
-    if not _is_damped(model) or problem.stop is not None:
+    if not is_damped(model.loads) or problem.stop is not None:
         return replace(run_steps(problem, series), method="series")
 
     move = _Move(problem, series)
@@ -116,8 +116,3 @@ def fastest_decay(model: Model, J: Floats, S: Floats, G: Floats) -> float:
     rates = np.linalg.solve(R.T @ model.mass_matrix() @ R, np.hstack([R.T @ S @ R, R.T @ G @ R]))
     matrix = np.block([[np.zeros((n, n)), np.eye(n)], [rates]])
     return max(0.0, float(-eigvals(matrix).real.min()))
-
-
-def _is_damped(model: Model) -> bool:
-    loads = model.loads
-    return bool(np.any(loads.line[:, DAMPING]) or np.any(loads.angle[:, DAMPING]))

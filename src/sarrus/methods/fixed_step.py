@@ -90,7 +90,7 @@ class _FixedSteps:
         self._rows.fill(0.0)
         self._taken = 0
         self._counters = np.zeros(4, np.int64)
-        self._beside = len(problem.model.loads.angle) + 1 if problem.model.loaded else 0
+        self._beside = len(problem.model.loads.torsions.first) + 1 if problem.model.loaded else 0
         self._usual = np.zeros(problem.model.equations)
         self.sampling = sample_own(accelerations=complete, same=SAME)
 

@@ -39,8 +39,8 @@ def needs_of(model: Model) -> frozenset[str]:
     """What a method must be able to do for a model, besides constant forces."""
     loads = model.loads
     found = {
-        LOADS: len(loads.line) + len(loads.angle) + len(loads.pr_c),
-        DRIVES: len(loads.drive),
-        USER_FORCES: len(loads.user),
+        LOADS: len(loads.springs.first) + len(loads.torsions.first) + len(loads.turning.c),
+        DRIVES: len(loads.drives.equations),
+        USER_FORCES: len(loads.user.calls),
     }
     return frozenset(word for word, count in found.items() if count)

@@ -15,7 +15,8 @@ from scipy.integrate import DOP853
 from ..arrays import Floats
 from ..kernels import explicit as kernels
 from ..kernels import reasons, stepping
-from ..kernels.layout import Pieces, make_loads, make_workspace
+from ..kernels.layout import Pieces, make_workspace
+from ..kernels.loads import make_loads
 from . import status
 from .fixed_step import SOFT_REFINEMENTS, soften
 from .outcome import Law, Outcome
@@ -82,7 +83,7 @@ class _Dop853:
         self._steps = 0
         self._evaluations = 0
         self._usual = np.zeros(model.equations)
-        self._beside = len(model.loads.angle) + 1 if model.loaded else 0
+        self._beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
         # the work is as exact as the steps: ten orders for eight
         self.sampling = sample_own(accelerations=False, points=5)
 

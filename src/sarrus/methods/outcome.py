@@ -10,7 +10,8 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..kernels import record as kernels
-from ..kernels.layout import Form, Loads, Pieces, Workspace, make_loads, make_workspace
+from ..kernels.layout import Form, Pieces, Workspace, make_workspace
+from ..kernels.loads import Loads, make_loads
 from ..model import Model
 from .status import End, Status
 from .watch import Watch
@@ -51,7 +52,7 @@ class Record:
     @classmethod
     def empty(cls, model: Model, count: int = 0) -> Record:
         """Room for so many outputs."""
-        nq, torsions = model.coordinates, len(model.loads.angle)
+        nq, torsions = model.coordinates, len(model.loads.torsions.first)
         q, v, own = (np.zeros((count, nq)) for _ in range(3))
         angles, work = np.zeros((count, torsions)), np.zeros(count)
         kept = np.zeros(count, np.int64)
@@ -107,7 +108,7 @@ class Record:
     @cached_property
     def drive_forces(self) -> Floats:
         """What the drives exert along their motions (n, drives); not a number beside a singular position."""
-        forces = np.zeros((len(self), len(self.model.loads.motion_sine)))
+        forces = np.zeros((len(self), len(self.model.loads.drives.sines)))
         if forces.size:
             kernels.eval_forces(self.model.form, *self.scratch, self.outputs, forces)
         return forces

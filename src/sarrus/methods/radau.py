@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats, Ints
 from ..kernels import hermite, reasons
 from ..kernels import radau as kernels
-from ..kernels.layout import Form, Loads, Pieces, make_loads, make_workspace, pack
+from ..kernels.layout import Form, Pieces, make_workspace, pack
+from ..kernels.loads import Loads, make_loads
 from ..kernels.radau_newton import Stages, Tangent
 from ..model.order import make_factor
 from . import status
@@ -65,7 +66,9 @@ class Radau:
         self._problem = problem
         model, nq = problem.model, problem.model.coordinates
         zero = np.zeros(nq)
-        start = start or Start(0.0, zero, problem.velocity, np.zeros(len(model.loads.angle)))
+        start = start or Start(
+            0.0, zero, problem.velocity, np.zeros(len(model.loads.torsions.first))
+        )
         used = max(problem.setting, FLOOR)
         longest = float(problem.options.get("longest_step", 0.0)) or np.inf
         self._goal = kernels.Goal(problem.duration, SHARE * used**0.8, used, longest)
@@ -83,7 +86,7 @@ class Radau:
             self._loads.theta[:] = start.angles
         self._control, self._counters = np.zeros(7), np.zeros(5, np.int64)
         self._moved = 0.0
-        self._beside = len(model.loads.angle) + 1 if model.loaded else 0
+        self._beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
         self.sampling = sample_projected(
             corrections=kernels.MOST_CORRECTIONS,
             near=kernels.TOO_NEAR,
@@ -250,7 +253,7 @@ def make_stages(form: Form, loads: Loads, tangent: Tangent) -> Stages:
         z=z((2, 3, nq)), dz=z((2, 3, nq)), past=z((3, nq)), q=z((3, nq)), v=z((3, nq)), a=z((3, nq)),
         lam=z((4, len(form.phi0))), power=z(3), J=z((4, len(form.J_eq))),
         A=z(len(loads.G_row)), B=z(len(loads.G_row)),
-        S=z((4, ns)), G=z((4, ns)), theta=z(len(loads.angle)),
+        S=z((4, ns)), G=z((4, ns)), theta=z(len(loads.torsions.first)),
         blocks=z((n + 2 * upper, 3, 3)), b_blocks=z((n, 3)), below=z((3, 3)), right=z((3, 3)),
         values=z(n + 2 * upper), b=z(n),
     ))  # fmt: skip

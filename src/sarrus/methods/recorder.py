@@ -8,7 +8,8 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kernels import record as kernels
-from ..kernels.layout import Pieces, make_loads, make_workspace
+from ..kernels.layout import Pieces, make_workspace
+from ..kernels.loads import make_loads
 from .outcome import Law, Motion, Part, Record
 from .run import Run
 
@@ -43,7 +44,9 @@ class Recorder:
         )
         self._done = 0
         # angles of the torsions and work where the next step starts
-        self.carried = np.zeros(len(model.loads.angle) + 1 if self._loads is not None else 0)
+        self.carried = np.zeros(
+            len(model.loads.torsions.first) + 1 if self._loads is not None else 0
+        )
         self._kept: list[Part] = []
         # the steps taken last, and copies of the last one among them and among those before
         self._chunk: Part | None = None

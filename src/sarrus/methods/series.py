@@ -11,7 +11,8 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels import reasons
 from ..kernels import series as kernels
-from ..kernels.layout import Pieces, make_loads, make_workspace
+from ..kernels.layout import Pieces, make_workspace
+from ..kernels.loads import make_loads
 from . import status
 from .outcome import Law, Outcome
 from .recorder import sample_projected
@@ -47,7 +48,7 @@ class Series:
         self._ws = make_workspace(model.form, HIGHEST_ORDER)
         self._loads = make_loads(model.loads, HIGHEST_ORDER)
         rows = HIGHEST_ORDER + 1
-        beside = len(model.loads.angle) + 1 if self._loads is not None else 0
+        beside = len(model.loads.torsions.first) + 1 if self._loads is not None else 0
         capacity = int(np.clip(BUFFER_BYTES // (8 * rows * max(nq, 1)), 16, 1024))
         self._pieces = Pieces(
             starts=np.zeros(capacity + 1),

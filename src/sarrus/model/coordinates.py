@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Floats
+from ..kinematics.length import LINK, measure_length
 from ..mechanism import Body, Mechanism
 from .drives import drive_needs
 from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
@@ -230,25 +231,8 @@ def _model_directions(mechanism: Mechanism) -> Floats:
 
 
 def _units(mechanism: Mechanism) -> Units:
-    """Typical distance from a body's centre to its joints, and typical mass."""
-    at: dict[str, list[Floats]] = defaultdict(list)
-    # links without mass and springs hold bodies, too
-    links = [j for j in mechanism.joints if j.kind.row.is_link]
-    for joint in [*(j for j in mechanism.joints if not j.kind.row.is_link), *links]:
-        for end in joint.ends:
-            at[end.body] += [] if end.place is None else [end.place]
-    for spring in mechanism.springs:
-        for b, place in zip(spring.bodies, spring.ends, strict=True):
-            at[b].append(place)
-    arms = []
-    for body in mechanism.bodies:
-        arms += [float(np.linalg.norm(p - body.center)) for p in at[body.name]]
-    spread = [float(np.sqrt(np.max(b.inertia) / b.mass)) for b in mechanism.bodies]
-    # an arm far shorter than the body is the rounding of a joint at its centre; without arms it is the
-    # spread of the mass that counts, or a metre for a point
-    arms = [a for a in arms if a > 1e-12 * max([*arms, *spread])] or [s for s in spread if s > 0]
-    # a link between two joints is about twice the arm from its centre
-    length = 2.0 * float(np.mean(arms)) if arms else 1.0
+    """A typical link, and the mean mass."""
+    length = LINK * measure_length(mechanism)
     return Units(length, float(np.mean([b.mass for b in mechanism.bodies])))
 
 

@@ -19,7 +19,7 @@ from ..arrays import Flags, Floats
 from .sketch import GROUND, GUIDE, Sketch
 
 if TYPE_CHECKING:
-    from ..model.model import BodyRows
+    from ..kinematics.pose import BodyRows
 
 
 VERSION = 1

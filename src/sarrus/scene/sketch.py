@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..kinematics.length import LINK, measure_length
 from ..mechanism import Body, Joint, JointKind, Mechanism
 
 GROUND = -1
@@ -161,7 +162,7 @@ class _Pencil:
         m = self.mechanism
         self.index = {b.name: i for i, b in enumerate(m.bodies)} | {m.GROUND: GROUND}
         self.of_body: dict[str, list[int]] = {b.name: [] for b in m.bodies}
-        self.size = _typical_length(m)
+        self.size = LINK * measure_length(m)
         driven = {d.joint for d in m.drives}
         torsion = {t.joint for t in m.torsions}
         signs = []
@@ -313,24 +314,6 @@ class _Pencil:
 
 
 _SQUARE = ((-1, -1), (1, -1), (1, 1), (-1, 1))
-
-
-def _typical_length(m: Mechanism) -> float:
-    """Median length of what is drawn: rods, and arms from centres to joints."""
-    at: dict[str, list[Floats]] = {}
-    for joint in m.joints:
-        for end in joint.ends:
-            if end.place is not None:
-                at.setdefault(end.body, []).append(end.place)
-    lengths = []
-    for b in m.bodies:
-        if b.ends is not None:
-            lengths.append(float(np.linalg.norm(b.ends[1] - b.ends[0])))
-        else:
-            lengths += [2 * float(np.linalg.norm(p - b.center)) for p in at.get(b.name, [])]
-    lengths += [float(np.linalg.norm(s.ends[1] - s.ends[0])) for s in m.springs]
-    long = [x for x in lengths if x > 1e-12]
-    return float(np.median(long)) if long else 1.0
 
 
 def _rank(arms: Floats) -> int:

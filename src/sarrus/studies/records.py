@@ -39,7 +39,7 @@ class RecordSource:
     @cached_property
     def inspection(self) -> Inspection:
         """The verdict on the mechanism at its start."""
-        from ..verdict import inspect
+        from ..inspect import inspect
 
         return inspect(self.mechanism)
 

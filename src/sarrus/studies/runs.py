@@ -18,7 +18,7 @@ from ..result import Result
 from ..runs.columns import trajectory_columns
 from ..runs.provenance import describe_versions
 from ..simulate import simulate
-from ..verdict.locked import LockedError
+from ..verdict.mending import LockedError
 from . import changes
 from .records import QUANTITIES, RecordError, RecordSource, load_function, read_record
 from .study import Plan

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats
+from ..kinematics.pose import read_poses, read_rows, read_spins
 from .crossings import Crossing, NearMiss
 from .inspection import Inspection, inspect_equations
 from .joint_equations import JointEquations
 from .mobility import CROSSING, NEAR_SINGULAR, REGULAR
-from .poses import read_poses, read_rows, read_spins
 from .rank import Rank, measure_rank
 
 if TYPE_CHECKING:
-    from ..model.model import BodyRows
+    from ..kinematics.pose import BodyRows
 
 # poses looked at along a motion
 POSES = 9
@@ -141,7 +141,7 @@ def make_verdict(
     chosen = np.unique(spread).astype(int).tolist()
     ranks = []
     for i in chosen:
-        pose = read_poses(e, bodies, q[i : i + 1])[0]
+        pose = read_poses(e.centers, bodies, q[i : i + 1])[0]
         tolerance = max(e.tolerance, HIDES * float(closure[i]) / e.length)
         ranks.append(measure_rank(e.scaled(pose).matrix, e.columns_a_body, tolerance))
     return Verdict(

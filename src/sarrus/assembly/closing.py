@@ -9,8 +9,7 @@ radians. Three stages:
 
     approach   minimise |g|^2 + mu |x|^2 while mu falls from 1: a path that starts at the given pose and leads
                towards the least motion that closes (Gauss-Newton steps, each of which must pay)
-    close      Levenberg-Marquardt steps with damping |g|^2 [YamashitaFukushima2001], fast also where
-               equations depend on each other, as in every paradoxical linkage
+    close      lower the gaps to rounding, or to where they are least (kinematics/closing.py)
     settle     along the motions that are left towards the given pose, closing after each step, until x has
                no part along them: then |x| is least
 
@@ -24,24 +23,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import splu
 
 from ..arrays import Floats
+from ..kinematics.closing import DENSE, STEPS, lower_gaps, project_out, solve_damped
+from ..kinematics.pose import Pose
 from ..mechanism import Gap, Mechanism, Move
-from .joint_equations import JointEquations, Pose
-from .nearby import displacement, measure_distance
+from ..verdict.joint_equations import JointEquations
 
 # gaps below this, as pure numbers, are rounding: the joints are closed
 CLOSED = 1e-12
-# up to this many columns: dense singular values
-DENSE = 200
 # a dependent row has a singular value below this
 DEPENDENT = 1e-7
-# damping never falls below this (the sparse solve sees it unsquared)
-FLOOR, SPARSE_FLOOR = 1e-20, 1e-12
 # x has no part along a motion: relative to x
 SETTLED = 1e-8
-STEPS = 200
 POLISHING = 20
 # other starts tried where the first does not close
 RESTARTS = 12
@@ -106,9 +100,8 @@ class _Search:
             if self._size(there) <= self.closed:
                 there = self._settle(there)
                 answer = self._answer(there, True, number)
-                if not any(
-                    measure_distance(self.equations, a.pose, there) < DIFFERENT for a in found
-                ):
+                length = self.equations.length
+                if not any(a.pose.distance(there, length) < DIFFERENT for a in found):
                     found.append(answer)
                 if len(found) >= branches:
                     break
@@ -148,7 +141,7 @@ class _Search:
 
     def _x(self, pose: Pose) -> Floats:
         """Displacement from the start as pure numbers; zero for a body that must not move."""
-        move = displacement(self.equations, self.start, pose)
+        move = self.start.displacement(pose)
         scaled = np.divide(move, self.scale, out=np.zeros_like(move), where=self.scale > 0)
         return scaled[:, self.equations.used].ravel()
 
@@ -177,7 +170,7 @@ class _Search:
             for _ in range(4):
                 g, x = self._gaps(pose), self._x(pose)
                 before = float(g @ g + mu * (x @ x))
-                step = solve_damped(self._matrix(pose), g, x, float(mu))
+                step = solve_damped(self._matrix(pose), g, float(mu), x)
                 there = self._paying(pose, step, mu, before)
                 self.iterations += 1
                 if there is None:
@@ -203,31 +196,13 @@ class _Search:
 
     def _close(self, pose: Pose) -> Pose:
         """Lower the gaps to rounding, or to where they are least."""
-        zero = np.zeros(self.equations.columns)
-        pose = _orthonormal(pose)
-        factor, still = 1.0, 0
-        g = self._gaps(pose)
-        before = float(g @ g)
-        for _ in range(STEPS):
-            if before == 0.0:
-                break
-            damping = factor * min(before, 1e-2)
-            step = solve_damped(self._matrix(pose), g, zero, damping)
-            there = self._moved(pose, step)
-            g_there = self._gaps(there)
-            now = float(g_there @ g_there)
-            self.iterations += 1
-            if now < before:
-                still = 0 if now < 0.99 * before else still + 1
-                pose, g, before = there, g_there, now
-                factor = max(factor / 4.0, 1e-3)
-            else:
-                # at rounding a step cannot pay any more; far from it a shorter one can
-                still += 1
-                factor = min(factor * 8.0, 1e12)
-            if still >= (2 if before < 1e-24 else 12):
-                break
-        return pose
+
+        def look(pose: Pose) -> tuple[Floats, sparse.csr_array]:
+            return self._gaps(pose), self._matrix(pose)
+
+        found = lower_gaps(pose.orthonormal(), look, self._moved)
+        self.iterations += found.steps
+        return found.position
 
     def _gradient(self, pose: Pose) -> Floats:
         """Of |g|^2 / 2; exact, since lengths of gaps change only by their own rates."""
@@ -264,7 +239,7 @@ class _Search:
         x = self._x(pose)
         for _ in range(STEPS):
             W = self._matrix(pose)
-            along = project_out(W, x)
+            along = project_out(W, x, DEPENDENT)
             if np.linalg.norm(along) <= SETTLED * np.linalg.norm(x) + 1e-13 or share < 1e-3:
                 break
             there = self._close(self._moved(pose, -share * along))
@@ -301,10 +276,7 @@ def describe_gap(equations: JointEquations, found: Closing) -> tuple[list[str], 
 
 def joint_gaps(equations: JointEquations, gaps: Floats) -> dict[str, Gap]:
     """The gap of each joint, from the gaps of all rows."""
-    n = len(equations.pair_joint)
-    squares = np.zeros((2, n))
-    np.add.at(squares, (equations.row_about.astype(int), equations.row_pair), gaps**2)
-    sizes = np.sqrt(squares)
+    sizes = equations.pair_gaps(gaps)
     out: dict[str, Gap] = {}
     for pair, j in enumerate(equations.pair_joint):
         old = out.get(equations.joints[j], Gap(0.0, 0.0))
@@ -357,41 +329,3 @@ def moves_to(mechanism: Mechanism, equations: JointEquations, pose: Pose) -> dic
         if np.any(shift) or np.any(turn != np.eye(3)):
             moves[body.name] = Move(body.center, turn[:d, :d], body.center + shift[:d])
     return moves
-
-
-def solve_damped(W: sparse.csr_array, g: Floats, x: Floats, mu: float) -> Floats:
-    """Minimise |W d + g|^2 + mu |x + d|^2."""
-    rows, columns = W.shape
-    if columns <= DENSE:
-        U, values, V = np.linalg.svd(W.toarray(), full_matrices=False)
-        mu += FLOOR
-        held = V @ x
-        inside = -(values * (U.T @ g) + mu * held) / (values**2 + mu)
-        return V.T @ (inside + held) - x
-    # the same as a quasi-definite system
-    below = -(mu + SPARSE_FLOOR) * sparse.eye_array(rows)
-    K = sparse.block_array([[sparse.eye_array(columns), W.T], [W, below]])
-    side = np.concatenate([-x, -g])
-    return np.asarray(splu(sparse.csc_array(K)).solve(side)[:columns])
-
-
-def project_out(W: sparse.csr_array, x: Floats) -> Floats:
-    """The part of x along the motions that W allows."""
-    if W.shape[1] <= DENSE:
-        _, values, V = np.linalg.svd(W.toarray(), full_matrices=False)
-        held = V[values > DEPENDENT]
-        return x - held.T @ (held @ x)
-    return -solve_damped(W, np.zeros(W.shape[0]), x, 0.0)
-
-
-def _orthonormal(pose: Pose) -> Pose:
-    """The same pose without the rounding that many small turns leave; what was not turned stays."""
-    turned = (pose.turns != np.eye(3)).any(axis=(1, 2))
-    turns = pose.turns.copy()
-    if turned.any():
-        U, _, V = np.linalg.svd(turns[turned])
-        turns[turned] = U @ V
-        # turns in the plane stay there
-        flat = pose.turns[:, 2, 2] == 1.0
-        turns[flat, 2], turns[flat, :, 2] = (0.0, 0.0, 1.0), (0.0, 0.0, 1.0)
-    return Pose(pose.centers, turns)
