@@ -170,7 +170,7 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
         b[form.pos_q[i]] *= scale
     cauchy_products(form, ws, m, b)
     if loads is not None:
-        add_sides(form, loads.drives, m, b)
+        add_sides(form, loads, m, b)
     solve_refined(form, ws.J, ws.L, b, refinements, ws.r, ws.x)
     largest = 0.0
     row = qc[m]
@@ -212,7 +212,7 @@ def make_series(form, ws, loads, t, log_tolerance, log_cost, refinements, qc):
     """
     if loads is not None:
         start_loads(loads, qc[0], qc[1])
-        start_drives(loads.drives, t)
+        start_drives(loads, t)
     least = least_order(loads)
     eval_form_rates(form, qc[1], ws.de)
     gather(form, ws, 0, ws.e)
