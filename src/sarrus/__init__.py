@@ -2,12 +2,12 @@
 
 from . import problems
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
+from .inspect import inspect
 from .mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table, load
 from .result import Result
 from .simulate import simulate
 from .statics import Equilibrium, Mode, Modes, equilibrium, modes
 from .studies import sweep
-from .verdict import inspect
 
 __all__ = [
     "Assembly",

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .mechanism import Mechanism, MechanismError, check_mechanism
-from .mechanism.check_forces import check_drive_times
-from .mechanism.remarks import find_remarks
+from .mechanism import (
+    Mechanism,
+    MechanismError,
+    check_drive_times,
+    check_mechanism,
+    find_remarks,
+)
 from .result import Reading, Result
 
 if TYPE_CHECKING:
@@ -86,7 +90,7 @@ def simulate(
     from .scene import make_sketch
     from .verdict.joint_equations import make_joint_equations
     from .verdict.loads import make_body_loads
-    from .verdict.locked import bridge_misfit
+    from .verdict.mending import bridge_misfit
 
     import_seconds = time.perf_counter() - begin
     if not isinstance(method, str) or method not in CHOICES:

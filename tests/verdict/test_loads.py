@@ -5,7 +5,8 @@ import pytest
 
 from builders import rotation
 from sarrus import Mechanism, MechanismError
-from sarrus.verdict.joint_equations import Pose, make_joint_equations
+from sarrus.kinematics.pose import Pose
+from sarrus.verdict.joint_equations import make_joint_equations
 from sarrus.verdict.loads import BodyMotion, make_body_loads
 
 H = 1e-5

@@ -8,14 +8,8 @@ from linkages import copy_of, door, slider_crank
 from sarrus import Mechanism
 from sarrus.verdict.joint_equations import make_joint_equations
 from sarrus.verdict.loads import BodyMotion, make_body_loads
-from sarrus.verdict.reactions import (
-    SHARED,
-    UNDETERMINED,
-    UNIQUE,
-    Reactions,
-    row_stiffness,
-    solve_wrenches,
-)
+from sarrus.verdict.reactions import SHARED, UNDETERMINED, UNIQUE, Reactions
+from sarrus.verdict.wrenches import row_stiffness, solve_wrenches
 
 
 def statics(m, stiffness=None):

@@ -116,23 +116,35 @@ def eval_reach(qc, order, gaps, h):
 
 
 @kernel
-def has_dip(times, samples):
-    """Whether the pivot of some equation dips to zero between three samples."""
+def is_dip(times, f0, f1, f2, usual):
+    """Whether a pivot dips to zero between three samples: it, or the parabola through them."""
+    if not (usual > REDUNDANT and f1 <= f0 and f1 <= f2 and f1 < LOW * usual):
+        return False
+    # f1 + p s + r s^2
     a = times[0] - times[1]
     c = times[2] - times[1]
-    usual = samples[3]
+    d0 = (f0 - f1) / a
+    d2 = (f2 - f1) / c
+    r = (d2 - d0) / (c - a)
+    p = d0 - r * a
+    bottom = f1 - 0.25 * p * p / r if r > 0.0 else f1
+    return bottom < BOTTOM * max(f0, f2) or f1 < DEEP * usual
+
+
+@kernel
+def has_dip(times, samples):
+    """Whether the pivot of some equation dips to zero between three samples."""
     for k in range(samples.shape[1]):
-        f0, f1, f2 = samples[0, k], samples[1, k], samples[2, k]
-        if usual[k] > REDUNDANT and f1 <= f0 and f1 <= f2 and f1 < LOW * usual[k]:
-            # parabola f1 + p s + r s^2 through the three
-            d0 = (f0 - f1) / a
-            d2 = (f2 - f1) / c
-            r = (d2 - d0) / (c - a)
-            p = d0 - r * a
-            bottom = f1 - 0.25 * p * p / r if r > 0.0 else f1
-            if bottom < BOTTOM * max(f0, f2) or f1 < DEEP * usual[k]:
-                return True
+        if is_dip(times, samples[0, k], samples[1, k], samples[2, k], samples[3, k]):
+            return True
     return False
+
+
+@entry
+def find_dips(times, samples, found):
+    """Which pivots dip to zero between three samples; samples: three pivots of each, and the usual one."""
+    for k in range(samples.shape[1]):
+        found[k] = is_dip(times, samples[0, k], samples[1, k], samples[2, k], samples[3, k])
 
 
 @entry

@@ -20,15 +20,12 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels.elements import drive as element
 from ..kernels.elements.drive import COSINE, LINEAR, SINE, SQUARE
-from ..mechanism import Joint, JointKind, Mechanism, MechanismError
+from ..mechanism import Joint, Mechanism, MechanismError
 from ..mechanism.motion import Pieces, make_pieces
 from .loads import Features, in_space, joint_triad, subtract_rows
 
 if TYPE_CHECKING:
     from .quadratic import Equations
-
-ANGLES = (JointKind.REVOLUTE,)
-TRAVELS = (JointKind.PRISMATIC, JointKind.CYLINDRICAL)
 
 
 @dataclass
@@ -83,16 +80,16 @@ def drive_needs(mechanism: Mechanism) -> Iterator[tuple[str, Floats | None, list
     joints = {j.name: j for j in mechanism.joints}
     for drive in mechanism.drives:
         joint = joints[drive.joint]
-        if joint.kind in ANGLES:
+        if joint.kind.row.coordinate == "angle":
             _, u, b = joint_triad(mechanism, joint)
             yield joint.bodies[0], None, [u, b]
             yield joint.bodies[1], None, [u]
-        elif joint.kind in TRAVELS:
+        elif joint.kind.row.coordinate == "travel":
             yield joint.bodies[0], joint.at, [_axis(joint)]
             yield joint.bodies[1], joint.at, []
-        elif joint.places is not None:
-            for body, at in zip(joint.bodies, joint.places, strict=True):
-                yield body, at, []
+        else:
+            for end in joint.ends:
+                yield end.body, end.place, []
 
 
 def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -> Drives:
@@ -103,19 +100,20 @@ def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -
         joint = joints[drive.joint]
         n, pieces, start = len(drives.motions), make_pieces(drive.motion), 0.0
         first, second = joint.bodies
-        if joint.kind in ANGLES:
+        coordinate = joint.kind.row.coordinate
+        if coordinate == "angle":
             _, u, b = joint_triad(mechanism, joint)
             mark = features.vector(second, u)
             for direction, kind in ((u, COSINE), (b, SINE)):
                 driven = equations.add(*features.vector(first, direction), *mark, False, True)
                 drives.add(joint, kind, n, *driven)
-        elif joint.kind in TRAVELS and joint.at is not None:
+        elif coordinate == "travel" and joint.at is not None:
             pieces = _scaled(pieces, 1.0 / features.length)
             (ra, xa), (rb, xb) = (features.point(body, joint.at) for body in (first, second))
             gap = [subtract_rows(b, a) for a, b in zip(ra, rb, strict=True)]
             driven = equations.add(*features.vector(first, _axis(joint)), gap, xb - xa, False, True)
             drives.add(joint, LINEAR, n, *driven)
-        elif joint.places is not None:
+        else:
             pieces = _scaled(pieces, 1.0 / features.length)
             (ra, xa), (rb, xb) = (
                 features.point(body, at)

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from scipy import sparse
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats
 from ..kernels.layout import Form
 from ..kernels.loads import Loads
 from ..kernels.user_function import UserCall
+from ..kinematics.constraints import Constraints
+from ..kinematics.pose import BodyRows
 from .readings import Readings
 
 
@@ -24,22 +26,6 @@ class Units:
     def energy(self) -> float:
         """One model unit of energy in joules (time is in seconds)."""
         return self.mass * self.length**2
-
-
-@dataclass(frozen=True)
-class BodyRows:
-    """How the pose of every body is read: centre of mass, and unit vectors fixed in it.
-
-    centers: world displacement [m] per unit of q, 3 rows a body; vectors: change of each vector, world,
-    3 rows a vector; starts: their values at the start, (nv, 3); owner: body of each vector. A thin rod
-    on ball joints has one vector, a point none: their spin is not defined.
-    """
-
-    names: tuple[str, ...]
-    centers: sparse.csr_array
-    vectors: sparse.csr_array
-    starts: Floats
-    owner: Ints
 
 
 @dataclass(frozen=True)
@@ -90,10 +76,7 @@ class Model:
 
     def jacobian(self) -> sparse.csr_array:
         """J at the start position."""
-        f = self.form
-        parts = sparse.csr_array((f.C_val, f.C_form, f.C_start), shape=(len(f.J_eq), len(f.e0)))
-        shape = (self.equations, self.coordinates)
-        return sparse.csr_array((parts @ f.e0, (f.J_eq, f.J_col)), shape=shape)
+        return Constraints(self.form).jacobian()
 
     def mass_matrix(self) -> sparse.csr_array:
         """M, constant."""

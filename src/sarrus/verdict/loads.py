@@ -16,9 +16,11 @@ import numpy as np
 from ..arrays import Flags, Floats, Ints
 from ..kernels.elements import spring, torsion
 from ..kernels.user_function import find_fault
+from ..kinematics.turns import in_space, unwrap
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.forces import BODY
-from .joint_equations import GROUND, JointEquations
+from .joint_equations import JointEquations
+from .joint_pairs import GROUND
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,15 +163,9 @@ class BodyLoads:
     def angles(times: Floats, shown: Floats, rates: Floats, rises: Floats) -> Floats:
         """Angles that go on counting beyond a turn, from what `look` found at all outputs.
 
-        Turns are counted with the rates r and accelerations s at two outputs following each other: the
-        angle grows by h (r0 + r1) / 2 + h^2 (s0 - s1) / 12. Right as long as the error of that, of order
-        h^5, is below half a turn. The first output is within half a turn of the start position.
+        The first output is within half a turn of the start position.
         """
-        h = np.diff(times)[:, None]
-        expected = h * (rates[1:] + rates[:-1]) / 2 + h * h * (rises[:-1] - rises[1:]) / 12
-        whole = np.round((expected - np.diff(shown, axis=0)) / (2 * np.pi))
-        turns = np.concatenate([np.zeros((1, shown.shape[1])), np.cumsum(whole, axis=0)])
-        return np.asarray(shown + 2 * np.pi * turns)
+        return unwrap(times, shown, rates, rises)[0]
 
     def _turning(self, motion: BodyMotion) -> tuple[Floats, Floats, Floats]:
         """Axes of the torsions now, and the rates and accelerations of their angles."""
@@ -190,7 +186,7 @@ def make_body_loads(mechanism: Mechanism, equations: JointEquations) -> BodyLoad
 
     def points(items: list[tuple[str, Floats]]) -> _Points:
         bodies = np.array([number[body] for body, _ in items], dtype=np.int64)
-        places = np.array([_in_space(at) for _, at in items], dtype=float).reshape(-1, 3)
+        places = np.array([in_space(at) for _, at in items], dtype=float).reshape(-1, 3)
         centers = np.concatenate([equations.centers, np.zeros((1, 3))])[bodies]
         return _Points(bodies, places - equations.origin - centers)
 
@@ -202,7 +198,7 @@ def make_body_loads(mechanism: Mechanism, equations: JointEquations) -> BodyLoad
         equations=equations,
         forces=(
             points([(f.body, f.at) for f in forces]),
-            np.array([_in_space(f.vector) for f in forces], dtype=float).reshape(-1, 3),
+            np.array([in_space(f.vector) for f in forces], dtype=float).reshape(-1, 3),
             np.array([f.fixed_in == BODY for f in forces], dtype=bool),
         ),
         torques=(
@@ -260,10 +256,6 @@ def _add(out: Floats, points: _Points, arms: Floats, force: Floats) -> None:
 
 def _add_moments(out: Floats, bodies: Ints, moments: Floats) -> None:
     np.add.at(out[..., 3:], bodies, np.swapaxes(moments, 0, 1))
-
-
-def _in_space(vector: Floats) -> Floats:
-    return np.append(vector, 0.0) if len(vector) == 2 else np.array(vector, dtype=float)
 
 
 def _moment(vector: Floats) -> Floats:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..kinematics.pose import read_poses, read_rows, read_spins
 from .crossings import Crossing, NearMiss
 from .inspection import Inspection, inspect_equations
 from .mobility import CROSSING, NEAR_SINGULAR, REGULAR
-from .poses import Reading, read_poses, read_rows, read_spins
+from .poses import Reading
 from .rank import Rank, measure_rank
 
 # poses looked at along a motion
@@ -129,7 +130,7 @@ def make_verdict(
     chosen = np.unique(spread).astype(int).tolist()
     ranks = []
     for i in chosen:
-        pose = read_poses(e, reading.bodies, q[i : i + 1])[0]
+        pose = read_poses(e.centers, reading.bodies, q[i : i + 1])[0]
         tolerance = max(e.tolerance, HIDES * float(closure[i]) / e.length)
         ranks.append(measure_rank(e.scaled(pose).matrix, e.columns_a_body, tolerance))
     return Verdict(
