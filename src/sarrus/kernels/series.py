@@ -345,11 +345,11 @@ def advance(
     smallest, _ = eval_pivots(form, ws.L, ws.usual)
     energy, kinetic = eval_energy(form, q, v)
     na = len(carried) - 1
-    springs = 0.0
+    stored = 0.0
     if loads is not None:
         eval_load_forms(loads, q)
-        springs = eval_load_energy(loads, carried)
-        energy += springs - carried[na]
+        stored = eval_load_energy(loads, carried)
+        energy += stored - carried[na]
     # what an error of the energy is measured by: the largest kinetic energy so far; at rest in an
     # equilibrium there is none, but the rounding of the weights' work
     if counters[STEPS] == 0:
@@ -418,7 +418,7 @@ def advance(
                 work = carried[na] + eval_series(loads.work, 2 * known, h)
                 now += strain - work
                 # where little moves, what springs, dampers and drives exchange is what counts
-                exchanged = max(kinetic, abs(strain - springs), abs(work))
+                exchanged = max(kinetic, abs(strain - stored), abs(work))
                 held += abs(strain) + abs(work)
             off = max(moved, turned * h / order)
             allowed = ENERGY_SLACK * (tolerance + NOISE) * max(scale, exchanged) + 1e-12 * held
@@ -449,7 +449,7 @@ def advance(
         balance[1] = scale
         if loads is not None:
             keep_sides(loads, known, carried, sides[n])
-            springs = strain
+            stored = strain
             for i in range(na):
                 carried[i] = loads.theta[i]
             carried[na] = work

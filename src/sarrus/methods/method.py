@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..mechanism import Mechanism
-from ..mechanism.forces import BODY
+from ..mechanism.elements import Element
+from ..mechanism.forces import WORLD, Drive, Force, UserForce
 from .outcome import Outcome
 
 # what a method may or may not be able to do; the value is what a user reads
@@ -38,7 +39,12 @@ class Method:
 
 def needs_of(mechanism: Mechanism) -> frozenset[str]:
     """What a method must be able to do for a mechanism, besides constant forces."""
-    turning = any(force.fixed_in == BODY for force in mechanism.forces)
-    loads = mechanism.springs or mechanism.torsions or mechanism.torques or turning
-    found = {LOADS: loads, DRIVES: mechanism.drives, USER_FORCES: mechanism.user_forces}
-    return frozenset(word for word, things in found.items() if things)
+
+    def need(load: Element) -> str:
+        if isinstance(load, Drive):
+            return DRIVES
+        if isinstance(load, UserForce):
+            return USER_FORCES
+        return "" if isinstance(load, Force) and load.fixed_in == WORLD else LOADS
+
+    return frozenset(need(load) for load in mechanism.loads()) - {""}
