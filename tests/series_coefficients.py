@@ -3,7 +3,8 @@
 import numpy as np
 
 from sarrus.assembly import solve_start_velocity
-from sarrus.kernels.layout import make_loads, make_workspace
+from sarrus.kernels.layout import make_workspace
+from sarrus.kernels.loads import make_loads
 from sarrus.kernels.series import advance
 from sarrus.model import make_model
 
@@ -13,7 +14,7 @@ def point_series(m, name, order):
     model = make_model(m)
     form, nq = model.form, model.coordinates
     v, _ = solve_start_velocity(model, m)
-    beside = len(model.loads.angle) + 1 if model.loaded else 0
+    beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
     # one tiny step; a cost that falls steeply with the order makes it compute every coefficient
     coefficients = np.zeros((1, order + 1, nq))
     advance(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .verdict.branches import Branches
     from .verdict.crossings import Crossing, NearMiss
     from .verdict.joint_equations import JointEquations
-    from .verdict.loads import Loads
+    from .verdict.loads import BodyLoads
     from .verdict.reactions import Reaction, Reactions, Stiffness
     from .verdict.verdict import Verdict
 
@@ -50,7 +50,7 @@ class Reading:
     origins: Floats
     bodies: BodyRows
     equations: JointEquations
-    loads: Loads
+    loads: BodyLoads
     named: Readings
     sketch: Sketch
 
@@ -142,19 +142,21 @@ class Result:
 
     def force(self, name: str) -> Floats:
         """Pull of a spring and damper [N], negative if it pushes, shape (n,)."""
+        from .kernels.elements.spring import numbers_of, pull
+
         spring, rows = _pick(self.reading.named.springs, name, "spring")
         arm, speed = self._arm(rows), (rows.rows @ self.rates.T).T
         length = np.linalg.norm(arm, axis=1)
         rate = np.einsum("ij,ij->i", arm, speed) / length
-        stretch = length - spring.free_length
-        return np.asarray(spring.stiffness * stretch + spring.damping * rate + spring.preload)
+        return np.asarray(pull(numbers_of(spring), length, rate))
 
     def torque(self, name: str) -> Floats:
         """Torque of a torsional spring, damper or joint torque on its second body [N m], shape (n,)."""
+        from .kernels.elements.torsion import moment, numbers_of
+
         torsion, number = _pick(self.reading.named.torsions, name, "torsion")
-        twist = self.torsion_angles[:, number] - torsion.free_angle
         rate = self._angle_rates(torsion.joint)[0]
-        return np.asarray(torsion.torque - torsion.stiffness * twist - torsion.damping * rate)
+        return np.asarray(moment(numbers_of(torsion), self.torsion_angles[:, number], rate))
 
     def drive_force(self, name: str) -> Floats:
         """What a drive exerts along its motion: a force [N], or a torque [N m] on an angle, shape (n,).

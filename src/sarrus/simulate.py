@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .model.dips import Dip, Watch
     from .scene import Sketch
     from .verdict.joint_equations import JointEquations
-    from .verdict.loads import Loads
+    from .verdict.loads import BodyLoads
 
 DEFAULT_TOLERANCE = 1e-10
 DEFAULT_METHOD = "auto"
@@ -89,7 +89,7 @@ def simulate(
     from .model import make_model
     from .scene import make_sketch
     from .verdict.joint_equations import make_joint_equations
-    from .verdict.loads import make_loads
+    from .verdict.loads import make_body_loads
     from .verdict.mending import bridge_misfit
 
     import_seconds = time.perf_counter() - begin
@@ -126,7 +126,9 @@ def simulate(
             f"{len(times)} outputs of {model.coordinates} coordinates would not fit into memory; "
             "give a longer output_step"
         )
-    reading = _reading(model, equations, make_loads(mechanism, equations), make_sketch(mechanism))
+    reading = _reading(
+        model, equations, make_body_loads(mechanism, equations), make_sketch(mechanism)
+    )
     more: dict[str, Any] = chosen.options | options
     if at_crossing != CONTINUE:
         more["stop"] = _first_crossing(reading, setting)
@@ -170,7 +172,9 @@ def simulate(
         step_orders=outcome.step_orders,
         step_pivots=outcome.step_pivots,
         work=_or_zeros(outcome.work, len(outcome.times)) * units.energy,
-        torsion_angles=_or_zeros(outcome.angles, len(outcome.times), len(model.loads.angle)),
+        torsion_angles=_or_zeros(
+            outcome.angles, len(outcome.times), len(model.loads.torsions.first)
+        ),
         drive_forces=_or_zeros(outcome.drive_forces, len(outcome.times), len(mechanism.drives)),
         watch=outcome.watch,
         at_crossing=at_crossing,
@@ -245,7 +249,7 @@ def _check_effort(tolerance: float, max_steps: int) -> tuple[float, int]:
     return number, int(min(steps, 2**62))
 
 
-def _reading(model: Model, equations: JointEquations, loads: Loads, sketch: Sketch) -> Reading:
+def _reading(model: Model, equations: JointEquations, loads: BodyLoads, sketch: Sketch) -> Reading:
     places = model.points, model.places, model.origins
     return Reading(
         model.dimension, *places, model.body_rows, equations, loads, model.readings, sketch
@@ -278,7 +282,7 @@ def _check_user_forces(model: Model, mechanism: Mechanism, velocity: np.ndarray)
         if call.failure:
             raise MechanismError(call.failure)
         # a compiled function that disagrees with the plain one is dropped
-        model.loads.user[n, 0] = call.address
+        model.loads.user.calls[n, 0] = call.address
         how = "runs compiled" if call.compiled else "runs as plain Python: it cannot be compiled"
         notes.append(f"user force '{force.name}' {how}")
     return notes

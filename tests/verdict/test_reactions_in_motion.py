@@ -46,22 +46,23 @@ def joint_power(result):
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_random_mechanisms_with_every_joint(dimension):
     """Every body is balanced, and no joint does work."""
-    kinds, runs = set(), 0
+    kinds, refused = set(), {}
     for seed in range(20):
         m = random_mechanism(seed, dimension, sliding=True)
         try:
             result = simulate(m, 0.2, 0.1)
-        except MechanismError:
-            # bodies without inertia about an axis that no joint holds are refused
+        except MechanismError as error:
+            # locked, or a body without inertia about an axis that no joint holds
+            refused[seed] = str(error)
             continue
-        runs += 1
+        assert result.status == "done", f"seed {seed}: {result.message}"
         reactions = result.reactions
         assert reactions.imbalance.max(initial=0.0) < ROUND_OFF, f"seed {seed}"
         size = np.abs(reactions.values).max(initial=1.0) * max(1.0, np.abs(result.rates).max())
         assert np.abs(joint_power(result)).max(initial=0.0) < ROUND_OFF * size, f"seed {seed}"
         kinds |= {j.kind for j in m.joints}
     assert len(kinds) >= (4 if dimension == 2 else 9)
-    assert runs > 10
+    assert len(refused) <= 2, refused
 
 
 def test_bead_on_a_turning_rod():

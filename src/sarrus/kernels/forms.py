@@ -7,7 +7,7 @@ from .compiler import kernel
 
 @kernel
 def eval_forms(form, q, e):
-    """E = D q + e0."""
+    """The linear forms, e = D q + e0."""
     for f in range(len(form.e0)):
         s = form.e0[f]
         for k in range(form.D_start[f], form.D_start[f + 1]):
@@ -17,7 +17,7 @@ def eval_forms(form, q, e):
 
 @kernel
 def eval_form_rates(form, v, de):
-    """De = D v."""
+    """Rates of the forms, de = D v."""
     for f in range(len(form.e0)):
         s = 0.0
         for k in range(form.D_start[f], form.D_start[f + 1]):

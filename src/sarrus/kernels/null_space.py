@@ -15,12 +15,12 @@ metric,
 import numpy as np
 
 from .compiler import block, entry, kernel
-from .forces import eval_loads
 from .forms import (
     eval_constraints,
     eval_curvature,
     eval_form_rates,
 )
+from .loads import eval_loads
 from .project import project_position
 from .solve import refinements_for, solve_refined
 from .stepping import (

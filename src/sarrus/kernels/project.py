@@ -1,7 +1,7 @@
 """Back onto the constraints: position by Newton, velocity mass-orthogonally, both with one factor."""
 
 from .compiler import kernel
-from .drives import drive_constraints, subtract_drives
+from .elements.drive import drive_constraints, subtract_drives
 from .forms import eval_constraint_rates, eval_constraints, eval_form_rates, eval_forms
 from .solve import solve_refined
 
@@ -13,7 +13,7 @@ ROUND_OFF = 4e-16
 def project_position(form, ws, loads, iterations, q):
     """Newton on Phi(q) = 0 with the factor at hand; returns how far q moved (largest entry).
 
-    ws.e, ws.phi: forms and constraints at q on entry and on return; loads.driven: right sides of drives.
+    ws.e, ws.phi: forms and constraints at q on entry and on return; loads.drives.driven: right sides of drives.
     """
     moved = 0.0
     left = eval_constraints(form, ws.e, ws.phi)

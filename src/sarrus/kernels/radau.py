@@ -27,14 +27,13 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from .compiler import block, entry, kernel
-from .drives import (
+from .elements.drive import (
     drive_constraints,
     eval_drive_power,
     eval_drives,
     next_break,
     subtract_drives,
 )
-from .forces import eval_load_derivatives, eval_loads
 from .forms import (
     eval_constraints,
     eval_curvature,
@@ -43,6 +42,7 @@ from .forms import (
     eval_forms,
     eval_jacobian,
 )
+from .loads import eval_load_derivatives, eval_loads
 from .project import project_position, project_velocity
 from .solve import (
     eval_pivots,

@@ -6,21 +6,22 @@ coefficient, all with the same matrix:
     [ M   J0^T ] [ q_{k+2}              ]   [ (Q_k - sum_{j<k} J_{k-j}^T lam_j) / ((k+2)(k+1)) ]
     [ J0  0    ] [ lam_k / ((k+2)(k+1)) ] = [ - 1/2 sum_{j=1..k+1} B(q_j, q_{k+2-j})            ]
 
-Loads add their own Q_k, drives the coefficient phi0_{k+2} of their right side: see load_series.py.
+Loads add their own Q_k, drives the coefficient phi0_{k+2} of their right side: see loads.py.
 """
 
 import numpy as np
 
 from .compiler import block, entry, kernel
-from .drives import (
-    EQUATION,
+from .elements.drive import (
+    add_sides,
     drive_constraints,
     eval_drive_forces,
     eval_drives,
     next_break,
+    start_drives,
     subtract_drives,
 )
-from .forces import eval_load_forms, eval_loads, eval_spring_energy
+from .elements.torsion import ANGLE
 from .forms import (
     add_constraint_rates,
     eval_constraint_rates,
@@ -32,16 +33,17 @@ from .forms import (
     eval_jacobian,
     norm,
 )
-from .load_series import (
-    drive_coefficients,
-    eval_series,
+from .loads import (
+    add_load_coefficient,
+    eval_load_energy,
+    eval_load_forms,
+    eval_loads,
     keep_load_forms,
     land_loads,
-    load_coefficient,
-    start_drives,
     start_loads,
     work_coefficients,
 )
+from .power_series import eval_series
 from .project import project_position, project_velocity
 from .solve import eval_pivots, factorise, learn_pivots, refinements_for, solve_refined
 
@@ -57,12 +59,13 @@ SLACK = 4.0
 NOISE = 1e-9
 # energy may change in a step by this many tolerances (of the largest kinetic energy)
 ENERGY_SLACK = 1e3
+# and in a run by so many times that
+DRIFT_SLACK = 100.0
 # the last term of the velocity may be this many tolerances of the largest velocity so far: more than
 # enough for steps of a hundredth of a second, too little for those of a microsecond
 SWIFT = 200.0
+# steps of this order or less are exempt from that: rounding rules there
 LOW_ORDER = 12
-# and in a run by so many times that
-DRIFT_SLACK = 100.0
 # steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one
 TRIES = 4
 LOOSEST = 1e-5
@@ -87,7 +90,7 @@ def gather(form, ws, row, de):
 
 @kernel
 def convolve(x, y, first, last, total, acc):
-    """Acc = sum over j = first .. last - 1 of x_j * y_{total - j}, entry by entry.
+    """The sum acc over j = first .. last - 1 of x_j * y_{total - j}, entry by entry.
 
     Four terms at a time: the sums then stay in registers.
     """
@@ -127,7 +130,7 @@ def cauchy_products(form, ws, m, b):
 
 @kernel
 def multiplier_products(form, ws, k, w):
-    """W with D^T w = sum_{j<k} J_{k-j}^T lam_j."""
+    """The vector w for which D^T w = sum_{j<k} J_{k-j}^T lam_j."""
     for f in range(len(w)):
         w[f] = 0.0
     convolve(ws.sq_l, ws.sq_e, 0, k, k, ws.acc_sq)
@@ -162,17 +165,12 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
             for n in range(form.D_start[f], form.D_start[f + 1]):
                 b[form.pos_q[form.D_col[n]]] -= form.D_val[n] * x
     if loads is not None:
-        load_coefficient(loads, k)
-        for f in range(len(loads.f0)):
-            for n in range(loads.F_start[f], loads.F_start[f + 1]):
-                b[form.pos_q[loads.F_col[n]]] += loads.F_val[n] * loads.fw[f]
+        add_load_coefficient(form, loads, k, b)
     for i in range(nq):
         b[form.pos_q[i]] *= scale
     cauchy_products(form, ws, m, b)
     if loads is not None:
-        drive_coefficients(loads, m)
-        for n in range(len(loads.drive)):
-            b[form.pos_c[loads.drive[n, EQUATION]]] += loads.drive_c[n] * loads.side[n, m]
+        add_sides(form, loads.drives, m, b)
     solve_refined(form, ws.J, ws.L, b, refinements, ws.r, ws.x)
     largest = 0.0
     row = qc[m]
@@ -201,9 +199,9 @@ def least_order(loads):
     A polynomial of a drive that starts with a high power has vanishing coefficients before it; they say
     nothing about what is left out.
     """
-    if loads is None or len(loads.drive) == 0:
+    if loads is None or len(loads.drives.equations) == 0:
         return 3
-    return loads.motion_poly.shape[1] + 1
+    return loads.drives.polynomials.shape[1] + 1
 
 
 @block
@@ -214,7 +212,7 @@ def make_series(form, ws, loads, t, log_tolerance, log_cost, refinements, qc):
     """
     if loads is not None:
         start_loads(loads, qc[0], qc[1])
-        start_drives(loads, t)
+        start_drives(loads.drives, t)
     least = least_order(loads)
     eval_form_rates(form, qc[1], ws.de)
     gather(form, ws, 0, ws.e)
@@ -317,7 +315,7 @@ def keep_sides(loads, known, carried, sides):
     na = len(carried) - 1
     for i in range(na):
         for k in range(sides.shape[1]):
-            sides[i, k] = loads.turn[i, 2, k] if k <= known else 0.0
+            sides[i, k] = loads.torsions.turn[i, ANGLE, k] if k <= known else 0.0
     sides[na, 0] = carried[na]
     for k in range(1, sides.shape[1]):
         sides[na, k] = loads.work[k]
@@ -350,7 +348,7 @@ def advance(
     springs = 0.0
     if loads is not None:
         eval_load_forms(loads, q)
-        springs = eval_spring_energy(loads, carried)
+        springs = eval_load_energy(loads, carried)
         energy += springs - carried[na]
     # what an error of the energy is measured by: the largest kinetic energy so far; at rest in an
     # equilibrium there is none, but the rounding of the weights' work
@@ -531,6 +529,6 @@ def record(
         norms[k, 2] = norm(ws.phi)
         energy[k], _ = eval_energy(form, ws.q, ws.v)
         if loads is not None:
-            energy[k] += eval_spring_energy(loads, loads.theta) - work[k]
+            energy[k] += eval_load_energy(loads, loads.theta) - work[k]
             for i in range(na):
                 angles[k, i] = loads.theta[i]

@@ -7,14 +7,13 @@ position, velocity, acceleration; store[0] is where the chunk starts.
 import numpy as np
 
 from .compiler import block, entry, kernel
-from .drives import (
+from .elements.drive import (
     drive_constraints,
     eval_drive_forces,
     eval_drive_power,
     eval_drives,
     subtract_drives,
 )
-from .forces import eval_load_power, eval_loads, eval_spring_energy
 from .forms import (
     add_constraint_rates,
     eval_constraint_rates,
@@ -26,6 +25,7 @@ from .forms import (
     eval_jacobian,
     norm,
 )
+from .loads import eval_load_energy, eval_load_power, eval_loads
 from .solve import EPS, add_augmentation, factorise, refinements_for, solve_factored, solve_refined
 
 # why a loop returned
@@ -58,7 +58,7 @@ def largest(x):
 
 @kernel
 def add_mass_times(form, factor, x, b):
-    """B1 += factor M x, in elimination order."""
+    """Add factor M x to the first block of b, in elimination order."""
     for i in range(len(x)):
         s = 0.0
         for k in range(form.M_start[i], form.M_start[i + 1]):
@@ -68,7 +68,7 @@ def add_mass_times(form, factor, x, b):
 
 @kernel
 def subtract_multiplier_force(form, J, lam, b):
-    """B1 -= J^T lam, in elimination order."""
+    """Subtract J^T lam from the first block of b, in elimination order."""
     for k in range(len(J)):
         b[form.pos_q[form.J_col[k]]] -= J[k] * lam[form.J_eq[k]]
 
@@ -215,7 +215,7 @@ def measure(form, ws, loads, t, q, v, a, norms):
     energy, _ = eval_energy(form, q, v)
     if loads is not None:
         eval_loads(form, loads, t, q, v, ws.Q)
-        energy += eval_spring_energy(loads, loads.theta)
+        energy += eval_load_energy(loads, loads.theta)
     return energy
 
 
@@ -224,7 +224,7 @@ def eval_power(form, ws, loads, t, q, v, lam):
     """Power of loads without potential and of drives at a state; a and lam there as scratch."""
     eval_loads(form, loads, t, q, v, ws.Q)
     power = eval_load_power(loads)
-    if loads is not None and len(loads.drive):
+    if loads is not None and len(loads.drives.equations):
         accelerate(form, ws, loads, t, 0.0, 0.0, -1, q, v, ws.dq, lam)
         power += eval_drive_power(loads, lam)
     return power
@@ -319,7 +319,7 @@ def record_steps(
 @kernel
 def eval_drive_forces_at(form, ws, loads, t, q, v, lam, force):
     """Forces of the drives at a state."""
-    if loads is not None and len(loads.drive):
+    if loads is not None and len(loads.drives.equations):
         accelerate(form, ws, loads, t, 0.0, 0.0, -1, q, v, ws.dq, lam)
         eval_drive_forces(loads, t, lam, force)
 

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import eigvals, null_space
 
 from ..arrays import Floats
-from ..kernels.forces import DAMPING
+from ..kernels.loads import is_damped
 from ..model import Model
 from . import radau, series
 from .fixed_step import skipped
@@ -40,7 +40,7 @@ DEPENDENT = 1e-9
 
 def first_part(model: Model) -> str:
     """The method that a run of this model begins with: series, unless it cannot do it."""
-    return "radau" if len(model.loads.user) else "series"
+    return "radau" if len(model.loads.user.calls) else "series"
 
 
 def run(
@@ -58,16 +58,16 @@ def run(
     stop: as for series, which then does the whole run.
     """
     arguments = model, velocity, times, duration, tolerance, max_steps
-    if len(model.loads.user) and stop is not None:
+    if len(model.loads.user.calls) and stop is not None:
         return skipped(
             model, "a run with user forces cannot stop at crossings; leave at_crossing out"
         )
-    if len(model.loads.user):
+    if len(model.loads.user.calls):
         outcome = radau.run(*arguments)
         outcome.method = "radau"
         outcome.notes.insert(0, "method 'radau' from the start: series cannot use a user force")
         return outcome
-    if not _is_damped(model) or stop is not None:
+    if not is_damped(model.loads) or stop is not None:
         outcome = series.run(*arguments, stop=stop)
         outcome.method = "series"
         return outcome
@@ -137,11 +137,6 @@ def fastest_decay(model: Model, J: Floats, S: Floats, G: Floats) -> float:
     rates = np.linalg.solve(R.T @ model.mass_matrix() @ R, np.hstack([R.T @ S @ R, R.T @ G @ R]))
     matrix = np.block([[np.zeros((n, n)), np.eye(n)], [rates]])
     return max(0.0, float(-eigvals(matrix).real.min()))
-
-
-def _is_damped(model: Model) -> bool:
-    loads = model.loads
-    return bool(np.any(loads.line[:, DAMPING]) or np.any(loads.angle[:, DAMPING]))
 
 
 def _join(first: Outcome, second: Outcome, why: str) -> Outcome:

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..kernels import stepping as kernels
-from ..kernels.layout import Form, Workspace, make_loads, make_workspace
+from ..kernels.layout import Form, Workspace, make_workspace
+from ..kernels.loads import make_loads
 from ..kernels.solve import EPS
 from ..model import Model
 from .outcome import Outcome
@@ -109,8 +110,8 @@ def run_steps(
     q, v, a = np.zeros((total, nq)), np.zeros((total, nq)), np.zeros((total, nq))
     norms, energy = np.zeros((total, 3)), np.zeros(total)
     carried, work = np.zeros(1), np.zeros(total)
-    angles = np.zeros((total, len(model.loads.angle)))
-    drive_forces = np.zeros((total, len(model.loads.motion_sine)))
+    angles = np.zeros((total, len(model.loads.torsions.first)))
+    drive_forces = np.zeros((total, len(model.loads.drives.sines)))
 
     watcher = Watcher(model, min(capacity, STEPS_WATCHED))
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kernels import explicit as kernels
-from ..kernels.layout import make_loads, make_workspace
+from ..kernels.layout import make_workspace
+from ..kernels.loads import make_loads
 from ..model import Model
 from .fixed_step import SOFT_REFINEMENTS, divide, run_steps, soften
 from .outcome import Outcome

@@ -18,7 +18,8 @@ from scipy.integrate import DOP853
 from ..arrays import Floats
 from ..kernels import explicit as kernels
 from ..kernels import stepping
-from ..kernels.layout import make_loads, make_workspace
+from ..kernels.layout import make_workspace
+from ..kernels.loads import make_loads
 from ..model import Model
 from .fixed_step import SENTENCES, SOFT_REFINEMENTS, make_counters, soften
 from .outcome import Outcome
@@ -58,8 +59,8 @@ def run(
 
     y = np.zeros((total, 2 * nq))
     a, norms, energy = np.zeros((total, nq)), np.zeros((total, 3)), np.zeros(total)
-    work, angles = np.zeros(total), np.zeros((total, len(model.loads.angle)))
-    drive_forces = np.zeros((total, len(model.loads.motion_sine)))
+    work, angles = np.zeros(total), np.zeros((total, len(model.loads.torsions.first)))
+    drive_forces = np.zeros((total, len(model.loads.drives.sines)))
     # the angles and the work are walked along in a memory of their own: trial steps do not count
     ws_record, loads_record = make_workspace(form, 0), make_loads(model.loads, 0)
     spent = 0.0

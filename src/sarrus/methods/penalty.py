@@ -14,7 +14,8 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kernels import explicit as kernels
-from ..kernels.layout import make_loads, make_workspace
+from ..kernels.layout import make_workspace
+from ..kernels.loads import make_loads
 from ..model import Model
 from .fixed_step import as_penalty, divide, run_steps
 from .outcome import Outcome

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats, Ints
 from ..kernels import radau as kernels
-from ..kernels.layout import Form, Loads, make_loads, make_workspace, pack
+from ..kernels.layout import Form, make_workspace, pack
+from ..kernels.loads import Loads, make_loads
 from ..model import Model
 from ..model.order import make_factor
 from .fixed_step import make_counters
@@ -57,7 +58,7 @@ def run(
     longest_step [s]: no step is longer; 0 is no limit.
     """
     zero = np.zeros(model.coordinates)
-    start = Start(0.0, zero, velocity, np.zeros(len(model.loads.angle)), 0.0)
+    start = Start(0.0, zero, velocity, np.zeros(len(model.loads.torsions.first)), 0.0)
     longest = float(longest_step) or np.inf
     outcome, _, _ = go_on(model, start, times, duration, tolerance, max_steps, longest)
     return outcome
@@ -93,8 +94,8 @@ def go_on(
     q, v, a = np.zeros((total, nq)), np.zeros((total, nq)), np.zeros((total, nq))
     norms, energy = np.zeros((total, 3)), np.zeros(total)
     carried, work = np.array([start.work]), np.zeros(total)
-    angles = np.zeros((total, len(model.loads.angle)))
-    drive_forces = np.zeros((total, len(model.loads.motion_sine)))
+    angles = np.zeros((total, len(model.loads.torsions.first)))
+    drive_forces = np.zeros((total, len(model.loads.drives.sines)))
     history: list[tuple[Floats, Floats]] = []
 
     first = done = 0
@@ -260,7 +261,7 @@ def make_stages(form: Form, loads: Loads, tangent: kernels.Tangent) -> kernels.S
         z=z((2, 3, nq)), dz=z((2, 3, nq)), past=z((3, nq)), q=z((3, nq)), v=z((3, nq)), a=z((3, nq)),
         lam=z((4, len(form.phi0))), power=z(3), J=z((4, len(form.J_eq))),
         A=z(len(loads.G_row)), B=z(len(loads.G_row)),
-        S=z((4, ns)), G=z((4, ns)), theta=z(len(loads.angle)),
+        S=z((4, ns)), G=z((4, ns)), theta=z(len(loads.torsions.first)),
         blocks=z((n + 2 * upper, 3, 3)), b_blocks=z((n, 3)), below=z((3, 3)), right=z((3, 3)),
         values=z(n + 2 * upper), b=z(n),
     ))  # fmt: skip

@@ -15,7 +15,8 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kernels import series as kernels
-from ..kernels.layout import make_loads, make_workspace
+from ..kernels.layout import make_workspace
+from ..kernels.loads import make_loads
 from ..model import Model
 from ..model.dips import Dip, Watch
 from .outcome import Outcome
@@ -75,7 +76,7 @@ def run(
     n = len(times)
     q, v, a = np.zeros((n, nq)), np.zeros((n, nq)), np.zeros((n, nq))
     norms, energy = np.zeros((n, 3)), np.zeros(n)
-    torsions, drives = len(model.loads.angle), len(model.loads.motion_sine)
+    torsions, drives = len(model.loads.torsions.first), len(model.loads.drives.sines)
     beside = torsions + 1 if loads is not None else 0
     carried, sides = np.zeros(beside), np.zeros((capacity, beside, 2 * rows))
     angles, work, drive_forces = np.zeros((n, torsions)), np.zeros(n), np.zeros((n, drives))

@@ -27,7 +27,7 @@ class Watcher:
         self._capacity = capacity
         self._form = without_masses(model.form)
         # a drive's polynomial may start with a high power
-        self._gaps = model.loads.motion_poly.shape[1] if len(model.form.driven) else 0
+        self._gaps = model.loads.drives.polynomials.shape[1] if len(model.form.driven) else 0
         self._ws = make_workspace(model.form, 0)
         self._times = np.zeros(4)
         self._samples = np.zeros((5, nc))

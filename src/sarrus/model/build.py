@@ -14,7 +14,6 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Floats
-from ..kernels.layout import Loads
 from ..kinematics.pose import BodyRows
 from ..mechanism import Joint, Mechanism, MechanismError
 from .coordinates import (
@@ -67,7 +66,7 @@ def make_model(mechanism: Mechanism) -> Model:
         dimension=mechanism.dimension,
         units=space.units,
         form=form,
-        loads=Loads(**loads.arrays(), **drives.arrays()),
+        loads=loads.make_loads(drives.arrays()),
         points={name: n for n, name in enumerate(points)},
         places=sparse_from_rows([row for block in blocks.values() for row in block], nq),
         origins=np.array([at for _, at in points.values()]),

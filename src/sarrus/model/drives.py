@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats
-from ..kernels.drives import COSINE, LINEAR, SINE, SQUARE
+from ..kernels.elements import drive as element
+from ..kernels.elements.drive import COSINE, LINEAR, SINE, SQUARE
 from ..mechanism import Joint, Mechanism, MechanismError
 from ..mechanism.motion import Pieces, make_pieces
 from .loads import Features, in_space, joint_triad, subtract_rows
@@ -50,29 +51,28 @@ class Drives:
         rates = np.zeros(count)
         for equation, kind, motion, factor, _ in self.equations:
             x, rate = self.motions[motion].value(0.0), self.motions[motion].rate(0.0)
-            slope = {LINEAR: 1.0, COSINE: -np.sin(x), SINE: np.cos(x), SQUARE: x}[kind]
-            rates[equation] = factor * slope * rate
+            rates[equation] = factor * element.slope(kind, x) * rate
         return rates
 
-    def arrays(self) -> dict[str, Any]:
-        """The arrays of the kernels' `Loads` that belong to drives."""
+    def arrays(self) -> element.Drives:
+        """What the kernels see of drives."""
         width = max((p.coefficients.shape[1] for p in self.motions), default=1)
         polynomials = [
             np.pad(p.coefficients, ((0, 0), (0, width - p.coefficients.shape[1])))
             for p in self.motions
         ]
         pieces = np.cumsum([0, *(len(p.breaks) for p in self.motions)])
-        return {
-            "drive": _ints([e[:3] for e in self.equations]).reshape(-1, 3),
-            "drive_c": np.array([e[3] for e in self.equations], dtype=float),
-            "drive_0": np.array([e[4] for e in self.equations], dtype=float),
-            "motion_start": _ints(pieces),
-            "motion_break": np.array([b for p in self.motions for b in p.breaks], dtype=float),
-            "motion_poly": np.vstack([np.zeros((0, width)), *polynomials]),
-            "motion_sine": np.array(
+        return element.Drives(
+            equations=_ints([e[:3] for e in self.equations]).reshape(-1, 3),
+            factor=np.array([e[3] for e in self.equations], dtype=float),
+            constant=np.array([e[4] for e in self.equations], dtype=float),
+            pieces=_ints(pieces),
+            breaks=np.array([b for p in self.motions for b in p.breaks], dtype=float),
+            polynomials=np.vstack([np.zeros((0, width)), *polynomials]),
+            sines=np.array(
                 [[p.amplitude, p.angular, p.phase] for p in self.motions], dtype=float
             ).reshape(-1, 3),
-        }
+        )
 
 
 def drive_needs(mechanism: Mechanism) -> Iterator[tuple[str, Floats | None, list[Floats]]]:

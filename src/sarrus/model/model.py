@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from scipy import sparse
 
 from ..arrays import Floats
-from ..kernels.layout import Form, Loads
+from ..kernels.layout import Form
+from ..kernels.loads import Loads
 from ..kernels.user_function import UserCall
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import BodyRows
@@ -66,7 +67,7 @@ class Model:
     @property
     def loaded(self) -> bool:
         """Whether there is more than constant forces: loads that change with the motion, or drives."""
-        return len(self.loads.f0) > 0 or len(self.loads.drive) > 0
+        return len(self.loads.f0) > 0 or len(self.loads.drives.equations) > 0
 
     def point_rows(self, name: str) -> sparse.csr_array:
         """World displacement of a point [m] per unit of q, shape (dimension, nq)."""

@@ -53,7 +53,7 @@ def make_system(mechanism: Mechanism) -> System:
         if call.failure:
             raise MechanismError(call.failure)
         # a compiled function that disagrees with the plain one is dropped
-        model.loads.user[n, 0] = call.address
+        model.loads.user.calls[n, 0] = call.address
     return System(model)
 
 
@@ -61,7 +61,7 @@ class System:
     """The quadratic form of a model and its loads at rest."""
 
     def __init__(self, model: Model) -> None:
-        from ..kernels.layout import make_loads
+        from ..kernels.loads import make_loads
 
         self.model = model
         self.form = model.form

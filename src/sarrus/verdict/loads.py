@@ -1,7 +1,8 @@
 """What acts on the bodies besides gravity and joints: forces, torques, springs, torsions, user forces.
 
 Written in physical units from the poses and velocities of the bodies alone. The force kernels of a
-simulation work in natural coordinates; this is the other way to the same forces.
+simulation work in natural coordinates; this is the other way to the same forces. Only what a spring makes
+of its length and a torsion of its angle, their laws, are those of the kernels.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Flags, Floats, Ints
+from ..kernels.elements import spring, torsion
+from ..kernels.user_function import find_fault
 from ..kinematics.turns import in_space, unwrap
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.forces import BODY
@@ -53,7 +56,7 @@ class _Points:
 
 
 @dataclass(frozen=True, eq=False)
-class Loads:
+class BodyLoads:
     """All loads of a mechanism as arrays; `wrenches` is what they do to the bodies.
 
     forces: points, vectors and whether they turn with the body; torques: bodies, vectors, whether they
@@ -104,18 +107,16 @@ class Loads:
         # a spring without length has no direction and pulls nowhere
         along = (b - a) / np.where(length > 0, length, 1.0)[..., None]
         rate = np.einsum("tpi,tpi->tp", along, vb - va)
-        stiffness, damping, free, preload = numbers.T
-        pull = (stiffness * (length - free) + damping * rate + preload)[..., None] * along
-        _add(out, first, arms_a, pull)
-        _add(out, second, arms_b, -pull)
+        force = spring.pull(numbers.T, length, rate)[..., None] * along
+        _add(out, first, arms_a, force)
+        _add(out, second, arms_b, -force)
 
     def _add_torsions(self, out: Floats, motion: BodyMotion, angles: Floats | None) -> None:
         pairs, numbers = self.torsions
         axes, rates, _ = self._turning(motion)
         if angles is None:
             angles = self.angles(motion.times, *self.look(motion))
-        stiffness, damping, free, torque = numbers.T
-        moment = (torque - stiffness * (angles - free) - damping * rates)[..., None] * axes
+        moment = torsion.moment(numbers.T, angles, rates)[..., None] * axes
         for side, sign in ((0, -1.0), (1, 1.0)):
             _add_moments(out, self.equations.pair_bodies[pairs, side], sign * moment)
 
@@ -135,11 +136,9 @@ class Loads:
             # copies: a user may write into what is given
             given = places[i].copy(), velocities[i, :, :dimension].copy()
             value = np.asarray(function(float(t), *given), dtype=float)
-            if value.shape != (len(points.bodies), dimension):
-                raise MechanismError(
-                    f"user force '{name}' returned shape {value.shape} at t = {t:g} s; return one "
-                    f"force a point, shape {(len(points.bodies), dimension)}"
-                )
+            fault = find_fault(value, (len(points.bodies), dimension))
+            if fault:
+                raise MechanismError(f"user force '{name}' at t = {t:.9g} s {fault}")
             force[i, :, :dimension] = value
         _add(out, points, arms, force)
 
@@ -181,7 +180,7 @@ class Loads:
         return axes, np.einsum("tpi,tpi->tp", w, axes), np.einsum("tpi,tpi->tp", w1, axes)
 
 
-def make_loads(mechanism: Mechanism, equations: JointEquations) -> Loads:
+def make_body_loads(mechanism: Mechanism, equations: JointEquations) -> BodyLoads:
     """The loads of a checked mechanism."""
     number = {name: i for i, name in enumerate(equations.bodies)} | {mechanism.GROUND: GROUND}
 
@@ -195,7 +194,7 @@ def make_loads(mechanism: Mechanism, equations: JointEquations) -> Loads:
     first_pair = {
         equations.joints[j]: p for p, j in reversed(list(enumerate(equations.pair_joint)))
     }
-    return Loads(
+    return BodyLoads(
         equations=equations,
         forces=(
             points([(f.body, f.at) for f in forces]),
@@ -210,16 +209,13 @@ def make_loads(mechanism: Mechanism, equations: JointEquations) -> Loads:
         springs=(
             points([(s.bodies[0], s.ends[0]) for s in springs]),
             points([(s.bodies[1], s.ends[1]) for s in springs]),
-            np.array(
-                [(s.stiffness, s.damping, s.free_length, s.preload) for s in springs], dtype=float
-            ).reshape(-1, 4),
+            np.array([spring.numbers_of(s) for s in springs], dtype=float).reshape(-1, 4),
         ),
         torsions=(
             np.array([first_pair[t.joint] for t in mechanism.torsions], dtype=np.int64),
-            np.array(
-                [(t.stiffness, t.damping, t.free_angle, t.torque) for t in mechanism.torsions],
-                dtype=float,
-            ).reshape(-1, 4),
+            np.array([torsion.numbers_of(t) for t in mechanism.torsions], dtype=float).reshape(
+                -1, 4
+            ),
         ),
         user=tuple(
             (f.name, points([find_point(mechanism, p) for p in f.points]), f.function)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ..arrays import Flags, Floats, Words
 from ..kinematics.pose import Pose
 from .joint_equations import JointEquations
-from .loads import Loads
+from .loads import BodyLoads
 from .mobility import NEAR
 from .wrenches import Stiffness, inertia_forces, read_motion, row_stiffness, solve_wrenches
 
@@ -202,7 +202,7 @@ class Reactions:
 def solve_reactions(
     equations: JointEquations,
     bodies: BodyRows,
-    loads: Loads,
+    loads: BodyLoads,
     times: Floats,
     states: tuple[Floats, Floats, Floats],
     stiffness: Stiffness | None = None,
