@@ -17,7 +17,7 @@ from .kinematics.turns import next_to, unwrap
 
 if TYPE_CHECKING:
     from .kinematics.pose import BodyRows
-    from .model.dips import Watch
+    from .methods.watch import Watch
     from .model.readings import ArmRows, Readings
     from .scene import Mark, Scene, Sketch
     from .scene.player import Player
@@ -300,7 +300,7 @@ class Result:
     def crossings(self) -> tuple[Crossing, ...]:
         """The instants at which the mobility rises, in the order of time; judged when first asked for.
 
-        Raises ValueError if the method does not watch its motion.
+        Raises ValueError if the motion was not watched.
         """
         return self._moments[0]
 
@@ -323,6 +323,7 @@ class Result:
             self.rates,
             self.norms[:, 0],
             None if self.watch is None else self._moments,
+            np.inf if self.watch is None else self.watch.until,
         )
 
     @property
@@ -341,7 +342,7 @@ class Result:
 
         if self.watch is None:
             raise ValueError(
-                f"method '{self.method}' does not watch for crossings; take method 'series'"
+                f"the run of '{self.mechanism}' was not watched for crossings: {self.message}"
             )
         motion = Motion(self.times, self.energy, self.norms[:, 0])
         tolerance = FIXED_STEP if self.tolerance is None else self.tolerance

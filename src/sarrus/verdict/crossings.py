@@ -27,7 +27,7 @@ from .rank import Rank, measure_rank
 
 if TYPE_CHECKING:
     from ..kernels.layout import Form
-    from ..model.dips import Dip, Watch
+    from ..methods.watch import Dip, Watch
 
 
 # a smallest value below this share of what it is nearby makes a near miss
@@ -228,14 +228,6 @@ def judge_dips(
     crossings.sort(key=lambda x: x.time)
     misses.sort(key=lambda x: x.time)
     return crossings, misses
-
-
-def warm_up(watch: Watch, start: Floats) -> None:
-    """Compile what judging needs."""
-    rows, nc = np.array([start, start]), len(watch.usual)
-    ws = make_workspace(watch.form, 0)
-    sample_pivots(watch.form, ws, rows, 1, 0.0, np.zeros((3, nc)), np.zeros(nc))
-    find_dips(np.arange(3.0), np.zeros((4, nc)), np.zeros(nc, dtype=bool))
 
 
 def _before_after(values: tuple[float, float], unit: str) -> str:
