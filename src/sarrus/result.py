@@ -489,7 +489,7 @@ class Result:
             "mechanism": self.mechanism,
             "method": self.method,
             "tolerance" if self.step is None else "step": f"{setting:g}",
-            "status": self.status,
+            "status": str(self.status),
             "message": self.message,
         }
 
