@@ -474,7 +474,7 @@ class Result(Readout):
             "mechanism": self.name,
             "method": self.method,
             "tolerance" if self.step is None else "step": f"{self.asked.setting:g}",
-            "status": self.status,
+            "status": str(self.status),
             "message": self.message,
         }
 

@@ -14,12 +14,12 @@ from sarrus import Mechanism, Polynomial, problems, simulate
 from sarrus.assembly import solve_start_velocity
 from sarrus.kernels.layout import make_workspace
 from sarrus.kernels.watch import sample_pivots
+from sarrus.kinematics.constraints import Constraints
 from sarrus.kinematics.pose import read_poses
 from sarrus.methods import Run, series
 from sarrus.methods.watch import without_masses
 from sarrus.model import make_model
 from sarrus.problems.n_four_bar.reference import flat_times
-from sarrus.verdict.branches import _jacobian
 
 # required; runs at the default tolerance reach some 1e-10
 RIGHT = 1e-8
@@ -280,7 +280,8 @@ def test_pivots_are_distances_between_rows():
     nc = model.equations
     found = np.zeros(nc)
     sample_pivots(form, make_workspace(form, 0), np.array([q, q]), 1, 0.0, np.zeros((3, nc)), found)
-    J, J0 = _jacobian(form, q), _jacobian(form, 0 * q)
+    joints = Constraints(form, joints=True)
+    J, J0 = joints.jacobian(q), joints.jacobian(0 * q)
     for k in range(nc):
         before = J[form.pos_c < form.pos_c[k]]
         rest = J[k] - before.T @ np.linalg.lstsq(before.T, J[k], rcond=None)[0]

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..names import describe_known
+from .errors import MechanismError
 
 if TYPE_CHECKING:
     from .bodies import Body
@@ -135,6 +136,32 @@ class Known:
         yield from bad
         if not bad:
             yield from self.on_body(name, at, what)
+
+
+def as_word(name: object, what: str) -> str:
+    """A name, or a message; what: which name it is."""
+    if not isinstance(name, str):
+        raise MechanismError(f"{what}: {name!r} is no name; give a string")
+    return name
+
+
+def as_number(value: Any, what: str) -> float:
+    """A plain number, or a message."""
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise MechanismError(f"{what}: {value!r} is not a number; give a plain number") from error
+
+
+def as_vector(values: ArrayLike | None, what: str) -> Floats:
+    """A private float copy, or a message that says which entry is not numeric."""
+    try:
+        # None would silently become nan
+        if values is None:
+            raise TypeError("None")
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise MechanismError(f"{what}: {values!r} is not numeric; give plain numbers") from error
 
 
 def show(values: ArrayLike) -> str:

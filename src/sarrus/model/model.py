@@ -81,7 +81,7 @@ class Model:
 
     def jacobian(self) -> sparse.csr_array:
         """J at the start position."""
-        return Constraints(self.form).jacobian()
+        return Constraints(self.form).start_jacobian()
 
     def mass_matrix(self) -> sparse.csr_array:
         """M, constant."""

@@ -142,7 +142,7 @@ def find_branches(
     if rise is not None and rise > MOST_EXTRA:
         return _too_many(rise)
     joints = Constraints(model.form, joints=True)
-    U, values, V = np.linalg.svd(joints.jacobian(q).toarray())
+    U, values, V = np.linalg.svd(joints.jacobian(q))
     rank = _rank(values)
     m = len(q) - rank
     if rise is None and m - 1 > MOST_EXTRA:
@@ -193,7 +193,7 @@ def _sentence(m: int, items: list[Branch], back: int, continuum: bool) -> str:
 def leads_on(form: Form, q: Floats, w: Floats) -> bool:
     """Whether a velocity that the joints allow at q leads on in second order."""
     joints = Constraints(form, joints=True)
-    U, values, _ = np.linalg.svd(joints.jacobian(q).toarray())
+    U, values, _ = np.linalg.svd(joints.jacobian(q))
     size = float(np.linalg.norm(w)) or 1.0
     left = U[:, _rank(values) :].T @ joints.bend(w / size)
     return bool(np.abs(left).max(initial=0.0) < ALONG)
@@ -290,7 +290,7 @@ def _close(joints: Constraints, q: Floats, x: Floats) -> Floats | None:
 
     def look(x: Floats) -> tuple[Floats, Floats]:
         # what q itself is off is no matter of the branch
-        return J @ x + 0.5 * joints.bend(x), joints.jacobian(q + x).toarray()
+        return J @ x + 0.5 * joints.bend(x), joints.jacobian(q + x)
 
     found = lower_gaps(x, look, np.add, enough=ROUNDING)
     return found.position if found.size < CLOSED else None
