@@ -83,7 +83,7 @@ def test_a_run_that_moves_on_is_watched_to_its_end():
     assert moved < flat[0]
     # the error of the run at its tolerance, some times over
     assert [c.time for c in r.crossings] == pytest.approx(flat, abs=1e-6)
-    assert r.watch.until == r.times[-1] == 6.0
+    assert r.outcome.watch.until == r.times[-1] == 6.0
     assert f"{len(flat)} crossings:" in str(r.verdict)
     # and none of them is the elbow's
     assert len(simulate(elbow(1e5, 1e4), 0.6, 0.05, tolerance=1e-7).crossings) == 0

@@ -266,7 +266,8 @@ def test_a_run_that_was_watched_in_part_says_until_when():
     """The verdict names the time up to which crossings were looked for."""
     result = simulate(n_four_bar(2), 1.5, 0.1)
     assert "Watched" not in str(result.verdict)
-    part = replace(result, watch=replace(result.watch, until=0.8))
+    watch = replace(result.outcome.watch, until=0.8)
+    part = replace(result, outcome=replace(result.outcome, watch=watch))
     assert "Watched until t = 0.8 s of 1.5 s." in str(part.verdict)
     assert len(part.crossings) == 1 < len(result.crossings)
     assert part.verdict.as_dict()["watched_until"] == 0.8
