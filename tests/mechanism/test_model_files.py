@@ -107,7 +107,7 @@ def test_the_simulation_is_the_same_to_the_last_bit(dimension, tmp_path):
     m = random_mechanism(4, dimension)
     one, two = (simulate(x, 0.2, 0.05) for x in (m, again(m, tmp_path)))
     np.testing.assert_array_equal(one.coordinates, two.coordinates)
-    np.testing.assert_array_equal(one.energy, two.energy)
+    np.testing.assert_array_equal(one.energy_balance, two.energy_balance)
 
 
 def test_a_file_means_what_python_means(tmp_path):

@@ -13,6 +13,7 @@ from .export import export
 from .inspect import inspect
 from .judge import judge
 from .listing import list_problems
+from .methods import list_methods
 from .modes import modes
 from .movie import movie
 from .report import report
@@ -32,6 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("list")(list_problems)
+app.command("methods")(list_methods)
 app.command("run")(run)
 app.command("simulate")(simulate)
 app.command("report")(report)

@@ -85,7 +85,7 @@ def eval_jacobian(form, e, J):
 
 @kernel
 def eval_energy(form, q, v):
-    """Total and kinetic energy; the potential is zero at the start position."""
+    """Kinetic and potential energy; the potential is zero at the start position."""
     kinetic = 0.0
     potential = 0.0
     for i in range(len(q)):
@@ -94,7 +94,7 @@ def eval_energy(form, q, v):
             s += form.M_val[k] * v[form.M_col[k]]
         kinetic += 0.5 * s * v[i]
         potential -= form.Q[i] * q[i]
-    return kinetic + potential, kinetic
+    return kinetic, potential
 
 
 @kernel

@@ -98,6 +98,27 @@ class Workspace(NamedTuple):
     Q: Floats
 
 
+class Pieces(NamedTuple):
+    """Polynomials of steps, one row a step: q = sum of coefficients[n, k] (t - starts[n])^k.
+
+    starts: of the steps, and the end of the last; orders: the highest power that counts. Coefficients of twice
+    as many columns as coordinates are those of q and of v apart. sides: series of the angles of torsions and
+    of the work, (n, torsions + 1, terms), empty if there are no loads; with one term only what holds at the
+    start of the step, and the rest follows from the motion.
+    """
+
+    starts: Floats
+    orders: Ints
+    coefficients: Floats
+    sides: Floats
+
+    def some(self, first: int, last: int) -> Pieces:
+        """The steps from one to another, the same memory."""
+        rows = slice(first, last)
+        starts = self.starts[first : last + 1]
+        return Pieces(starts, self.orders[rows], self.coefficients[rows], self.sides[rows])
+
+
 # what is not allocated yet
 NONE = np.zeros(0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,14 +11,19 @@ from ..arrays import Floats
 from ..kinematics.pose import read_poses, read_rows, read_spins
 from .crossings import Crossing, NearMiss
 from .inspection import Inspection, inspect_equations
+from .joint_equations import JointEquations
 from .mobility import CROSSING, NEAR_SINGULAR, REGULAR
-from .poses import Reading
 from .rank import Rank, measure_rank
+
+if TYPE_CHECKING:
+    from ..kinematics.pose import BodyRows
 
 # poses looked at along a motion
 POSES = 9
 # a violated constraint [lengths of the mechanism] hides a dependence of this many times its size
 HIDES = 100.0
+# the end of the last step and the last output are the same up to this
+ROUNDING = 1e-9
 # longer lists are cut on the screen
 MOST_LINES = 12
 
@@ -28,7 +33,7 @@ class Verdict:
     """What a simulation tells about rank; print it for sentences, `as_dict()` for the record.
 
     inspection: at the start; times [s], ranks: at some outputs along the motion; crossings and near
-    misses: all of them, None if the method does not watch for them.
+    misses: all of them, None if the motion was not watched; watched_until [s]: up to there.
     """
 
     inspection: Inspection
@@ -37,6 +42,7 @@ class Verdict:
     crossings: tuple[Crossing, ...] | None = field(repr=False)
     near_singular: tuple[NearMiss, ...] | None = field(repr=False)
     method: str
+    watched_until: float = np.inf
 
     @property
     def mobility_motion(self) -> int:
@@ -73,8 +79,10 @@ class Verdict:
             f"{depend} on others: {', '.join(self.classes)}."
         ]
         if self.crossings is None:
-            out.append(f"Method '{self.method}' does not watch for crossings; 'series' does.")
+            out.append("The motion was not watched for crossings.")
             return out
+        if self.times and self.watched_until < (1.0 - ROUNDING) * self.times[-1]:
+            out.append(f"Watched until t = {self.watched_until:.9g} s of {self.times[-1]:.9g} s.")
         for found, one, more in (
             (self.crossings, "crossing", "crossings"),
             (self.near_singular or (), "near-singular moment", "near-singular moments"),
@@ -104,33 +112,36 @@ class Verdict:
             "near_singular": None
             if self.near_singular is None
             else [c.as_dict() for c in self.near_singular],
+            "watched_until": None if self.crossings is None else self.watched_until,
             "sentences": self.sentences,
             "start": self.inspection.as_dict(),
         }
 
 
 def make_verdict(
-    reading: Reading,
     name: str,
+    bodies: BodyRows,
+    equations: JointEquations,
     method: str,
     times: Floats,
     q: Floats,
     v: Floats,
     closure: Floats,
     moments: tuple[tuple[Crossing, ...], tuple[NearMiss, ...]] | None,
+    watched_until: float,
 ) -> Verdict:
     """The verdict on a motion: outputs q, v at some times; closure [m]; moments: if watched for."""
-    e = reading.equations
+    e = equations
     given = []
     if len(v) and np.any(v[0]):
-        spins, _ = read_spins(reading.bodies, q[:1], v[:1], np.zeros_like(q[:1]))
-        twists = np.hstack([read_rows(reading.bodies.centers, v[:1])[0], spins[0]])
+        spins, _ = read_spins(bodies, q[:1], v[:1], np.zeros_like(q[:1]))
+        twists = np.hstack([read_rows(bodies.centers, v[:1])[0], spins[0]])
         given = [("the given velocity", twists)]
     spread = np.linspace(0, len(times) - 1, POSES).round() if len(times) else np.zeros(0)
     chosen = np.unique(spread).astype(int).tolist()
     ranks = []
     for i in chosen:
-        pose = read_poses(e.centers, reading.bodies, q[i : i + 1])[0]
+        pose = read_poses(e.centers, bodies, q[i : i + 1])[0]
         tolerance = max(e.tolerance, HIDES * float(closure[i]) / e.length)
         ranks.append(measure_rank(e.scaled(pose).matrix, e.columns_a_body, tolerance))
     return Verdict(
@@ -140,4 +151,5 @@ def make_verdict(
         crossings=None if moments is None else moments[0],
         near_singular=None if moments is None else moments[1],
         method=method,
+        watched_until=watched_until,
     )
