@@ -1,0 +1,722 @@
+"""Parts of a file -> Mechanism: welded links become one body, massless ones joints; loops are closed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..arrays import Floats
+from ..assembly import AssemblyError, assemble, fit_velocities
+from ..mechanism import Mechanism, Motion, Polynomial, Sine, SmoothStep, Table, find_gaps
+from .chains import Same, reduce_chain
+from .couplings import take_couplings
+from .parts import (
+    CYLINDRICAL,
+    DISTANCE,
+    EQUATIONS,
+    GROUND,
+    LARGEST,
+    ON_LINE,
+    ON_PLANE,
+    PLANAR,
+    PRISMATIC,
+    REVOLUTE,
+    SPHERICAL,
+    UNIVERSAL,
+    WELD,
+    Connection,
+    Link,
+    Parts,
+    Pose,
+    angle_of,
+    turn_about,
+)
+
+# places and directions that differ by less are the same: rounding of a file's own arithmetic
+SAME = 1e-13
+# loops that do not close by less than this share of the mechanism's size are bridged, and told: printed digits
+BRIDGED = 1e-5
+# an inertia that no body can have is repaired if that changes it by less than this share
+REPAIRED = 0.05
+# a slider's spring hangs this many sizes behind it, so that its length never passes zero
+BEHIND = 100.0
+
+
+@dataclass(eq=False)
+class Rigid:
+    """Links welded to each other: the frame is that of its first piece, which names it."""
+
+    name: str
+    pose: Pose
+    pieces: dict[str, Pose] = field(default_factory=dict)
+    mass: float = 0.0
+    center: Floats = field(default_factory=lambda: np.zeros(3))
+    inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))
+    lifts: list[tuple[Floats, Floats]] = field(default_factory=list)
+
+    def add(self, link: Link) -> None:
+        """Take a link's mass, which stands in `pieces`."""
+        if not link.mass:
+            return
+        pose = self.pieces[link.name]
+        center = pose.point(link.center)
+        inertia = pose.turn @ link.inertia @ pose.turn.T
+        total = self.mass + link.mass
+        joint = (self.mass * self.center + link.mass * center) / total
+        for mass, at in ((self.mass, self.center), (link.mass, center)):
+            d = at - joint
+            inertia = inertia + mass * (float(d @ d) * np.eye(3) - np.outer(d, d))
+        if not self.mass:
+            # one piece: its numbers as they are
+            joint, inertia = center, pose.turn @ link.inertia @ pose.turn.T
+        else:
+            inertia = inertia + self.inertia
+        self.mass, self.center, self.inertia = total, joint, inertia
+        if link.lift.any():
+            self.lifts.append((center, link.lift))
+
+
+def compose(parts: Parts, *, close: bool = True, misfit: float | None = None) -> Mechanism:
+    """The mechanism of a file, its report filled in.
+
+    close: close its loops, told with the largest move; else they stay as authored. misfit [m]: gaps up to
+    this are bridged where a loop cannot close; left out, 1e-5 of the mechanism's size.
+    """
+    _check_numbers(parts)
+    return _Composer(parts).build(close, misfit)
+
+
+class _Composer:
+    def __init__(self, parts: Parts) -> None:
+        self.parts, self.report = parts, parts.report
+        self.rigids: dict[str, Rigid] = {}
+        self.where: dict[str, str] = {}
+        self.joints: list[Connection] = []
+        self.names: Counter[str] = Counter()
+        self.size = _size(parts)
+
+    def build(self, close: bool, misfit: float | None) -> Mechanism:
+        take_couplings(self.parts)
+        self.merge()
+        self.map_joints()
+        self.join_doubles()
+        self.lose_massless()
+        self.carry_armature()
+        self.align()
+        if not self.rigids.keys() - {GROUND}:
+            raise self.parts.refuse("nothing in it can move: all links are fixed to the ground")
+        mechanism = self.mechanism()
+        gaps = find_gaps(mechanism)
+        self.tell_gaps(mechanism, bool(gaps))
+        if gaps and close:
+            self.close(misfit)
+            mechanism = self.mechanism(closed=True)
+        if mechanism.velocities:
+            self.report.changed += fit_velocities(mechanism)
+        mechanism.assemble = bool(gaps) and not close
+        self.tell_taken(mechanism)
+        return mechanism
+
+    # links -> rigid bodies
+
+    def merge(self) -> None:
+        """One body of links that are welded to each other, by joints or by closures."""
+        welds: dict[str, list[tuple[Connection, str, Pose]]] = {}
+        for c in self.parts.connections:
+            if c.kind != WELD:
+                continue
+            step = c.frames[0] @ c.frames[1].inverse
+            welds.setdefault(c.first, []).append((c, c.second, step))
+            welds.setdefault(c.second, []).append((c, c.first, step.inverse))
+            self.tell_weld(c)
+        links = self.parts.links
+        bases = [GROUND, *sorted(links, key=lambda n: -links[n].mass)]
+        for base in bases:
+            if base in self.where:
+                continue
+            rigid = Rigid(base, self.parts.pose(base), {base: Pose()})
+            self.rigids[base] = rigid
+            self.where[base] = base
+            self.spread(rigid, base, welds)
+            for name in rigid.pieces:
+                if name != GROUND:
+                    rigid.add(links[name])
+            others = [n for n in rigid.pieces if n != base]
+            if others and base == GROUND:
+                self.report.changed.append(f"fixed to the ground: {', '.join(others)}")
+            elif others:
+                self.report.changed.append(f"one body '{base}' with: {', '.join(others)}")
+
+    def spread(
+        self, rigid: Rigid, base: str, welds: dict[str, list[tuple[Connection, str, Pose]]]
+    ) -> None:
+        waiting, used = [base], set()
+        while waiting:
+            name = waiting.pop(0)
+            for c, other, step in welds.get(name, ()):
+                if id(c) in used:
+                    continue
+                used.add(id(c))
+                pose = rigid.pieces[name] @ step
+                if other not in rigid.pieces:
+                    rigid.pieces[other] = pose
+                    self.where[other] = base
+                    waiting.append(other)
+                    continue
+                off = pose.inverse @ rigid.pieces[other]
+                self.within(c, float(np.linalg.norm(off.place)), angle_of(off.turn))
+
+    def within(self, c: Connection, far: float, wide: float) -> None:
+        """A connection between two places of one body: it must hold already."""
+        if max(far, wide * self.size) > BRIDGED * self.size:
+            raise self.parts.refuse(
+                f"{c.kind} '{c.name}' connects two places of one rigid body that are {far:.6g} m and "
+                f"{wide:.6g} rad apart: no position closes it. Check its kind and its frames"
+            )
+        self.report.changed.append(
+            f"{c.kind} '{c.name}' connects two places of one rigid body: its "
+            f"{EQUATIONS[c.kind]} equations are redundant"
+            + (f" (misfit {far:.2g} m, {wide:.2g} rad)" if far > SAME * self.size else "")
+        )
+
+    def tell_weld(self, c: Connection) -> None:
+        if not c.closure:
+            return
+        off = (self.parts.pose(c.first) @ c.frames[0]).inverse @ (
+            self.parts.pose(c.second) @ c.frames[1]
+        )
+        far, wide = float(np.linalg.norm(off.place)), angle_of(off.turn)
+        open_ = far > SAME * self.size or wide > SAME
+        self.report.changed.append(
+            f"weld '{c.name}' makes '{c.first}' and '{c.second}' one body"
+            + (f"; they stood {far:.6g} m and {wide:.6g} rad apart" if open_ else "")
+        )
+
+    # joints of rigid bodies
+
+    def map_joints(self) -> None:
+        for c in self.parts.connections:
+            if c.kind == WELD:
+                continue
+            a, b = self.where[c.first], self.where[c.second]
+            frames = (
+                self.rigids[a].pieces[c.first] @ c.frames[0],
+                self.rigids[b].pieces[c.second] @ c.frames[1],
+            )
+            mapped = replace(c, first=a, second=b, frames=frames)
+            if a == b:
+                self.within(c, *_misfit(mapped, Pose(), Pose()))
+            else:
+                self.joints.append(mapped)
+
+    def join_doubles(self) -> None:
+        """Points of two bodies that are connected twice are a hinge, three times a weld."""
+        pairs: dict[frozenset[str], list[Connection]] = {}
+        for c in self.joints:
+            if c.kind == SPHERICAL and c.closure:
+                pairs.setdefault(frozenset((c.first, c.second)), []).append(c)
+        for connects in pairs.values():
+            if len(connects) < 2:
+                continue
+            first = connects[0]
+            ends = np.array(
+                [[c.frames[c.first != first.first].place for c in connects]]
+                + [[c.frames[c.first == first.first].place for c in connects]]
+            )
+            spans = ends[:, 1:] - ends[:, :1]
+            far = int(np.argmax(np.linalg.norm(spans[0], axis=1)))
+            lengths = np.linalg.norm(spans[:, far], axis=1)
+            apart = np.array([np.linalg.norm(np.cross(spans[0, far], s)) for s in spans[0]])
+            if lengths.min() <= 1e-9 * self.size or apart.max() > 1e-9 * lengths[0] ** 2:
+                # the same point twice, or three points: rank is told by `inspect`
+                continue
+            self.hinge(connects, ends, far, lengths)
+
+    def hinge(self, connects: list[Connection], ends: Floats, far: int, lengths: Floats) -> None:
+        misfit = float(abs(lengths[1] - lengths[0]))
+        names = [f"'{c.name}'" for c in connects]
+        if misfit > BRIDGED * self.size:
+            raise self.parts.refuse(
+                f"connects {' and '.join(names)} hold two points {lengths[0]:.9g} m apart on "
+                f"'{connects[0].first}' and {lengths[1]:.9g} m apart on '{connects[0].second}': no position "
+                "closes both"
+            )
+        frames = [
+            _frame_between(e[0], e[1 + far], 0.5 * (1.0 - lengths.min() / max(s, 1e-300)))
+            for e, s in zip(ends, lengths, strict=True)
+        ]
+        redundant = 3 * len(connects) - 5
+        self.report.changed.append(
+            f"connects {' and '.join(names)} are one hinge: {redundant} "
+            f"{'equation is' if redundant == 1 else 'equations are'} redundant"
+            + (f" (misfit {misfit:.2g} m)" if misfit > SAME * self.size else "")
+        )
+        at = self.joints.index(connects[0])
+        self.joints[at] = replace(connects[0], kind=REVOLUTE, frames=(frames[0], frames[1]))
+        self.joints = [c for c in self.joints if all(c is not x for x in connects[1:])]
+
+    # links without mass
+
+    def lose_massless(self) -> None:
+        """Drop massless ends, and make one joint of joints in a row through massless links."""
+        while True:
+            light = [r for r in self.rigids.values() if r.name != GROUND and not r.mass]
+            if not light:
+                return
+            at: dict[str, list[Connection]] = {r.name: [] for r in light}
+            for c in self.joints:
+                for name in (c.first, c.second):
+                    if name in at:
+                        at[name].append(c)
+            ends = [r for r in light if len(at[r.name]) < 2]
+            for rigid in ends:
+                names = [c.name for c in at[rigid.name]]
+                self.report.drop(
+                    "massless links at the end of a chain", f"{', '.join([rigid.name, *names])}"
+                )
+                self.joints = [c for c in self.joints if c not in at[rigid.name]]
+                del self.rigids[rigid.name]
+            if ends:
+                continue
+            for rigid in light:
+                if len(at[rigid.name]) > 2:
+                    raise self.parts.refuse(
+                        f"link '{rigid.name}' has no mass and {len(at[rigid.name])} joints "
+                        f"({', '.join(c.name for c in at[rigid.name])}); give it a mass"
+                    )
+            self.shorten(light[0], at)
+
+    def shorten(self, rigid: Rigid, at: dict[str, list[Connection]]) -> None:
+        """One joint instead of all in a row through this link and its massless neighbours."""
+        chain = list(at[rigid.name])
+        links = [rigid.name]
+        for end in (0, -1):
+            while True:
+                other = _other(chain[end], links[end])
+                if other not in at or other in links:
+                    break
+                more = next(c for c in at[other] if c is not chain[end])
+                chain.insert(0 if end == 0 else len(chain), more)
+                links.insert(0 if end == 0 else len(links), other)
+        steps, name = [], _other(chain[0], links[0])
+        begin = name
+        for c in chain:
+            steps.append(c if c.first == name else _turned(c))
+            name = steps[-1].second
+        words = ", ".join(f"'{c.name}'" for c in chain)
+        if begin == name:
+            raise self.parts.refuse(
+                f"joints {words} through massless links lead from '{name}' back to itself; give them masses"
+            )
+        same = reduce_chain(steps, self.size)
+        if same is None:
+            raise self.parts.refuse(
+                f"joints {words} in a row through massless links "
+                f"({', '.join(links)}) have no equal here; give the links a mass"
+            )
+        self.replace_chain(steps, links, same, words)
+
+    def replace_chain(
+        self, steps: list[Connection], links: list[str], same: list[Same], words: str
+    ) -> None:
+        chain = {c.name for c in steps}
+        one = len(same) == 1 and same[0].kind in (REVOLUTE, PRISMATIC)
+        for c in steps:
+            if c.loaded and not one:
+                self.report.drop(
+                    "springs, damping, armature or drives of joints through massless links", c.name
+                )
+        ends = (steps[0].first, steps[-1].second)
+        names = "+".join(c.name for c in steps)
+        for s in same:
+            first, second = ends[::-1] if s.swapped else ends
+            name = names if len(same) == 1 else f"{names} ({s.kind})"
+            closure = any(c.closure for c in steps)
+            self.joints.append(
+                Connection(name, s.kind, first, second, s.frames, closure, length=s.length)
+            )
+        what = " and ".join(s.kind for s in same) or "free motion"
+        self.report.changed.append(f"joints {words} through massless links are one: {what}")
+        self.joints = [c for c in self.joints if c.name not in chain]
+        for name in links:
+            del self.rigids[name]
+
+    # what needs the bodies
+
+    def carry_armature(self) -> None:
+        """Rotor inertia: exactly where the other body is the ground; else it has no equal here."""
+        for c in self.joints:
+            if not c.armature:
+                continue
+            if GROUND not in (c.first, c.second) or c.kind not in (REVOLUTE, PRISMATIC):
+                self.report.drop(
+                    "armature (rotor inertia) of joints whose two bodies both move",
+                    f"{c.name} ({c.armature:g})",
+                )
+                continue
+            end = int(c.first == GROUND)
+            rigid = self.rigids[(c.first, c.second)[end]]
+            if c.kind == REVOLUTE:
+                axis = c.frames[end].axis
+                # turning about a fixed axis, a disc shows only its inertia about it
+                disc = 0.5 * c.armature * (np.eye(3) + np.outer(axis, axis))
+                rigid.inertia = rigid.inertia + disc
+            else:
+                rigid.mass += c.armature
+                rigid.lifts.append((rigid.center, -c.armature * self.parts.gravity))
+            self.report.changed.append(
+                f"armature of '{c.name}' ({c.armature:g}) is part of body '{rigid.name}': the same motion, "
+                "as its axis is fixed"
+            )
+
+    def align(self) -> None:
+        """Turn bodies where a slider or a cross needs it, and where a drive says where it begins."""
+        done = {GROUND}
+        for c in self.joints:
+            turn = self.needed_turn(c)
+            if turn is None:
+                continue
+            ends = [k for k, n in enumerate((c.first, c.second)) if n not in done]
+            # the lighter body, as a rule a rod
+            end = min(ends, key=lambda k: self.rigids[(c.first, c.second)[k]].mass, default=1)
+            name = (c.first, c.second)[end]
+            if not ends:
+                raise self.parts.refuse(
+                    f"joint '{c.name}' ({c.kind}) does not fit the pose of its bodies by "
+                    f"{angle_of(turn):.3g} rad, and both are held by other sliders or drives"
+                )
+            rigid = self.rigids[name]
+            at = (rigid.pose @ c.frames[end]).place
+            turn = turn if end else turn.T
+            place = at + turn @ (rigid.pose.place - at)
+            rigid.pose = Pose(turn @ rigid.pose.turn, place)
+            done.add(name)
+            self.report.changed.append(
+                f"body '{name}' was turned by {angle_of(turn):.3g} rad to fit joint '{c.name}'"
+            )
+
+    def needed_turn(self, c: Connection) -> Floats | None:
+        """How the second body must turn, in world directions."""
+        A, B = (self.rigids[n].pose @ f for n, f in zip((c.first, c.second), c.frames, strict=True))
+        turn = np.eye(3)
+        if c.kind == PRISMATIC:
+            best = _nearest_turn(A.turn.T @ B.turn)
+            turn = A.turn @ best @ B.turn.T
+        elif c.start is not None and c.kind == REVOLUTE:
+            angle = c.start - float(np.arctan2(A.turn[:, 1] @ B.turn[:, 0], A.turn[:, 0] @ B.turn[:, 0]))
+            angle = float(np.remainder(angle + np.pi, 2.0 * np.pi) - np.pi)
+            turn = turn_about(A.axis, angle)
+        elif c.kind == UNIVERSAL:
+            turn = _spread_turn(A.axis, B.axis, c.length)
+        return turn if angle_of(turn) > SAME else None
+
+    # the mechanism
+
+    def mechanism(self, closed: bool = False, held: bool = False) -> Mechanism:
+        """What all this is; closed: joints have one place; held: driven joints are welded, bodies marked."""
+        parts = self.parts
+        m = Mechanism(parts.name, gravity=parts.gravity)
+        m.defaults = dict(parts.defaults)
+        self.names = Counter()
+        for r in self.rigids.values():
+            if r.name == GROUND:
+                continue
+            inertia = r.pose.turn @ self.possible(r) @ r.pose.turn.T
+            center = r.pose.point(r.center)
+            m.body(r.name, r.mass, center, 0.5 * (inertia + inertia.T))
+            for k, (at, force) in enumerate(r.lifts):
+                m.force(f"lift of {r.name} {k + 1}", r.name, at=r.pose.point(at), vector=force)
+            if held:
+                for k, arm in enumerate(np.vstack([np.zeros(3), self.size * np.eye(3)])):
+                    m.point(f"frame {k} of {r.name}", r.name, r.pose.point(arm))
+        for c in self.joints:
+            self.add_joint(m, c, closed, held)
+        if not held:
+            self.add_rest(m)
+        return m
+
+    def add_joint(self, m: Mechanism, c: Connection, closed: bool, held: bool) -> None:
+        A, B = (self.rigids[n].pose @ f for n, f in zip((c.first, c.second), c.frames, strict=True))
+        name = self.own_name(c.name or c.kind)
+        bodies = (c.first, c.second)
+        if c.kind == DISTANCE:
+            m.distance(name, *bodies, start=A.place, end=B.place)
+            return
+        if held and c.motion is not None:
+            m.weld(name, *bodies)
+            return
+        far, wide = _misfit(c, A, B)
+        one = closed or far <= SAME * self.size
+        # where a body slides, the point is that of the second one
+        slides = c.kind in (PRISMATIC, CYLINDRICAL, PLANAR, ON_LINE, ON_PLANE)
+        at = (B if slides else A).place if one else np.array([A.place, B.place])
+        if c.kind == SPHERICAL:
+            m.spherical(name, *bodies, at=at)
+            return
+        if c.kind == UNIVERSAL:
+            m.universal(name, *bodies, at=at, axis=A.axis, second_axis=B.axis)
+            return
+        axis = A.axis
+        if c.kind in (REVOLUTE, CYLINDRICAL, PLANAR) and not closed and wide > SAME:
+            other = B.axis if c.closure is False or A.axis @ B.axis >= 0 else -B.axis
+            axis = np.array([A.axis, other])
+        add = {
+            REVOLUTE: m.revolute,
+            PRISMATIC: m.prismatic,
+            CYLINDRICAL: m.cylindrical,
+            ON_LINE: m.point_on_line,
+        }
+        if c.kind in add:
+            add[c.kind](name, *bodies, at=at, axis=axis)
+        else:
+            (m.planar if c.kind == PLANAR else m.point_on_plane)(name, *bodies, at=at, normal=axis)
+        self.add_load(m, c, name, A, B, held)
+
+    def add_load(
+        self, m: Mechanism, c: Connection, name: str, A: Pose, B: Pose, held: bool
+    ) -> None:
+        """The spring, damper or drive of a joint."""
+        if held:
+            return
+        if c.motion is not None:
+            m.drive(name, name, _shifted(c.motion, c.start or 0.0))
+        if not (c.stiffness or c.damping):
+            return
+        if c.kind == REVOLUTE:
+            m.torsion(name, name, stiffness=c.stiffness, damping=c.damping, free_angle=c.rest)
+        elif c.kind == PRISMATIC:
+            # on the slider's own line, so far behind that length and travel are the same but for a constant
+            arm = BEHIND * self.size
+            m.spring(
+                name,
+                c.first,
+                c.second,
+                start=B.place - arm * A.axis,
+                end=B.place,
+                stiffness=c.stiffness,
+                damping=c.damping,
+                free_length=arm + c.rest,
+            )
+        else:
+            self.report.drop(f"springs and damping of {c.kind} joints", c.name)
+
+    def add_rest(self, m: Mechanism) -> None:
+        """Springs, points, velocities."""
+        for s in self.parts.springs:
+            a, b = (
+                self.rigids[self.where[n]].pose
+                @ self.rigids[self.where[n]].pieces[n]
+                for n in (s.first, s.second)
+            )
+            m.spring(
+                self.own_name(s.name),
+                self.where[s.first],
+                self.where[s.second],
+                start=a.point(s.places[0]),
+                end=b.point(s.places[1]),
+                stiffness=s.stiffness,
+                damping=s.damping,
+                free_length=s.length,
+                preload=s.preload,
+            )
+        for name, link, place in self.parts.points:
+            rigid = self.rigids.get(self.where[link])
+            if rigid is not None and rigid.name != GROUND:
+                m.point(self.own_name(name), rigid.name, (rigid.pose @ rigid.pieces[link]).point(place))
+        for link, velocity, spin in self.parts.velocities:
+            rigid = self.rigids.get(self.where[link])
+            if rigid is None or rigid.name != link:
+                continue
+            point = m.point(self.own_name(f"{link} origin"), link, rigid.pose.place)
+            m.set_velocity(point, velocity)
+            m.set_angular_velocity(link, spin)
+
+    def own_name(self, name: str) -> str:
+        """A name that nothing else has yet."""
+        self.names[name] += 1
+        return name if self.names[name] == 1 else self.own_name(f"{name} #{self.names[name]}")
+
+    def possible(self, r: Rigid) -> Floats:
+        """The inertia of a body, the nearest one that a body can have."""
+        moments = 0.5 * np.trace(r.inertia) * np.eye(3) - r.inertia
+        values, vectors = np.linalg.eigh(0.5 * (moments + moments.T))
+        size = float(np.abs(r.inertia).max())
+        if size == 0.0 or values[0] >= -1e-9 * size:
+            return r.inertia
+        share = float(-values[0] / size)
+        if share > REPAIRED:
+            raise self.parts.refuse(
+                f"body '{r.name}': no body has principal inertias "
+                f"{', '.join(f'{x:.4g}' for x in np.linalg.eigvalsh(r.inertia))} kg m^2 (the largest exceeds the "
+                "sum of the others, or one is negative); correct them"
+            )
+        moments = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        line = (
+            f"inertia of body '{r.name}': no body has it (by {share:.1e} of its size); the nearest possible was taken"
+        )
+        if line not in self.report.changed:
+            self.report.changed.append(line)
+        return np.trace(moments) * np.eye(3) - moments
+
+    # closing
+
+    def tell_gaps(self, m: Mechanism, open_: bool) -> None:
+        worst, gap = "", (0.0, 0.0)
+        for c in self.joints:
+            A, B = (
+                self.rigids[n].pose @ f for n, f in zip((c.first, c.second), c.frames, strict=True)
+            )
+            found = _misfit(c, A, B)
+            if max(found[0], found[1] * self.size) >= max(gap[0], gap[1] * self.size):
+                worst, gap = c.name, found
+        state = "open" if open_ else "closed"
+        if self.joints:
+            self.report.closing.append(
+                f"the authored pose is {state}: the largest gap is {gap[0]:.3g} m, {gap[1]:.3g} rad at '{worst}'"
+            )
+
+    def close(self, misfit: float | None) -> None:
+        """Put the bodies where their joints are closed."""
+        held = self.mechanism(held=True)
+        try:
+            found = assemble(held)
+        except AssemblyError as error:
+            allowed = BRIDGED * self.size if misfit is None else misfit
+            gap = max(max(g.metres, g.radians * self.size) for g in error.gaps.values())
+            if gap > allowed:
+                raise AssemblyError(
+                    f"{self.report.source}: {error}", error.nearest, error.gaps, error.loop
+                ) from error
+            found = assemble(held, misfit=2.0 * gap)
+            self.report.closing.append(
+                f"its loop {', '.join(error.loop)} cannot be closed exactly: {gap:.3g} m (radians times the size) is "
+                "bridged, dimensions change by as much"
+            )
+        self.report.closing.append(str(found))
+        places = {p.name: p.at for p in found.mechanism.markers}
+        before = {p.name: p.at for p in held.markers}
+        for r in self.rigids.values():
+            names = [f"frame {k} of {r.name}" for k in range(4)]
+            if r.name == GROUND or all(np.array_equal(places[n], before[n]) for n in names):
+                continue
+            arms = np.array([places[n] - places[names[0]] for n in names[1:]]).T / self.size
+            u, _, v = np.linalg.svd(arms)
+            r.pose = Pose(u @ v, places[names[0]])
+
+    def tell_taken(self, m: Mechanism) -> None:
+        kinds = Counter(j.kind.value for j in m.joints)
+        self.report.taken = [
+            f"{len(m.bodies)} {'body' if len(m.bodies) == 1 else 'bodies'}",
+            *(f"{n} {kind}" for kind, n in kinds.items()),
+            *(
+                f"{len(items)} {word}"
+                for word, items in (
+                    ("torsional springs or dampers", m.torsions),
+                    ("springs", m.springs),
+                    ("drives", m.drives),
+                    ("points", m.markers),
+                    ("forces", m.forces),
+                )
+                if items
+            ),
+        ]
+        self.report.believed = self.parts.believed
+
+
+def _check_numbers(parts: Parts) -> None:
+    """Refuse what is not finite or beyond any mechanism."""
+    for link in parts.links.values():
+        numbers = (link.pose.turn, link.pose.place, [link.mass], link.center, link.inertia)
+        _within(parts, f"link '{link.name}'", numbers)
+        if link.mass < 0:
+            raise parts.refuse(f"link '{link.name}': mass {link.mass:g} kg is negative")
+    for c in parts.connections:
+        loads = [c.stiffness, c.damping, c.rest, c.armature]
+        _within(parts, f"joint '{c.name}'", (*(x for f in c.frames for x in (f.turn, f.place)), loads))
+    _within(parts, "gravity", (parts.gravity,))
+
+
+def _within(parts: Parts, what: str, numbers: Iterable[object]) -> None:
+    for values in numbers:
+        x = np.asarray(values, float)
+        if not np.all(np.abs(x) <= LARGEST):
+            bad = float(np.ravel(x)[~(np.abs(np.ravel(x)) <= LARGEST)][0])
+            raise parts.refuse(f"{what}: the number {bad:g} cannot be meant; at most {LARGEST:g} is read")
+
+
+def _size(parts: Parts) -> float:
+    """How far joints and centres lie apart; 1 m if all is in one place."""
+    places = [link.pose.point(link.center) for link in parts.links.values() if link.mass]
+    places += [parts.pose(c.first).point(c.frames[0].place) for c in parts.connections]
+    if not places:
+        return 1.0
+    spread = float(np.ptp(np.array(places), axis=0).max())
+    return spread if spread > 0 else 1.0
+
+
+def _misfit(c: Connection, A: Pose, B: Pose) -> tuple[float, float]:
+    """How far a connection is open [m, rad], its frames standing at A and B."""
+    offset = B.place - A.place
+    if c.kind in (PRISMATIC, CYLINDRICAL, ON_LINE):
+        offset = offset - A.axis * float(A.axis @ offset)
+    elif c.kind in (PLANAR, ON_PLANE):
+        offset = A.axis * float(A.axis @ offset)
+    elif c.kind == DISTANCE:
+        offset = np.array([float(np.linalg.norm(offset)) - c.length])
+    wide = 0.0
+    if c.kind in (REVOLUTE, CYLINDRICAL, PLANAR):
+        sine, cosine = float(np.linalg.norm(np.cross(A.axis, B.axis))), float(A.axis @ B.axis)
+        wide = float(np.arctan2(sine, abs(cosine) if c.closure else cosine))
+    elif c.kind == WELD:
+        wide = angle_of(A.turn.T @ B.turn)
+    elif c.kind == PRISMATIC:
+        wide = angle_of(_nearest_turn(A.turn.T @ B.turn).T @ A.turn.T @ B.turn)
+    return float(np.linalg.norm(offset)), wide
+
+
+def _nearest_turn(turn: Floats) -> Floats:
+    """The half turn about a coordinate axis, or none, that is nearest: sliders may stand either way."""
+    turns = [np.eye(3), *(np.diag(2.0 * e - 1.0) for e in np.eye(3))]
+    return max(turns, key=lambda t: float(np.trace(t.T @ turn)))
+
+
+def _spread_turn(a: Floats, b: Floats, angle: float) -> Floats:
+    """The least rotation of b that makes its angle with a, or with -a, what it should be."""
+    across = np.cross(a, b)
+    sine = float(np.linalg.norm(across))
+    now = float(np.arctan2(sine, a @ b))
+    if sine < SAME:
+        across = np.cross(a, np.eye(3)[int(np.argmin(np.abs(a)))])
+    return turn_about(across / np.linalg.norm(across), angle - now)
+
+
+def _frame_between(a: Floats, b: Floats, share: float) -> Pose:
+    """A frame along a line, moved towards its middle by a share: so both bodies' points meet half way."""
+    from .parts import frame_along
+
+    return frame_along(b - a, a + share * (b - a))
+
+
+def _other(c: Connection, name: str) -> str:
+    return c.second if c.first == name else c.first
+
+
+def _turned(c: Connection) -> Connection:
+    """The same joint seen from its other body."""
+    return replace(c, first=c.second, second=c.first, frames=c.frames[::-1])
+
+
+def _shifted(motion: Motion, start: float) -> Motion:
+    """The motion counted from where it starts."""
+    if not start:
+        return motion
+    if isinstance(motion, Polynomial):
+        return Polynomial((motion.coefficients[0] - start, *motion.coefficients[1:]))
+    if isinstance(motion, Sine):
+        return replace(motion, offset=motion.offset - start)
+    if isinstance(motion, SmoothStep):
+        return replace(motion, first=motion.first - start, last=motion.last - start)
+    return Table(motion.times, tuple(v - start for v in motion.values))
