@@ -1,8 +1,9 @@
 """Sarrus: closed-loop mechanisms, simulated exactly and fast, with the truth about their rank."""
 
-from . import problems
+from . import formats, problems
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
-from .mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table, load
+from .formats import load
+from .mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table
 from .result import Result
 from .simulate import simulate
 from .statics import Equilibrium, Mode, Modes, equilibrium, modes
@@ -25,6 +26,7 @@ __all__ = [
     "assemble",
     "assemble_branches",
     "equilibrium",
+    "formats",
     "inspect",
     "load",
     "modes",

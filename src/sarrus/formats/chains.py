@@ -7,11 +7,12 @@ are a cylinder. What has no such equal is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..arrays import Floats
+from ..mechanism import Motion, Polynomial, Sine, SmoothStep, Table
 from .parts import (
     CYLINDRICAL,
     DISTANCE,
@@ -35,13 +36,14 @@ ROUGH = 1e-6
 class Same:
     """A joint that equals a row of them: kind, frames in its first and second link, which end is first.
 
-    length: of a distance [m], or the angle between the axes of a cross [rad].
+    length: of a distance [m], or the angle between the axes of a cross [rad]; motion: of a driven distance.
     """
 
     kind: str
     frames: tuple[Pose, Pose]
     swapped: bool = False
     length: float = 0.0
+    motion: Motion | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,7 @@ class _Line:
     axis: Floats
     point: Floats
     number: int
+    joint: Connection
 
 
 def reduce_chain(steps: list[Connection], size: float) -> list[Same] | None:
@@ -62,7 +65,7 @@ def reduce_chain(steps: list[Connection], size: float) -> list[Same] | None:
     pose = Pose()
     for number, step in enumerate(steps):
         frame = pose @ step.frames[0]
-        line = _Line(frame.axis, frame.place, number)
+        line = _Line(frame.axis, frame.place, number, step)
         if step.kind in (REVOLUTE, CYLINDRICAL):
             hinges.append(line)
         if step.kind in (PRISMATIC, CYLINDRICAL):
@@ -155,6 +158,8 @@ class _Chain:
         if len(along) + len(across) < len(self.slides) or (along and across):
             return None
         start = self.hinges[0].point
+        if any(s.joint.motion for s in self.slides):
+            return self.cylinder(axis, lines, across)
         if along:
             return [self.one(CYLINDRICAL, axis, start)] if len(lines) == 1 else None
         if ways + len(lines) == 3:
@@ -174,10 +179,53 @@ class _Chain:
         )
         return [plane, Same(DISTANCE, ends, length=float(np.linalg.norm(other - start)))]
 
+    def cylinder(self, axis: Floats, lines: list[_Line], across: list[_Line]) -> list[Same] | None:
+        """A driven slider between two parallel hinges, on the line between them: a length that is driven."""
+        if len(lines) != 2 or len(across) != 1 or len(self.slides) != 1:
+            return None
+        slide, (first, last) = across[0], lines
+        if not first.number < slide.number < last.number:
+            return None
+        span = last.point - first.point
+        span = span - axis * float(axis @ span)
+        along = float(span @ slide.axis)
+        beside = slide.point - first.point - axis * float(axis @ (slide.point - first.point))
+        off = np.linalg.norm(span - along * slide.axis) + np.linalg.norm(
+            beside - slide.axis * float(slide.axis @ beside)
+        )
+        joint = slide.joint
+        if off > self.near or joint.motion is None or joint.start is None:
+            return None
+        way = -1.0 if joint.backwards else 1.0
+        now = along + way * joint.start
+        # the length is what lies between the hinges at zero and the travel, whichever way it counts
+        sign = 1.0 if now > 0 else -1.0
+        motion = change_motion(joint.motion, sign * way, sign * along)
+        ends = (
+            frame_along(axis, first.point),
+            self.end.inverse @ frame_along(axis, first.point + span),
+        )
+        length = Same(DISTANCE, ends, length=abs(now), motion=motion)
+        return [self.one(PLANAR, axis, first.point), length]
+
     def one(self, kind: str, axis: Floats, point: Floats, swapped: bool = False) -> Same:
         frame = frame_along(axis, point)
         ends = (frame, self.end.inverse @ frame)
         return Same(kind, ends[::-1] if swapped else ends, swapped)
+
+
+def change_motion(motion: Motion, factor: float, offset: float) -> Motion:
+    """The motion times a factor, and an offset added."""
+    if isinstance(motion, Polynomial):
+        first, *rest = (factor * c for c in motion.coefficients)
+        return Polynomial((first + offset, *rest))
+    if isinstance(motion, Sine):
+        moved = factor * motion.offset + offset
+        return replace(motion, amplitude=factor * motion.amplitude, offset=moved)
+    if isinstance(motion, SmoothStep):
+        ends = (factor * motion.first + offset, factor * motion.last + offset)
+        return replace(motion, first=ends[0], last=ends[1])
+    return Table(motion.times, tuple(factor * v + offset for v in motion.values))
 
 
 def _rank(axes: list[Floats]) -> int:

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..arrays import Floats
 from ..assembly import AssemblyError, assemble, fit_velocities
-from ..mechanism import Mechanism, Motion, Polynomial, Sine, SmoothStep, Table, find_gaps
-from .chains import Same, reduce_chain
+from ..mechanism import Mechanism, find_gaps
+from .chains import Same, change_motion, reduce_chain
 from .couplings import take_couplings
 from .parts import (
     CYLINDRICAL,
@@ -32,6 +32,8 @@ from .parts import (
     Parts,
     Pose,
     angle_of,
+    frame_along,
+    nearest_half_turn,
     turn_about,
 )
 
@@ -39,8 +41,12 @@ from .parts import (
 SAME = 1e-13
 # loops that do not close by less than this share of the mechanism's size are bridged, and told: printed digits
 BRIDGED = 1e-5
+# axes of one body within this of parallel or square are meant to be so [rad]: printed digits
+TIDY = 1e-5
 # an inertia that no body can have is repaired if that changes it by less than this share
 REPAIRED = 0.05
+# share of the mean mass that a massless link gets where nothing depends on it [kg, if nothing weighs]
+LIGHT = 1e-6
 # a slider's spring hangs this many sizes behind it, so that its length never passes zero
 BEHIND = 100.0
 
@@ -103,6 +109,8 @@ class _Composer:
         self.merge()
         self.map_joints()
         self.join_doubles()
+        self.tidy_axes()
+        self.weigh_prescribed()
         self.lose_massless()
         self.carry_armature()
         self.align()
@@ -258,7 +266,80 @@ class _Composer:
         self.joints[at] = replace(connects[0], kind=REVOLUTE, frames=(frames[0], frames[1]))
         self.joints = [c for c in self.joints if all(c is not x for x in connects[1:])]
 
+    def tidy_axes(self) -> None:
+        """Make axes of one body parallel or square where they are but for printed digits.
+
+        A loop that moves only because its axes are parallel would be locked by the last of them.
+        """
+        most, bodies = 0.0, []
+        for rigid in self.rigids.values():
+            ends = [
+                (c, k)
+                for c in self.joints
+                for k, n in enumerate((c.first, c.second))
+                if n == rigid.name and c.kind not in (SPHERICAL, DISTANCE)
+            ]
+            axes = [c.frames[k].axis for c, k in ends]
+            changed = 0.0
+            for (c, k), old, new in zip(ends, axes, tidy(axes), strict=True):
+                turn = _least_turn(old, new)
+                changed = max(changed, angle_of(turn))
+                frame = c.frames[k]
+                frames = list(c.frames)
+                frames[k] = Pose(turn @ frame.turn, frame.place) if (old != new).any() else frame
+                c.frames = (frames[0], frames[1])
+            most = max(most, changed)
+            if changed > SAME * 10:
+                bodies.append(rigid.name)
+        if bodies:
+            self.report.changed.append(
+                f"axes that are parallel or square but for printed digits were made so (by up to {most:.2g} rad): "
+                f"{', '.join(bodies)}"
+            )
+
     # links without mass
+
+    def weigh_prescribed(self) -> None:
+        """Give a small mass to massless links where no motion depends on it: it is prescribed, or nothing weighs."""
+        light = {r.name for r in self.rigids.values() if r.name != GROUND and not r.mass}
+        masses = [r.mass for r in self.rigids.values() if r.mass and r.name != GROUND]
+        chosen = light if not masses else self.prescribed(light)
+        if not chosen:
+            return
+        mass = LIGHT * float(np.mean(masses)) if masses else LIGHT
+        for name in chosen:
+            rigid = self.rigids[name]
+            rigid.mass, rigid.inertia = mass, mass * (0.1 * self.size) ** 2 * np.eye(3)
+            places = [
+                f.place
+                for c in self.joints
+                for n, f in zip((c.first, c.second), c.frames, strict=True)
+                if n == name
+            ]
+            rigid.center = np.mean(places, axis=0) if places else np.zeros(3)
+        why = (
+            "its motion is prescribed, so that only the forces on it change"
+            if masses
+            else "nothing in the file has a mass, so that its forces mean nothing"
+        )
+        names = ", ".join(sorted(chosen))
+        self.report.changed.append(f"without mass: {names}; each was given {mass:.3g} kg: {why}")
+
+    def prescribed(self, light: set[str]) -> set[str]:
+        """Massless bodies that drives alone put in place."""
+        found: set[str] = set()
+        while True:
+            known = found | {GROUND}
+            more = {
+                a
+                for c in self.joints
+                if c.motion is not None and c.kind in (REVOLUTE, PRISMATIC)
+                for a, b in ((c.first, c.second), (c.second, c.first))
+                if b in known and a in light
+            }
+            if more <= found:
+                return found
+            found |= more
 
     def lose_massless(self) -> None:
         """Drop massless ends, and make one joint of joints in a row through massless links."""
@@ -323,11 +404,15 @@ class _Composer:
         self, steps: list[Connection], links: list[str], same: list[Same], words: str
     ) -> None:
         chain = {c.name for c in steps}
-        one = len(same) == 1 and same[0].kind in (REVOLUTE, PRISMATIC)
         for c in steps:
-            if c.loaded and not one:
+            if c.motion is not None and not any(s.motion for s in same):
+                raise self.parts.refuse(
+                    f"joint '{c.name}' is driven through massless links ({', '.join(links)}); that has no equal here: "
+                    "give them a mass"
+                )
+            if c.stiffness or c.damping or c.armature:
                 self.report.drop(
-                    "springs, damping, armature or drives of joints through massless links", c.name
+                    "springs, damping or armature of joints through massless links", c.name
                 )
         ends = (steps[0].first, steps[-1].second)
         names = "+".join(c.name for c in steps)
@@ -335,9 +420,9 @@ class _Composer:
             first, second = ends[::-1] if s.swapped else ends
             name = names if len(same) == 1 else f"{names} ({s.kind})"
             closure = any(c.closure for c in steps)
-            self.joints.append(
-                Connection(name, s.kind, first, second, s.frames, closure, length=s.length)
-            )
+            joint = Connection(name, s.kind, first, second, s.frames, closure, length=s.length)
+            joint.motion, joint.start = s.motion, s.length if s.motion is not None else None
+            self.joints.append(joint)
         what = " and ".join(s.kind for s in same) or "free motion"
         self.report.changed.append(f"joints {words} through massless links are one: {what}")
         self.joints = [c for c in self.joints if c.name not in chain]
@@ -373,45 +458,53 @@ class _Composer:
             )
 
     def align(self) -> None:
-        """Turn bodies where a slider or a cross needs it, and where a drive says where it begins."""
+        """Move bodies where a slider, a cross or a distance needs it, and where a drive says where it begins."""
         done = {GROUND}
         for c in self.joints:
-            turn = self.needed_turn(c)
-            if turn is None:
+            turn, shift = self.needed_move(c)
+            if angle_of(turn) <= SAME and np.linalg.norm(shift) <= SAME * self.size:
                 continue
             ends = [k for k, n in enumerate((c.first, c.second)) if n not in done]
             # the lighter body, as a rule a rod
             end = min(ends, key=lambda k: self.rigids[(c.first, c.second)[k]].mass, default=1)
             name = (c.first, c.second)[end]
+            how = f"{angle_of(turn):.3g} rad and {float(np.linalg.norm(shift)):.3g} m"
             if not ends:
                 raise self.parts.refuse(
-                    f"joint '{c.name}' ({c.kind}) does not fit the pose of its bodies by "
-                    f"{angle_of(turn):.3g} rad, and both are held by other sliders or drives"
+                    f"joint '{c.name}' ({c.kind}) does not fit the pose of its bodies by {how}, and both are held "
+                    "by other sliders or drives"
                 )
             rigid = self.rigids[name]
             at = (rigid.pose @ c.frames[end]).place
-            turn = turn if end else turn.T
-            place = at + turn @ (rigid.pose.place - at)
+            turn, shift = (turn, shift) if end else (turn.T, -shift)
+            place = at + shift + turn @ (rigid.pose.place - at)
             rigid.pose = Pose(turn @ rigid.pose.turn, place)
             done.add(name)
-            self.report.changed.append(
-                f"body '{name}' was turned by {angle_of(turn):.3g} rad to fit joint '{c.name}'"
-            )
+            self.report.changed.append(f"body '{name}' was moved by {how} to fit joint '{c.name}'")
 
-    def needed_turn(self, c: Connection) -> Floats | None:
-        """How the second body must turn, in world directions."""
+    def needed_move(self, c: Connection) -> tuple[Floats, Floats]:
+        """How the second body must turn about the joint and shift, in world directions."""
         A, B = (self.rigids[n].pose @ f for n, f in zip((c.first, c.second), c.frames, strict=True))
-        turn = np.eye(3)
+        turn, shift = np.eye(3), np.zeros(3)
+        offset = B.place - A.place
         if c.kind == PRISMATIC:
-            best = _nearest_turn(A.turn.T @ B.turn)
-            turn = A.turn @ best @ B.turn.T
-        elif c.start is not None and c.kind == REVOLUTE:
-            angle = c.start - float(np.arctan2(A.turn[:, 1] @ B.turn[:, 0], A.turn[:, 0] @ B.turn[:, 0]))
-            angle = float(np.remainder(angle + np.pi, 2.0 * np.pi) - np.pi)
-            turn = turn_about(A.axis, angle)
+            turn = A.turn @ nearest_half_turn(A.turn.T @ B.turn) @ B.turn.T
         elif c.kind == UNIVERSAL:
             turn = _spread_turn(A.axis, B.axis, c.length)
-        return turn if angle_of(turn) > SAME else None
+        elif c.kind == DISTANCE:
+            far = float(np.linalg.norm(offset))
+            way = offset / far if far > SAME * self.size else A.axis
+            shift = (c.length - far) * way
+        if c.start is not None and c.kind == REVOLUTE:
+            # a driven joint is held while loops close: it must stand exactly
+            angle = float(np.arctan2(A.turn[:, 1] @ B.turn[:, 0], A.turn[:, 0] @ B.turn[:, 0]))
+            angle = float(np.remainder(c.start - angle + np.pi, 2.0 * np.pi) - np.pi)
+            facing = A.axis if A.axis @ B.axis > 0 else -A.axis
+            turn = turn_about(A.axis, angle) @ _least_turn(B.axis, facing)
+            shift = -offset
+        elif c.start is not None and c.kind in (PRISMATIC, CYLINDRICAL):
+            shift = c.start * A.axis - offset
+        return turn, shift
 
     # the mechanism
 
@@ -444,6 +537,8 @@ class _Composer:
         bodies = (c.first, c.second)
         if c.kind == DISTANCE:
             m.distance(name, *bodies, start=A.place, end=B.place)
+            if c.motion is not None and not held:
+                m.drive(name, name, c.motion)
             return
         if held and c.motion is not None:
             m.weld(name, *bodies)
@@ -482,7 +577,7 @@ class _Composer:
         if held:
             return
         if c.motion is not None:
-            m.drive(name, name, _shifted(c.motion, c.start or 0.0))
+            m.drive(name, name, change_motion(c.motion, 1.0, -(c.start or 0.0)))
         if not (c.stiffness or c.damping):
             return
         if c.kind == REVOLUTE:
@@ -530,7 +625,9 @@ class _Composer:
             rigid = self.rigids.get(self.where[link])
             if rigid is None or rigid.name != link:
                 continue
-            point = m.point(self.own_name(f"{link} origin"), link, rigid.pose.place)
+            point = f"{link} origin"
+            if point not in self.names:
+                m.point(self.own_name(point), link, rigid.pose.place)
             m.set_velocity(point, velocity)
             m.set_angular_velocity(link, spin)
 
@@ -592,7 +689,7 @@ class _Composer:
                 ) from error
             found = assemble(held, misfit=2.0 * gap)
             self.report.closing.append(
-                f"its loop {', '.join(error.loop)} cannot be closed exactly: {gap:.3g} m (radians times the size) is "
+                f"its loop {', '.join(error.loop) or max(error.gaps, key=lambda n: error.gaps[n].metres)} cannot be closed exactly: {gap:.3g} m (radians times the size) is "
                 "bridged, dimensions change by as much"
             )
         self.report.closing.append(str(found))
@@ -673,14 +770,34 @@ def _misfit(c: Connection, A: Pose, B: Pose) -> tuple[float, float]:
     elif c.kind == WELD:
         wide = angle_of(A.turn.T @ B.turn)
     elif c.kind == PRISMATIC:
-        wide = angle_of(_nearest_turn(A.turn.T @ B.turn).T @ A.turn.T @ B.turn)
+        wide = angle_of(nearest_half_turn(A.turn.T @ B.turn).T @ A.turn.T @ B.turn)
     return float(np.linalg.norm(offset)), wide
 
 
-def _nearest_turn(turn: Floats) -> Floats:
-    """The half turn about a coordinate axis, or none, that is nearest: sliders may stand either way."""
-    turns = [np.eye(3), *(np.diag(2.0 * e - 1.0) for e in np.eye(3))]
-    return max(turns, key=lambda t: float(np.trace(t.T @ turn)))
+def tidy(axes: list[Floats]) -> list[Floats]:
+    """Unit directions, those nearly parallel made parallel, those nearly square made square."""
+    kept: list[Floats] = []
+    out = []
+    for axis in axes:
+        same = next((k for k in kept if np.linalg.norm(np.cross(k, axis)) < TIDY), None)
+        if same is None:
+            same = np.array(axis)
+            for k in kept:
+                if abs(float(k @ same)) < TIDY:
+                    same = same - k * float(k @ same)
+            same = same if (same == axis).all() else same / np.linalg.norm(same)
+            kept.append(same)
+        out.append(same if same @ axis > 0 else -same)
+    return out
+
+
+def _least_turn(a: Floats, b: Floats) -> Floats:
+    """The least rotation that brings one unit direction to a near one."""
+    across = np.cross(a, b)
+    K = np.array(
+        [[0.0, -across[2], across[1]], [across[2], 0.0, -across[0]], [-across[1], across[0], 0.0]]
+    )
+    return np.eye(3) + K + K @ K / (1.0 + float(a @ b))
 
 
 def _spread_turn(a: Floats, b: Floats, angle: float) -> Floats:
@@ -695,8 +812,6 @@ def _spread_turn(a: Floats, b: Floats, angle: float) -> Floats:
 
 def _frame_between(a: Floats, b: Floats, share: float) -> Pose:
     """A frame along a line, moved towards its middle by a share: so both bodies' points meet half way."""
-    from .parts import frame_along
-
     return frame_along(b - a, a + share * (b - a))
 
 
@@ -706,17 +821,4 @@ def _other(c: Connection, name: str) -> str:
 
 def _turned(c: Connection) -> Connection:
     """The same joint seen from its other body."""
-    return replace(c, first=c.second, second=c.first, frames=c.frames[::-1])
-
-
-def _shifted(motion: Motion, start: float) -> Motion:
-    """The motion counted from where it starts."""
-    if not start:
-        return motion
-    if isinstance(motion, Polynomial):
-        return Polynomial((motion.coefficients[0] - start, *motion.coefficients[1:]))
-    if isinstance(motion, Sine):
-        return replace(motion, offset=motion.offset - start)
-    if isinstance(motion, SmoothStep):
-        return replace(motion, first=motion.first - start, last=motion.last - start)
-    return Table(motion.times, tuple(v - start for v in motion.values))
+    return replace(c, first=c.second, second=c.first, frames=c.frames[::-1], backwards=not c.backwards)

@@ -67,6 +67,12 @@ def read_mjcf(path: Path, *, keyframe: str | None = None) -> Parts:
         model = spec.compile()
     except (ValueError, RuntimeError, mujoco.FatalError) as error:
         why = " ".join(str(error).split())
+        lost = report.dropped.get("mass of bodies that only a missing mesh tells", [])
+        if lost and "mjMINVAL" in why:
+            raise FormatError(
+                f"{path.name}: the mass of {', '.join(lost[:8])} comes from mesh files that are not in its folder; "
+                "put them there, or give the bodies an <inertial>"
+            ) from error
         raise FormatError(f"{path.name}: MuJoCo cannot compile it: {why[:300]}") from error
     return _Reader(mujoco, model, report, spec.modelname or path.stem, keyframe).read()
 
@@ -129,7 +135,11 @@ def _check_numbers(node: Node, where: str) -> None:
 
 
 def _strip(mujoco: Any, spec: Any, folder: Path, files: list[Path], report: Report) -> None:
-    """Leave out pictures, and shapes in files that are missing or lie elsewhere."""
+    """Leave out pictures, sensors and contacts, and shapes in files that are missing or lie elsewhere."""
+    for kind in ("sensors", "pairs"):
+        for k, item in enumerate(list(getattr(spec, kind))):
+            report.drop(kind if kind == "sensors" else "contacts of pairs", item.name or f"{kind} {k}")
+            spec.delete(item)
     for kind in ("skins", "textures", "materials"):
         for item in list(getattr(spec, kind)):
             if kind != "materials":
@@ -381,8 +391,7 @@ class _Reader:
 
     def tell_rest(self) -> None:
         m = self.model
-        for kind, count in (("actuator", m.nu), ("sensor", m.nsensor)):
-            self.report.drop(f"{kind}s", *(self.name(kind, k) for k in range(count)))
+        self.report.drop("actuators", *(self.name("actuator", k) for k in range(m.nu)))
         touching = [
             m.geom(k).name or f"geom {k} of {self.bodies[m.geom_bodyid[k]]}"
             for k in range(m.ngeom)

@@ -84,6 +84,12 @@ def frame_along(axis: Floats, place: Floats) -> Pose:
     return Pose(np.column_stack([x, np.cross(z, x), z]), np.array(place, float))
 
 
+def nearest_half_turn(turn: Floats) -> Floats:
+    """The half turn about a coordinate axis, or none, that is nearest: joints may be met either way."""
+    turns = [np.eye(3), *(np.diag(2.0 * e - 1.0) for e in np.eye(3))]
+    return max(turns, key=lambda t: float(np.trace(t.T @ turn)))
+
+
 def angle_of(turn: Floats) -> float:
     """The angle of a rotation."""
     sines = (turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1])
@@ -126,6 +132,8 @@ class Connection:
     motion: Motion | None = None
     start: float | None = None
     length: float = 0.0
+    # whether first and second were exchanged, so that its coordinate runs backwards
+    backwards: bool = False
 
     @property
     def loaded(self) -> bool:
@@ -174,7 +182,8 @@ class Parts:
     velocities: list[tuple[str, Floats, Floats]] = field(default_factory=list)
     # freedoms the file believes in
     believed: int | None = None
-    defaults: dict[str, float | str] = field(default_factory=dict)
+    # what `sarrus simulate` does unless told otherwise: a second, where the file does not say
+    defaults: dict[str, float | str] = field(default_factory=lambda: {"duration": 1.0})
 
     def refuse(self, why: str) -> FormatError:
         """The error of this file."""

@@ -22,6 +22,8 @@ class Report:
     dropped: dict[str, list[str]] = field(default_factory=dict)
     closing: list[str] = field(default_factory=list)
     believed: int | None = None
+    # bodies and joints by their paths in the file, where it has paths
+    paths: dict[str, str] = field(default_factory=dict)
 
     def drop(self, kind: str, *names: str) -> None:
         """Remember things that have no equal here."""

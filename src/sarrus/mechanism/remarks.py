@@ -6,7 +6,7 @@ from .mechanism import Mechanism
 
 
 def find_remarks(mechanism: Mechanism) -> list[str]:
-    """Remarks on a checked mechanism: bodies that no joint ties to the ground."""
+    """Remarks on a checked mechanism: what its origin told, and bodies that no joint ties to the ground."""
     groups: dict[str, list[str]] = {
         name: [name] for name in (mechanism.GROUND, *(body.name for body in mechanism.bodies))
     }
@@ -17,7 +17,7 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
                 first.extend(group)
                 groups.update(dict.fromkeys(group, first))
     grounded = groups[mechanism.GROUND]
-    remarks = []
+    remarks = list(mechanism.told)
     for body in mechanism.bodies:
         group = groups[body.name]
         if group is grounded or body.name != group[0]:
