@@ -26,16 +26,23 @@ def import_file(
     ],
     out: Annotated[
         Path | None,
-        typer.Argument(help="Model file to write; .xml is MJCF, .urdf URDF; NAME.yaml if left out."),
+        typer.Argument(
+            help="Model file to write; .xml is MJCF, .urdf URDF; NAME.yaml if left out."
+        ),
     ] = None,
     closures: Annotated[
-        str | None, typer.Option(help="URDF: YAML file with its closed_loop; else the one beside it.")
+        str | None,
+        typer.Option(help="URDF: YAML file with its closed_loop; else the one beside it."),
     ] = None,
-    floating: Annotated[bool, typer.Option("--floating", help="URDF: the root link is free.")] = False,
+    floating: Annotated[
+        bool, typer.Option("--floating", help="URDF: the root link is free.")
+    ] = False,
     keyframe: Annotated[str | None, typer.Option(help="MJCF: keyframe to start at.")] = None,
     misfit: Annotated[
         float | None,
-        typer.Option(help="Gaps bridged where a loop cannot close [m]; 1e-5 of the size if left out."),
+        typer.Option(
+            help="Gaps bridged where a loop cannot close [m]; 1e-5 of the size if left out."
+        ),
     ] = None,
     as_authored: Annotated[
         bool, typer.Option("--as-authored", help="Leave loops open as they stand in the file.")

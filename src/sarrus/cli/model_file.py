@@ -19,9 +19,7 @@ ROOTS = (b"<mujoco", b"<robot")
 
 def is_model_file(word: str) -> bool:
     """Whether the word on the command line means a model file, ours or another program's."""
-    return word not in problems.names() and (
-        word.lower().endswith(ENDINGS) or is_imported(word)
-    )
+    return word not in problems.names() and (word.lower().endswith(ENDINGS) or is_imported(word))
 
 
 def is_imported(word: str) -> bool:

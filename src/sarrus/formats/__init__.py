@@ -12,13 +12,24 @@ from typing import TYPE_CHECKING
 
 from ..mechanism import Mechanism
 from ..mechanism import load as load_model_file
+from .rational import from_rational
 from .report import Report
 
 if TYPE_CHECKING:
     from .asmt import Series
     from .parts import Parts
 
-__all__ = ["ENDINGS", "Imported", "Report", "is_foreign", "load", "read", "write_mjcf", "write_urdf"]
+__all__ = [
+    "ENDINGS",
+    "Imported",
+    "Report",
+    "from_rational",
+    "is_foreign",
+    "load",
+    "read",
+    "write_mjcf",
+    "write_urdf",
+]
 
 # endings of files that are read here; .xml may be something else
 ENDINGS = (".xml", ".mjcf", ".urdf", ".asmt")
@@ -45,11 +56,12 @@ def read(
     """Read an MJCF, URDF or ASMT file.
 
     close: close its loops, telling the largest move; else they stay as authored. misfit [m]: gaps up to this are
-    bridged where a loop cannot close; 1e-5 of the mechanism's size if left out, 0 for none. URDF: closures: the YAML
-    file with its closed_loop, else the one beside it; floating: the root link is free. MJCF: keyframe: where it stands.
+    bridged where a loop cannot close; 1e-5 of the mechanism's size if left out, 0 for none. URDF: closures: the
+    YAML file with its closed_loop, else the one beside it; floating: the root link is free. MJCF: keyframe: where
+    it stands.
 
-    Raises MechanismError with one sentence that names the file and the element that cannot be read, or the loop that
-    cannot be closed.
+    Raises MechanismError with one sentence that names the file and the element that cannot be read, or the loop
+    that cannot be closed.
     """
     # SciPy and the XML reader load slowly: only an import pays for them
     from .compose import compose
@@ -106,7 +118,7 @@ def write_mjcf(mechanism: Mechanism, path: str | Path) -> Report:
 
 
 def write_urdf(mechanism: Mechanism, path: str | Path) -> Report:
-    """Write a mechanism as URDF with its closures beside it (same name, .yaml); the report says what it cannot hold."""
+    """Write a mechanism as URDF and its closures beside it (.yaml); the report says what they cannot hold."""
     from .writing import save_urdf
 
     return save_urdf(mechanism, Path(path))
@@ -121,9 +133,13 @@ def _kind(file: Path) -> str:
     if ending in (".mjcf", ".urdf", ".asmt"):
         return ending[1:]
     if ending != ".xml":
-        raise FormatError(f"{file.name}: the ending '{ending}' is not read; known: {', '.join(ENDINGS)}")
+        raise FormatError(
+            f"{file.name}: the ending '{ending}' is not read; known: {', '.join(ENDINGS)}"
+        )
     root = load_xml(file).root.name
     known = {"mujoco": "mjcf", "robot": "urdf"}
     if root not in known:
-        raise FormatError(f"{file.name}: its root is <{root}>; <mujoco> (MJCF) and <robot> (URDF) are read")
+        raise FormatError(
+            f"{file.name}: its root is <{root}>; <mujoco> (MJCF) and <robot> (URDF) are read"
+        )
     return known[root]

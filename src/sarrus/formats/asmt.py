@@ -1,7 +1,7 @@
 """ASMT, the files of FreeCAD's assembly solver: plain text, one tab a level; joints, motions, stored series.
 
-A marker is part, reference point, marker, each with its frame; the mass marker has its own. The files tell no units:
-numbers are taken as metres, kilograms and seconds.
+A marker is part, reference point, marker, each with its frame; the mass marker has its own. The files tell no
+units: numbers are taken as metres, kilograms and seconds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ..arrays import Floats
-from ..mechanism import Motion, ModelFileError
+from ..mechanism import ModelFileError, Motion
 from ..mechanism.files.reading import read_text
 from .formulas import Formula, make_motion, parse
 from .parts import (
@@ -83,8 +83,8 @@ class Item:
 class Series:
     """The stored motion: times [s] and, by the path of a part, joint or motion, its columns.
 
-    X, Y, Z are the place of a part's frame, Bryantx, Bryanty, Bryantz its angles, FXonI ... TZonI what a joint does
-    to its first marker. The input pose, the first column of the file, is left out.
+    X, Y, Z are the place of a part's frame, Bryantx, Bryanty, Bryantz its angles, FXonI ... TZonI what a joint
+    does to its first marker. The input pose, the first column of the file, is left out.
     """
 
     times: Floats
@@ -95,7 +95,9 @@ class Series:
         c = self.columns[path]
         return np.array(
             [
-                turn_about(np.eye(3)[0], x) @ turn_about(np.eye(3)[1], y) @ turn_about(np.eye(3)[2], z)
+                turn_about(np.eye(3)[0], x)
+                @ turn_about(np.eye(3)[1], y)
+                @ turn_about(np.eye(3)[2], z)
                 for x, y, z in zip(c["Bryantx"], c["Bryanty"], c["Bryantz"], strict=True)
             ]
         )
@@ -129,7 +131,9 @@ def _tree(lines: list[str], parts: Parts) -> Item:
         if not line.strip() and depth < len(open_) - 1:
             continue
         if depth > len(open_) - 1:
-            raise parts.refuse(f"line {number}: it stands {depth} levels deep below one of {len(open_) - 2}")
+            raise parts.refuse(
+                f"line {number}: it stands {depth} levels deep below one of {len(open_) - 2}"
+            )
         item = Item(line.strip(), number)
         open_[depth].items.append(item)
         open_[depth + 1 :] = [item]
@@ -190,13 +194,17 @@ class _Reader:
         u, _, v = np.linalg.svd(turn)
         near = u @ v
         if np.abs(near - turn).max() > 1e-5 or np.linalg.det(near) < 0:
-            raise self.parts.refuse(f"line {item.line}: RotationMatrix of {item.name} is no rotation")
+            raise self.parts.refuse(
+                f"line {item.line}: RotationMatrix of {item.name} is no rotation"
+            )
         # printed digits: the nearest rotation, or the matrix itself where it is one
         turn = turn if np.abs(turn.T @ turn - np.eye(3)).max() < 4e-16 else near
         return Pose(turn, self.numbers(item, "Position3D", 3))
 
     def settings(self) -> None:
-        self.report.changed.append("it tells no units: its numbers are metres, kilograms and seconds")
+        self.report.changed.append(
+            "it tells no units: its numbers are metres, kilograms and seconds"
+        )
         if self.assembly.find("ConstantGravity") is not None:
             self.parts.gravity = self.numbers(self.assembly, "ConstantGravity", 3)
         found = self.assembly.find("SimulationParameters")
@@ -340,7 +348,12 @@ class _Reader:
         formulas = [self.formula(item, w, what) for w in words]
         moves = [k for k, f in enumerate(formulas) if f.names]
         values = np.array([float(f.at(time=self.begin)) for f in formulas])
-        order = [int(x) for x in (self.numbers(item, "RotationOrder", 3) if item.find("RotationOrder") else (1, 2, 3))]
+        order = [
+            int(x)
+            for x in (
+                self.numbers(item, "RotationOrder", 3) if item.find("RotationOrder") else (1, 2, 3)
+            )
+        ]
         (a, A), (b, B) = self.marker(item, "MarkerI"), self.marker(item, "MarkerJ")
         turn = np.eye(3)
         for axis, angle in zip(order, values[3:], strict=True):
@@ -419,7 +432,9 @@ def _series(lines: list[str], parts: Parts) -> Series | None:
             elif words[0] != "Number" and here is not None:
                 here[words[0]] = np.array([float(w) for w in words[2:]])
         except (ValueError, IndexError):
-            raise parts.refuse(f"its time series has a row '{words[0][:30]}' that is not numeric") from None
+            raise parts.refuse(
+                f"its time series has a row '{words[0][:30]}' that is not numeric"
+            ) from None
     if not times:
         return None
     full = len(times)

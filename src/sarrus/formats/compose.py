@@ -113,12 +113,15 @@ class _Composer:
         self.weigh_prescribed()
         self.lose_massless()
         self.carry_armature()
+        authored = self.largest_gap()
         self.align()
         if not self.rigids.keys() - {GROUND}:
             raise self.parts.refuse("nothing in it can move: all links are fixed to the ground")
         mechanism = self.mechanism()
         gaps = find_gaps(mechanism)
-        self.tell_gaps(mechanism, bool(gaps))
+        if self.joints:
+            state = "open" if gaps else "closed"
+            self.report.closing.append(f"the authored pose is {state}: {authored}")
         if gaps and close:
             self.close(misfit)
             mechanism = self.mechanism(closed=True)
@@ -216,7 +219,7 @@ class _Composer:
             )
             mapped = replace(c, first=a, second=b, frames=frames)
             if a == b:
-                self.within(c, *_misfit(mapped, Pose(), Pose()))
+                self.within(c, *_misfit(mapped, *frames))
             else:
                 self.joints.append(mapped)
 
@@ -231,8 +234,10 @@ class _Composer:
                 continue
             first = connects[0]
             ends = np.array(
-                [[c.frames[c.first != first.first].place for c in connects]]
-                + [[c.frames[c.first == first.first].place for c in connects]]
+                [
+                    [c.frames[c.first != first.first].place for c in connects],
+                    [c.frames[c.first == first.first].place for c in connects],
+                ]
             )
             spans = ends[:, 1:] - ends[:, :1]
             far = int(np.argmax(np.linalg.norm(spans[0], axis=1)))
@@ -300,7 +305,7 @@ class _Composer:
     # links without mass
 
     def weigh_prescribed(self) -> None:
-        """Give a small mass to massless links where no motion depends on it: it is prescribed, or nothing weighs."""
+        """Give a small mass to massless links where no motion depends on it."""
         light = {r.name for r in self.rigids.values() if r.name != GROUND and not r.mass}
         masses = [r.mass for r in self.rigids.values() if r.mass and r.name != GROUND]
         chosen = light if not masses else self.prescribed(light)
@@ -407,8 +412,8 @@ class _Composer:
         for c in steps:
             if c.motion is not None and not any(s.motion for s in same):
                 raise self.parts.refuse(
-                    f"joint '{c.name}' is driven through massless links ({', '.join(links)}); that has no equal here: "
-                    "give them a mass"
+                    f"joint '{c.name}' is driven through massless links ({', '.join(links)}); that has no "
+                    "equal here: give them a mass"
                 )
             if c.stiffness or c.damping or c.armature:
                 self.report.drop(
@@ -558,16 +563,18 @@ class _Composer:
         if c.kind in (REVOLUTE, CYLINDRICAL, PLANAR) and not closed and wide > SAME:
             other = B.axis if c.closure is False or A.axis @ B.axis >= 0 else -B.axis
             axis = np.array([A.axis, other])
-        add = {
-            REVOLUTE: m.revolute,
-            PRISMATIC: m.prismatic,
-            CYLINDRICAL: m.cylindrical,
-            ON_LINE: m.point_on_line,
-        }
-        if c.kind in add:
-            add[c.kind](name, *bodies, at=at, axis=axis)
+        if c.kind == REVOLUTE:
+            m.revolute(name, *bodies, at=at, axis=axis)
+        elif c.kind == PRISMATIC:
+            m.prismatic(name, *bodies, at=at, axis=axis)
+        elif c.kind == CYLINDRICAL:
+            m.cylindrical(name, *bodies, at=at, axis=axis)
+        elif c.kind == ON_LINE:
+            m.point_on_line(name, *bodies, at=at, axis=axis)
+        elif c.kind == PLANAR:
+            m.planar(name, *bodies, at=at, normal=axis)
         else:
-            (m.planar if c.kind == PLANAR else m.point_on_plane)(name, *bodies, at=at, normal=axis)
+            m.point_on_plane(name, *bodies, at=at, normal=axis)
         self.add_load(m, c, name, A, B, held)
 
     def add_load(
@@ -602,8 +609,7 @@ class _Composer:
         """Springs, points, velocities."""
         for s in self.parts.springs:
             a, b = (
-                self.rigids[self.where[n]].pose
-                @ self.rigids[self.where[n]].pieces[n]
+                self.rigids[self.where[n]].pose @ self.rigids[self.where[n]].pieces[n]
                 for n in (s.first, s.second)
             )
             m.spring(
@@ -620,7 +626,9 @@ class _Composer:
         for name, link, place in self.parts.points:
             rigid = self.rigids.get(self.where[link])
             if rigid is not None and rigid.name != GROUND:
-                m.point(self.own_name(name), rigid.name, (rigid.pose @ rigid.pieces[link]).point(place))
+                m.point(
+                    self.own_name(name), rigid.name, (rigid.pose @ rigid.pieces[link]).point(place)
+                )
         for link, velocity, spin in self.parts.velocities:
             rigid = self.rigids.get(self.where[link])
             if rigid is None or rigid.name != link:
@@ -652,7 +660,8 @@ class _Composer:
             )
         moments = (vectors * np.maximum(values, 0.0)) @ vectors.T
         line = (
-            f"inertia of body '{r.name}': no body has it (by {share:.1e} of its size); the nearest possible was taken"
+            f"inertia of body '{r.name}': no body has it (by {share:.1e} of its size); the nearest possible "
+            "was taken"
         )
         if line not in self.report.changed:
             self.report.changed.append(line)
@@ -660,24 +669,21 @@ class _Composer:
 
     # closing
 
-    def tell_gaps(self, m: Mechanism, open_: bool) -> None:
-        worst, gap = "", (0.0, 0.0)
+    def largest_gap(self) -> str:
+        """How far the joints are open as they stand."""
+        worst, far, wide = "", 0.0, 0.0
         for c in self.joints:
-            A, B = (
-                self.rigids[n].pose @ f for n, f in zip((c.first, c.second), c.frames, strict=True)
-            )
+            pair = zip((c.first, c.second), c.frames, strict=True)
+            A, B = (self.rigids[n].pose @ f for n, f in pair)
             found = _misfit(c, A, B)
-            if max(found[0], found[1] * self.size) >= max(gap[0], gap[1] * self.size):
-                worst, gap = c.name, found
-        state = "open" if open_ else "closed"
-        if self.joints:
-            self.report.closing.append(
-                f"the authored pose is {state}: the largest gap is {gap[0]:.3g} m, {gap[1]:.3g} rad at '{worst}'"
-            )
+            if max(found[0], found[1] * self.size) >= max(far, wide * self.size):
+                worst, (far, wide) = c.name, found
+        return f"the largest gap is {far:.3g} m, {wide:.3g} rad at '{worst}'"
 
     def close(self, misfit: float | None) -> None:
         """Put the bodies where their joints are closed."""
         held = self.mechanism(held=True)
+        bridged = False
         try:
             found = assemble(held)
         except AssemblyError as error:
@@ -688,9 +694,11 @@ class _Composer:
                     f"{self.report.source}: {error}", error.nearest, error.gaps, error.loop
                 ) from error
             found = assemble(held, misfit=2.0 * gap)
+            gaps, bridged = error.gaps, True
+            worst = max(gaps, key=lambda n: gaps[n].metres)
             self.report.closing.append(
-                f"its loop {', '.join(error.loop) or max(error.gaps, key=lambda n: error.gaps[n].metres)} cannot be closed exactly: {gap:.3g} m (radians times the size) is "
-                "bridged, dimensions change by as much"
+                f"its loop {', '.join(error.loop) or worst} cannot be closed exactly: {gap:.3g} m (radians times "
+                "the size) is bridged, dimensions change by as much"
             )
         self.report.closing.append(str(found))
         places = {p.name: p.at for p in found.mechanism.markers}
@@ -702,6 +710,25 @@ class _Composer:
             arms = np.array([places[n] - places[names[0]] for n in names[1:]]).T / self.size
             u, _, v = np.linalg.svd(arms)
             r.pose = Pose(u @ v, places[names[0]])
+        if bridged:
+            self.meet()
+
+    def meet(self) -> None:
+        """Where a misfit was bridged: both bodies of a joint take its place and axis as they stand now.
+
+        Axes that are parallel but for the misfit are made so, else it would lock what moves.
+        """
+        turning = [c for c in self.joints if c.kind in (REVOLUTE, CYLINDRICAL, PLANAR)]
+        axes = [(self.rigids[c.first].pose @ c.frames[0]).axis for c in turning]
+        for c, axis in zip(turning, tidy(axes), strict=True):
+            frames = []
+            for name, frame in zip((c.first, c.second), c.frames, strict=True):
+                pose = self.rigids[name].pose
+                now = pose @ frame
+                facing = axis if axis @ now.axis > 0 else -axis
+                turn = _least_turn(now.axis, facing) @ now.turn
+                frames.append(pose.inverse @ Pose(turn, now.place))
+            c.frames = (frames[0], frames[1])
 
     def tell_taken(self, m: Mechanism) -> None:
         kinds = Counter(j.kind.value for j in m.joints)
@@ -732,7 +759,9 @@ def _check_numbers(parts: Parts) -> None:
             raise parts.refuse(f"link '{link.name}': mass {link.mass:g} kg is negative")
     for c in parts.connections:
         loads = [c.stiffness, c.damping, c.rest, c.armature]
-        _within(parts, f"joint '{c.name}'", (*(x for f in c.frames for x in (f.turn, f.place)), loads))
+        _within(
+            parts, f"joint '{c.name}'", (*(x for f in c.frames for x in (f.turn, f.place)), loads)
+        )
     _within(parts, "gravity", (parts.gravity,))
 
 
@@ -741,7 +770,9 @@ def _within(parts: Parts, what: str, numbers: Iterable[object]) -> None:
         x = np.asarray(values, float)
         if not np.all(np.abs(x) <= LARGEST):
             bad = float(np.ravel(x)[~(np.abs(np.ravel(x)) <= LARGEST)][0])
-            raise parts.refuse(f"{what}: the number {bad:g} cannot be meant; at most {LARGEST:g} is read")
+            raise parts.refuse(
+                f"{what}: the number {bad:g} cannot be meant; at most {LARGEST:g} is read"
+            )
 
 
 def _size(parts: Parts) -> float:
@@ -821,4 +852,6 @@ def _other(c: Connection, name: str) -> str:
 
 def _turned(c: Connection) -> Connection:
     """The same joint seen from its other body."""
-    return replace(c, first=c.second, second=c.first, frames=c.frames[::-1], backwards=not c.backwards)
+    return replace(
+        c, first=c.second, second=c.first, frames=c.frames[::-1], backwards=not c.backwards
+    )

@@ -197,9 +197,7 @@ def _combine(op: ast.operator, a: _Form, b: _Form) -> _Form | None:
         if a.wave is not None and b.wave is not None:
             return None
         size = max(len(a.powers), len(b.powers))
-        sums = (
-            sum(f.powers[k] for f in (a, b) if k < len(f.powers)) for k in range(size)
-        )
+        sums = (sum(f.powers[k] for f in (a, b) if k < len(f.powers)) for k in range(size))
         return _Form(tuple(float(s) for s in sums), a.wave or b.wave)
     if isinstance(op, ast.Mult):
         if a.constant:
@@ -211,7 +209,11 @@ def _combine(op: ast.operator, a: _Form, b: _Form) -> _Form | None:
         return _Form(tuple(np.convolve(a.powers, b.powers).tolist()))
     if isinstance(op, ast.Div):
         return _scaled(a, 1.0 / b.powers[0]) if b.constant and b.powers[0] else None
-    if not b.constant or a.wave is not None or b.powers[0] not in (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0):
+    if (
+        not b.constant
+        or a.wave is not None
+        or b.powers[0] not in (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+    ):
         return None
     out = _Form((1.0,))
     for _ in range(int(b.powers[0])):

@@ -1,8 +1,8 @@
 """MJCF, through MuJoCo's own parser and compiler (extra `formats`): defaults, frames and angles are its business.
 
-Before the parser sees a file it is read by the safe reader here: no entities, no includes that leave its folder, no
-plugins, no gigantic numbers. Meshes are read where they lie in the file's own folder; else they are stripped, and
-bodies whose mass would come from them are told.
+Before the parser sees a file it is read by the safe reader here: no entities, no includes that leave its folder,
+no plugins, no gigantic numbers. Meshes are read where they lie in the file's own folder; else they are stripped,
+and bodies whose mass would come from them are told.
 """
 
 from __future__ import annotations
@@ -47,7 +47,15 @@ REFUSED = {
     "replicate": "",
 }
 # what MuJoCo itself means by these words may be infinite
-UNBOUNDED = ("range", "ctrlrange", "forcerange", "actrange", "actfrcrange", "lengthrange", "springlength")
+UNBOUNDED = (
+    "range",
+    "ctrlrange",
+    "forcerange",
+    "actrange",
+    "actfrcrange",
+    "lengthrange",
+    "springlength",
+)
 Z = np.array([0.0, 0.0, 1.0])
 
 
@@ -59,19 +67,19 @@ def read_mjcf(path: Path, *, keyframe: str | None = None) -> Parts:
         raise FormatError(
             f"{path.name}: reading MJCF needs the package mujoco; install it with pip install 'sarrus[formats]'"
         ) from error
-    files = _check_files(path)
+    _check_files(path)
     report = Report(path.name, "MJCF")
     try:
         spec = mujoco.MjSpec.from_file(str(path))
-        _strip(mujoco, spec, path.parent, files, report)
+        _strip(mujoco, spec, path.parent, report)
         model = spec.compile()
     except (ValueError, RuntimeError, mujoco.FatalError) as error:
         why = " ".join(str(error).split())
         lost = report.dropped.get("mass of bodies that only a missing mesh tells", [])
         if lost and "mjMINVAL" in why:
             raise FormatError(
-                f"{path.name}: the mass of {', '.join(lost[:8])} comes from mesh files that are not in its folder; "
-                "put them there, or give the bodies an <inertial>"
+                f"{path.name}: the mass of {', '.join(lost[:8])} comes from mesh files that are not in its "
+                "folder; put them there, or give the bodies an <inertial>"
             ) from error
         raise FormatError(f"{path.name}: MuJoCo cannot compile it: {why[:300]}") from error
     return _Reader(mujoco, model, report, spec.modelname or path.stem, keyframe).read()
@@ -80,40 +88,40 @@ def read_mjcf(path: Path, *, keyframe: str | None = None) -> Parts:
 # files of strangers
 
 
-def _check_files(path: Path) -> list[Path]:
-    """Read a file and what it includes with the safe reader; refuse what is not ours to open. Its assets."""
+def _check_files(path: Path) -> None:
+    """Read a file and what it includes with the safe reader; refuse what is not ours to open."""
     folder = path.resolve().parent
-    assets: list[Path] = []
     waiting: list[tuple[Path, tuple[Path, ...]]] = [(path.resolve(), ())]
     while waiting:
         file, above = waiting.pop()
         document = load(file)
         if not above and document.root.name != "mujoco":
-            raise FormatError(f"{path.name}: its root is <{document.root.name}>; an MJCF begins with <mujoco>")
+            raise FormatError(
+                f"{path.name}: its root is <{document.root.name}>; an MJCF begins with <mujoco>"
+            )
         for node in document.root.walk():
             where = f"{document.name}, line {node.line}"
             if what := REFUSED.get(node.name):
                 raise FormatError(f"{where}: <{node.name}>: {what} are not read")
             _check_numbers(node, where)
-            name = node.attributes.get("file")
             if node.name != "include":
-                if name:
-                    assets.append(Path(name))
                 continue
-            target = _included(node, name or "", folder, file.parent, where)
+            name = node.attributes.get("file", "")
+            target = _included(name, folder, file.parent, where)
             if target in (file, *above):
                 raise FormatError(f"{where}: {target.name} includes itself")
             if len(above) >= DEEPEST:
                 raise FormatError(f"{where}: includes are nested more than {DEEPEST} deep")
             waiting.append((target, (*above, file)))
-    return assets
 
 
-def _included(node: Node, name: str, folder: Path, beside: Path, where: str) -> Path:
+def _included(name: str, folder: Path, beside: Path, where: str) -> Path:
     for start in (beside, folder):
         target = (start / name).resolve()
         if not target.is_relative_to(folder):
-            raise FormatError(f"{where}: the include '{name}' leaves the folder of the file; it is not read")
+            raise FormatError(
+                f"{where}: the include '{name}' leaves the folder of the file; it is not read"
+            )
         if target.is_file():
             return target
     raise FormatError(f"{where}: the included file '{name}' is not there")
@@ -130,15 +138,17 @@ def _check_numbers(node: Node, where: str) -> None:
                 continue
             if not abs(value) <= LARGEST:
                 raise FormatError(
-                    f"{where}: <{node.name}> {name}=\"{text[:60]}\" cannot be meant; at most {LARGEST:g} is read"
+                    f'{where}: <{node.name}> {name}="{text[:60]}" cannot be meant; at most {LARGEST:g} is read'
                 )
 
 
-def _strip(mujoco: Any, spec: Any, folder: Path, files: list[Path], report: Report) -> None:
+def _strip(mujoco: Any, spec: Any, folder: Path, report: Report) -> None:
     """Leave out pictures, sensors and contacts, and shapes in files that are missing or lie elsewhere."""
     for kind in ("sensors", "pairs"):
         for k, item in enumerate(list(getattr(spec, kind))):
-            report.drop(kind if kind == "sensors" else "contacts of pairs", item.name or f"{kind} {k}")
+            report.drop(
+                kind if kind == "sensors" else "contacts of pairs", item.name or f"{kind} {k}"
+            )
             spec.delete(item)
     for kind in ("skins", "textures", "materials"):
         for item in list(getattr(spec, kind)):
@@ -380,7 +390,9 @@ class _Reader:
                 or k in used
             )
             if acts:
-                raise self.parts.refuse(f"tendon '{name}' acts on the motion; tendons have no equal here")
+                raise self.parts.refuse(
+                    f"tendon '{name}' acts on the motion; tendons have no equal here"
+                )
             self.report.drop("tendons (without stiffness, damping or friction)", name)
         if m.nflex:
             raise self.parts.refuse("it has deformable bodies (flex)")
@@ -399,4 +411,6 @@ class _Reader:
         ]
         self.report.drop("contacts of shapes", *touching)
         if m.opt.density or m.opt.viscosity:
-            self.report.drop("drag of the medium", f"density {m.opt.density:g}, viscosity {m.opt.viscosity:g}")
+            self.report.drop(
+                "drag of the medium", f"density {m.opt.density:g}, viscosity {m.opt.viscosity:g}"
+            )

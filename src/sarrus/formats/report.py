@@ -27,8 +27,10 @@ class Report:
 
     def drop(self, kind: str, *names: str) -> None:
         """Remember things that have no equal here."""
-        if names:
-            self.dropped.setdefault(kind, []).extend(names)
+        for name in names:
+            known = self.dropped.setdefault(kind, [])
+            if name not in known:
+                known.append(name)
 
     @property
     def sentences(self) -> list[str]:

@@ -62,9 +62,7 @@ AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 ASIDE = ("material", "visual", "collision", "sensor", "fixed_frame")
 
 
-def read_urdf(
-    path: Path, *, closures: str | Path | None = None, floating: bool = False
-) -> Parts:
+def read_urdf(path: Path, *, closures: str | Path | None = None, floating: bool = False) -> Parts:
     """The parts of a URDF; closures: its YAML file, found beside it if left out; floating: the root is free."""
     document = load(path)
     parts = Parts(path.stem, np.array([0.0, 0.0, -9.81]), Report(document.name, "URDF"))
@@ -145,7 +143,9 @@ class _Reader:
         if inertial is not None:
             frame = origin(inertial, self.source)
             mass = self.child(inertial, "mass")
-            link.mass = 0.0 if mass is None else float(numbers(mass, "value", None, 1, self.source)[0])
+            link.mass = (
+                0.0 if mass is None else float(numbers(mass, "value", None, 1, self.source)[0])
+            )
             link.center = frame.place
             link.inertia = frame.turn @ self.inertia(inertial) @ frame.turn.T
         self.parts.links[name] = link
@@ -174,7 +174,9 @@ class _Reader:
             if end is None:
                 raise self.parts.refuse(f"joint '{name}' has no <{word}>")
             if self.text(end, "link") not in self.parts.links:
-                raise self.parts.refuse(f"joint '{name}': there is no link '{self.text(end, 'link')}'")
+                raise self.parts.refuse(
+                    f"joint '{name}': there is no link '{self.text(end, 'link')}'"
+                )
         assert ends[1] is not None
         child = self.text(ends[1], "link")
         if child in self.parent:
@@ -194,7 +196,9 @@ class _Reader:
         """Put every link where the joints at zero have it; the root link."""
         roots = [name for name in self.parts.links if name not in self.parent]
         if not roots:
-            raise self.parts.refuse("its joints run in a circle: every link is the child of another")
+            raise self.parts.refuse(
+                "its joints run in a circle: every link is the child of another"
+            )
         if len(roots) > 1:
             raise self.parts.refuse(
                 f"links {', '.join(repr(r) for r in roots[:8])} have no parent; a URDF has one root"
@@ -224,14 +228,18 @@ class _Reader:
         out = {}
         for name, kind in zip(names, kinds, strict=False):
             if name not in self.joints:
-                self.report.drop(f"joint types in {data['file']} for joints that are not there", name)
+                self.report.drop(
+                    f"joint types in {data['file']} for joints that are not there", name
+                )
                 continue
             word = str(kind)
             known = word in ("SPHERICAL", "FIXED") or (
                 word.startswith("UJOINT_") and len(word) == 9 and set(word[-2:]) <= set("XYZ")
             )
             if not known:
-                raise self.parts.refuse(f"{data['file']}: joint_type '{word}' of '{name}' is not read")
+                raise self.parts.refuse(
+                    f"{data['file']}: joint_type '{word}' of '{name}' is not read"
+                )
             out[name] = word
         return out
 

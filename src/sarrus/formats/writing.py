@@ -6,6 +6,7 @@ start, in URDF in the place of their joint: so numbers stay what they are.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +36,8 @@ from .report import Report
 
 # these close a loop in MJCF; all others must hang a body in the tree
 EASY = (REVOLUTE, SPHERICAL, WELD)
+# a slider of URDF must tell limits
+WIDE = '<limit lower="-1e9" upper="1e9" effort="1e9" velocity="1e9"/>'
 
 
 @dataclass(eq=False)
@@ -72,7 +75,9 @@ def _joints(mechanism: Mechanism, what: str) -> list[Joint]:
             if isinstance(v, list) and all(isinstance(x, str) for x in v)
         )
         if kind in (DISTANCE, ON_LINE, ON_PLANE):
-            raise MechanismError(f"joint '{name}' ({kind}) cannot be written: {what} has nothing like it")
+            raise MechanismError(
+                f"joint '{name}' ({kind}) cannot be written: {what} has nothing like it"
+            )
         at, axis, second = (
             np.array(data.get(a, data.get(b, default)), dtype=float)
             for a, b, default in (
@@ -186,9 +191,7 @@ def save_mjcf(mechanism: Mechanism, path: Path) -> Report:
     return report
 
 
-def _mjcf_bodies(
-    m: Mechanism, tree: Tree, name: str, depth: int, report: Report
-) -> Iterator[str]:
+def _mjcf_bodies(m: Mechanism, tree: Tree, name: str, depth: int, report: Report) -> Iterator[str]:
     bodies = {b.name: b for b in m.bodies}
     pad = "  " * depth
     for marker in m.markers:
@@ -273,7 +276,7 @@ def _arm(m: Mechanism) -> float:
 
 
 def save_urdf(mechanism: Mechanism, path: Path) -> Report:
-    """Write URDF, and beside it, with the ending .yaml, the closures: every loop closes by a 6d frame."""
+    """Write URDF, and beside it, with the ending .yaml, its closures."""
     tree, report = _begin(mechanism, path, "URDF")
     report.drop("gravity (URDF tells none)", " ".join(f"{g:g}" for g in mechanism.gravity))
     for t in mechanism.torsions:
@@ -284,13 +287,13 @@ def save_urdf(mechanism: Mechanism, path: Path) -> Report:
     writer.hang(tree, GROUND)
     for marker in mechanism.markers:
         writer.frame(marker.name, marker.body, marker.at)
-    pairs = [writer.close(joint) for joint in tree.closures]
+    pairs = [pair for joint in tree.closures for pair in writer.close(joint)]
     lines = [f"{_tag('robot', name=mechanism.name)}>", *writer.lines, "</robot>"]
     save_text("\n".join(lines) + "\n", path)
-    pairs_text = ", ".join(f"[{a!r}, {b!r}]" for a, b in pairs)
-    types = ", ".join("'6d'" for _ in pairs)
+    frames = ", ".join(f"[{json.dumps(a)}, {json.dumps(b)}]" for a, b, _ in pairs)
+    kinds = ", ".join(f"'{kind}'" for *_, kind in pairs)
     closures = path.with_suffix(".yaml")
-    save_text(f"closed_loop: [{pairs_text}]\ntype: [{types}]\n", closures)
+    save_text(f"closed_loop: [{frames}]\ntype: [{kinds}]\n", closures)
     report.taken.append(f"closures in {closures.name}")
     return report
 
@@ -319,7 +322,9 @@ class _Urdf:
             "  </link>",
         ]
 
-    def joint(self, name: str, kind: str, parent: str, child: str, at: Floats, axis: Floats) -> None:
+    def joint(
+        self, name: str, kind: str, parent: str, child: str, at: Floats, axis: Floats
+    ) -> None:
         """A joint, its child's frame standing at its place."""
         words = {REVOLUTE: "continuous", WELD: "fixed", PRISMATIC: "prismatic"}
         above = "world" if parent == GROUND else parent
@@ -329,6 +334,7 @@ class _Urdf:
             f"    {_tag('origin', xyz=at - self.origin[parent])}/>",
             f"    {_tag('parent', link=above)}/>{_tag('child', link=child)}/>",
             *([f"    {_tag('axis', xyz=axis)}/>"] if kind in (REVOLUTE, PRISMATIC, PLANAR) else []),
+            *([f"    {WIDE}"] if kind == PRISMATIC else []),
             *([f"    {_tag('dynamics', damping=damping)}/>"] if damping else []),
             "  </joint>",
         ]
@@ -337,7 +343,9 @@ class _Urdf:
         """A joint as joints of URDF in a row, through links without mass."""
         steps = [(joint.name, PLANAR, joint.axis)] if joint.kind == PLANAR else _steps(joint)
         if joint.kind == SPHERICAL:
-            steps = [(f"{joint.name} {c}", REVOLUTE, e) for c, e in zip("xyz", np.eye(3), strict=True)]
+            steps = [
+                (f"{joint.name} {c}", REVOLUTE, e) for c, e in zip("xyz", np.eye(3), strict=True)
+            ]
         for k, (name, kind, axis) in enumerate(steps):
             last = k == len(steps) - 1
             below = child if last else f"{child} before {k + 1}"
@@ -363,13 +371,21 @@ class _Urdf:
         self.link(name)
         self.joint(f"{name} frame", WELD, body, name, at, np.zeros(3))
 
-    def close(self, joint: Joint) -> tuple[str, str]:
-        """A joint to a link without mass, which a 6d closure fixes in the other body: no equation more or less."""
+    def close(self, joint: Joint) -> Iterator[tuple[str, str, str]]:
+        """Frames of a joint that closes a loop, and how they are held together.
+
+        A ball is a point (3d), a hinge two points on its axis: one equation more than it has, never one less. Any
+        other joint leads to a link without mass, which is fixed in the other body (6d).
+        """
         first, other = joint.bodies
-        ends = (f"{joint.name} A", f"{joint.name} B")
-        if joint.kind == WELD:
-            self.frame(ends[0], first, joint.at)
-        else:
-            self.row(joint, first, ends[0])
-        self.frame(ends[1], other, joint.at)
-        return ends
+        places = {joint.name: joint.at}
+        if joint.kind == REVOLUTE:
+            places[f"{joint.name} axis"] = joint.at + _arm(self.m) * joint.axis
+        for name, at in places.items():
+            ends = (f"{name} A", f"{name} B")
+            if joint.kind in (SPHERICAL, REVOLUTE, WELD):
+                self.frame(ends[0], first, at)
+            else:
+                self.row(joint, first, ends[0])
+            self.frame(ends[1], other, at)
+            yield (*ends, "3d" if joint.kind in (SPHERICAL, REVOLUTE) else "6d")

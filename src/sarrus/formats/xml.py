@@ -32,11 +32,11 @@ def numbers(node: Node, name: str, default: str | None, count: int, source: str)
     try:
         values = np.array([float(word) for word in text.split()])
     except ValueError:
-        raise FormatError(f"{where}=\"{text[:60]}\": not numbers") from None
+        raise FormatError(f'{where}="{text[:60]}": not numbers') from None
     if len(values) != count:
         raise FormatError(f"{where} has {len(values)} numbers; {count} are needed")
     if not np.all(np.abs(values) <= LARGEST):
-        raise FormatError(f"{where}=\"{text[:60]}\" cannot be meant; at most {LARGEST:g} is read")
+        raise FormatError(f'{where}="{text[:60]}" cannot be meant; at most {LARGEST:g} is read')
     return values
 
 
@@ -55,9 +55,7 @@ def rotation(rpy: Floats) -> Floats:
 def place(node: Node, source: str) -> Pose:
     """The frame that an element with xyz and rpy tells."""
     rpy = numbers(node, "rpy", "0 0 0", 3, source)
-    return Pose(
-        rotation(rpy) if rpy.any() else np.eye(3), numbers(node, "xyz", "0 0 0", 3, source)
-    )
+    return Pose(rotation(rpy) if rpy.any() else np.eye(3), numbers(node, "xyz", "0 0 0", 3, source))
 
 
 def origin(node: Node, source: str, name: str = "origin") -> Pose:
