@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from builders import FOUR_BAR_URDF, block, mjcf, write
 
 import sarrus
+from format_files import FOUR_BAR_URDF, block, mjcf, write
 from sarrus.formats import read
 from sarrus.formats.formulas import make_motion, parse
 
@@ -57,7 +57,7 @@ def test_gigantic_numbers(tmp_path, number):
     text = FOUR_BAR_URDF.format(more="").replace('xyz="0.45 0 0"', f'xyz="{number} 0 0"')
     with pytest.raises(sarrus.MechanismError, match=r"line \d+: <origin> xyz.*cannot be meant"):
         read(write(tmp_path, "a.urdf", text))
-    with pytest.raises(sarrus.MechanismError, match="<body> pos=.*cannot be meant"):
+    with pytest.raises(sarrus.MechanismError, match=r"<body> pos=.*cannot be meant"):
         read(mjcf(tmp_path, block("a", pos=f"{number} 0 0")))
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from builders import block, mjcf, write
 
 import sarrus
+from format_files import block, mjcf, write
 from sarrus.formats import read
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")
@@ -106,7 +106,10 @@ def test_connect_fixes_the_second_point_at_qpos0(tmp_path):
     assert "closed" in found.report.closing[0]
     assert found.report.believed == 0
     sites = LOOP.replace("<body name='rocker'", "<body name='rocker'", 1)
-    sites = sites.replace("diaginertia='0.01 0.02 0.015'/></body></body>", "diaginertia='0.01 0.02 0.015'/><site name='p' pos='0.3 0 0'/></body></body>")
+    sites = sites.replace(
+        "diaginertia='0.01 0.02 0.015'/></body></body>",
+        "diaginertia='0.01 0.02 0.015'/><site name='p' pos='0.3 0 0'/></body></body>",
+    )
     sites = sites[: -len("</body>")] + "<site name='q' pos='0 0 0.35'/></body>"
     rest = "<equality><connect name='c' site1='p' site2='q'/></equality>"
     found = read(mjcf(tmp_path, sites, rest))
@@ -122,7 +125,10 @@ def test_two_connects_are_one_hinge(tmp_path):
         "<connect name='left_1_y' body1='rod' body2='rocker' anchor='0.3 0.05 0'/></equality>"
     )
     found = read(mjcf(tmp_path, LOOP, rest))
-    assert "connects 'left_1' and 'left_1_y' are one hinge: 1 equation is redundant" in found.report.changed
+    assert (
+        "connects 'left_1' and 'left_1_y' are one hinge: 1 equation is redundant"
+        in found.report.changed
+    )
     assert found.mechanism.joints[-1].kind.value == "revolute"
     seen = sarrus.inspect(found.mechanism)
     assert (seen.mobility_motion, seen.redundant_motion) == (1, 3)
@@ -160,7 +166,9 @@ def test_joint_equalities(tmp_path):
 
 def test_keyframe_is_the_start(tmp_path):
     """A run starts at a keyframe if one is named; springs stay free where they were."""
-    body = block("a", "<joint name='a' axis='0 1 0' stiffness='2' springref='0.3'/>", com="0 0 -0.2")
+    body = block(
+        "a", "<joint name='a' axis='0 1 0' stiffness='2' springref='0.3'/>", com="0 0 -0.2"
+    )
     rest = "<keyframe><key name='up' qpos='1.2'/></keyframe>"
     path = mjcf(tmp_path, body, rest)
     plain, up = read(path).mechanism, read(path, keyframe="up").mechanism
@@ -176,7 +184,8 @@ def test_what_is_not_taken_is_told_by_name(tmp_path):
     body = block(
         "a",
         "<joint name='hinge' axis='0 1 0' range='-1 1' limited='true' frictionloss='0.1'/>",
-        inside="<geom name='ball' size='0.1'/>" + block("b", "<joint name='cup' type='ball' damping='1'/>"),
+        inside="<geom name='ball' size='0.1'/>"
+        + block("b", "<joint name='cup' type='ball' damping='1'/>"),
     )
     rest = (
         "<actuator><motor name='motor' joint='hinge'/></actuator><sensor><jointpos name='gauge' joint='hinge'/>"

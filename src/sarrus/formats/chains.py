@@ -159,7 +159,7 @@ class _Chain:
             return None
         start = self.hinges[0].point
         if any(s.joint.motion for s in self.slides):
-            return self.cylinder(axis, lines, across)
+            return self.cylinder(axis, across)
         if along:
             return [self.one(CYLINDRICAL, axis, start)] if len(lines) == 1 else None
         if ways + len(lines) == 3:
@@ -179,11 +179,11 @@ class _Chain:
         )
         return [plane, Same(DISTANCE, ends, length=float(np.linalg.norm(other - start)))]
 
-    def cylinder(self, axis: Floats, lines: list[_Line], across: list[_Line]) -> list[Same] | None:
+    def cylinder(self, axis: Floats, across: list[_Line]) -> list[Same] | None:
         """A driven slider between two parallel hinges, on the line between them: a length that is driven."""
-        if len(lines) != 2 or len(across) != 1 or len(self.slides) != 1:
+        if len(self.hinges) != 2 or len(across) != 1 or len(self.slides) != 1:
             return None
-        slide, (first, last) = across[0], lines
+        slide, (first, last) = across[0], self.hinges
         if not first.number < slide.number < last.number:
             return None
         span = last.point - first.point
