@@ -123,8 +123,10 @@ class _Composer:
             state = "open" if gaps else "closed"
             self.report.closing.append(f"the authored pose is {state}: {authored}")
         if gaps and close:
-            self.close(misfit)
+            bridged = self.close(misfit)
             mechanism = self.mechanism(closed=True)
+            if bridged and not mechanism.drives:
+                mechanism = self.free(mechanism, bridged)
         if mechanism.velocities:
             self.report.changed += fit_velocities(mechanism)
         mechanism.assemble = bool(gaps) and not close
@@ -680,10 +682,10 @@ class _Composer:
                 worst, (far, wide) = c.name, found
         return f"the largest gap is {far:.3g} m, {wide:.3g} rad at '{worst}'"
 
-    def close(self, misfit: float | None) -> None:
-        """Put the bodies where their joints are closed."""
+    def close(self, misfit: float | None) -> float:
+        """Put the bodies where their joints are closed; the misfit that was bridged [m]."""
         held = self.mechanism(held=True)
-        bridged = False
+        bridged = 0.0
         try:
             found = assemble(held)
         except AssemblyError as error:
@@ -694,7 +696,7 @@ class _Composer:
                     f"{self.report.source}: {error}", error.nearest, error.gaps, error.loop
                 ) from error
             found = assemble(held, misfit=2.0 * gap)
-            gaps, bridged = error.gaps, True
+            gaps, bridged = error.gaps, allowed
             worst = max(gaps, key=lambda n: gaps[n].metres)
             self.report.closing.append(
                 f"its loop {', '.join(error.loop) or worst} cannot be closed exactly: {gap:.3g} m (radians times "
@@ -712,6 +714,20 @@ class _Composer:
             r.pose = Pose(u @ v, places[names[0]])
         if bridged:
             self.meet()
+        return bridged
+
+    def free(self, mechanism: Mechanism, misfit: float) -> Mechanism:
+        """Where a misfit was bridged: the dimensions near by that also let it move, if it is meant to."""
+        from ..verdict.joint_equations import make_joint_equations
+        from ..verdict.locked import LockedError, bridge_misfit
+
+        try:
+            freed, notes = bridge_misfit(mechanism, make_joint_equations(mechanism), misfit)
+        except LockedError as error:
+            self.report.closing.append(str(error))
+            return mechanism
+        self.report.closing += notes
+        return freed
 
     def meet(self) -> None:
         """Where a misfit was bridged: both bodies of a joint take its place and axis as they stand now.
