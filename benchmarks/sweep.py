@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 
-from sarrus.studies.front import read, run_in_folder
+from sarrus.studies.session import read, run_in_folder
 
 RUNS = 20_000
 

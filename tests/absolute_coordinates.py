@@ -98,7 +98,7 @@ class AbsoluteMechanism:
             for i, j in ((0, 1), (1, 2), (2, 0)):
                 self._keep(Direction(a, np.eye(3)[i]), Direction(b, np.eye(3)[j]))
             return
-        p, s = (in_space(x) for x in (joint.places or (joint.at, joint.at)))
+        p, s = (in_space(x) for x in joint.places[:2])
         arm = Arm(a, p, b, s)
         e = None if joint.axis is None else unit(in_space(joint.axis))
         if joint.kind in (JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.UNIVERSAL):
@@ -106,7 +106,7 @@ class AbsoluteMechanism:
         if joint.kind is JointKind.DISTANCE:
             self._keep(arm, arm)
         if joint.kind is JointKind.UNIVERSAL:
-            self._keep(Direction(a, e), Direction(b, unit(joint.second_axis)))
+            self._keep(Direction(a, e), Direction(b, unit(joint.ends[1].axis)))
         if joint.kind in (JointKind.PRISMATIC, JointKind.CYLINDRICAL, JointKind.POINT_ON_LINE):
             for t in across(e):
                 self._keep(Direction(a, t), arm)

@@ -3,12 +3,18 @@
 import numpy as np
 
 from sarrus import Mechanism
+from sarrus.mechanism import End
 
 # joints of the rectangular Bricard linkage at the start and their axes (MBS Benchmark A04)
 BRICARD_POINTS = np.array(
     [[0, 0, 0], [1, 0, 0], [1, -1, 0], [1, -1, 1], [0, -1, 1], [0, 0, 1]], dtype=float
 )
 BRICARD_AXES = np.eye(3)[[1, 2, 0, 1, 2, 0]]
+
+
+def ends_of(bodies, at, axis=None):
+    """The ends of a joint whose bodies have place and axis in common."""
+    return tuple(End(body, at, axis) for body in bodies)
 
 
 def rotation(seed):

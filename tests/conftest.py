@@ -1,1 +1,24 @@
-"""Its place lets every test import the helpers beside it."""
+"""Its place lets every test import the helpers beside it; the terminal is the same for all."""
+
+import pytest
+
+# they colour and wrap what is printed, and come from the terminal or the service that runs the tests
+OF_TERMINALS = (
+    "FORCE_COLOR",
+    "NO_COLOR",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "TTY_COMPATIBLE",
+    "TTY_INTERACTIVE",
+)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plain_terminal():
+    """No colours, 80 columns, whatever the terminal is; programs that tests start inherit it."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in (*OF_TERMINALS, "GITHUB_ACTIONS", "PY_COLORS", "LINES"):
+            patch.delenv(name, raising=False)
+        patch.setenv("COLUMNS", "80")
+        patch.setenv("TERM", "dumb")
+        yield

@@ -45,10 +45,7 @@ def integer_joint_matrix(mechanism, scale):
     for joint in mechanism.joints:
         first, *others = joint.bodies
         for other in others:
-            if joint.places is not None:
-                ends = [whole(p) for p in joint.places]
-            else:
-                ends = [whole(np.zeros(3) if joint.at is None else joint.at)] * 2
+            ends = [whole(p) for p in joint.places or (np.zeros(3),) * 2]
             sides = ((-1, first, ends[0]), (1, other, ends[1]))
             pairs = [(s, number[n], at) for s, n, at in sides if n != "ground"]
             axis = None if joint.axis is None else direction(joint.axis)
@@ -62,7 +59,7 @@ def integer_joint_matrix(mechanism, scale):
             if joint.kind in (kinds.WELD, kinds.PRISMATIC):
                 about = list(eye)
             elif joint.kind is kinds.UNIVERSAL:
-                about = [np.cross(axis, direction(joint.second_axis))]
+                about = [np.cross(axis, direction(joint.ends[1].axis))]
             elif not planar and joint.kind in (kinds.REVOLUTE, kinds.CYLINDRICAL, kinds.PLANAR):
                 about = across(axis)
             if joint.name in driven and joint.kind is kinds.REVOLUTE:

@@ -103,6 +103,6 @@ class GridOfAllJoints(GridMechanism):
             made in ("revolute", "prismatic", "cylindrical", "distance")
             and self.rng.uniform() < 0.2
         ):
-            ends = self.m.joints[-1].places
-            start = 0.0 if ends is None else float(np.linalg.norm(ends[1] - ends[0]))
+            a, b = self.m.joints[-1].places[:2]
+            start = float(np.linalg.norm(b - a))
             self.m.drive(f"d{name}", self.m.joints[-1], start)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from sarrus import Mechanism
-from sarrus.mechanism import JointKind
+from sarrus.mechanism import End, JointKind
 
 
 def closed_chain(name, points, axes, gravity=(0.0, 0.0, -9.81)):
@@ -239,15 +239,15 @@ def copy_of(m, length=1.0, mass=1.0, R=None, offset=0.0, seed=None, double=None)
     for j in joints:
         # the other joints belong to their first body
         same = j.kind in (JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.WELD)
-        joint = replace(
-            j,
-            bodies=tuple(some_order(j.bodies)) if same else j.bodies,
-            at=None if j.at is None else place(j.at),
-            axis=None if j.axis is None else R @ j.axis,
-            second_axis=None if j.second_axis is None else R @ j.second_axis,
-            places=None if j.places is None else tuple(place(p) for p in j.places),
-        )
-        out.joints.append(joint)
+        ends = [
+            End(
+                e.body,
+                None if e.place is None else place(e.place),
+                None if e.axis is None else R @ e.axis,
+            )
+            for e in (some_order(j.ends) if same else j.ends)
+        ]
+        out.joints.append(replace(j, ends=tuple(ends)))
     out.drives.extend(m.drives)
     for name, velocity in m.velocities:
         out.set_velocity(name, length * R @ velocity)

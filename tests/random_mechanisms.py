@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from builders import ends_of
 from sarrus import Mechanism
 from sarrus.mechanism import Joint
 
@@ -127,7 +128,7 @@ class CrowdedGenerator(Generator):
         for n, j in enumerate(self.m.joints):
             here = j.at is not None and parent in j.bodies and np.array_equal(j.at, p)
             if here and self.rng.uniform() < 0.5:
-                self.m.joints[n] = Joint(j.name, j.kind, (*j.bodies, name), j.at, j.axis)
+                self.m.joints[n] = Joint(j.name, j.kind, ends_of((*j.bodies, name), j.at, j.axis))
                 return
         super().join(joint, parent, name, p, along)
 

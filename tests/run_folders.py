@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from sarrus import problems, simulate
 from sarrus.bench import judge, save_run
-from sarrus.bench.run_folder import load_run
 from sarrus.bench.runner import run_problem
+from sarrus.runs.folder import load_run
 from sarrus.scene import Mark
 
 HOSTILE = (

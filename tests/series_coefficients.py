@@ -3,8 +3,9 @@
 import numpy as np
 
 from sarrus.assembly import solve_start_velocity
-from sarrus.kernels.layout import make_loads, make_workspace
-from sarrus.kernels.series import advance
+from sarrus.kernels.layout import Pieces, make_workspace
+from sarrus.kernels.loads import make_loads
+from sarrus.kernels.series import Kept, advance
 from sarrus.model import make_model
 
 
@@ -13,14 +14,17 @@ def point_series(m, name, order):
     model = make_model(m)
     form, nq = model.form, model.coordinates
     v, _ = solve_start_velocity(model, m)
-    beside = len(model.loads.angle) + 1 if model.loaded else 0
+    beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
     # one tiny step; a cost that falls steeply with the order makes it compute every coefficient
     coefficients = np.zeros((1, order + 1, nq))
+    sides = np.zeros((1, beside, 2 * order + 2))
+    state = np.array([np.zeros(nq), v])
     advance(
         form, make_workspace(form, order), make_loads(model.loads, order), 0.0, 1e-9, 1e-13,
-        -50.0 * np.arange(order + 1.0), np.array([np.zeros(nq), v]), np.zeros(2),
-        np.zeros(1, np.int64), coefficients, np.zeros((1, 2)), np.zeros(5, np.int64), np.zeros(2),
-        np.zeros(beside), np.zeros((1, beside, 2 * order + 2)),
+        -50.0 * np.arange(order + 1.0),
+        Kept(state, np.zeros(beside), np.zeros(3), np.zeros(5, np.int64)),
+        Pieces(np.zeros(2), np.zeros(1, np.int64), coefficients, sides),
+        np.zeros((1, 2)),
     )  # fmt: skip
     rows = model.point_rows(name).toarray()
     series = coefficients[0] @ rows.T

@@ -3,12 +3,12 @@
 from . import formats, problems
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
 from .formats import load
+from .inspect import inspect
 from .mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table
 from .result import Result
 from .simulate import simulate
 from .statics import Equilibrium, Mode, Modes, equilibrium, modes
 from .studies import sweep
-from .verdict import inspect
 
 __all__ = [
     "Assembly",

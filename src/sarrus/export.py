@@ -1,4 +1,4 @@
-"""Columns of a result for other programs: data frames, CSV, Parquet, HDF5, xarray.
+"""Columns of a result for other programs: their names and units, data frames, CSV, Parquet, HDF5, xarray.
 
 Names carry their units ("B0.x [m]"). Libraries are loaded when they are used; what is missing is named with
 the extra that brings it.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import csv
 import importlib
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,6 +19,65 @@ from .arrays import Floats
 Columns = dict[str, Floats]
 
 TIME = "t [s]"
+
+
+class Level(NamedTuple):
+    """A level of a motion: the letter before an axis, and the unit, also of the constraints' norm."""
+
+    letter: str
+    unit: str
+
+
+LEVELS = {
+    "position": Level("", "m"),
+    "velocity": Level("v", "m/s"),
+    "acceleration": Level("a", "m/s^2"),
+}
+
+
+class Motion(Protocol):
+    """What columns are read of: a Result."""
+
+    @property
+    def energy(self) -> Floats:
+        """Drift of the energy [J]."""
+
+    def position(self, name: str, /) -> Floats:
+        """Of a point over time, shape (n, dimension)."""
+
+    def velocity(self, name: str, /) -> Floats:
+        """Its velocity."""
+
+    def acceleration(self, name: str, /) -> Floats:
+        """Its acceleration."""
+
+    def violation(self, level: str, /) -> Floats:
+        """Norm of the constraints at a level."""
+
+
+def point_columns(motion: Motion, names: Iterable[str], levels: Iterable[str] = LEVELS) -> Columns:
+    """What points do: "B0.x [m]", "B0.vx [m/s]", ..."""
+    levels = tuple(levels)
+    columns = {}
+    for name in names:
+        for level in levels:
+            letter, unit = LEVELS[level]
+            for axis, values in zip("xyz", getattr(motion, level)(name).T, strict=False):
+                columns[f"{name}.{letter}{axis} [{unit}]"] = values
+    return columns
+
+
+def quality_columns(motion: Motion) -> Columns:
+    """How good a motion is: drift of the energy and violations of the constraints."""
+    columns = {"energy [J]": motion.energy}
+    for level, (_, unit) in LEVELS.items():
+        columns[f"violation of {level} [{unit}]"] = motion.violation(level)
+    return columns
+
+
+def without_units(columns: Columns) -> Columns:
+    """The same with bare names: "B0.x"."""
+    return {name.rpartition(" [")[0]: values for name, values in columns.items()}
 
 
 def make_dataframe(columns: Columns) -> Any:

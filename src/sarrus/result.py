@@ -11,17 +11,20 @@ import numpy as np
 from scipy import sparse
 
 from .arrays import Floats, Ints
+from .export import LEVELS, TIME, point_columns, quality_columns
+from .kinematics.pose import read_spins, read_turns
+from .kinematics.turns import next_to, unwrap
 
 if TYPE_CHECKING:
-    from .model.dips import Watch
-    from .model.model import BodyRows
+    from .kinematics.pose import BodyRows
+    from .methods.watch import Watch
     from .model.readings import ArmRows, Readings
     from .scene import Mark, Scene, Sketch
     from .scene.player import Player
     from .verdict.branches import Branches
     from .verdict.crossings import Crossing, NearMiss
     from .verdict.joint_equations import JointEquations
-    from .verdict.loads import Loads
+    from .verdict.loads import BodyLoads
     from .verdict.reactions import Reaction, Reactions, Stiffness
     from .verdict.verdict import Verdict
 
@@ -29,8 +32,6 @@ T = TypeVar("T")
 
 # what a method with a fixed step can tell from zero, over the size of the mechanism
 FIXED_STEP = 1e-6
-LEVELS = ("position", "velocity", "acceleration")
-UNITS = ("m", "m/s", "m/s^2")
 # bodies times outputs of a scene
 MOST_DRAWN = 2_000_000
 
@@ -49,7 +50,7 @@ class Reading:
     origins: Floats
     bodies: BodyRows
     equations: JointEquations
-    loads: Loads
+    loads: BodyLoads
     named: Readings
     sketch: Sketch
 
@@ -141,19 +142,21 @@ class Result:
 
     def force(self, name: str) -> Floats:
         """Pull of a spring and damper [N], negative if it pushes, shape (n,)."""
+        from .kernels.elements.spring import numbers_of, pull
+
         spring, rows = _pick(self.reading.named.springs, name, "spring")
         arm, speed = self._arm(rows), (rows.rows @ self.rates.T).T
         length = np.linalg.norm(arm, axis=1)
         rate = np.einsum("ij,ij->i", arm, speed) / length
-        stretch = length - spring.free_length
-        return np.asarray(spring.stiffness * stretch + spring.damping * rate + spring.preload)
+        return np.asarray(pull(numbers_of(spring), length, rate))
 
     def torque(self, name: str) -> Floats:
         """Torque of a torsional spring, damper or joint torque on its second body [N m], shape (n,)."""
+        from .kernels.elements.torsion import moment, numbers_of
+
         torsion, number = _pick(self.reading.named.torsions, name, "torsion")
-        twist = self.torsion_angles[:, number] - torsion.free_angle
         rate = self._angle_rates(torsion.joint)[0]
-        return np.asarray(torsion.torque - torsion.stiffness * twist - torsion.damping * rate)
+        return np.asarray(moment(numbers_of(torsion), self.torsion_angles[:, number], rate))
 
     def drive_force(self, name: str) -> Floats:
         """What a drive exerts along its motion: a force [N], or a torque [N m] on an angle, shape (n,).
@@ -182,10 +185,10 @@ class Result:
         named = self.reading.named
         for torsion, number in named.torsions.values():
             if torsion.joint == joint:
-                return _next_to(turned, self.torsion_angles[:, number])
+                return next_to(turned, self.torsion_angles[:, number])
         for drive in named.drives.values():
             if drive.joint == joint and drive.turns:
-                return _next_to(turned, np.array([drive.pieces.value(t) for t in self.times]))
+                return next_to(turned, np.array([drive.pieces.value(t) for t in self.times]))
         return self._unwrapped(turned, *self._angle_rates(joint), f"joint '{joint}'")
 
     def travel(self, joint: str) -> Floats:
@@ -218,45 +221,31 @@ class Result:
     def _arm(self, arm: ArmRows) -> Floats:
         return np.asarray(arm.start + (arm.rows @ self.coordinates.T).T)
 
-    def _body_vectors(self, body: str) -> tuple[Floats, Floats, Floats, Floats]:
-        """Vectors fixed in a body: at the start (m, 3), and over time with two rates (n, m, 3)."""
+    def _rows_of(self, body: str) -> BodyRows:
         rows = self.reading.bodies
         if body not in rows.names:
             known = ", ".join(f"'{n}'" for n in rows.names[:12])
             raise KeyError(f"no body is called '{body}'; known: {known}")
-        own = np.flatnonzero(rows.owner == rows.names.index(body))
-        vectors = rows.vectors[np.add.outer(3 * own, np.arange(3)).ravel()]
-        shape = (len(self.times), len(own), 3)
-        now, rate, more = (
-            (vectors @ x.T).T.reshape(shape)
-            for x in (self.coordinates, self.rates, self.accelerations)
-        )
-        return rows.starts[own], rows.starts[own] + now, rate, more
+        return rows.only(body)
 
     def _rotations(self, body: str) -> Floats:
         """Rotation matrices of a body since the start, shape (n, 3, 3)."""
         if body == "ground":
             return np.broadcast_to(np.eye(3), (len(self.times), 3, 3))
-        start, now, _, _ = self._body_vectors(body)
-        pair = _independent_pair(start)
-        if pair is None:
+        rows = self._rows_of(body)
+        if not rows.show_turn:
             raise ValueError(
                 f"body '{body}' has no orientation: it is a thin rod or a point, whose spin nothing holds"
             )
-        before = _triads(start[None, pair[0]], start[None, pair[1]])[0]
-        return np.asarray(_triads(now[:, pair[0]], now[:, pair[1]]) @ before.T)
+        return read_turns(rows, self.coordinates)[:, 0]
 
     def _spins(self, body: str) -> tuple[Floats, Floats]:
         """Angular velocity and acceleration of a body, shape (n, 3)."""
         if body == "ground":
             return np.zeros((len(self.times), 3)), np.zeros((len(self.times), 3))
-        _, now, rate, more = self._body_vectors(body)
-        # v' = w x v for all vectors: sum (|v|^2 - v v^T) w = sum v x v'
-        squares = np.einsum("nmi,nmi->n", now, now)[:, None, None] * np.eye(3)
-        inverse = np.linalg.pinv(squares - np.einsum("nmi,nmj->nij", now, now), rcond=1e-10)
-        spin = np.einsum("nij,nmj->ni", inverse, np.cross(now, rate))
-        rest = more - np.cross(spin[:, None], np.cross(spin[:, None], now))
-        return spin, np.einsum("nij,nmj->ni", inverse, np.cross(now, rest))
+        rows = self._rows_of(body)
+        spin, more = read_spins(rows, self.coordinates, self.rates, self.accelerations)
+        return spin[:, 0], more[:, 0]
 
     def _angle_rates(self, joint: str) -> tuple[Floats, Floats]:
         """Rate and second rate of the angle of a revolute joint, shape (n,)."""
@@ -268,19 +257,15 @@ class Result:
 
     def _unwrapped(self, angle: Floats, rate: Floats, more: Floats, what: str) -> Floats:
         """The angle with its turns counted from output to output, with the help of its rates."""
-        h = np.diff(self.times)
-        expected = 0.5 * h * (rate[1:] + rate[:-1]) + h**2 / 12.0 * (more[:-1] - more[1:])
-        change = _next_to(np.diff(angle), expected)
-        shortest = _next_to(np.diff(angle), np.zeros(len(h)))
         # an output step of many turns leaves room for doubt
-        doubtful = (np.abs(change - shortest) > 1.0) & (np.abs(change - expected) > 1.0)
+        counted, doubtful = unwrap(self.times, angle, rate, more)
         if doubtful.any():
             t = self.times[int(np.argmax(doubtful))]
             raise ValueError(
                 f"the turns of {what} cannot be counted at t = {t:g} s: it turns too far from one "
                 "output to the next; give a shorter output_step"
             )
-        return np.concatenate([angle[:1], angle[:1] + np.cumsum(change)])
+        return counted
 
     @cached_property
     def reactions(self) -> Reactions:
@@ -315,7 +300,7 @@ class Result:
     def crossings(self) -> tuple[Crossing, ...]:
         """The instants at which the mobility rises, in the order of time; judged when first asked for.
 
-        Raises ValueError if the method does not watch its motion.
+        Raises ValueError if the motion was not watched.
         """
         return self._moments[0]
 
@@ -338,6 +323,7 @@ class Result:
             self.rates,
             self.norms[:, 0],
             None if self.watch is None else self._moments,
+            np.inf if self.watch is None else self.watch.until,
         )
 
     @property
@@ -356,7 +342,7 @@ class Result:
 
         if self.watch is None:
             raise ValueError(
-                f"method '{self.method}' does not watch for crossings; take method 'series'"
+                f"the run of '{self.mechanism}' was not watched for crossings: {self.message}"
             )
         motion = Motion(self.times, self.energy, self.norms[:, 0])
         tolerance = FIXED_STEP if self.tolerance is None else self.tolerance
@@ -397,21 +383,10 @@ class Result:
         points: names of joints, points or bodies; all joints and named points if left out, and then also
         the `readings`.
         """
-        columns = {"t [s]": self.times}
-        for name in points or self.drawn_points:
-            for letter, unit, values in (
-                ("", "m", self.position(name)),
-                ("v", "m/s", self.velocity(name)),
-                ("a", "m/s^2", self.acceleration(name)),
-            ):
-                for i, axis in enumerate("xyz"[: values.shape[1]]):
-                    columns[f"{name}.{letter}{axis} [{unit}]"] = values[:, i]
+        columns = {TIME: self.times} | point_columns(self, points or self.drawn_points)
         if not points:
             columns |= self.readings()
-        columns["energy [J]"] = self.energy
-        for level, unit in zip(LEVELS, UNITS, strict=True):
-            columns[f"violation of {level} [{unit}]"] = self.violation(level)
-        return columns
+        return columns | quality_columns(self)
 
     def readings(self) -> dict[str, Floats]:
         """Columns by name with unit of joints, springs, torsions and drives.
@@ -454,16 +429,12 @@ class Result:
 
         names = list(points or self.drawn_points)
         moving = {
-            what: (np.stack([read(n) for n in names], axis=1), unit)
-            for what, read, unit in (
-                ("position", self.position, "m"),
-                ("velocity", self.velocity, "m/s"),
-                ("acceleration", self.acceleration, "m/s^2"),
-            )
+            level: (np.stack([getattr(self, level)(n) for n in names], axis=1), unit)
+            for level, (_, unit) in LEVELS.items()
         }
         scalars = {"energy": (self.energy, "J")} | {
             f"violation_of_{level}": (self.violation(level), unit)
-            for level, unit in zip(LEVELS, UNITS, strict=True)
+            for level, (_, unit) in LEVELS.items()
         }
         return make_dataset(self.times, names, moving, scalars, self._about)
 
@@ -540,7 +511,7 @@ class Result:
         """Norm of the constraints at a level: "position" [m], "velocity", "acceleration"."""
         if level not in LEVELS:
             raise ValueError(f"level '{level}' is not one of {', '.join(LEVELS)}")
-        return self.norms[:, LEVELS.index(level)]
+        return self.norms[:, list(LEVELS).index(level)]
 
     @property
     def energy_drift(self) -> float:
@@ -554,27 +525,3 @@ def _pick(known: dict[str, T], name: str, what: str) -> T:
         names = ", ".join(f"'{n}'" for n in list(known)[:12]) or "none"
         raise KeyError(f"no {what} is called '{name}'; known: {names}")
     return known[name]
-
-
-def _next_to(angle: Floats, near: Floats) -> Floats:
-    """The same angles with as many turns as bring them next to others."""
-    return angle + 2.0 * np.pi * np.rint((near - angle) / (2.0 * np.pi))
-
-
-def _independent_pair(vectors: Floats) -> tuple[int, int] | None:
-    """Two vectors that are not parallel, as far from it as possible."""
-    best, pair = 1e-6, None
-    for i in range(len(vectors)):
-        for j in range(i + 1, len(vectors)):
-            size = float(np.linalg.norm(np.cross(vectors[i], vectors[j])))
-            if size > best:
-                best, pair = size, (i, j)
-    return pair
-
-
-def _triads(first: Floats, second: Floats) -> Floats:
-    """Orthonormal triads as columns: the first along `first`, the third across both; (n, 3, 3)."""
-    x = first / np.linalg.norm(first, axis=1)[:, None]
-    z = np.cross(x, second)
-    z /= np.linalg.norm(z, axis=1)[:, None]
-    return np.stack([x, np.cross(z, x), z], axis=2)

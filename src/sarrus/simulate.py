@@ -5,22 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .mechanism import Mechanism, MechanismError, check_mechanism
-from .mechanism.check_forces import check_drive_times
-from .mechanism.remarks import find_remarks
+from .mechanism import (
+    Mechanism,
+    MechanismError,
+    check_drive_times,
+    check_mechanism,
+    find_remarks,
+)
 from .result import Reading, Result
 
 if TYPE_CHECKING:
     from .methods import Method, Outcome
+    from .methods.watch import Dip, Watch
     from .model import Model
-    from .model.dips import Dip, Watch
     from .scene import Sketch
     from .verdict.joint_equations import JointEquations
-    from .verdict.loads import Loads
+    from .verdict.loads import BodyLoads
 
 DEFAULT_TOLERANCE = 1e-10
 DEFAULT_METHOD = "auto"
@@ -79,14 +83,14 @@ def simulate(
     # numba and SciPy load slowly: only a simulation pays for them
     begin = time.perf_counter()
     from .assembly import fit_velocities, solve_start_velocity
-    from .methods import CHOICES, first_part
-    from .methods.fixed_step import skipped
+    from .methods import CHOICES, Run, first_part, skipped
     from .methods.method import needs_of
+    from .methods.warm_up import warm_up
     from .model import make_model
     from .scene import make_sketch
     from .verdict.joint_equations import make_joint_equations
-    from .verdict.loads import make_loads
-    from .verdict.locked import bridge_misfit
+    from .verdict.loads import make_body_loads
+    from .verdict.mending import bridge_misfit
 
     import_seconds = time.perf_counter() - begin
     if not isinstance(method, str) or method not in CHOICES:
@@ -100,10 +104,8 @@ def simulate(
         raise ValueError(f"method '{method}' chooses its own steps; give tolerance, not step")
     if chosen.setting == "step" and tolerance is not None:
         raise ValueError(f"method '{method}' has a fixed step; give step, not tolerance")
-    _check_at_crossing(at_crossing, chosen)
+    _check_at_crossing(at_crossing)
     setting = aim if chosen.setting == "tolerance" else given_step
-    needs = needs_of(mechanism)
-    missing = needs - chosen.does
     begin = time.thread_time()
     model = make_model(mechanism)
     equations = make_joint_equations(mechanism)
@@ -114,6 +116,8 @@ def simulate(
         if mended is not mechanism:
             mechanism, opening = mended, [*opening, *bridged, *fit_velocities(mended)]
             model, equations = make_model(mechanism), make_joint_equations(mechanism)
+    needs = needs_of(model)
+    missing = needs - chosen.does
     velocity, notes = solve_start_velocity(model, mechanism)
     notes += _check_user_forces(model, mechanism, velocity)
     times = output_times(duration, every)
@@ -122,22 +126,22 @@ def simulate(
             f"{len(times)} outputs of {model.coordinates} coordinates would not fit into memory; "
             "give a longer output_step"
         )
-    reading = _reading(model, equations, make_loads(mechanism, equations), make_sketch(mechanism))
-    more: dict[str, Any] = chosen.options | options
-    if at_crossing != CONTINUE:
-        more["stop"] = _first_crossing(reading, setting)
+    reading = _reading(
+        model, equations, make_body_loads(mechanism, equations), make_sketch(mechanism)
+    )
+    stop = None if at_crossing == CONTINUE else _first_crossing(reading, setting)
+    run = Run(model, velocity, times, duration, setting, max_steps, chosen.options | options, stop)
     set_up = time.thread_time() - begin
     compile_seconds = 0.0
     if not missing:
-        compile_seconds = _warm_up(first_part(chosen, model), model.loaded)
-    if missing:
-        outcome = skipped(model, _refusal(chosen, missing, needs))
-    else:
-        outcome = chosen.run(model, velocity, times, duration, setting, max_steps, **more)
-    _report_user_failure(model, outcome)
+        first = first_part(chosen, model)
+        compile_seconds = warm_up(first.id, first.run, model.loaded, first.options)
+    outcome = skipped(model, _refusal(chosen, missing, needs)) if missing else chosen.run(run)
+    outcome = _report_user_failure(model, outcome)
     if outcome.watch is not None:
         outcome = _check_start(outcome, reading, duration)
-    units = model.units
+    units, record = model.units, outcome.record
+    energy = record.energy
     result = Result(
         mechanism=mechanism.name,
         method=outcome.method or method,
@@ -147,8 +151,8 @@ def simulate(
         duration=duration,
         status=outcome.status,
         message=outcome.message,
-        times=outcome.times,
-        energy=(outcome.energy - outcome.energy[:1]) * units.energy,
+        times=record.times,
+        energy=(energy - energy[:1]) * units.energy,
         counters=outcome.counters,
         timings={
             "import": import_seconds,
@@ -157,17 +161,17 @@ def simulate(
             "compile": compile_seconds + outcome.timings.get("compile", 0.0),
         },
         notes=opening + find_remarks(mechanism) + notes + outcome.notes,
-        coordinates=outcome.q,
-        rates=outcome.v,
-        accelerations=outcome.a,
-        norms=outcome.norms * units.length,
+        coordinates=record.q,
+        rates=record.v,
+        accelerations=record.a,
+        norms=record.norms * units.length,
         reading=reading,
-        step_times=outcome.step_times,
-        step_orders=outcome.step_orders,
-        step_pivots=outcome.step_pivots,
-        work=_or_zeros(outcome.work, len(outcome.times)) * units.energy,
-        torsion_angles=_or_zeros(outcome.angles, len(outcome.times), len(model.loads.angle)),
-        drive_forces=_or_zeros(outcome.drive_forces, len(outcome.times), len(mechanism.drives)),
+        step_times=outcome.steps.times,
+        step_orders=outcome.steps.orders,
+        step_pivots=outcome.steps.pivots,
+        work=record.work * units.energy,
+        torsion_angles=record.angles,
+        drive_forces=record.drive_forces,
         watch=outcome.watch,
         at_crossing=at_crossing,
     )
@@ -241,15 +245,11 @@ def _check_effort(tolerance: float, max_steps: int) -> tuple[float, int]:
     return number, int(min(steps, 2**62))
 
 
-def _reading(model: Model, equations: JointEquations, loads: Loads, sketch: Sketch) -> Reading:
+def _reading(model: Model, equations: JointEquations, loads: BodyLoads, sketch: Sketch) -> Reading:
     places = model.points, model.places, model.origins
     return Reading(
         model.dimension, *places, model.body_rows, equations, loads, model.readings, sketch
     )
-
-
-def _or_zeros(values: np.ndarray | None, *shape: int) -> np.ndarray:
-    return np.zeros(shape) if values is None else values
 
 
 def _refusal(method: Method, missing: frozenset[str], needs: frozenset[str]) -> str:
@@ -274,50 +274,48 @@ def _check_user_forces(model: Model, mechanism: Mechanism, velocity: np.ndarray)
         if call.failure:
             raise MechanismError(call.failure)
         # a compiled function that disagrees with the plain one is dropped
-        model.loads.user[n, 0] = call.address
+        model.loads.user.calls[n, 0] = call.address
         how = "runs compiled" if call.compiled else "runs as plain Python: it cannot be compiled"
         notes.append(f"user force '{force.name}' {how}")
     return notes
 
 
-def _report_user_failure(model: Model, outcome: Outcome) -> None:
-    """A run that a user force stopped says so."""
+def _report_user_failure(model: Model, outcome: Outcome) -> Outcome:
+    """The outcome; one that a user force stopped says so."""
+    from .methods.status import Status, failed
+
     for call in model.user_calls:
         if call.interrupt is not None:
             raise call.interrupt
-        if call.failure and outcome.status != "done":
-            reached = outcome.times[-1] if len(outcome.times) else 0.0
-            outcome.status = "error"
-            outcome.message = f"{call.failure}; the results up to t = {reached:.9g} s are good"
-            return
+        if call.failure and outcome.status != Status.DONE:
+            times = outcome.record.times
+            end = failed(call.failure, times[-1] if len(times) else 0.0)
+            return replace(outcome, status=end.status, message=end.message)
+    return outcome
 
 
 def _check_start(outcome: Outcome, reading: Reading, duration: float) -> Outcome:
     """The outcome, cut to its start if that is a singular position and nothing chooses a motion."""
+    from .methods import Status
     from .verdict.start import describe_start
 
     assert outcome.watch is not None
-    if not len(outcome.times):
+    record = outcome.record[:1]
+    if not len(record):
         return outcome
-    failed = outcome.status == "not-converged" and outcome.watch.until <= 1e-6 * duration
-    missing = describe_start(reading, outcome.watch, outcome.v[0], outcome.a[0], failed)
+    failed = outcome.status == Status.NOT_CONVERGED and outcome.watch.until <= 1e-6 * duration
+    missing = describe_start(reading, outcome.watch, record.v[0], record.a[0], failed)
     if not missing:
         return outcome
-    kept = {
-        name: getattr(outcome, name)[:1] for name in ("times", "q", "v", "a", "norms", "energy")
-    }
     watch = replace(outcome.watch, until=0.0)
-    return replace(outcome, status="not-converged", message=missing, watch=watch, **kept)
+    return replace(
+        outcome, status=Status.NOT_CONVERGED, message=missing, watch=watch, record=record
+    )
 
 
-def _check_at_crossing(word: str, method: Method) -> None:
+def _check_at_crossing(word: str) -> None:
     if word not in (CONTINUE, STOP, BRANCHES):
         raise ValueError(f"at_crossing = {word!r}; give '{CONTINUE}', '{STOP}' or '{BRANCHES}'")
-    if word != CONTINUE and not method.stops:
-        raise ValueError(
-            f"method '{method.id}' cannot stop at crossings; leave at_crossing out, or take "
-            f"method '{DEFAULT_METHOD}'"
-        )
 
 
 def _first_crossing(reading: Reading, tolerance: float) -> Callable[..., float | None]:
@@ -331,15 +329,3 @@ def _first_crossing(reading: Reading, tolerance: float) -> Callable[..., float |
         return next((c.time for c in found if c.time > 0.0), None)
 
     return stop
-
-
-def _warm_up(method: Method, loaded: bool) -> float:
-    """Compile (or load) the kernels of a method before its clock starts; returns the seconds."""
-    from .methods.warm_up import warm_up
-    from .verdict.crossings import warm_up as warm_up_judging
-
-    def judge(outcome: Outcome) -> None:
-        if outcome.watch is not None:
-            warm_up_judging(outcome.watch, outcome.q[0])
-
-    return warm_up(method.id, method.run, loaded, method.options, judge)

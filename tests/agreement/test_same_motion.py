@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from builders import bricard, in_plane_of, n_four_bar, pendulum, rotation
+from builders import bricard, ends_of, in_plane_of, n_four_bar, pendulum, rotation
 from sarrus import Mechanism, simulate
 from sarrus.mechanism import Body, Joint, Marker
 
@@ -54,7 +54,7 @@ def transformed(m, R, offset=None, length=1.0, mass=1.0, axis_sign=1.0):
     for j in m.joints:
         axis = None if j.axis is None else axis_sign * (R @ j.axis)
         at = None if j.at is None else place(j.at)
-        new.joints.append(Joint(j.name, j.kind, j.bodies, at, axis))
+        new.joints.append(Joint(j.name, j.kind, ends_of(j.bodies, at, axis)))
     for p in m.markers:
         new.markers.append(Marker(p.name, p.body, place(p.at)))
     new.velocities = [(n, length * (R @ v)) for n, v in m.velocities]
@@ -150,7 +150,7 @@ def test_order_changes_nothing(build, names, seed):
     m.bodies = [m.bodies[i] for i in rng.permutation(len(m.bodies))]
     joints = [m.joints[i] for i in rng.permutation(len(m.joints))]
     m.joints = [
-        Joint(j.name, j.kind, tuple(rng.permutation(j.bodies).tolist()), j.at, j.axis)
+        Joint(j.name, j.kind, ends_of(rng.permutation(j.bodies).tolist(), j.at, j.axis))
         for j in joints
     ]
     a, b = simulate(build(), **TIMES), simulate(m, **TIMES)
@@ -204,7 +204,8 @@ def test_three_body_pin_any_pairing(pairing, space):
     old = next(j for j in m.joints if j.name == "B1")
     m.joints.remove(old)
     for k, pair in enumerate(PAIRINGS[pairing]):
-        m.joints.append(Joint("B1" if k == 0 else f"pin {k}", old.kind, pair, old.at, old.axis))
+        name = "B1" if k == 0 else f"pin {k}"
+        m.joints.append(Joint(name, old.kind, ends_of(pair, old.at, old.axis)))
     b = simulate(m, **TIMES)
     np.testing.assert_allclose(b.position("B2"), a.position("B2"), atol=SAME_ACROSS)
 
@@ -224,7 +225,7 @@ def test_joint_written_twice_same_motion(build, joint, point):
     a = simulate(build(), **TIMES)
     m = build()
     j = next(j for j in m.joints if j.name == joint)
-    m.joints.append(Joint("again", j.kind, j.bodies[::-1], j.at, j.axis))
+    m.joints.append(Joint("again", j.kind, ends_of(j.bodies[::-1], j.at, j.axis)))
     b = simulate(m, **TIMES)
     assert_same(a, b, [point], np.eye(m.dimension), SAME_ACROSS)
 

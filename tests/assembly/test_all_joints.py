@@ -43,6 +43,8 @@ def test_every_kind(seed):
     m = Mechanism("all", gravity=(0, 0, -9.81))
     for name, center in (("a", (0, 0, 0)), ("b", (1, 0, 0)), ("c", (1, 1, 0)), ("d", (0, 1, 0))):
         m.body(name, 1.0, center, (1, 1, 1))
+    m.body("e", 1.0, (1, 1, 1), (1, 1, 1))
+    m.rectangular("X", "c", "e", at=(1, 1, 0.5), normal=(0, 0, 1))
     m.universal("U", m.ground, "a", at=(0, 0, 0), axis=(1, 0, 0), second_axis=(0, 1, 0))
     m.cylindrical("Y", "a", "b", at=(0.5, 0, 0), axis=(1, 0, 0))
     m.planar("P", "b", "c", at=(1, 0.5, 0), normal=(0, 1, 0))

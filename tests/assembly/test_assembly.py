@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 from builders import bricard, in_plane_of, n_four_bar, rotation
+from cpu_time import least
 from disturbed import disturbed, open_four_bar
 from linkages import bennett, goldberg, sarrus_linkage, stewart
 from random_mechanisms import random_mechanism
@@ -21,8 +22,10 @@ from sarrus import (
     problems,
     simulate,
 )
+from sarrus.kinematics.turns import turn_vectors
 from sarrus.mechanism import find_gaps
-from sarrus.verdict.joint_equations import make_joint_equations, turn_vectors, turns_between
+from sarrus.verdict.joint_equations import make_joint_equations
+from sarrus.verdict.joint_pairs import turns_between
 
 
 def arrays(m):
@@ -31,7 +34,7 @@ def arrays(m):
     for b in m.bodies:
         out += [np.array(b.mass), b.center, b.inertia, *(b.ends or ())]
     for j in m.joints:
-        out += [x for x in (j.at, j.axis, j.second_axis) if x is not None]
+        out += [x for x in (j.at, *(e.axis for e in j.ends)) if x is not None]
     out += [p.at for p in m.markers] + [v for _, v in m.velocities]
     return out
 
@@ -42,7 +45,7 @@ def shape_of(m, name):
     places = [body.center, *(body.ends or ())]
     for j in m.joints:
         if name in j.bodies and j.at is not None:
-            places.append(j.places[j.bodies.index(name)] if j.places else j.at)
+            places.append(j.places[j.bodies.index(name)])
     places += [p.at for p in m.markers if p.body == name]
     places += [f.at for f in m.forces if f.body == name]
     places += [s.ends[k] for s in m.springs for k in (0, 1) if s.bodies[k] == name]
@@ -80,12 +83,10 @@ def test_random_closed_mechanisms_are_left_alone(dimension):
         m = random_mechanism(seed, dimension)
         before = [a.copy() for a in arrays(m)]
         # each place once for each body, one of them by a bit
-        m.joints = [
-            j
-            if j.at is None
-            else replace(j, places=(j.at, *(np.nextafter(j.at, 9.0) for _ in j.bodies[1:])))
-            for j in m.joints
-        ]
+        for n, j in enumerate(m.joints):
+            if j.at is not None:
+                beside = [replace(e, place=np.nextafter(j.at, 9.0)) for e in j.ends[1:]]
+                m.joints[n] = replace(j, ends=(j.ends[0], *beside))
         assert find_gaps(m) == []
         done = assemble(m)
         assert done.unmoved
@@ -160,11 +161,15 @@ def test_thousand_windows():
     m = n_four_bar(1000, lean=0.3)
     m.velocities = []
     opened = disturbed(m, 0.02, 1)
-    begin = time.process_time()
-    done = assemble(opened)
-    assert time.process_time() - begin < 30
-    # places of up to 1000 m carry a rounding of 1e-13
-    assert done.gap_after.metres < 1e-12
+
+    def measure():
+        begin = time.process_time()
+        done = assemble(opened)
+        # places of up to 1000 m carry a rounding of 1e-13
+        assert done.gap_after.metres < 1e-12
+        return time.process_time() - begin
+
+    assert least(measure, 30) < 30
 
 
 def test_axes_of_a_hinge_are_brought_together():
@@ -289,8 +294,7 @@ def test_other_units_and_directions():
     for b in m.bodies:
         other.rod(b.name, *(k * (R @ e + 0.3) for e in b.ends), mass=1e-3)
     for j in m.joints:
-        places = j.places or (j.at,) * 2
-        other.revolute(j.name, *j.bodies, at=[k * (R @ p + 0.3) for p in places])
+        other.revolute(j.name, *j.bodies, at=[k * (R @ p + 0.3) for p in j.places])
     there = assemble(other)
     assert np.isclose(there.distance, k * done.distance, rtol=1e-9)
     for a, b in zip(done.mechanism.joints, there.mechanism.joints, strict=True):
@@ -471,14 +475,13 @@ def test_bad_places_and_axes():
     """Numbers that do not fit are named."""
     m = Mechanism("bad", gravity=(0, 0, -9.81))
     m.body("a", 1.0, (0, 0, 0), (1, 1, 1))
-    m.revolute("H", m.ground, "a", at=[(0, 0, 0)] * 3, axis=(0, 0, 1))
     with pytest.raises(MechanismError, match=r"'H'.*3 places for 2 bodies"):
-        m.check()
-    m.joints.clear()
-    m.revolute("H", m.ground, "a", at=(0, 0, 0), axis=[(0, 0, 1)] * 3)
+        m.revolute("H", m.ground, "a", at=[(0, 0, 0)] * 3, axis=(0, 0, 1))
     with pytest.raises(MechanismError, match=r"'H'.*3 axes for 2 bodies"):
-        m.check()
-    m.joints.clear()
+        m.revolute("H", m.ground, "a", at=(0, 0, 0), axis=[(0, 0, 1)] * 3)
+    with pytest.raises(MechanismError, match=r"'H'.*belongs to one body"):
+        m.prismatic("H", m.ground, "a", at=(0, 0, 0), axis=[(0, 0, 1)] * 2)
+    assert not m.joints
     m.revolute("H", m.ground, "a", at=(0, 0, 0), axis=[(0, 0, 1), (0, 0, 0)])
     with pytest.raises(MechanismError, match=r"'H'.*length zero"):
         m.check()

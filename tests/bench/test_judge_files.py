@@ -7,7 +7,7 @@ import pytest
 
 from result_files import G, exact_columns, on_another_branch, one_angle, problem_cases, write
 from sarrus import problems, simulate
-from sarrus.bench import columns_of, judge, judge_columns, load_columns
+from sarrus.bench import judge, judge_columns, load_columns
 from sarrus.problems.bricard.branch import path_distance, path_points
 
 # together they take several seconds
@@ -41,7 +41,7 @@ def test_a_file_and_its_result_are_judged_alike(tmp_path, name):
     # the step of the source divides 4 s, and 0.1 s of the fast ones
     problem = replace(problem, duration=min(problem.duration, 4.0, 400 * problem.output_step))
     result = simulate(problem.mechanism(), problem.duration, problem.output_step, tolerance=1e-3)
-    columns = columns_of(problem, result)
+    columns = problem.result_columns(result)
     path = write(tmp_path / "r.txt", {n: columns[n] for n in problem.columns})
     ours, theirs = judge(problem, result), judge_columns(problem, load_columns(path, problem))
     for key in ("energy_drift", "position_error"):

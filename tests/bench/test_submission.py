@@ -6,8 +6,7 @@ import zipfile
 import pytest
 
 from sarrus import problems
-from sarrus.bench import judge, save_run
-from sarrus.bench.runner import run_problem
+from sarrus.bench import judge, run_problem, save_run
 from sarrus.bench.submission import SubmissionError, check_run, collect_records, pack_run
 
 # together they take several seconds

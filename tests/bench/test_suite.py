@@ -7,7 +7,8 @@ import pytest
 
 from sarrus import problems
 from sarrus.bench import suite
-from sarrus.bench.suite import make_cells, parse_ladder, run_cells, winners
+from sarrus.bench.suite import make_cells, parse_ladder, run_cells
+from sarrus.runs.benchmark import winners
 
 # together they take several seconds
 pytestmark = pytest.mark.slow

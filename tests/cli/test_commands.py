@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from sarrus import problems
 from sarrus.cli.main import app, main
 
 # together they take several seconds
@@ -29,6 +30,24 @@ def test_list_shows_a_line_for_each_problem():
         ("a04-bricard", "A04"),
     ):
         assert sum(name in line and source in line for line in lines) == 1
+
+
+def test_commands_have_the_options_of_all_problems():
+    """What problems declare is an option of each command that builds them, with its meaning and unit."""
+    for command in ("run", "judge", "export", "inspect", "modes"):
+        shown = " ".join(call(command, "--help").output.split())
+        for name, option in problems.all_options().items():
+            assert f"--{name} " in shown
+            assert option.meaning[1:] in shown
+            assert option.unit in shown
+
+
+def test_list_shows_the_options_of_each_problem():
+    """With the value that holds if none is given."""
+    lines = {line.split()[0]: line for line in call("list").output.splitlines() if line.split()}
+    for name in problems.names():
+        for option in problems.options(name):
+            assert f"{option.name} {option.default:g}" in lines[name]
 
 
 def test_run_writes_files_figures_and_record(tmp_path):

@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from sarrus import problems
-from sarrus.bench.specification import load_specification, write_specification
 from sarrus.cli.main import app, main
+from sarrus.specification import load_specification, write_specification
 
 runner = CliRunner()
 

@@ -1,6 +1,7 @@
 """`sarrus sweep` and `sarrus schema --study`: words on the command line, and what is refused before any worker."""
 
 import json
+import socket
 import sys
 
 import pytest
@@ -47,13 +48,22 @@ def test_the_schema_of_studies():
         (["--workers", "0"], "0 workers; give at least 1"),
         (["--limit", "0"], "at most 0 runs"),
         (["--workers", "1", "--scheduler", "tcp://x:1"], "leave --workers out"),
-        (["--scheduler", "tcp://127.0.0.1:9"], "no scheduler answers at tcp://127.0.0.1:9"),
     ],
 )
 def test_words_that_make_no_sense(study, tmp_path, monkeypatch, capsys, words, message):
     """Refused with a sentence."""
-    monkeypatch.setattr("sarrus.studies.cluster.PATIENCE", 2.0)
     assert message in refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o", *words)
+
+
+def test_nobody_at_the_address(study, tmp_path, monkeypatch, capsys):
+    """Refused with a sentence, soon."""
+    monkeypatch.setattr("sarrus.studies.cluster.PATIENCE", 2.0)
+    with socket.socket() as silent:
+        # a port of our own that does not listen
+        silent.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        words = ["sweep", study, "--out", tmp_path / "o", "--scheduler", address]
+        assert f"no scheduler answers at {address}" in refused(monkeypatch, capsys, *words)
 
 
 def test_slips_in_the_file(study, tmp_path, monkeypatch, capsys):
@@ -72,6 +82,6 @@ def test_a_folder_of_something_else(study, tmp_path, monkeypatch, capsys):
 
 def test_a_missing_extra_says_what_to_install(study, tmp_path, monkeypatch, capsys):
     """Instead of a traceback."""
-    monkeypatch.setattr("sarrus.studies.front.NEEDED", ("dask", "no_such_package"))
+    monkeypatch.setattr("sarrus.studies.session.NEEDED", ("dask", "no_such_package"))
     told = refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o")
     assert "studies need no_such_package: install them with `pip install sarrus[sweep]`" in told

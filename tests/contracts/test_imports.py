@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import sarrus
+from cpu_time import least
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(sarrus.__file__).parent
@@ -86,15 +87,14 @@ def test_import_loads_nothing_heavy():
 
 
 def test_import_is_quick():
-    """A plain import takes under half a second."""
+    """A plain import takes under half a second of CPU time."""
     code = """
 import time
 begin = time.thread_time()
 import sarrus
 print(time.thread_time() - begin)
 """
-    # CPU time, best of two: other work on the machine does not count
-    assert min(float(run_python(code)) for _ in range(2)) < 0.5
+    assert least(lambda: float(run_python(code)), 0.5) < 0.5
 
 
 def test_error_loads_nothing_heavy():
@@ -111,15 +111,16 @@ except sarrus.MechanismError as error:
     assert out.strip().endswith("False")
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "kernels").glob("*.py")), ids=lambda p: p.name)
+@pytest.mark.parametrize("path", sorted((PACKAGE / "kernels").rglob("*.py")), ids=lambda p: p.name)
 def test_kernels_import_nothing_from_other_rooms(path):
     """Kernels know NumPy, the compiler and each other."""
+    depth = len(path.relative_to(PACKAGE).parts) - 1
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             assert {a.name.split(".")[0] for a in node.names} <= KERNEL_IMPORTS
         elif isinstance(node, ast.ImportFrom):
-            # one dot is the room itself, two would leave it: but for the names of arrays
-            assert node.level <= 1 or (node.level == 2 and node.module == "arrays")
+            # a dot a folder is the room itself, one more would leave it: but for the names of arrays
+            assert node.level <= depth or (node.level == depth + 1 and node.module == "arrays")
             if node.level == 0:
                 assert node.module.split(".")[0] in KERNEL_IMPORTS
 

@@ -8,8 +8,9 @@ from scipy import sparse
 from builders import rotation
 from dense_series import dense_rows
 from sarrus import Mechanism, Polynomial, Sine, SmoothStep
-from sarrus.kernels import drives, forces
-from sarrus.kernels.layout import make_loads
+from sarrus.kernels import loads as kernels
+from sarrus.kernels.elements.drive import eval_drives
+from sarrus.kernels.loads import make_loads
 from sarrus.mechanism.motion import make_pieces
 from sarrus.model import make_model
 
@@ -25,26 +26,26 @@ def compiled(function):
 @compiled
 def call_loads(form, loads, t, q, v, Q):
     """Call the kernel of that name."""
-    forces.eval_loads(form, loads, t, q, v, Q)
+    kernels.eval_loads(form, loads, t, q, v, Q)
 
 
 @compiled
 def call_derivatives(loads, t, q, v, A, B):
     """Call the kernel of that name."""
-    forces.eval_load_derivatives(loads, t, q, v, A, B)
+    kernels.eval_load_derivatives(loads, t, q, v, A, B)
 
 
 @compiled
 def call_drives(loads, t):
     """Call the kernel of that name."""
-    drives.eval_drives(loads, t)
+    eval_drives(loads, t)
 
 
 @compiled
 def call_energy(loads):
     """Potential of the springs and power of the rest, after eval_loads."""
-    potential = forces.eval_spring_energy(loads, loads.theta)
-    return potential, forces.eval_load_power(loads)
+    potential = kernels.eval_load_energy(loads, loads.theta)
+    return potential, kernels.eval_load_power(loads)
 
 
 def law(t, position, velocity):
@@ -123,10 +124,10 @@ def test_power_is_that_of_the_forces(case):
     stored = (ends[0] - ends[1]) / (2 * h) - model.form.Q @ v
     # the state is not on the constraints: u and u' are unit vectors only up to q, so theta' = c s' - s c'
     # is the rate of atan2(s, c) times c^2 + s^2
-    f, df, n = loads.f, loads.df, loads.angle_f[0]
+    f, df, n = loads.f, loads.df, loads.torsions.first[0]
     total_force(case, q, v)
     c, s = f[n : n + 3] @ f[n + 6 : n + 9], f[n + 3 : n + 6] @ f[n + 6 : n + 9]
-    k, _, free, _ = loads.angle[0]
+    k, _, free, _ = loads.torsions.numbers[0]
     turn = k * (np.arctan2(s, c) - free)
     rate = (c * (df[n + 3 : n + 6] @ f[n + 6 : n + 9] + f[n + 3 : n + 6] @ df[n + 6 : n + 9])) - (
         s * (df[n : n + 3] @ f[n + 6 : n + 9] + f[n : n + 3] @ df[n + 6 : n + 9])
@@ -151,7 +152,7 @@ def test_right_sides_of_drives_and_their_rates():
 
     def driven(t):
         call_drives(loads, t)
-        return loads.driven.copy()
+        return loads.drives.driven.copy()
 
     h = 1e-5
     for t in (0.0, 0.2, 0.45, 0.9):
@@ -161,8 +162,8 @@ def test_right_sides_of_drives_and_their_rates():
         # right sides are scaled, and constant parts left out: compare what changes
         start = driven(0.0)
         rest = [1.0, 0.0, 0.0, 0.5 * (2.0 / unit) ** 2]
-        change = loads.drive_c * (np.array(expected) - rest)
+        change = loads.drives.factor * (np.array(expected) - rest)
         np.testing.assert_allclose(values[0][0] - start[0], change, atol=1e-14)
-        np.testing.assert_allclose(start[0], form.phi0[loads.drive[:, 0]], atol=1e-15)
+        np.testing.assert_allclose(start[0], form.phi0[loads.drives.equations[:, 0]], atol=1e-15)
         rates = (values[1][:2] - values[2][:2]) / (2 * h)
         np.testing.assert_allclose(values[0][1:], rates, atol=1e-7)

@@ -77,6 +77,7 @@ def space_of_everything():
     m.prismatic("rail", "1", "full", at=(0, 0, 1), axis=(0, 0, 3))
     m.universal("cross", "1", "full", at=(0, 0, 1), axis=(1, 0, 0), second_axis=(0, 1, 0))
     m.planar("table", m.ground, "full", at=(0, 0, 1), normal=(0, 0, 1))
+    m.rectangular("stage", "1", "full", at=(0, 0, 1), normal=(0, 2, 0.1))
     m.point_on_plane("floor", m.ground, "über", at=(0, 0, 0), normal=(0, 0, 1))
     m.point_on_line("wire", m.ground, "über", at=(0, 0, 0), axis=(1, 0, 0))
     m.distance("bar", "1", "über", start=(0, 0, 1), end=(0, 0, 0))

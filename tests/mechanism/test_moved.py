@@ -22,6 +22,7 @@ def everything():
     m.cylindrical("C", "a", "b", at=(0.2, 0, 0), axis=(1, 0, 0))
     m.universal("U", "a", "b", at=(1, 0, 0), axis=(0, 1, 0), second_axis=(0, 0, 1))
     m.planar("F", "a", "b", at=(1, 0, 0), normal=(0, 0, 1))
+    m.rectangular("X", "a", "b", at=(1, 0, 0), normal=(0, 0, 1))
     m.point_on_line("L", "a", "b", at=(1, 0, 0), axis=(1, 0, 0))
     m.point_on_plane("Q", "a", "b", at=(1, 0, 0), normal=(1, 0, 1))
     m.distance("D", "a", "b", start=(0, 0, 0), end=(1, 1, 0))
@@ -45,9 +46,10 @@ def test_one_motion_for_all(closed):
     for a, b in zip(m.joints, moved.joints, strict=True):
         if a.at is not None:
             assert np.allclose(b.at, place(a.at), atol=1e-15)
-        for one, other in ((a.axis, b.axis), (a.second_axis, b.second_axis)):
-            assert (one is None) == (other is None)
-            assert one is None or np.allclose(other, T @ one, atol=1e-15)
+        for one, other in zip(a.ends, b.ends, strict=True):
+            assert one.body == other.body
+            assert (one.axis is None) == (other.axis is None)
+            assert one.axis is None or np.allclose(other.axis, T @ one.axis, atol=1e-15)
         assert measure_apart(b).metres < 1e-15
         assert measure_apart(b).radians < 1e-15
     assert np.allclose(moved.joints[-1].places, [place(p) for p in m.joints[-1].places])
@@ -73,11 +75,12 @@ def test_gaps_of_sliding_joints():
         ("cylindrical", np.hypot(0.4, 1.2)),
         ("point_on_line", np.hypot(0.4, 1.2)),
         ("planar", 0.3),
+        ("rectangular", 0.3),
         ("point_on_plane", 0.3),
     ):
         m = Mechanism("sliding", gravity=(0, 0, -9.81))
         m.body("b", 1.0, (0, 0, 0), (1, 1, 1))
-        word = "normal" if "plan" in kind else "axis"
+        word = "normal" if "plan" in kind or kind == "rectangular" else "axis"
         join = getattr(m, kind)
         join("J", m.ground, "b", at=[np.zeros(3), offset], **{word: (2.0, 0, 0)})
         assert np.isclose(measure_apart(m.joints[0]).metres, gap)

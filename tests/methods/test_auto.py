@@ -6,8 +6,9 @@ from test_radau import elbow
 
 from builders import bricard, n_four_bar
 from sarrus import Mechanism, simulate
-from sarrus.methods import CHOICES, METHODS, auto
+from sarrus.methods import CHOICES, METHODS, Run, auto
 from sarrus.model import make_model
+from sarrus.problems.n_four_bar.reference import flat_times
 
 COLUMNS = ("times", "coordinates", "rates", "accelerations", "norms", "energy", "step_times")
 
@@ -51,13 +52,56 @@ def test_stiff_moves_to_radau_and_says_so():
     assert again.notes == r.notes
 
 
+def with_stiff_elbow(m, at):
+    """The same mechanism with a stiff damped elbow beside it, joined to nothing."""
+    m.rod("upper", (at, 0), (at + 1, 0), mass=1.0)
+    m.rod("lower", (at + 1, 0), (at + 2, 0), mass=1.0)
+    m.revolute("shoulder", m.ground, "upper", at=(at, 0))
+    m.revolute("elbow", "upper", "lower", at=(at + 1, 0))
+    m.torsion("coil", "elbow", stiffness=1e5, damping=1e4)
+    return m
+
+
+def test_a_run_that_moves_on_is_watched_to_its_end():
+    """A four-bar beside a stiff elbow: series begins, radau goes on, and all change points are crossings."""
+    r = simulate(with_stiff_elbow(n_four_bar(1), 5.0), 6.0, 0.05, tolerance=1e-7)
+    assert r.status == "done", r.message
+    assert r.method == "radau"
+    told = next(note for note in r.notes if "radau" in note)
+    moved = float(told.split("t = ")[1].split(" s")[0])
+    flat = flat_times(1, 6.0)
+    # all of them lie behind the move
+    assert len(flat) >= 5
+    assert moved < flat[0]
+    # the error of the run at its tolerance, some times over
+    assert [c.time for c in r.crossings] == pytest.approx(flat, abs=1e-6)
+    assert r.watch.until == r.times[-1] == 6.0
+    assert f"{len(flat)} crossings:" in str(r.verdict)
+    # and none of them is the elbow's
+    assert len(simulate(elbow(1e5, 1e4), 0.6, 0.05, tolerance=1e-7).crossings) == 0
+
+
+def test_motion_of_a_run_that_moves_on():
+    """Both parts of the motion are kept, and give back the outputs."""
+    m = elbow(1e5, 1e4)
+    model = make_model(m)
+    times = np.linspace(0.0, 0.6, 25)
+    run = auto.run(Run(model, np.zeros(4), times, 0.6, 1e-7, dense=True))
+    assert len(run.motion.parts) == 2
+    assert run.motion.parts[0].pieces.starts[-1] == run.motion.parts[1].pieces.starts[0]
+    again = run.motion.at(times)
+    for column in ("q", "v", "a", "angles", "work", "energy"):
+        assert np.array_equal(getattr(again, column), getattr(run.record, column))
+
+
 def test_fastest_decay_of_a_damped_joint():
     """The elbow bends with the reduced inertia of its rods: rate = c (1/I1 + 1/I2 ...) by hand."""
     stiffness, damping = 1.0, 1e4
     m = elbow(stiffness, damping)
     model = make_model(m)
-    start = auto.radau.Start(0.0, np.zeros(4), np.zeros(4), np.zeros(1), 0.0)
-    _, J, S, G = auto.radau.try_steps(model, start, 1.0, 1e-6, 1)
+    start = auto.radau.Start(0.0, np.zeros(4), np.zeros(4), np.zeros(1))
+    problem = Run(model, np.zeros(4), np.zeros(0), 1.0, 1e-6)
+    _, J, S, G = auto.radau.try_steps(problem, start, 1)
     # angles x, y: inertia [[4/3, 1/2], [1/2, 1/3]], damping c [[1, -1], [-1, 1]]
     inertia = np.array([[4 / 3, 1 / 2], [1 / 2, 1 / 3]])
     exact = np.linalg.eigvals(np.linalg.solve(inertia, damping * np.array([[1, -1], [-1, 1]])))

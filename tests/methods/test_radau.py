@@ -1,5 +1,7 @@
 """Radau IIA: its constants, order, constraints at outputs, stiff problems with known answers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -8,10 +10,13 @@ from builders import bricard, n_four_bar
 from sarrus import Mechanism, simulate
 from sarrus.assembly import solve_start_velocity
 from sarrus.kernels import radau as kernels
+from sarrus.kernels import radau_newton
 from sarrus.kernels.compiler import entry
 from sarrus.kernels.layout import make_workspace
 from sarrus.mechanism.motion import Sine
-from sarrus.methods import radau
+from sarrus.methods import Run, radau
+from sarrus.methods.hermite import cubics, quintics, quintics_over_two
+from sarrus.methods.time_loop import run_steps
 from sarrus.model import make_model
 from sarrus.problems.bricard.reference import bricard_reference
 from sarrus.problems.n_four_bar.reference import four_bar_reference
@@ -208,29 +213,24 @@ def test_newton_matrix_is_the_derivative_of_the_stages():
 @entry
 def factor_and_solve(form, tangent, stages, h):
     """The two kernels, as the time loop calls them."""
-    kernels.factorise_stages(form, tangent, stages, h)
-    kernels.solve_stages(form, tangent, stages, h)
+    radau_newton.factorise_stages(form, tangent, stages, h)
+    radau_newton.solve_stages(form, tangent, stages, h)
 
 
-@entry
-def interpolate_over(t0, before, t1, middle, t2, after, t, q, v, a):
-    """The kernel, as `record` calls it."""
-    kernels.interpolate_over(t0, before, t1, middle, t2, after, t, q, v, a)
-
-
-def test_quintic_over_two_steps_is_exact_for_quintics():
-    """Interpolation over two unequal steps: position, velocity and acceleration of degree five."""
+def test_polynomials_from_states_are_exact():
+    """Hermite's polynomials of degree 3 and 5, over one step and over two unequal ones, give back theirs."""
     rng = np.random.default_rng(1)
-    polynomial = np.polynomial.Polynomial(rng.normal(size=6))
-
-    def state(t):
-        return np.array([[polynomial(t)], [polynomial.deriv()(t)], [0.0]])
-
-    q, v, a = np.zeros(1), np.zeros(1), np.zeros(1)
-    for t in (0.31, 0.5, 0.69):
-        interpolate_over(0.1, state(0.1), 0.3, state(0.3), 0.7, state(0.7), t, q, v, a)
-        expected = [polynomial(t), polynomial.deriv()(t), polynomial.deriv(2)(t)]
-        assert [q[0], v[0], a[0]] == pytest.approx(expected, rel=1e-11)
+    times = np.array([0.1, 0.3, 0.7, 0.8])
+    for degree, make, first in ((3, cubics, 0), (5, quintics, 0), (5, quintics_over_two, 1)):
+        exact = np.polynomial.Polynomial(rng.normal(size=degree + 1))
+        states = np.array([[[exact.deriv(k)(t)] for k in range(3)] for t in times])
+        rows = make(times, states)
+        assert rows.shape == (3 - first, degree + 1, 1)
+        for row, start in zip(rows, times[first:], strict=False):
+            found = np.polynomial.Polynomial(row[:, 0])
+            for k in range(3):
+                # three orders of differences over steps of a tenth
+                assert found.deriv(k)(0.05) == pytest.approx(exact.deriv(k)(start + 0.05), rel=1e-9)
 
 
 def test_user_force_in_plain_python():
@@ -258,12 +258,14 @@ def test_same_start_later_is_the_same_motion():
     model = make_model(m)
     velocity, _ = solve_start_velocity(model, m)
     times = np.array([0.3, 0.6])
-    whole = radau.run(model, velocity, times, 0.6, 1e-9, 10_000)
-    start = radau.Start(0.3, whole.q[0], whole.v[0], whole.angles[0], float(whole.work[0]))
-    second, _, _ = radau.go_on(model, start, times[1:], 0.6, 1e-9, 10_000)
+    problem = Run(model, velocity, times, 0.6, 1e-9)
+    whole = radau.run(problem).record
+    start = radau.Start(0.3, whole.q[0], whole.v[0], whole.angles[0])
+    second = run_steps(replace(problem, times=times[1:]), radau.Radau(problem, start)).record
     assert np.abs(second.q[0] - whole.q[1]).max() < 1e-8
     assert second.angles[0] == pytest.approx(whole.angles[1], abs=1e-8)
-    assert second.energy[0] == pytest.approx(whole.energy[1], abs=1e-5)
+    # its work counts from where it starts
+    assert second.energy[0] - whole.work[0] == pytest.approx(whole.energy[1], abs=1e-5)
 
 
 def test_workspace_of_a_chain_stays_sparse():

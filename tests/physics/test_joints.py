@@ -6,7 +6,7 @@ from scipy.integrate import quad
 from scipy.special import ellipj, ellipk
 
 from builders import rotation
-from sarrus import Mechanism, simulate
+from sarrus import Mechanism, Polynomial, simulate
 
 G = 9.81
 # default tolerance 1e-10 of the size (1 m) a run, paths of up to 20 m
@@ -265,3 +265,31 @@ def test_cylindrical_joint_tells_angle_and_travel():
     # 1e-10 is the tolerance, for 27 rad and 44 m
     np.testing.assert_allclose(r.angle("C"), 9 * r.times, atol=1e-8)
     np.testing.assert_allclose(r.travel("C"), -9.81 / 2 * r.times**2, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", TURNS_3D)
+def test_rectangular_joint_lets_slide_but_not_turn(seed):
+    """On an XY table that turns with its shaft a load is free in the plane: it goes straight on.
+
+    The table turns it all the same, at the table's own rate, and without gravity nothing else acts.
+    """
+    R, w = turn_3d(seed), 2.5
+    m = Mechanism("XY table", gravity=(0, 0, 0))
+    m.body("shaft", 1.0, (0, 0, 0), R @ np.diag([0.2, 0.3, 0.4]) @ R.T)
+    m.body("load", 0.7, R @ (0.4, 0.1, 0.3), R @ np.diag([0.02, 0.03, 0.04]) @ R.T)
+    m.revolute("bearing", "ground", "shaft", at=(0, 0, 0), axis=R @ (0, 0, 1))
+    m.rectangular("table", "shaft", "load", at=R @ (0.4, 0.1, 0.2), normal=R @ (0, 0, 3))
+    m.point("tip", "load", R @ (0.6, 0.1, 0.3))
+    m.drive("motor", "bearing", Polynomial((0.0, w)))
+    m.point("middle", "load", R @ (0.4, 0.1, 0.3))
+    m.set_velocity("middle", R @ (0.3, -0.2, 0.0))
+    r = simulate(m, 2.0, 0.05)
+    assert r.status == "done", r.message
+    t = r.times[:, None]
+    np.testing.assert_allclose(
+        r.position("load") @ R, [0.4, 0.1, 0.3] + t * [0.3, -0.2, 0.0], atol=CLOSE
+    )
+    arm = (r.position("tip") - r.position("load")) @ R
+    expected = 0.2 * np.stack([np.cos(w * r.times), np.sin(w * r.times), 0 * r.times], axis=1)
+    np.testing.assert_allclose(arm, expected, atol=CLOSE)
+    assert r.verdict.mobility_motion == 2

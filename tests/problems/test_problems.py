@@ -152,6 +152,7 @@ def test_options_reach_the_mechanism():
         ("a04-bricard", {"section": float("nan")}, "nan"),
         ("flyball-governor", {"section": -1}, "0 for thin rods"),
         ("four-bar-spring", {"damping": -1.0}, "from 0 on"),
+        ("n-four-bar", {"windows": 10_001}, "windows = 10001; give a whole number from 1 to 10000"),
         ("simple-pendulum", {"speed": 1.0}, "it has none"),
     ],
 )
@@ -159,6 +160,23 @@ def test_wrong_options_are_named(name, options, fragment):
     """An unknown problem or option lists what there is."""
     with pytest.raises(ValueError, match=fragment):
         problems.get(name, **options)
+
+
+@pytest.mark.parametrize("name", problems.names())
+def test_options_are_declared_with_their_bounds(name):
+    """Defaults are what a problem has unasked; just outside of its bounds a value is refused in their words."""
+    declared = problems.options(name)
+    assert {o.name: o.default for o in declared} == problems.get(name).options
+    for option in declared:
+        for bound in (option.least, option.most):
+            if np.isfinite(bound):
+                assert option.check(bound) == bound
+                outside = bound + (1 if bound == option.most else -1)
+                with pytest.raises(ValueError, match=f"{option.name} = .*{option.wanted}"):
+                    problems.get(name, **{option.name: outside})
+        assert option.meaning
+        # one name means one thing, whichever problem has it
+        assert option.meaning == problems.all_options()[option.name].meaning
 
 
 @pytest.mark.parametrize("section", [0.0, 0.03, 0.25])

@@ -1,15 +1,13 @@
 """The report in a real browser: opens without an error, plots, plays, follows the slider, dark mode."""
 
-import time
-
 import numpy as np
 import pytest
 
 from browser import Watched, open_browser
 from run_folders import save_example, with_hostile_names
-from sarrus.bench.run_folder import load_run
 from sarrus.problems.n_four_bar.reference import four_bar_reference
-from sarrus.report.page import make_report
+from sarrus.report.run_page import make_report
+from sarrus.runs.folder import load_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
@@ -46,27 +44,46 @@ def seen(browser, report):
 
 
 def test_opens_without_error_and_from_disk_alone(seen):
-    """No message on the console, no request but the file itself, all plots drawn, in under 3 s."""
+    """No message on the console, no request but the file itself, all plots drawn, at little cost."""
+    spent = seen.cpu_seconds()
     assert seen.errors == []
     assert [r for r in seen.requests if not r.startswith(("file:", "blob:", "data:"))] == []
     assert seen.value("document.querySelectorAll('.plot .main-svg').length") >= 4
     assert seen.value("document.querySelectorAll('.plot .scatterlayer .trace').length") >= 8
-    # 3 s on a quiet machine; tests share theirs
-    assert seen.seconds < 9
+    # 2 s to open it, of which none is waiting; cores that are shared take up to twice as long
+    assert 0 < spent < 6
+
+
+# presses pause in the very frame that is 0.3 s behind the start, however long frames take
+PAUSE = """void (window.paused = new Promise((resolve) => {
+  const clock = sarrusReport.clock, start = clock.time;
+  let pressed = false;
+  clock.onChange(() => {
+    if (pressed || clock.time < start + 0.3) return;
+    pressed = true;
+    if (clock.playing) document.querySelector(".play").click();
+    resolve(clock.time);
+  });
+}))"""
+FRAMES = """new Promise((resolve) => {
+  let left = 5;
+  const step = () => left-- ? requestAnimationFrame(step) : resolve();
+  step();
+})"""
 
 
 def test_play_moves_a_link_and_pause_stops_it(seen):
     """Pressing play moves B0 and the pixels; pausing keeps both where they are."""
     before, picture = seen.value(B0), seen.page.locator("canvas").screenshot()
+    seen.value(PAUSE)
     seen.page.click(".play")
-    seen.page.wait_for_timeout(700)
-    seen.page.click(".play")
+    at = seen.value("window.paused")
     after = seen.value(B0)
     assert np.linalg.norm(np.subtract(after, before)) > 0.2
     assert seen.page.locator("canvas").screenshot() != picture
-    at = seen.value("sarrusReport.clock.time")
-    seen.page.wait_for_timeout(200)
+    seen.value(FRAMES)
     assert seen.value("sarrusReport.clock.time") == at
+    assert seen.value(B0) == after
 
 
 def test_slider_sets_the_time_everywhere(seen):
@@ -131,7 +148,9 @@ def test_hovering_names_joints_and_bodies(seen):
     seen.page.locator("canvas").scroll_into_view_if_needed()
     for names, words in ((["B0"], "B0\nrevolute joint"), (["A0", "B0"], "crank 0\nbody")):
         seen.page.mouse.move(*seen.page.evaluate(place, names))
-        assert words in seen.page.inner_text(".tip")
+        seen.page.wait_for_function(
+            "(words) => document.querySelector('.tip').innerText.includes(words)", arg=words
+        )
 
 
 def test_hostile_names_run_no_script(browser, report, tmp_path):
@@ -146,7 +165,7 @@ def test_hostile_names_run_no_script(browser, report, tmp_path):
 
 
 def test_playback_is_fluent_for_forty_windows(browser, tmp_path):
-    """N = 40: thirty frames a second or better on a quiet machine, and it opens."""
+    """N = 40: a frame is drawn in a thirtieth of a second, and frames follow each other."""
     folder = save_example(tmp_path / "run", "n-four-bar", duration=10.0)
     path = folder / "report.html"
     path.write_text(make_report([load_run(folder)]), encoding="utf-8")
@@ -158,13 +177,17 @@ def test_playback_is_fluent_for_forty_windows(browser, tmp_path):
             best = Math.min(best, performance.now() - t); } return best / 1000; })()"""
     )
     assert seconds < 1 / 30
-    frames = "sarrusReport.players[0].frames"
-    seen.page.click(".play")
-    first, begin = seen.value(frames), time.perf_counter()
-    seen.page.wait_for_timeout(1500)
-    rate = (seen.value(frames) - first) / (time.perf_counter() - begin)
-    # 60 alone on the machine; tests share theirs
-    assert rate > 15
+    # thirty more, playing again from the start where the end came before
+    drawn = seen.value(
+        """new Promise((resolve) => {
+          const { clock, players } = sarrusReport, first = players[0].frames;
+          clock.onChange(() => {
+            if (players[0].frames >= first + 30) resolve(players[0].frames - first);
+            else if (!clock.playing) clock.play();
+          });
+        })"""
+    )
+    assert drawn >= 30
     seen.page.close()
 
 

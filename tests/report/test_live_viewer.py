@@ -1,6 +1,7 @@
 """The live viewer: on the loopback address only, moves with time, runs again with other numbers."""
 
 import threading
+import time
 import urllib.request
 
 import numpy as np
@@ -18,6 +19,9 @@ from sarrus.report.viewer import (
     option_controls,
     vary_by,
 )
+
+# ends a test that hangs [s]
+PATIENCE = 600
 
 
 def turned(quaternion, vector):
@@ -74,7 +78,7 @@ def test_viewer_shows_moves_and_runs_again():
     try:
         assert viewer.address.startswith("http://127.0.0.1:")
         assert viewer.server.get_host() == "127.0.0.1"
-        with urllib.request.urlopen(viewer.address, timeout=10) as answer:
+        with urllib.request.urlopen(viewer.address, timeout=PATIENCE) as answer:
             assert answer.status == 200
         viewer.move(0.5)
         points = np.pad(scene.at(0.5)[0], ((0, 0), (0, 1)))
@@ -86,7 +90,9 @@ def test_viewer_shows_moves_and_runs_again():
         viewer.playing.value = True
         thread = threading.Thread(target=viewer.play, args=(stop,))
         thread.start()
-        stop.wait(0.3)
+        begin = time.monotonic()
+        while viewer.time == 0.5 and time.monotonic() - begin < PATIENCE:
+            stop.wait(0.01)
         stop.set()
         thread.join()
         assert viewer.time != 0.5

@@ -1,5 +1,7 @@
 """Through the flat positions of the N four-bar: the right branch, at every tolerance, or a word."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -180,27 +182,40 @@ def test_pivot_is_small_near_a_crossing_only():
     assert np.all(result.step_pivots > 0)
 
 
-@pytest.mark.parametrize(
-    ("windows", "speed", "lift"),
-    [(3, 0.5, -0.01), (5, 0.2605521558339095, -0.00118708625416241),
-     (2, 1.4185513486908121, -0.002012004492056599)],
-)  # fmt: skip
-def test_steps_that_lose_the_tolerance_do_not_lose_the_energy(windows, speed, lift):
-    """A run that had to loosen steps close to a crossing is still good to 2e-5, or is not done."""
-    result = simulate(flat_four_bar(windows, speed, lift), 3.0, 0.01)
-    # the potential energy alone changes by some 10 J a window; 2e-5 of it is what is required
-    assert result.status != "done" or result.energy_drift < 2e-5 * 10 * windows
+def check_near_flat(starts, output_step):
+    """Every run stays on its branch and is done, and steps that lost the tolerance keep the energy.
+
+    Returns how many runs had such steps.
+    """
+    loosened = 0
+    for windows, speed, lift in starts:
+        result = simulate(flat_four_bar(windows, speed, lift), 3.0, output_step)
+        start = f"windows {windows}, speed {speed!r}, lift {lift!r}"
+        assert measure_skew(result, windows) < PARALLEL, start
+        assert result.status == "done", f"{result.message}: {start}"
+        # 2e-5 of the some 10 J a window that the potential energy changes by
+        assert result.energy_drift < 2e-5 * 10 * windows, start
+        loosened += result.counters["loosened"] > 0
+    return loosened
+
+
+def test_steps_that_lose_the_tolerance_do_not_lose_the_energy():
+    """Slow starts beside flat, where steps have to be loosened, are still good to 2e-5."""
+    starts = itertools.product((1, 2, 3, 5), (0.25, 0.5), (-0.01, -0.003, -0.001, 0.001))
+    # else these starts show nothing: choose others
+    assert check_near_flat(starts, 0.01) >= 8
 
 
 @pytest.mark.slow
 def test_thousand_random_starts_near_flat():
-    """From random starts on both sides of flat no run that says done left its branch or energy."""
+    """From random starts on both sides of flat every run is done, on its branch, with its energy."""
     rng = np.random.default_rng(1)
-    for _ in range(1000):
-        windows, speed = int(rng.integers(1, 6)), rng.uniform(0.2, 4.0) * rng.choice([-1, 1])
-        lift = rng.uniform(-0.99, 0.99) * 10.0 ** rng.uniform(-4, 0)
-        result = simulate(flat_four_bar(windows, speed, lift), 3.0, 0.03)
-        start = f"windows {windows}, speed {speed!r}, lift {lift!r}"
-        assert measure_skew(result, windows) < PARALLEL, start
-        # 2e-5 of the some 10 J a window that the potential energy changes by
-        assert result.status != "done" or result.energy_drift < 2e-4 * windows, start
+    starts = [
+        (
+            int(rng.integers(1, 6)),
+            rng.uniform(0.2, 4.0) * rng.choice([-1, 1]),
+            rng.uniform(-0.99, 0.99) * 10.0 ** rng.uniform(-4, 0),
+        )
+        for _ in range(1000)
+    ]
+    assert check_near_flat(starts, 0.03) >= 20

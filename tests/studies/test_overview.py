@@ -35,11 +35,11 @@ def test_in_a_browser(tmp_path):
     path, _ = overview_of(tmp_path)
     with open_browser() as browser:
         page = Watched(browser, path)
-        page.page.wait_for_selector("#scatter .scatterlayer", state="attached", timeout=30_000)
+        page.page.wait_for_selector("#scatter .scatterlayer", state="attached")
         points = "document.querySelectorAll('#scatter .scatterlayer path.point').length"
         assert page.value(points) == 5
         page.page.select_option("#y", "run")
-        page.page.wait_for_function(f"{points} === 6", timeout=30_000)
+        page.page.wait_for_function(f"{points} === 6")
         # speed and energy drift; run numbers are no axis
         assert page.value("document.querySelectorAll('#parallel .axis-title').length") == 2
         assert page.value("[...document.querySelectorAll('#x option')].map(o => o.value)") == [

@@ -1,6 +1,7 @@
 """Studies on real processes: workers and programs killed in the middle, full disks, clusters by address.
 
-Whatever happens, the table in the end is that of an undisturbed study, byte by byte.
+Whatever happens, the table in the end is that of an undisturbed study, byte by byte. Nothing here depends on who
+is faster: some runs pass a gate, the others wait there for what the test does meanwhile.
 """
 
 import json
@@ -23,16 +24,37 @@ import sarrus
 pytestmark = pytest.mark.slow
 
 SOURCE = Path(sarrus.__file__).parents[1]
-MAIN = "from sarrus.cli import main; main()"
-# a loaded machine may take long for anything
-PATIENCE = 240
+# background jobs and `nohup` hand down signals that are ignored: each program says what it does about SIGINT
+MAIN = """
+import signal
+signal.signal(signal.SIGINT, signal.{interrupts})
+from sarrus.cli import main
+main()
+"""
+HEEDED, IGNORED = "default_int_handler", "SIG_IGN"
+# ends a test that hangs; a loaded machine may take long for anything
+PATIENCE = 600
+# runs of a worker's first batches
+BATCH = 4
 
 FUNCTIONS = """\
-import time
+import os, time
+from pathlib import Path
 
 def wait(result, mechanism):
-    time.sleep(0.15)
+    if "GATE" in os.environ:
+        pass_gate(Path(os.environ["GATE"]), int(os.environ["FREE"]))
     return float(result.position("B0")[-1, 0])
+
+def pass_gate(gate, free):
+    for ticket in range(free):
+        try:
+            return (gate / f"ticket-{ticket}").touch(exist_ok=False)
+        except FileExistsError:
+            pass
+    (gate / f"held-{os.getpid()}").touch()
+    while not (gate / "open").exists():
+        time.sleep(0.02)
 """
 STUDY = """\
 sarrus_study: 1
@@ -66,23 +88,61 @@ def undisturbed(study, tmp_path_factory):
     return out
 
 
+class Gate:
+    """Some runs are free to pass; then every worker waits inside a run until the gate is opened."""
+
+    def __init__(self, folder, free):
+        self.folder = folder
+        folder.mkdir()
+        self.environment = {"GATE": str(folder), "FREE": str(free)}
+
+    def held(self):
+        """Processes that wait inside a run."""
+        return [int(p.name.removeprefix("held-")) for p in self.folder.glob("held-*")]
+
+    def open(self):
+        (self.folder / "open").touch()
+
+
 def environment():
     path = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
     return {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
 
 
-def start(study, out, *options, **more):
+def start(study, out, *options, gate=None, interrupts=HEEDED, **more):
     """The command, as a program of its own in a process group of its own."""
     words = ["sweep", str(study), "--out", str(out), *options]
     return subprocess.Popen(
-        [sys.executable, "-c", MAIN, *words],
-        env=environment(),
+        [sys.executable, "-c", MAIN.format(interrupts=interrupts), *words],
+        env=environment() | (gate.environment if gate else {}),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
         **more,
     )
+
+
+@pytest.fixture
+def begin(study, tmp_path):
+    """Start a study in `tmp_path / "out"`, until parts are written and a worker waits inside a run."""
+    programs = []
+
+    def begin(workers, parts=1, interrupts=HEEDED):
+        # enough for the parts, though every other worker is one run short of its own
+        gate = Gate(tmp_path / "gate", (BATCH - 1) * (workers - 1) + BATCH * parts)
+        program = start(
+            study, tmp_path / "out", "--workers", str(workers), gate=gate, interrupts=interrupts
+        )
+        programs.append(program)
+        wait_for(lambda: len(parts_of(tmp_path / "out")) >= parts and gate.held(), program)
+        return program, gate
+
+    yield begin
+    for program in programs:
+        if program.poll() is None:
+            os.killpg(program.pid, signal.SIGKILL)
+            program.communicate()
 
 
 def end(program, code=0):
@@ -107,6 +167,13 @@ def workers_of(program):
     """Worker processes of a program that runs a cluster of its own."""
     children = psutil.Process(program.pid).children()
     return [p for p in children if "spawn_main" in " ".join(p.cmdline())]
+
+
+def has_ended(process):
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def check_equal(out, undisturbed):
@@ -141,53 +208,75 @@ def test_tables_are_read_by_others(undisturbed):
     assert "Every run succeeded" in page
 
 
-def test_a_killed_worker_is_replaced(study, undisturbed, tmp_path):
-    """kill -9 of a worker in the middle: its runs are run again."""
-    program = start(study, tmp_path, "--workers", "2")
-    wait_for(lambda: parts_of(tmp_path), program)
-    victim = workers_of(program)[0]
-    victim.kill()
+def test_a_killed_worker_is_replaced(begin, undisturbed, tmp_path):
+    """kill -9 of a worker inside a run: its runs are run again, and it counts once."""
+    program, gate = begin(workers=2)
+    os.kill(gate.held()[0], signal.SIGKILL)
+    gate.open()
     text = end(program)
     assert "40 of 40 done, 0 without success" in text
-    assert '"worker_deaths": 1' in (tmp_path / "study.json").read_text()
-    check_equal(tmp_path, undisturbed)
+    record = json.loads((tmp_path / "out" / "study.json").read_text())
+    assert record["sessions"][-1]["worker_deaths"] == 1
+    check_equal(tmp_path / "out", undisturbed)
 
 
-def test_a_killed_program_goes_on(study, undisturbed, tmp_path):
+def test_a_killed_program_goes_on(begin, study, undisturbed, tmp_path):
     """kill -9 of the whole program, a damaged and a half-written part; a second program in between."""
-    program = start(study, tmp_path, "--workers", "2")
-    wait_for((tmp_path / "study.json").exists, program)
-    second = end(start(study, tmp_path), code=2)
+    program, _ = begin(workers=2, parts=2)
+    out = tmp_path / "out"
+    second = end(start(study, out), code=2)
     assert f"in use by process {program.pid} on" in second
-    wait_for(lambda: len(parts_of(tmp_path)) >= 2, program)
     workers = workers_of(program)
+    assert len(workers) == 2
     program.kill()
     program.communicate(timeout=PATIENCE)
     # workers notice that they are alone
-    wait_for(lambda: not any(p.is_running() and p.status() != "zombie" for p in workers))
-    assert not (tmp_path / "results.parquet").exists()
-    finished = parts_of(tmp_path)
+    wait_for(lambda: all(has_ended(p) for p in workers))
+    assert not (out / "results.parquet").exists()
+    finished = parts_of(out)
     assert sum(int(p.name.split("-")[2]) for p in finished) < 40
     finished[0].write_bytes(finished[0].read_bytes()[:-7])
-    (tmp_path / "parts" / "run-00000039-1-0123456789abcdef.parquet.unfinished").write_bytes(b"PAR1")
-    text = end(start(study, tmp_path, "--workers", "1"))
+    (out / "parts" / "run-00000039-1-0123456789abcdef.parquet.unfinished").write_bytes(b"PAR1")
+    text = end(start(study, out, "--workers", "1"))
     assert f"part {finished[0].name} is damaged" in text
-    check_equal(tmp_path, undisturbed)
+    check_equal(out, undisturbed)
     # once more: nothing is left to do
-    assert "0 runs; 40 of 40 done" in end(start(study, tmp_path))
-    check_equal(tmp_path, undisturbed)
+    assert "0 runs; 40 of 40 done" in end(start(study, out))
+    check_equal(out, undisturbed)
 
 
-def test_ctrl_c_and_a_full_disk(study, undisturbed, tmp_path):
-    """Ctrl-C ends with 130 and a sentence; a disk without room with 2; both go on."""
-    # one worker: behind its first part others are still to come
-    program = start(study, tmp_path, "--workers", "1")
-    wait_for(lambda: parts_of(tmp_path), program)
-    os.killpg(program.pid, signal.SIGINT)
+@pytest.mark.parametrize(
+    ("send", "number"),
+    # a terminal sends Ctrl-C to all processes
+    [(os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)],
+    ids=["Ctrl-C", "terminated"],
+)
+def test_a_stopped_program_goes_on(begin, study, undisturbed, tmp_path, send, number):
+    """Ctrl-C, or a word of the system, ends with 130 and a sentence; what is done is kept."""
+    program, _ = begin(workers=1)
+    send(program.pid, number)
     text = end(program, code=130)
     assert re.search(r"stopped: \d+ of 40 runs are done and kept", text)
     assert "Traceback" not in text
-    before = len(parts_of(tmp_path))
+    assert parts_of(tmp_path / "out")
+    end(start(study, tmp_path / "out", "--workers", "2"))
+    check_equal(tmp_path / "out", undisturbed)
+
+
+def test_ignored_interrupts_stay_ignored(begin, undisturbed, tmp_path):
+    """In the background of a shell Ctrl-C is meant for others: the study goes on to its end."""
+    program, gate = begin(workers=1, interrupts=IGNORED)
+    os.killpg(program.pid, signal.SIGINT)
+    gate.open()
+    assert "40 of 40 done, 0 without success" in end(program)
+    check_equal(tmp_path / "out", undisturbed)
+
+
+def test_a_full_disk(study, undisturbed, tmp_path):
+    """A disk without room ends with 2 and a sentence, and finished runs are kept; it goes on."""
+    end(start(study, tmp_path, "--workers", "1", "--limit", str(BATCH)))
+    before = parts_of(tmp_path)
+    assert before
 
     def small():
         # files of this program may not grow beyond this, as on a disk that is full
@@ -197,7 +286,7 @@ def test_ctrl_c_and_a_full_disk(study, undisturbed, tmp_path):
     assert "cannot be written" in text
     assert "finished runs are kept" in text
     assert "Traceback" not in text
-    assert len(parts_of(tmp_path)) >= before
+    assert set(before) <= set(parts_of(tmp_path))
     end(start(study, tmp_path, "--workers", "2"))
     check_equal(tmp_path, undisturbed)
 
@@ -257,7 +346,7 @@ def test_every_failure_is_a_row(tmp_path):
         "sarrus_study: 1\nproblem: double-four-bar\n"
         "vary: {speed: [1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9]}\n"
         "simulate: {duration: 0.1 s}\nrecord: {mine: {function: harm.py:harm}}\n"
-        "time_limit: 3 s\nattempts: 2\n",
+        "time_limit: 20 s\nattempts: 2\n",
         encoding="utf-8",
     )
     table = sarrus.sweep(tmp_path / "study.yaml", out=tmp_path / "out", workers=2)
@@ -265,7 +354,7 @@ def test_every_failure_is_a_row(tmp_path):
     assert table["run"].tolist() == list(range(10))
     assert table["status"].tolist() == [wrong.get(i, "done") for i in range(10)]
     assert table["message"][2].startswith("the worker died 2 times")
-    assert "time limit, 3 s" in table["message"][4]
+    assert "time limit, 20 s" in table["message"][4]
     assert "RuntimeError: broken" in table["message"][6]
     good = table[table["status"] == "done"]
     np.testing.assert_array_equal(good["mine"], 10 + good["run"])

@@ -5,8 +5,9 @@ import pytest
 
 from builders import rotation
 from sarrus import Mechanism, MechanismError
-from sarrus.verdict.joint_equations import Pose, make_joint_equations
-from sarrus.verdict.loads import BodyMotion, make_loads
+from sarrus.kinematics.pose import Pose
+from sarrus.verdict.joint_equations import make_joint_equations
+from sarrus.verdict.loads import BodyMotion, make_body_loads
 
 H = 1e-5
 
@@ -64,7 +65,7 @@ def body_point(equations, pose, body, at):
 def check_power(m, energy):
     """Power of the loads / fall of their energy along a random velocity."""
     equations = make_joint_equations(m)
-    loads = make_loads(m, equations)
+    loads = make_body_loads(m, equations)
     pose, twists = some_pose(equations), some_twists(equations)
     wrenches = loads.wrenches(still(equations, pose))
     assert wrenches.shape == (1, len(equations.bodies), 6)
@@ -116,9 +117,9 @@ def test_damper(dimension):
         )
 
     rate = (length(pose.moved(H * twists)) - length(pose.moved(-H * twists))) / (2 * H)
-    wrenches = make_loads(m, equations).wrenches(still(equations, pose, twists))
+    wrenches = make_body_loads(m, equations).wrenches(still(equations, pose, twists))
     assert np.isclose(np.sum(wrenches * twists), -3.0 * rate**2, rtol=1e-7)
-    assert not make_loads(m, equations).wrenches(still(equations, pose)).any()
+    assert not make_body_loads(m, equations).wrenches(still(equations, pose)).any()
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
@@ -134,7 +135,7 @@ def test_loads_fixed_in_a_body(dimension):
         R = np.eye(dimension) if fixed_in == "body" else pose.turns[1][:dimension, :dimension]
         m.force("push", "b", at=at, vector=R @ vector, fixed_in=fixed_in)
         m.torque("twist", "b", moment if dimension == 2 else R @ moment, fixed_in=fixed_in)
-        found.append(make_loads(m, equations).wrenches(still(equations, pose)))
+        found.append(make_body_loads(m, equations).wrenches(still(equations, pose)))
     assert np.allclose(*found, rtol=1e-13)
     assert not found[0][0, 0].any()
     force = pose.turns[1] @ np.append(vector, np.zeros(3 - dimension))
@@ -154,7 +155,7 @@ def test_torsion(dimension):
     twists[:, 3:] = np.outer(w, axis)
     start = equations.start()
     turned = start.moved(np.hstack([np.zeros((2, 3)), np.outer((first, second), axis)]))
-    wrenches = make_loads(m, equations).wrenches(still(equations, turned, twists))[0]
+    wrenches = make_body_loads(m, equations).wrenches(still(equations, turned, twists))[0]
     expected = 1.1 - 3.0 * (second - first - 0.2) - 0.5 * (w[1] - w[0])
     assert np.allclose(wrenches[1, 3:], expected * axis, rtol=1e-13)
     assert np.allclose(wrenches[0, 3:], (0.7 - expected) * axis, rtol=1e-13)
@@ -166,7 +167,7 @@ def test_angle_goes_on_beyond_a_turn():
     m = mechanism(3)
     m.torsion("t", "A", stiffness=1.0)
     equations = make_joint_equations(m)
-    loads = make_loads(m, equations)
+    loads = make_body_loads(m, equations)
     times = np.arange(0.0, 8.0, 1.0)
     angle = 40.0 * times + 30.0 * np.sin(1.3 * times)
     rate = 40.0 + 39.0 * np.cos(1.3 * times)
@@ -200,7 +201,7 @@ def test_user_force(dimension):
     m.user_force("own", ["tip", "B"], pull)
     equations = make_joint_equations(m)
     pose, twists = some_pose(equations), some_twists(equations)
-    wrenches = make_loads(m, equations).wrenches(still(equations, pose, twists))[0]
+    wrenches = make_body_loads(m, equations).wrenches(still(equations, pose, twists))[0]
     ((t, position, velocity),) = seen
     assert (t, position.shape) == (0.0, (2, dimension))
     tip = body_point(equations, pose, "b", at)
@@ -222,7 +223,7 @@ def test_user_force_at_the_centre_of_a_body():
     m = mechanism(3)
     m.user_force("own", ["b"], lambda t, x, v: np.ones_like(x))
     equations = make_joint_equations(m)
-    wrenches = make_loads(m, equations).wrenches(still(equations, some_pose(equations)))[0]
+    wrenches = make_body_loads(m, equations).wrenches(still(equations, some_pose(equations)))[0]
     assert wrenches[1].tolist() == [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
 
 
@@ -231,5 +232,5 @@ def test_user_force_of_a_wrong_shape():
     m = mechanism(2)
     m.user_force("own", ["B"], lambda t, position, velocity: [1.0, 2.0])
     equations = make_joint_equations(m)
-    with pytest.raises(MechanismError, match=r"'own' returned shape \(2,\).*shape \(1, 2\)"):
-        make_loads(m, equations).wrenches(still(equations, equations.start()))
+    with pytest.raises(MechanismError, match=r"'own' at .* returned shape \(2,\).*shape \(1, 2\)"):
+        make_body_loads(m, equations).wrenches(still(equations, equations.start()))

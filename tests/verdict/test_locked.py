@@ -7,10 +7,11 @@ from builders import BRICARD_AXES, BRICARD_POINTS, bricard, rotation
 from disturbed import disturbed, long_bricard, three_cranks
 from linkages import bennett, copy_of, goldberg, sarrus_linkage, stewart, triangle
 from sarrus import Mechanism, MechanismError, inspect, simulate
+from sarrus.kinematics.pose import read_poses
 from sarrus.verdict.joint_equations import make_joint_equations
-from sarrus.verdict.locked import find_locked, mend_geometry
+from sarrus.verdict.locked import find_locked
+from sarrus.verdict.mending import mend_geometry
 from sarrus.verdict.mobility import measure_mobility
-from sarrus.verdict.poses import read_poses
 
 # together they take several seconds
 pytestmark = pytest.mark.slow
@@ -135,7 +136,7 @@ def test_mended_dimensions_move_exactly(m):
     result = simulate(mended.mechanism, 2.0, 0.2)
     assert result.status == "done"
     equations = result.reading.equations
-    for pose in read_poses(equations, result.reading.bodies, result.coordinates):
+    for pose in read_poses(equations.centers, result.reading.bodies, result.coordinates):
         found = measure_mobility(equations, pose)
         assert found.here == 1
         assert found.rank.below[0] < 1e-12

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from builders import bricard, in_plane_of, n_four_bar, rotation
+from builders import bricard, ends_of, in_plane_of, n_four_bar, rotation
 from grid_mechanisms import GridMechanism
 from linkages import (
     bennett,
@@ -132,6 +132,7 @@ FREER = {
     "a ball that may slide along the slider's axis": (JointKind.POINT_ON_LINE, None),
     "a ball that may slide along the axis": (JointKind.POINT_ON_LINE, None),
     "a ball that may slide on the plane": (JointKind.POINT_ON_PLANE, None),
+    "a face that may turn on the plane": (JointKind.PLANAR, None),
     "a pin in a slot along the slider's axis": (JointKind.POINT_ON_LINE, None),
     "a pin in a slot along x": (JointKind.POINT_ON_LINE, (1.0, 0.0)),
     "a pin in a slot along y": (JointKind.POINT_ON_LINE, (0.0, 1.0)),
@@ -161,7 +162,7 @@ def replaced(m, replacement):
             kind, axis = FREER[replacement.by]
             axis = j.axis if axis is None else np.array(axis)
             axis = None if kind is JointKind.SPHERICAL else axis
-            out.joints.append(replace(j, kind=kind, axis=axis, second_axis=None))
+            out.joints.append(replace(j, kind=kind, ends=ends_of(j.bodies, j.at, axis)))
     return out
 
 

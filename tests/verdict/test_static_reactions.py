@@ -7,15 +7,9 @@ from builders import bricard, rotation
 from linkages import copy_of, door, slider_crank
 from sarrus import Mechanism
 from sarrus.verdict.joint_equations import make_joint_equations
-from sarrus.verdict.loads import BodyMotion, make_loads
-from sarrus.verdict.reactions import (
-    SHARED,
-    UNDETERMINED,
-    UNIQUE,
-    Reactions,
-    row_stiffness,
-    solve_wrenches,
-)
+from sarrus.verdict.loads import BodyMotion, make_body_loads
+from sarrus.verdict.reactions import SHARED, UNDETERMINED, UNIQUE, Reactions
+from sarrus.verdict.wrenches import row_stiffness, solve_wrenches
 
 
 def statics(m, stiffness=None):
@@ -24,7 +18,7 @@ def statics(m, stiffness=None):
     pose, n = equations.start(), len(m.bodies)
     none = np.zeros((1, n, 3))
     motion = BodyMotion(np.zeros(1), pose.centers[None], pose.turns[None], none, none, none, none)
-    forces = -make_loads(m, equations).wrenches(motion)[0]
+    forces = -make_body_loads(m, equations).wrenches(motion)[0]
     forces[:, :3] -= equations.masses[:, None] * equations.gravity
     stiff = None if stiffness is None else row_stiffness(equations, stiffness)
     found = solve_wrenches(equations, pose, forces, stiff)

@@ -21,9 +21,9 @@ import numpy as np
 
 from ..arrays import Floats
 from ..problems import Problem
-from ..result import LEVELS, Result
-from .columns import columns_of
-from .findings import Sample, find_causes
+from ..result import Result
+from ..runs.columns import LEVELS
+from .causes import Sample, find_causes
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,9 @@ class Judgement:
 
 def judge(problem: Problem, result: Result) -> Judgement:
     """Measure a result against its problem; a run that ended early fails."""
-    judged = judge_columns(replace(problem, duration=result.duration), columns_of(problem, result))
+    judged = judge_columns(
+        replace(problem, duration=result.duration), problem.result_columns(result)
+    )
     return replace(judged, complete=judged.complete and result.status == "done")
 
 

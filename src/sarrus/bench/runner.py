@@ -1,11 +1,22 @@
-"""Runs of a problem, timed."""
+"""Runs of a problem: timed, and kept in a folder with results.txt in the columns of the problem's source."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
 from ..problems import Problem
 from ..result import Result
+from ..runs.columns import unit_of
+from ..runs.folder import describe_result, describe_verdict, finite, save_motion, save_record
+from ..runs.provenance import describe_origin
 from ..simulate import CONTINUE, simulate
 from .clock import REPEATS, Timing, time_solve
+from .judge import Judgement
+
+RESULTS = "results.txt"
 
 
 def run_problem(
@@ -36,3 +47,49 @@ def run_problem(
         )
 
     return time_solve(once, repeats, patience)
+
+
+def save_run(
+    folder: Path,
+    problem: Problem,
+    result: Result,
+    judgement: Judgement,
+    timing: Timing,
+    command: str,
+) -> dict[str, Any]:
+    """Write results.txt, result.npz and run.json; returns what run.json holds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    columns = problem.result_columns(result)
+    header = " ".join(f"{name}[{unit_of(name)}]" for name in problem.columns)
+    table = np.column_stack([columns[name] for name in problem.columns])
+    np.savetxt(folder / RESULTS, table, fmt="%.14e", header=header, comments="# ")
+    exact = problem.reference_columns(result.times)
+    save_motion(folder, result, columns, exact, problem.figures, problem.observed)
+    record = describe_run(problem, result, judgement, timing, command)
+    return save_record(folder, record | describe_verdict(result))
+
+
+def describe_run(
+    problem: Problem, result: Result, judgement: Judgement, timing: Timing, command: str
+) -> dict[str, Any]:
+    """Everything about a run but its columns and its verdict, for run.json."""
+    record = {
+        "schema": 1,
+        "problem": {
+            "id": problem.id,
+            "version": problem.version,
+            "title": problem.title,
+            "source": problem.source,
+            "note": problem.note,
+            "options": problem.options,
+            "observed": problem.observed,
+            "limits": {k: v for k, v in vars(problem.limits).items() if v is not None},
+            "columns": [f"{c} [{unit_of(c)}]" for c in problem.columns],
+        },
+        **describe_result(result),
+        "judgement": judgement.as_dict(),
+        "counters": result.counters,
+        "timings": timing.as_dict(),
+        **describe_origin(command),
+    }
+    return dict(finite(record))

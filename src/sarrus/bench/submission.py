@@ -9,19 +9,24 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import tempfile
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from .. import problems
 from ..problems import Problem
+from ..runs.folder import RECORD
 from .clock import CALIBRATION_VERSION, REPEATS
 from .judge import Judgement, judge_columns
 from .result_file import load_columns
+from .runner import RESULTS
 
-FILES = ("results.txt", "run.json")
+FILES = (RESULTS, RECORD)
 CHECKSUMS = "checksums.txt"
+NEEDED = ("problem", "method", "status", "judgement", "timings", "machine", "versions", "command")
 # a packed submission larger than this is not read
 LARGEST = 50_000_000
 
@@ -34,7 +39,7 @@ def check_run(folder: Path) -> tuple[dict[str, Any], Judgement]:
     """Judge a run folder again; raises SubmissionError with everything that is wrong with it."""
     record = _load_record(folder)
     problem = _problem_of(record, folder)
-    judged = judge_columns(problem, load_columns(folder / "results.txt", problem))
+    judged = judge_columns(problem, load_columns(folder / RESULTS, problem))
     wrong = list(_faults(record, judged))
     if wrong:
         raise SubmissionError(f"{folder}: " + "; ".join(wrong))
@@ -85,7 +90,7 @@ def _sources(place: Path) -> Iterator[Path]:
     if place.suffix == ".zip":
         yield place
         return
-    found = sorted(p.parent for p in place.glob("**/run.json"))
+    found = sorted(p.parent for p in place.glob(f"**/{RECORD}"))
     found += sorted(place.glob("**/*.zip"))
     if not found:
         raise SubmissionError(f"{place}: no run folder and no packed submission there")
@@ -94,8 +99,6 @@ def _sources(place: Path) -> Iterator[Path]:
 
 def _check_packed(path: Path) -> tuple[dict[str, Any], Judgement]:
     """Read a packed submission in memory-bounded pieces, compare checksums, judge it again."""
-    import tempfile
-
     with zipfile.ZipFile(path) as archive, tempfile.TemporaryDirectory() as temporary:
         if sum(item.file_size for item in archive.infolist()) > LARGEST:
             raise SubmissionError(f"{path}: unpacks to more than {LARGEST // 1_000_000} MB")
@@ -118,30 +121,18 @@ def _check_packed(path: Path) -> tuple[dict[str, Any], Judgement]:
 
 def _load_record(folder: Path) -> dict[str, Any]:
     try:
-        record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     except OSError as error:
         raise SubmissionError(f"{folder}: no readable run.json there ({error.strerror})") from error
     except ValueError as error:
         raise SubmissionError(f"{folder}: run.json is not JSON ({error})") from error
-    needed = (
-        "problem",
-        "method",
-        "status",
-        "judgement",
-        "timings",
-        "machine",
-        "versions",
-        "command",
-    )
-    missing = [key for key in needed if not isinstance(record, dict) or key not in record]
+    missing = [key for key in NEEDED if not isinstance(record, dict) or key not in record]
     if missing:
         raise SubmissionError(f"{folder}: run.json has no {', '.join(missing)}")
     return dict(record)
 
 
 def _problem_of(record: dict[str, Any], folder: Path) -> Problem:
-    from dataclasses import replace
-
     try:
         told = record["problem"]
         problem = problems.get(told["id"], **told["options"])
@@ -175,6 +166,3 @@ def _faults(record: dict[str, Any], judged: Judgement) -> Iterator[str]:
         yield f"timed {timings.get('repeats', 0)} times; at least {REPEATS} are asked for"
     if timings.get("calibration_version") != CALIBRATION_VERSION:
         yield "no calibration of this version beside the time"
-
-
-__all__ = ["SubmissionError", "check_run", "collect_records", "pack_run"]

@@ -8,7 +8,6 @@ method is timed again with all repeats.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +18,9 @@ import numpy as np
 from .. import __version__
 from ..methods import METHODS
 from ..problems import Problem
-from .clock import REPEATS
+from ..runs.benchmark import CELLS, Record, winners, write_cell
 from .judge import judge
-from .runner import run_problem
-from .store import describe_run, save_run
+from .runner import describe_run, run_problem, save_run
 
 # a run that would take longer than this is left out, with a sentence [s]
 BUDGET = 6.0
@@ -47,7 +45,7 @@ class Cell:
         """Where its record is kept; options and duration are part of the name."""
         options = "-".join(f"{k}{v:g}" for k, v in self.problem.options.items())
         name = f"{self.problem.id}-{options}-{self.problem.duration:g}s"
-        return folder / "cells" / name / self.method / f"{self.kind}-{self.setting:.3e}.json"
+        return folder / CELLS / name / self.method / f"{self.kind}-{self.setting:.3e}.json"
 
 
 def parse_ladder(text: str, per_decade: tuple[float, ...]) -> list[float]:
@@ -91,9 +89,9 @@ def run_cells(
     command: str,
     budget: float = BUDGET,
     on_cell: Callable[[Cell], None] = lambda cell: None,
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """Run what is not there yet, then time the winners; returns all records."""
-    records: dict[Cell, dict[str, Any]] = {}
+    records: dict[Cell, Record] = {}
     for cell in cells:
         on_cell(cell)
         path = cell.path(folder)
@@ -101,7 +99,7 @@ def run_cells(
         if record is None:
             before = [records[c] for c in cells if c in records and _same_row(c, cell)]
             record = _too_long(cell, before, budget) or _run(cell, FIRST_LOOK, command)
-            write_record(path, record)
+            write_cell(path, record)
         records[cell] = record
     timed: set[Cell] = set()
     # a first look may favour the wrong one: go on until every winner has had all its repeats
@@ -111,36 +109,11 @@ def run_cells(
             if records[cell]["timings"]["repeats"] < repeats:
                 on_cell(cell)
                 records[cell] = _run(cell, repeats, command, folder)
-                write_record(cell.path(folder), records[cell])
+                write_cell(cell.path(folder), records[cell])
     return list(records.values())
 
 
-def grades(record: dict[str, Any]) -> list[str]:
-    """The classes whose limits a record keeps: "low", "high" for problems with two, else ""."""
-    judged = record["judgement"]
-    checks = judged["checks"]
-    if not any("precision" in c["what"] for c in checks):
-        return [""] if judged["passed"] else []
-    kept = []
-    for grade, other in (("low", "high precision"), ("high", "low precision")):
-        mine = [c["passed"] for c in checks if other not in c["what"]]
-        if judged["complete"] and mine and all(mine):
-            kept.append(grade)
-    return kept
-
-
-def winners(records: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    """The fastest record of each problem, class and method that keeps the limits, with the class."""
-    best: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for record in records:
-        for grade in grades(record):
-            key = (record["problem"]["id"], record["method"], grade)
-            if key not in best or record["timings"]["solve"] < best[key]["timings"]["solve"]:
-                best[key] = record
-    return [(grade, record) for (_, _, grade), record in best.items()]
-
-
-def load_record(path: Path, cell: Cell) -> dict[str, Any] | None:
+def load_record(path: Path, cell: Cell) -> Record | None:
     """The record of a cell if it is there, whole, and of this version; else None."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -155,15 +128,7 @@ def load_record(path: Path, cell: Cell) -> dict[str, Any] | None:
     return record if fits else None
 
 
-def write_record(path: Path, record: dict[str, Any]) -> None:
-    """Write a record whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    os.replace(part, path)
-
-
-def _run(cell: Cell, repeats: int, command: str, folder: Path | None = None) -> dict[str, Any]:
+def _run(cell: Cell, repeats: int, command: str, folder: Path | None = None) -> Record:
     # a first look at a long run is long enough; a winner gets the time it needs
     patience = 0.5 if folder is None else 60.0
     setting: dict[str, Any] = {cell.kind: cell.setting}
@@ -181,7 +146,7 @@ def _same_row(a: Cell, b: Cell) -> bool:
     return a.problem.id == b.problem.id and a.method == b.method
 
 
-def _too_long(cell: Cell, before: list[dict[str, Any]], budget: float) -> dict[str, Any] | None:
+def _too_long(cell: Cell, before: list[Record], budget: float) -> Record | None:
     """A record that says so, if the last run tells that this one would exceed the budget."""
     done = [r for r in before if r["step"] and r["timings"]["solve"] > 0]
     if cell.kind != "step" or not done:
@@ -203,9 +168,6 @@ def _too_long(cell: Cell, before: list[dict[str, Any]], budget: float) -> dict[s
     }
 
 
-def _winners(records: dict[Cell, dict[str, Any]]) -> Iterator[Cell]:
+def _winners(records: dict[Cell, Record]) -> Iterator[Cell]:
     chosen = [id(r) for _, r in winners(list(records.values()))]
     yield from [cell for cell, record in records.items() if id(record) in chosen]
-
-
-__all__ = ["BUDGET", "REPEATS", "Cell", "make_cells", "parse_ladder", "run_cells", "winners"]

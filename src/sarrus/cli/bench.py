@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -37,10 +35,12 @@ def bench(
     # loads the compiled kernels: not for `sarrus --help`
     from dataclasses import replace
 
-    from ..bench.suite import make_cells, run_cells, winners
+    from ..bench.suite import make_cells, run_cells
     from ..methods import METHODS
     from ..report.bench_page import make_bench_report
     from ..report.benchmark import failures, save_benchmark, winner_table
+    from ..runs.benchmark import winners
+    from ..runs.provenance import command_line
 
     for name in method or ():
         if name not in METHODS:
@@ -52,7 +52,7 @@ def bench(
         chosen = [replace(problem, duration=duration) for problem in chosen]
     cells = make_cells(chosen, method or list(METHODS), tolerances, steps)
     screen = Console(stderr=True)
-    command = shlex.join(["sarrus", *sys.argv[1:]])
+    command = command_line()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=screen, transient=True) as progress:
         task = progress.add_task("", total=None)

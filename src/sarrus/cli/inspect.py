@@ -9,11 +9,13 @@ import typer
 from rich.console import Console
 
 from .. import problems
-from ..verdict import inspect as inspect_mechanism
+from ..inspect import inspect as inspect_mechanism
 from .model_file import is_imported, is_model_file, load_imported, load_model
+from .options import Json, Values, refuse_options, with_problem_options
 from .spec import is_specification, load_problem
 
 
+@with_problem_options
 def inspect(
     problem: Annotated[
         str,
@@ -21,18 +23,12 @@ def inspect(
             help="Id of a problem (see `sarrus list`), a model file or a specification file."
         ),
     ],
-    windows: Annotated[int | None, typer.Option(help="Windows N of a four-bar.")] = None,
-    speed: Annotated[float | None, typer.Option(help="Start speed of a four-bar [m/s].")] = None,
-    section: Annotated[
-        float | None, typer.Option(help="Section of Bricard's rods [m]; 0 is thin.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
+    options: Values,
+    as_json: Json = False,
 ) -> None:
     """Tell mobility and redundancy of a mechanism at its start, with the numbers that decided."""
-    chosen = {"windows": windows, "speed": speed, "section": section}
-    options = {name: value for name, value in chosen.items() if value is not None}
-    if (is_model_file(problem) or is_specification(problem)) and options:
-        raise ValueError(f"--{next(iter(options))} is said by the file {problem}; leave it out")
+    if is_model_file(problem) or is_specification(problem):
+        refuse_options(options, problem)
     screen = Console(stderr=True)
     report = None
     if is_imported(problem):

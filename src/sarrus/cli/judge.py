@@ -14,28 +14,20 @@ from rich.console import Console
 from .. import problems
 from ..bench.judge import judge_columns
 from ..bench.result_file import load_columns
-from ..bench.store import finite
 from ..report import judgement_table
+from ..runs.folder import finite
+from .options import Values, with_problem_options
 
 
+@with_problem_options
 def judge(
     results: Annotated[Path, typer.Argument(help="Result file in the columns of the source.")],
     problem: Annotated[str, typer.Option(help="Id of its problem (see `sarrus list`).")],
-    windows: Annotated[int | None, typer.Option(help="Windows N of a four-bar.")] = None,
-    speed: Annotated[float | None, typer.Option(help="Start speed of a four-bar [m/s].")] = None,
-    section: Annotated[
-        float | None,
-        typer.Option(help="Section of Bricard's or the governor's rods [m]; 0 is thin."),
-    ] = None,
-    damping: Annotated[
-        float | None, typer.Option(help="Damper of the four-bar with spring [N s/m].")
-    ] = None,
+    options: Values,
     duration: Annotated[float | None, typer.Option(help="Time the file covers [s].")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the judgement as JSON.")] = False,
 ) -> None:
     """Judge a result file: exit status 0 if it passes, 1 if it fails, 2 if it cannot be read."""
-    chosen = {"windows": windows, "speed": speed, "section": section, "damping": damping}
-    options = {name: value for name, value in chosen.items() if value is not None}
     item = problems.get(problem, **options)
     if duration is not None:
         if not (math.isfinite(duration) and duration > 0):

@@ -9,8 +9,8 @@ from ..report import problem_table
 
 
 def list_problems() -> None:
-    """List the benchmark problems with their source and limits."""
+    """List the benchmark problems with their options, limits and source."""
     screen = Console()
     # a line a problem, also where no terminal tells its width
-    screen.width = max(screen.width, 140)
+    screen.width = max(screen.width, 160)
     screen.print(problem_table(problems.get(name) for name in problems.names()))

@@ -14,27 +14,26 @@ from ..mechanism import MechanismError
 from ..statics import Equilibrium, Modes, equilibrium
 from ..statics import modes as find_modes
 from .model_file import is_model_file, load_model
+from .options import Json, Values, refuse_options, with_problem_options
 
 
+@with_problem_options
 def modes(
     problem: Annotated[
         str, typer.Argument(help="Id of a problem (see `sarrus list`) or a model file.")
     ],
-    damping: Annotated[
-        float | None, typer.Option(help="Damper of the four-bar with spring [N s/m].")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
+    options: Values,
+    as_json: Json = False,
 ) -> None:
     """Find the stable equilibrium, and frequencies, damping and eigenvalues of small motions."""
     checks: list[dict[str, Any]] = []
     if is_model_file(problem):
-        if damping is not None:
-            raise ValueError(f"--damping is said by the file {problem}; leave it out")
+        refuse_options(options, problem)
         mechanism = load_model(problem, Console(stderr=True))
         rest = equilibrium(mechanism)
         found = _modes(mechanism, rest)
     else:
-        item = problems.get(problem, **({} if damping is None else {"damping": damping}))
+        item = problems.get(problem, **options)
         if item.small is not None:
             rest, found, judged = judge_small_motion(item)
             checks = [{**vars(check), "passed": check.passed} for check in judged]

@@ -23,8 +23,8 @@ def movie(
     ] = None,
 ) -> None:
     """Film a run: the mechanism with its trace and a clock, in real time."""
-    from ..bench.run_folder import load_run
     from ..report.movie import Film, parse_size, save_movie
+    from ..runs.folder import load_run
 
     film = Film(parse_size(size), fps, speed, until)
     scene = load_run(folder).scene

@@ -25,9 +25,10 @@ def report(
     ] = None,
 ) -> None:
     """Write one self-contained HTML page about a run, several runs, or a benchmark."""
-    from ..bench.run_folder import RunFolderError, find_runs
-    from ..report.bench_page import is_benchmark, save_bench_report
-    from ..report.page import save_report
+    from ..report.bench_page import save_bench_report
+    from ..report.run_page import save_report
+    from ..runs.benchmark import is_benchmark
+    from ..runs.folder import RunFolderError, find_runs
 
     screen = Console(soft_wrap=True)
     if len(folders) == 1 and is_benchmark(folders[0]):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,60 +10,54 @@ import typer
 from rich.console import Console
 
 from .. import problems
-from ..bench import judge, save_run
-from ..bench.runner import run_problem
+from ..bench import judge, run_problem, save_run
 from ..report import library_error, run_table, save_figures
-from ..report.page import save_report
+from ..report.run_page import save_report
+from ..runs.provenance import command_line
 from ..simulate import CONTINUE, DEFAULT_METHOD
 from .model_file import is_model_file
+from .options import (
+    AtCrossing,
+    Duration,
+    Json,
+    Step,
+    Tolerance,
+    Values,
+    WithReport,
+    refuse_options,
+    with_problem_options,
+)
 from .report import REPORT
-from .simulate import AT_CROSSING, tell_crossings
+from .simulate import tell_crossings
 from .spec import is_specification, load_problem
 
 
+@with_problem_options
 def run(
+    options: Values,
     problem: Annotated[
         str | None,
         typer.Argument(
             help="Id of a problem (see `sarrus list`) or a specification file; all if left out."
         ),
     ] = None,
-    windows: Annotated[int | None, typer.Option(help="Windows N of a four-bar.")] = None,
-    speed: Annotated[float | None, typer.Option(help="Start speed of a four-bar [m/s].")] = None,
-    section: Annotated[
-        float | None,
-        typer.Option(help="Section of Bricard's or the governor's rods [m]; 0 is thin."),
-    ] = None,
-    damping: Annotated[
-        float | None, typer.Option(help="Damper of the four-bar with spring [N s/m].")
-    ] = None,
-    duration: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
-    tolerance: Annotated[
-        float | None,
-        typer.Option(help="Error aimed at, relative to the mechanism's size; 1e-10 if left out."),
-    ] = None,
+    duration: Duration = None,
+    tolerance: Tolerance = None,
     method: Annotated[str, typer.Option(help="Method.")] = DEFAULT_METHOD,
-    step: Annotated[
-        float | None, typer.Option(help="Step of a method with a fixed step [s].")
-    ] = None,
-    at_crossing: Annotated[str, typer.Option(help=AT_CROSSING)] = CONTINUE,
+    step: Step = None,
+    at_crossing: AtCrossing = CONTINUE,
     out: Annotated[Path, typer.Option(help="Folder for files and figures.")] = Path("runs"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
-    with_report: Annotated[
-        bool, typer.Option("--report", help="Write a page to look at, report.html, as well.")
-    ] = False,
+    as_json: Json = False,
+    with_report: WithReport = False,
 ) -> None:
     """Simulate a problem (or all), judge it, write results.txt, run.json, result.npz and the figures."""
-    chosen = {"windows": windows, "speed": speed, "section": section, "damping": damping}
-    options = {name: value for name, value in chosen.items() if value is not None}
     if problem is None and options:
         raise ValueError(f"name the problem that --{next(iter(options))} is meant for")
     if problem is not None and is_model_file(problem):
         raise ValueError(f"{problem} is a model file; run it with `sarrus simulate {problem}`")
     screen = Console(stderr=True)
     if problem is not None and is_specification(problem):
-        if options:
-            raise ValueError(f"--{next(iter(options))} is said by the file {problem}; leave it out")
+        refuse_options(options, problem)
         todo = [load_problem(problem, screen)]
     else:
         names = [problem] if problem else problems.names()
@@ -82,8 +74,7 @@ def run(
                 at_crossing=at_crossing,
             )
             folder = out / item.id
-            command = shlex.join(["sarrus", *sys.argv[1:]])
-            record = save_run(folder, item, result, judge(item, result), timing, command)
+            record = save_run(folder, item, result, judge(item, result), timing, command_line())
             save_figures(folder, item, result)
             if with_report:
                 save_report([folder], folder / REPORT)

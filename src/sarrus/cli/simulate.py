@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,17 +12,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..bench.simulation import choose_points, save_simulation
 from ..mechanism import find_remarks
 from ..report.figures import save_motion_figure
-from ..report.page import save_report
+from ..report.run_page import save_report
 from ..report.tables import show_seconds
+from ..runs.provenance import command_line
+from ..runs.simulation import choose_points, save_simulation
 from ..simulate import CONTINUE
 from ..simulate import simulate as simulate_mechanism
 from .model_file import load_model
+from .options import AtCrossing, Json, Step, Tolerance, WithReport
 from .report import REPORT
 
-AT_CROSSING = "Where motions meet: continue, stop there, or stop and list the branches."
 # a run that stops at a crossing was asked to
 GOOD = ("done", "stopped")
 
@@ -35,15 +34,10 @@ def simulate(
         float | None, typer.Option(help="Simulated time [s]; else the file says it.")
     ] = None,
     output_step: Annotated[float | None, typer.Option(help="Time between outputs [s].")] = None,
-    tolerance: Annotated[
-        float | None,
-        typer.Option(help="Error aimed at, relative to the mechanism's size; 1e-10 if left out."),
-    ] = None,
+    tolerance: Tolerance = None,
     method: Annotated[str | None, typer.Option(help="Method.")] = None,
-    step: Annotated[
-        float | None, typer.Option(help="Step of a method with a fixed step [s].")
-    ] = None,
-    at_crossing: Annotated[str, typer.Option(help=AT_CROSSING)] = CONTINUE,
+    step: Step = None,
+    at_crossing: AtCrossing = CONTINUE,
     point: Annotated[
         list[str] | None,
         typer.Option(help="Joint, point or body to write, may be repeated; else all but bodies."),
@@ -52,10 +46,8 @@ def simulate(
         Path | None, typer.Option(help="Folder for the files; runs/NAME if left out.")
     ] = None,
     figure: Annotated[bool, typer.Option(help="Draw motion.png.")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
-    with_report: Annotated[
-        bool, typer.Option("--report", help="Write a page to look at, report.html, as well.")
-    ] = False,
+    as_json: Json = False,
+    with_report: WithReport = False,
 ) -> None:
     """Simulate the mechanism of a file; write columns.csv, run.json, result.npz, model.yaml, motion.png."""
     screen = Console(stderr=True)
@@ -85,8 +77,8 @@ def simulate(
             raise ValueError(result.message)
         points = choose_points(mechanism, result, point or ())
         folder = out or Path("runs") / Path(file).stem
-        command = shlex.join(["sarrus", *sys.argv[1:]])
-        record = save_simulation(folder, mechanism, result, points, Path(file).name, command)
+        source = Path(file).name
+        record = save_simulation(folder, mechanism, result, points, source, command_line())
         if figure:
             save_motion_figure(folder / "motion.png", result, points)
         if with_report:

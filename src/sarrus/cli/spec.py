@@ -12,14 +12,15 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import problems
-from ..bench.specification import (
+from ..problems import Problem
+from ..specification import (
     LIBRARY,
     load_specification,
     specification_notes,
     specification_to_problem,
     write_specification,
 )
-from ..problems import Problem
+from .options import ProblemId
 
 # a file may hold thousands of strange elements
 MOST_LINES = 50
@@ -55,7 +56,7 @@ def show(file: Annotated[Path, typer.Argument(help="Specification file (XML).")]
 
 @spec.command("write")
 def write(
-    problem: Annotated[str, typer.Argument(help="Id of a problem (see `sarrus list`).")],
+    problem: ProblemId,
     out: Annotated[Path | None, typer.Option(help="File; the screen if left out.")] = None,
 ) -> None:
     """Write the specification of a problem."""

@@ -33,8 +33,8 @@ def sweep(
     ] = False,
 ) -> None:
     """Run the study of a file; write Parquet parts, results.parquet and overview.html."""
-    from ..studies.front import Progress as State
-    from ..studies.front import check_extra, read, run_in_folder
+    from ..studies.session import Progress as State
+    from ..studies.session import check_extra, read, run_in_folder
 
     check_extra()
     screen = Console(stderr=True)

@@ -15,6 +15,7 @@ from .. import problems
 from ..mechanism import Mechanism
 from ..problems import Problem
 from .model_file import is_model_file, load_model
+from .options import Duration
 from .spec import is_specification, load_problem
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def view(
             metavar="DIR|PROBLEM|FILE", help="Folder of a run, id of a problem, or a model file."
         ),
     ],
-    duration: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
+    duration: Duration = None,
     port: Annotated[int, typer.Option(help="Port on this machine; 0 takes a free one.")] = PORT,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
@@ -95,7 +96,7 @@ def _find(target: str, screen: Console) -> _Subject:
 
 
 def _of_run(folder: Path, screen: Console) -> _Subject:
-    from ..bench.run_folder import load_run
+    from ..runs.folder import load_run
 
     run = load_run(folder)
     record = run.record

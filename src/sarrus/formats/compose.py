@@ -692,9 +692,8 @@ class _Composer:
             allowed = BRIDGED * self.size if misfit is None else misfit
             gap = max(max(g.metres, g.radians * self.size) for g in error.gaps.values())
             if gap > allowed:
-                raise AssemblyError(
-                    f"{self.report.source}: {error}", error.nearest, error.gaps, error.loop
-                ) from error
+                error.args = (f"{self.report.source}: {error}",)
+                raise
             found = assemble(held, misfit=2.0 * gap)
             gaps, bridged = error.gaps, allowed
             worst = max(gaps, key=lambda n: gaps[n].metres)
@@ -719,7 +718,7 @@ class _Composer:
     def free(self, mechanism: Mechanism, misfit: float) -> Mechanism:
         """Where a misfit was bridged: the dimensions near by that also let it move, if it is meant to."""
         from ..verdict.joint_equations import make_joint_equations
-        from ..verdict.locked import LockedError, bridge_misfit
+        from ..verdict.mending import LockedError, bridge_misfit
 
         try:
             freed, notes = bridge_misfit(mechanism, make_joint_equations(mechanism), misfit)

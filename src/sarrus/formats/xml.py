@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import Floats
 
 # the one place that knows where the safe reader lives
-from ..bench.safe_xml import Document, Node, SpecificationError, load_xml
+from ..specification.safe_xml import Document, Node, SpecificationError, load_xml
 from .parts import LARGEST, FormatError, Pose
 
 __all__ = ["Node", "load", "numbers", "origin", "place", "rotation"]

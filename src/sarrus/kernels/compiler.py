@@ -14,10 +14,11 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from numba.extending import register_jitable
 
 try:
     import fcntl
@@ -26,6 +27,8 @@ except ImportError:
     fcntl = None  # type: ignore[assignment]
 
 log = logging.getLogger("sarrus")
+
+Formula = TypeVar("Formula", bound=Callable[..., Any])
 
 # contraction (fused multiply-add) is exact arithmetic with fewer roundings; reassociation lets sums use
 # vector instructions; nothing that assumes away nan or inf. Kernels allocate nothing, so references need
@@ -45,7 +48,7 @@ def _digest() -> str:
     text = hashlib.sha256()
     for part in (numba.__version__, np.__version__, sys.version, repr(sorted(FLAGS))):
         text.update(part.encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         text.update(path.read_bytes())
     return text.hexdigest()[:16]
 
@@ -78,6 +81,11 @@ def block(function: Callable[..., Any]) -> Any:
     cost compile time and gain nothing.
     """
     return _compile(function, **INNER)
+
+
+def law(function: Formula) -> Formula:
+    """Leave a formula as it is, for numbers and arrays in Python; kernels that use it inline it."""
+    return register_jitable(forceinline=True, **FLAGS)(function)
 
 
 def entry(function: Callable[..., Any]) -> Any:

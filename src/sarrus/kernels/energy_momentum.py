@@ -11,12 +11,11 @@ Without v_{n+1}, and with mu = h^2/2 lam:
 
 from .compiler import entry
 from .forms import eval_constraints, eval_forms, eval_jacobian
+from .reasons import FULL, NOT_CONVERGED
 from .solve import add_augmentation
 from .stepping import (
-    DONE,
     FACTORISATIONS,
     ITERATIONS,
-    NOT_CONVERGED,
     STEPS,
     accelerate,
     add_mass_times,
@@ -112,9 +111,9 @@ def advance(form, ws, U, J_start, J_middle, J_end, h, fresh, mu, store, counters
         eval_jacobian(form, ws.e, J_start)
         opening = eval_constraints(form, ws.e, ws.phi)
         reason = check_state(opening, store[n + 1])
-        if reason != DONE:
+        if reason != FULL:
             return reason, n
         if not converged:
             return NOT_CONVERGED, n
         counters[STEPS] += 1
-    return DONE, store.shape[0] - 1
+    return FULL, store.shape[0] - 1

@@ -8,7 +8,8 @@ penalty (J a + J' v + ...).
 """
 
 from .compiler import entry
-from .stepping import DONE, FACTORISATIONS, STEPS, accelerate, check_state
+from .reasons import FULL
+from .stepping import FACTORISATIONS, STEPS, accelerate, check_state
 
 
 @entry
@@ -49,10 +50,10 @@ def advance(form, ws, loads, h, damping, stiffness, refinements, fresh, lam, k, 
         )  # fmt: skip
         counters[FACTORISATIONS] += 4
         reason = check_state(opening, end)
-        if reason != DONE:
+        if reason != FULL:
             return reason, n
         counters[STEPS] += 1
-    return DONE, store.shape[0] - 1
+    return FULL, store.shape[0] - 1
 
 
 @entry

@@ -7,7 +7,7 @@ from .compiler import kernel
 
 @kernel
 def eval_forms(form, q, e):
-    """E = D q + e0."""
+    """The linear forms, e = D q + e0."""
     for f in range(len(form.e0)):
         s = form.e0[f]
         for k in range(form.D_start[f], form.D_start[f + 1]):
@@ -17,7 +17,7 @@ def eval_forms(form, q, e):
 
 @kernel
 def eval_form_rates(form, v, de):
-    """De = D v."""
+    """Rates of the forms, de = D v."""
     for f in range(len(form.e0)):
         s = 0.0
         for k in range(form.D_start[f], form.D_start[f + 1]):
@@ -85,7 +85,7 @@ def eval_jacobian(form, e, J):
 
 @kernel
 def eval_energy(form, q, v):
-    """Total and kinetic energy; the potential is zero at the start position."""
+    """Kinetic and potential energy; the potential is zero at the start position."""
     kinetic = 0.0
     potential = 0.0
     for i in range(len(q)):
@@ -94,7 +94,7 @@ def eval_energy(form, q, v):
             s += form.M_val[k] * v[form.M_col[k]]
         kinetic += 0.5 * s * v[i]
         potential -= form.Q[i] * q[i]
-    return kinetic + potential, kinetic
+    return kinetic, potential
 
 
 @kernel

@@ -9,6 +9,8 @@ derivative of J^T mu; the eps of the form makes it exact multipliers (tiny) or a
 Lagrangian (1/penalty).
 """
 
+from typing import NamedTuple
+
 from .compiler import block, entry
 from .forms import (
     add_constraint_rates,
@@ -19,13 +21,12 @@ from .forms import (
     eval_forms,
     eval_jacobian,
 )
+from .reasons import FULL, NOT_CONVERGED
 from .solve import factorise
 from .stepping import (
-    DONE,
     FACTORISATIONS,
     ITERATIONS,
     LOOSENED,
-    NOT_CONVERGED,
     STEPS,
     accelerate,
     add_mass_times,
@@ -153,12 +154,12 @@ def advance_ali3(form, exact, ws, J, h, tolerance, fresh, mu, store, counters):
         project_rates(form, ws, a)
         opening = eval_constraints(form, ws.e, ws.phi)
         reason = check_state(opening, store[n + 1])
-        if reason != DONE:
+        if reason != FULL:
             return reason, n
         if not converged:
             return NOT_CONVERGED, n
         counters[STEPS] += 1
-    return DONE, store.shape[0] - 1
+    return FULL, store.shape[0] - 1
 
 
 @block
@@ -228,22 +229,32 @@ def correct_both(form, ws, J, v_hat, v_scale, q_base, q_part, tolerance, v, mu, 
     return False
 
 
+class Alpha(NamedTuple):
+    """Parameters of the generalized-alpha method: its index, 3 or 2, and its weights."""
+
+    level: int
+    alpha_m: float
+    alpha_f: float
+    beta: float
+    gamma: float
+
+
 @entry
 def advance_generalized_alpha(
-    form, exact, ws, J, h, index, alpha_m, alpha_f, beta, gamma, tolerance, fresh,
-    mu, auxiliary, store, counters,
-):  # fmt: skip
+    form, ws, J, h, alpha, tolerance, fresh, mu, auxiliary, store, counters
+):
     """Generalized-alpha steps of index 3 or 2; returns the reason and how many steps.
 
     store[:, 2]: accelerations of the equations of motion; auxiliary: those of the method, and mu,
     kept from chunk to chunk.
     """
+    index, alpha_m, alpha_f, beta, gamma = alpha
     nq = len(form.Q)
     q_scale = h * h * beta * (1.0 - alpha_f) / (1.0 - alpha_m)
     v_scale = h * gamma * (1.0 - alpha_f) / (1.0 - alpha_m)
     scale = q_scale if index == 3 else v_scale
     if fresh:
-        accelerate(exact, ws, None, 0.0, 0.0, 0.0, 2, store[0, 0], store[0, 1], store[0, 2], mu)
+        accelerate(form, ws, None, 0.0, 0.0, 0.0, 2, store[0, 0], store[0, 1], store[0, 2], mu)
         counters[FACTORISATIONS] += 1
         for c in range(len(mu)):
             mu[c] *= scale
@@ -289,9 +300,9 @@ def advance_generalized_alpha(
         eval_forms(form, q, ws.e)
         opening = eval_constraints(form, ws.e, ws.phi)
         reason = check_state(opening, store[n + 1])
-        if reason != DONE:
+        if reason != FULL:
             return reason, n
         if not converged:
             return NOT_CONVERGED, n
         counters[STEPS] += 1
-    return DONE, store.shape[0] - 1
+    return FULL, store.shape[0] - 1

@@ -1,16 +1,17 @@
-"""The arrays that a kernel sees, as tuples: the model's quadratic form, scratch memory, and loads.
+"""The arrays that a kernel sees, as tuples: the model's quadratic form and scratch memory.
 
 Letters as in docs/notation.md. Forms e = D q + e0; with c the coefficients of the products,
 
     Phi_k = sum_sq 1/2 c e_a^2 + sum_bl c e_a e_b - phi0_k,      J = dPhi/dq,      M q'' + J^T lam = Q.
 
 Loads that are not constant act on forms of their own, f = F q + f0, with Q + F^T w(t, f, f') for Q: see
-forces.py. A drive makes phi0_k of its equations a function of time: see drives.py. A mechanism with
-nothing of that kind has None instead of loads: the compiler then leaves out all that concerns them.
+loads.py. A drive makes phi0_k of its equations a function of time: see elements/drive.py. A mechanism
+with nothing of that kind has None instead of loads: the compiler then leaves out all that concerns them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,82 +98,66 @@ class Workspace(NamedTuple):
     Q: Floats
 
 
+class Pieces(NamedTuple):
+    """Polynomials of steps, one row a step: q = sum of coefficients[n, k] (t - starts[n])^k.
+
+    starts: of the steps, and the end of the last; orders: the highest power that counts. Coefficients of twice
+    as many columns as coordinates are those of q and of v apart. sides: series of the angles of torsions and
+    of the work, (n, torsions + 1, terms), empty if there are no loads; with one term only what holds at the
+    start of the step, and the rest follows from the motion.
+    """
+
+    starts: Floats
+    orders: Ints
+    coefficients: Floats
+    sides: Floats
+
+    def some(self, first: int, last: int) -> Pieces:
+        """The steps from one to another, the same memory."""
+        rows = slice(first, last)
+        starts = self.starts[first : last + 1]
+        return Pieces(starts, self.orders[rows], self.coefficients[rows], self.sides[rows])
+
+
 # what is not allocated yet
 NONE = np.zeros(0)
 
 
-class Loads(NamedTuple):
-    """Loads that change with the motion and drives, in the model's units; scratch memory of a run."""
-
-    # loads: linear forms, rows of F compressed
-    F_start: Ints
-    F_col: Ints
-    F_val: Floats
-    f0: Floats
-    # springs: first of three forms; rows of stiffness, damping, free length, preload
-    line_f: Ints
-    line: Floats
-    # torsions: first of nine forms; rows of stiffness, damping, free angle, torque
-    angle_f: Ints
-    angle: Floats
-    # forces linear in a form: w[pr_a] += pr_c f[pr_b]
-    pr_a: Ints
-    pr_b: Ints
-    pr_c: Floats
-    # user forces: rows of address, first form, points, dimension; newtons to the model's units
-    user: Ints
-    user_c: Floats
-    # entries of dw/df and dw/df': row and column
-    G_row: Ints
-    G_col: Ints
-    # driven equations: rows of equation, kind of right side, motion; its factor and what is subtracted
-    drive: Ints
-    drive_c: Floats
-    drive_0: Floats
-    # motions: pieces of each, their starts and polynomials; rows of amplitude, rate, phase of a sine
-    motion_start: Ints
-    motion_break: Floats
-    motion_poly: Floats
-    motion_sine: Floats
-    # forms, their rates, what acts on them; angles as last seen
-    f: Floats = NONE
-    df: Floats = NONE
-    fw: Floats = NONE
-    theta: Floats = NONE
-    # driven equations: right side, its rate and second rate
-    driven: Floats = NONE
-    # series coefficients, a row a quantity: load forms; springs: length and pull over length;
-    # torsions: cosine, sine, angle, torque, torque times cosine and sine; motions, what they make of the
-    # driven right sides, forces of drives; work of loads and drives
-    fc: Floats = NONE
-    length: Floats = NONE
-    ratio: Floats = NONE
-    turn: Floats = NONE
-    motion: Floats = NONE
-    side: Floats = NONE
-    pull: Floats = NONE
-    work: Floats = NONE
+def list_block(first: int, size: int) -> list[tuple[int, int]]:
+    """Row and column of the entries of a square block, row by row."""
+    return [(first + i, first + j) for i in range(size) for j in range(size)]
 
 
 def pack(arrays: Any) -> Any:
-    """The same named tuple with its arrays side by side in memory, one block a type.
+    """The same named tuple, of arrays and such tuples, side by side in memory, one block a type.
 
     Arrays that the system places by itself may lie a multiple of a page apart; loads and stores in them
     then wait for each other, and some runs of N = 40 took a tenth longer than others.
     """
-    packed = {}
+    leaves = list(_leaves(arrays))
     for kind in (np.float64, np.int64):
-        chosen = {k: v for k, v in arrays._asdict().items() if v.dtype == kind}
+        chosen = [i for i, values in enumerate(leaves) if values.dtype == kind]
         # every array starts on a cache line of eight numbers
-        starts = np.cumsum([0, *(-(-v.size // 8) * 8 for v in chosen.values())])
+        starts = np.cumsum([0, *(-(-leaves[i].size // 8) * 8 for i in chosen)])
         block = np.zeros(int(starts[-1]) + 8, kind)
         first = (-block.ctypes.data % 64) // 8
-        for start, (name, values) in zip(starts, chosen.items(), strict=False):
+        for start, i in zip(starts, chosen, strict=False):
             at = first + int(start)
-            view = block[at : at + values.size].reshape(values.shape)
-            view[...] = values
-            packed[name] = view
-    return type(arrays)(**packed)
+            view = block[at : at + leaves[i].size].reshape(leaves[i].shape)
+            view[...] = leaves[i]
+            leaves[i] = view
+    return _with_leaves(arrays, iter(leaves))
+
+
+def _leaves(arrays: Any) -> Iterator[Any]:
+    for value in arrays:
+        yield from _leaves(value) if isinstance(value, tuple) else (value,)
+
+
+def _with_leaves(arrays: Any, leaves: Iterator[Any]) -> Any:
+    return type(arrays)(
+        *(_with_leaves(x, leaves) if isinstance(x, tuple) else next(leaves) for x in arrays)
+    )
 
 
 def make_workspace(form: Form, order: int) -> Workspace:
@@ -188,19 +173,4 @@ def make_workspace(form: Form, order: int) -> Workspace:
         sq_l=z((rows, ns)), bl_l=z((rows, nb)),
         acc_sq=z(ns), acc_bl=z(nb),
         q=z(nq), v=z(nq), dq=z(nq), log_size=z(rows), usual=z(nc), Q=z(nq),
-    ))  # fmt: skip
-
-
-def make_loads(loads: Loads, order: int) -> Loads | None:
-    """The loads with scratch memory for series up to the given order; None if there are none."""
-    nl, ns, na, nm, nd = (
-        len(x) for x in (loads.f0, loads.line, loads.angle, loads.motion_sine, loads.drive)
-    )
-    if not nl and not nd:
-        return None
-    rows, z = order + 1, np.zeros
-    return pack(loads._replace(
-        f=z(nl), df=z(nl), fw=z(nl), theta=z(na), driven=z((3, nd)),
-        fc=z((nl, rows)), length=z((ns, rows)), ratio=z((ns, rows)), turn=z((na, 6, rows)),
-        motion=z((nm, rows)), side=z((nd, rows)), pull=z((nm, rows)), work=z(2 * rows),
     ))  # fmt: skip

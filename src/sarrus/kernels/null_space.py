@@ -12,22 +12,23 @@ metric,
     (R M R^T) y = R Q,      a = R^T y + c,      z' = a[chosen]
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from ..arrays import Floats, Ints
 from .compiler import block, entry, kernel
-from .forces import eval_loads
 from .forms import (
     eval_constraints,
     eval_curvature,
     eval_form_rates,
 )
+from .loads import eval_loads
 from .project import project_position
+from .reasons import FULL, LOST_RANK, OVERFLOW
 from .solve import refinements_for, solve_refined
 from .stepping import (
-    DONE,
     FACTORISATIONS,
-    LOST_RANK,
-    NOT_FINITE,
     STEPS,
     add_mass_times,
     check_state,
@@ -41,6 +42,22 @@ WEAK = 1e-9
 NEW_MOTION = 1e-6
 # entries of R above this call for another choice of independent velocities
 CHOOSE_AGAIN = 1.5
+
+
+class Basis(NamedTuple):
+    """Independent velocities: the coordinates chosen, and the motions R of each; scratch memory.
+
+    G, y: the small system of equations; choice: a copy of R; z: velocities at the start of a step and now;
+    k: slopes of the stages, velocities and accelerations, (2, 3, nq).
+    """
+
+    chosen: Ints
+    R: Floats
+    G: Floats
+    y: Floats
+    choice: Floats
+    z: Floats
+    k: Floats
 
 
 @kernel
@@ -167,8 +184,9 @@ def normalise(R, chosen, G):
 
 
 @block
-def evaluate(form, ws, loads, t, refinements, q, z, chosen, R, G, y, v, a):
+def evaluate(form, ws, loads, t, refinements, basis, q, z, v, a):
     """Basis, velocity and acceleration at t and q; returns the smallest pivot and the opening."""
+    chosen, R, G, y = basis.chosen, basis.R, basis.G, basis.y
     f = R.shape[0]
     nq = len(q)
     factorise_at(form, ws, q)
@@ -212,24 +230,22 @@ def evaluate(form, ws, loads, t, refinements, q, z, chosen, R, G, y, v, a):
 
 
 @entry
-def advance(
-    form, ws, loads, h, refinements, project, fresh, chosen, R, G, y, scratch, z, k, store, counters
-):
+def advance(form, ws, loads, h, refinements, project, fresh, basis, store, counters):
     """Fill store from its first row on; returns the reason and how many steps.
 
-    chosen, R: kept from chunk to chunk; G, y, scratch, z (2 rows), k (2 x 3 x nq): scratch.
+    basis: its choice and R are kept from chunk to chunk.
     """
+    chosen, R, k = basis.chosen, basis.R, basis.k
     nq = len(form.Q)
     f = R.shape[0]
-    start, now = z[0], z[1]
+    start, now = basis.z[0], basis.z[1]
     if fresh:
-        choose(R, scratch, chosen)
+        choose(R, basis.choice, chosen)
         for j in range(f):
             now[j] = store[0, 1, chosen[j]]
         pivot, _ = evaluate(
-            form, ws, loads, 0.0, refinements,
-            store[0, 0], now, chosen, R, G, y, store[0, 1], store[0, 2],
-        )  # fmt: skip
+            form, ws, loads, 0.0, refinements, basis, store[0, 0], now, store[0, 1], store[0, 2]
+        )
         counters[FACTORISATIONS] += 1
         if not pivot > WEAK:
             return LOST_RANK, 0
@@ -249,23 +265,11 @@ def advance(
                 i = chosen[j]
                 now[j] = start[j] + part * (a0[i] if stage == 0 else k[1, stage - 1, i])
             pivot, _ = evaluate(
-                form,
-                ws,
-                loads,
-                t + part,
-                refinements,
-                q,
-                now,
-                chosen,
-                R,
-                G,
-                y,
-                k[0, stage],
-                k[1, stage],
+                form, ws, loads, t + part, refinements, basis, q, now, k[0, stage], k[1, stage]
             )
             counters[FACTORISATIONS] += 1
             if not pivot > WEAK:
-                return LOST_RANK if np.isfinite(pivot) else NOT_FINITE, n
+                return LOST_RANK if np.isfinite(pivot) else OVERFLOW, n
         for i in range(nq):
             end[0, i] = q0[i] + h / 6.0 * (v0[i] + 2.0 * (k[0, 0, i] + k[0, 1, i]) + k[0, 2, i])
         for j in range(f):
@@ -276,11 +280,11 @@ def advance(
             project_position(form, ws, loads, 4, end[0])
             counters[FACTORISATIONS] += 1
         pivot, opening = evaluate(
-            form, ws, loads, t + h, refinements, end[0], now, chosen, R, G, y, end[1], end[2]
+            form, ws, loads, t + h, refinements, basis, end[0], now, end[1], end[2]
         )
         counters[FACTORISATIONS] += 1
         reason = check_state(opening, end)
-        if reason != DONE:
+        if reason != FULL:
             return reason, n
         if not pivot > WEAK:
             return LOST_RANK, n
@@ -290,6 +294,6 @@ def advance(
             for i in range(nq):
                 largest = max(largest, abs(R[j, i]))
         if largest > CHOOSE_AGAIN:
-            choose(R, scratch, chosen)
-            normalise(R, chosen, G)
-    return DONE, store.shape[0] - 1
+            choose(R, basis.choice, chosen)
+            normalise(R, chosen, basis.G)
+    return FULL, store.shape[0] - 1

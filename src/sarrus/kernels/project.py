@@ -1,9 +1,15 @@
 """Back onto the constraints: position by Newton, velocity mass-orthogonally, both with one factor."""
 
 from .compiler import kernel
-from .drives import drive_constraints, subtract_drives
-from .forms import eval_constraint_rates, eval_constraints, eval_form_rates, eval_forms
-from .solve import solve_refined
+from .elements.drive import drive_constraints, eval_drives, subtract_drives
+from .forms import (
+    eval_constraint_rates,
+    eval_constraints,
+    eval_form_rates,
+    eval_forms,
+    eval_jacobian,
+)
+from .solve import eval_pivots, factorise, factorise_damped, refinements_for, solve_refined
 
 # constraints are met when what is left is the rounding of their own terms (all of order one)
 ROUND_OFF = 4e-16
@@ -13,7 +19,7 @@ ROUND_OFF = 4e-16
 def project_position(form, ws, loads, iterations, q):
     """Newton on Phi(q) = 0 with the factor at hand; returns how far q moved (largest entry).
 
-    ws.e, ws.phi: forms and constraints at q on entry and on return; loads.driven: right sides of drives.
+    ws.e, ws.phi: forms and constraints at q on entry and on return; loads.drives.driven: right sides of drives.
     """
     moved = 0.0
     left = eval_constraints(form, ws.e, ws.phi)
@@ -58,3 +64,28 @@ def project_velocity(form, ws, loads, refinements, v):
         v[i] += dv
         moved = max(moved, abs(dv))
     return moved
+
+
+@kernel
+def project_state(form, ws, loads, t, damping, corrections, tolerance, q, v):
+    """Position and velocity at t back onto the constraints; ws.J, ws.L: J and the factor of K there.
+
+    damping: 0, or 1 far away from the constraints. Dependent equations contradict each other a little there;
+    damped as much as they are violated, Newton's steps do not answer to that [FanYuan2005]. tolerance: what
+    the velocity's solve may leave. Returns how far position and velocity moved, the smallest pivot, and
+    the smallest against what is usual.
+    """
+    eval_drives(loads, t)
+    eval_forms(form, q, ws.e)
+    eval_jacobian(form, ws.e, ws.J)
+    open_by = 0.0
+    if damping > 0.0:
+        open_by = eval_constraints(form, ws.e, ws.phi)
+        open_by = damping * drive_constraints(form, loads, open_by, ws.phi)
+    factorise_damped(form, ws.J, open_by, ws.L)
+    moved = project_position(form, ws, loads, corrections, q)
+    eval_jacobian(form, ws.e, ws.J)
+    factorise(form, ws.J, ws.L)
+    smallest, drop = eval_pivots(form, ws.L, ws.usual)
+    turned = project_velocity(form, ws, loads, refinements_for(smallest, tolerance), v)
+    return moved, turned, smallest, drop

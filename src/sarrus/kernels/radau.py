@@ -9,63 +9,31 @@ So Phi = phi0 and J v = phi0' hold at every stage and every end of a step, as Ge
 stabilise them [GearLeimkuhlerGupta1985]; here a projection does what their multipliers do, with the
 solve that all methods share: equations may depend on each other.
 
-Newton's method on the velocities of the three stages together, W the inverse of the method's matrix A,
-S = d(Q - J^T lam)/dq and G = dQ/dv of stage k, r what its equation leaves:
-
-    sum_l W_kl M dv_l - h G_k dv_k - h^2 S_k sum_l A_kl dv_l + J_k^T mu_k = h M r_k
-    J_k sum_l W_kl dv_l - eps mu_k = h J_k r_k
-
-in blocks of 3 x 3 in a static order. Every stage has derivatives of its own: in coordinates that move with
-the bodies the direction of a stiff spring turns during a step. The constraints are on the changes of
-accelerations of each stage, where the stiff forces are; on velocities they would mix directions of
-different stages. Left out is the turning of J, as slow as the motion.
+Newton's method on the velocities of the three stages together: see radau_newton.py.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats, Ints
 from .compiler import block, entry, kernel
-from .drives import (
-    drive_constraints,
-    eval_drive_power,
-    eval_drives,
-    next_break,
-    subtract_drives,
+from .elements.drive import eval_drive_power, next_break, subtract_drives
+from .forms import eval_curvature, eval_energy, eval_form_rates, eval_forms, eval_jacobian
+from .loads import eval_loads
+from .project import project_state
+from .radau_newton import (
+    STAGES,
+    A,
+    W,
+    eval_tangents,
+    factorise_stages,
+    factorise_tangent,
+    solve_stages,
+    solve_tangent,
 )
-from .forces import eval_load_derivatives, eval_loads
-from .forms import (
-    eval_constraints,
-    eval_curvature,
-    eval_energy,
-    eval_form_rates,
-    eval_forms,
-    eval_jacobian,
-)
-from .project import project_position, project_velocity
-from .solve import (
-    eval_pivots,
-    factorise,
-    factorise_damped,
-    learn_pivots,
-    refinements_for,
-    solve_refined,
-)
-from .stepping import (
-    SAME,
-    eval_drive_forces_at,
-    eval_power,
-    interpolate,
-    largest,
-    measure,
-)
-
-# why the loop returned
-DONE = 0
-FULL = 1
-STUCK = 2
-NOT_FINITE = 3
+from .reasons import DONE, FULL, NOT_FINITE, TOO_SHORT
+from .solve import eval_pivots, factorise, learn_pivots, refinements_for, solve_refined
+from .stepping import largest
 
 # places in the counters
 STEPS, REJECTED, ITERATIONS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
@@ -74,18 +42,10 @@ STEPS, REJECTED, ITERATIONS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
 # energy so far
 NEXT, LAST, ERROR, FACTORED, RATE, SPEED, KINETIC = 0, 1, 2, 3, 4, 5, 6
 
-# the method: stages, its matrix and the inverse
-_R = np.sqrt(6.0)
-STAGES = np.array([(4.0 - _R) / 10.0, (4.0 + _R) / 10.0, 1.0])
-A = np.array([
-    [(88 - 7 * _R) / 360, (296 - 169 * _R) / 1800, (-2 + 3 * _R) / 225],
-    [(296 + 169 * _R) / 1800, (88 + 7 * _R) / 360, (-2 - 3 * _R) / 225],
-    [(16 - _R) / 36, (16 + _R) / 36, 1 / 9],
-])  # fmt: skip
-W = np.linalg.inv(A)
 # the real eigenvalue of W
 MU = float(np.linalg.eigvals(W).real.max())
 # weights of the stages in the estimate of the error, [HairerWanner1996] eq. (IV.8.20)
+_R = np.sqrt(6.0)
 WEIGHTS = np.array([-13.0 - 7.0 * _R, -13.0 + 7.0 * _R, -1.0]) / 3.0
 
 MOST_ITERATIONS = 10
@@ -127,297 +87,27 @@ TOO_NEAR = 1e-10
 FAILED, CONVERGED, STALLED = 0, 1, 2
 
 
-class Tangent(NamedTuple):
-    """Pattern of the Newton matrices: L D U in a static order, the values in one array.
-
-    The values are the n pivots, then the entries of L by columns, then those of U by rows.
+class Goal(NamedTuple):
+    """Where a run goes: its end [s], the error of third order that a step may have, the tolerance of the
+    run, the longest step [s].
     """
 
-    pos_q: Ints
-    pos_c: Ints
-    # where entries of M, J, J^T and the augmentation go
-    M_at: Ints
-    J_at: Ints
-    JT_at: Ints
-    A_at: Ints
-    A_1: Ints
-    A_2: Ints
-    # dQ/dq and dQ/dv: coordinates of each entry, and where it goes
-    S_row: Ints
-    S_col: Ints
-    S_at: Ints
-    # and what it sums: S[sum_to] += sum_c dw/df[sum_of], S[lam_to] -= lam_c lam[lam_of]
-    sum_to: Ints
-    sum_of: Ints
-    sum_c: Floats
-    lam_to: Ints
-    lam_of: Ints
-    lam_c: Floats
-    # factor: columns of L and targets of its updates
-    L_start: Ints
-    L_row: Ints
-    L_target: Ints
+    t_end: float
+    local: float
+    tolerance: float
+    longest: float
 
 
-class Stages(NamedTuple):
-    """Scratch memory of a step."""
+class Step(NamedTuple):
+    """A step that is tried: from t, so long; tau: by what velocities count; stale: whether the factor is to
+    be made anew, at the first guess; tolerance: what the iteration may leave.
+    """
 
-    # increments of the stages: position and velocity, shape (2, 3, nq), and their corrections; those of
-    # the velocities in the last step
-    z: Floats
-    dz: Floats
-    past: Floats
-    # projected states, accelerations, multipliers; work of all forces in a second
-    q: Floats
-    v: Floats
-    a: Floats
-    lam: Floats
-    power: Floats
-    # J where the factors were made (three stages and the start), derivatives of the loads, and of Q there
-    J: Floats
-    A: Floats
-    B: Floats
-    S: Floats
-    G: Floats
-    # angles of the torsions at the start of the step
-    theta: Floats
-    # factor of the stages in blocks, its right side, two blocks; factor for the error, its right side
-    blocks: Floats
-    b_blocks: Floats
-    below: Floats
-    right: Floats
-    values: Floats
-    b: Floats
-
-
-@kernel
-def subtract_product(x, y, z):
-    """Z -= X Y, for blocks."""
-    for k in range(3):
-        for m in range(3):
-            z[k, m] -= x[k, 0] * y[0, m] + x[k, 1] * y[1, m] + x[k, 2] * y[2, m]
-
-
-@kernel
-def put_product(x, y, z):
-    """Z = X Y, for blocks."""
-    for k in range(3):
-        for m in range(3):
-            z[k, m] = x[k, 0] * y[0, m] + x[k, 1] * y[1, m] + x[k, 2] * y[2, m]
-
-
-@kernel
-def invert_block(x):
-    """X = X^-1, by its cofactors."""
-    a, b, c = x[0, 0], x[0, 1], x[0, 2]
-    d, e, f = x[1, 0], x[1, 1], x[1, 2]
-    g, h, i = x[2, 0], x[2, 1], x[2, 2]
-    p, q, r = e * i - f * h, f * g - d * i, d * h - e * g
-    s = 1.0 / (a * p + b * q + c * r)
-    x[0, 0], x[0, 1], x[0, 2] = s * p, s * (c * h - b * i), s * (b * f - c * e)
-    x[1, 0], x[1, 1], x[1, 2] = s * q, s * (a * i - c * g), s * (c * d - a * f)
-    x[2, 0], x[2, 1], x[2, 2] = s * r, s * (b * g - a * h), s * (a * e - b * d)
-
-
-@block
-def factorise_stages(form, tan, st, h):
-    """Assemble and factorise the Newton matrix of the three stages; blocks of L and of U in st.blocks."""
-    blocks = st.blocks
-    n = len(tan.pos_q) + len(tan.pos_c)
-    upper = len(tan.L_row)
-    for a in range(len(blocks)):
-        for k in range(3):
-            for m in range(3):
-                blocks[a, k, m] = 0.0
-    for a in range(len(tan.M_at)):
-        for k in range(3):
-            for m in range(3):
-                blocks[tan.M_at[a], k, m] = form.M_val[a] * W[k, m]
-    for a in range(len(tan.S_at)):
-        for k in range(3):
-            for m in range(3):
-                blocks[tan.S_at[a], k, m] -= h * h * st.S[k, a] * A[k, m]
-            blocks[tan.S_at[a], k, k] -= h * st.G[k, a]
-    for k in range(3):
-        J = st.J[k]
-        for a in range(len(tan.A_at)):
-            i = tan.A_1[a]
-            for m in range(3):
-                x = form.rho[form.J_eq[i]] * W[k, m]
-                blocks[tan.A_at[a], k, m] += x * J[i] * J[tan.A_2[a]]
-        for c in range(len(tan.pos_c)):
-            blocks[tan.pos_c[c], k, k] = -form.eps[c]
-        for a in range(len(J)):
-            blocks[tan.JT_at[a], k, k] = J[a]
-            for m in range(3):
-                blocks[tan.J_at[a], k, m] = J[a] * W[k, m]
-    t = 0
-    for j in range(n):
-        invert_block(blocks[j])
-        first = n + tan.L_start[j]
-        last = n + tan.L_start[j + 1]
-        for a in range(first, last):
-            put_product(blocks[a], blocks[j], st.below)
-            put_product(blocks[j], blocks[upper + a], st.right)
-            subtract_product(st.below, blocks[upper + a], blocks[tan.L_target[t]])
-            t += 1
-            for b in range(a + 1, last):
-                # entry (b, a) of L and (a, b) of U
-                subtract_product(blocks[b], st.right, blocks[tan.L_target[t]])
-                subtract_product(st.below, blocks[upper + b], blocks[upper + tan.L_target[t]])
-                t += 1
-        for a in range(first, last):
-            put_product(blocks[a], blocks[j], st.below)
-            put_product(blocks[j], blocks[upper + a], st.right)
-            for k in range(3):
-                for m in range(3):
-                    blocks[a, k, m] = st.below[k, m]
-                    blocks[upper + a, k, m] = st.right[k, m]
-
-
-@block
-def solve_stages(form, tan, st, h):
-    """Newton corrections of all velocities in place of what their equations leave, st.dz[1]."""
-    b = st.b_blocks
-    blocks = st.blocks
-    n = len(b)
-    upper = len(tan.L_row)
-    for i in range(n):
-        for k in range(3):
-            b[i, k] = 0.0
-    r = st.dz[1]
-    for i in range(r.shape[1]):
-        at = tan.pos_q[i]
-        for a in range(form.M_start[i], form.M_start[i + 1]):
-            x = h * form.M_val[a]
-            for k in range(3):
-                b[at, k] += x * r[k, form.M_col[a]]
-    for a in range(len(form.J_eq)):
-        at, i = tan.pos_c[form.J_eq[a]], form.J_col[a]
-        for k in range(3):
-            b[at, k] += h * st.J[k, a] * r[k, i]
-    if len(tan.A_at):
-        for a in range(len(form.J_eq)):
-            rho = form.rho[form.J_eq[a]]
-            if rho != 0.0:
-                at, i = tan.pos_c[form.J_eq[a]], tan.pos_q[form.J_col[a]]
-                for k in range(3):
-                    b[i, k] += rho * st.J[k, a] * b[at, k]
-    for j in range(n):
-        x, y, z = b[j, 0], b[j, 1], b[j, 2]
-        for a in range(tan.L_start[j], tan.L_start[j + 1]):
-            L = blocks[n + a]
-            to = b[tan.L_row[a]]
-            for k in range(3):
-                to[k] -= L[k, 0] * x + L[k, 1] * y + L[k, 2] * z
-    for j in range(n - 1, -1, -1):
-        D = blocks[j]
-        x, y, z = b[j, 0], b[j, 1], b[j, 2]
-        for k in range(3):
-            b[j, k] = D[k, 0] * x + D[k, 1] * y + D[k, 2] * z
-        for a in range(tan.L_start[j], tan.L_start[j + 1]):
-            U = blocks[n + upper + a]
-            x, y, z = b[tan.L_row[a], 0], b[tan.L_row[a], 1], b[tan.L_row[a], 2]
-            for k in range(3):
-                b[j, k] -= U[k, 0] * x + U[k, 1] * y + U[k, 2] * z
-    for i in range(r.shape[1]):
-        for k in range(3):
-            r[k, i] = b[tan.pos_q[i], k]
-
-
-@block
-def factorise_tangent(form, tan, J, S, G, inverse_nu, values):
-    """Assemble and factorise [M - G/nu - S/nu^2, J^T; J, -eps], for the estimate of the error."""
-    n = len(tan.pos_q) + len(tan.pos_c)
-    upper = len(tan.L_row)
-    for k in range(len(values)):
-        values[k] = 0.0
-    for k in range(len(tan.M_at)):
-        values[tan.M_at[k]] = form.M_val[k]
-    for k in range(len(tan.A_at)):
-        a = tan.A_1[k]
-        values[tan.A_at[k]] += form.rho[form.J_eq[a]] * J[a] * J[tan.A_2[k]]
-    for k in range(len(tan.S_at)):
-        values[tan.S_at[k]] -= inverse_nu * (G[k] + inverse_nu * S[k])
-    for c in range(len(tan.pos_c)):
-        values[tan.pos_c[c]] = -form.eps[c]
-    for k in range(len(J)):
-        values[tan.J_at[k]] = J[k]
-        values[tan.JT_at[k]] = J[k]
-    t = 0
-    for j in range(n):
-        inverse = 1.0 / values[j]
-        values[j] = inverse
-        first = n + tan.L_start[j]
-        last = n + tan.L_start[j + 1]
-        for a in range(first, last):
-            below = values[a] * inverse
-            right = values[upper + a] * inverse
-            values[tan.L_target[t]] -= below * values[upper + a]
-            t += 1
-            for b in range(a + 1, last):
-                # entry (b, a) of L and (a, b) of U
-                values[tan.L_target[t]] -= right * values[b]
-                values[upper + tan.L_target[t]] -= below * values[upper + b]
-                t += 1
-        for a in range(first, last):
-            values[a] *= inverse
-            values[upper + a] *= inverse
-
-
-@block
-def solve_tangent(form, tan, J, S, inverse_nu, values, r_q, r_v, b):
-    """Solve nu dq - dv = r_q, nu dv - a'(dq, dv) = r_v on the constraints, in place of r_q and r_v."""
-    n = len(b)
-    nq = len(r_q)
-    upper = len(tan.L_row)
-    for i in range(n):
-        b[i] = 0.0
-    for k in range(len(J)):
-        b[tan.pos_c[form.J_eq[k]]] += J[k] * r_v[form.J_col[k]]
-    for i in range(nq):
-        for k in range(form.M_start[i], form.M_start[i + 1]):
-            b[tan.pos_q[i]] += form.M_val[k] * r_v[form.M_col[k]]
-    for k in range(len(tan.S_at)):
-        b[tan.pos_q[tan.S_row[k]]] += inverse_nu * S[k] * r_q[tan.S_col[k]]
-    for i in range(n):
-        b[i] *= inverse_nu
-    if len(tan.A_at):
-        for k in range(len(J)):
-            rho = form.rho[form.J_eq[k]]
-            if rho != 0.0:
-                b[tan.pos_q[form.J_col[k]]] += rho * J[k] * b[tan.pos_c[form.J_eq[k]]]
-    for j in range(n):
-        s = b[j]
-        for a in range(tan.L_start[j], tan.L_start[j + 1]):
-            b[tan.L_row[a]] -= values[n + a] * s
-    for j in range(n - 1, -1, -1):
-        s = b[j] * values[j]
-        for a in range(tan.L_start[j], tan.L_start[j + 1]):
-            s -= values[n + upper + a] * b[tan.L_row[a]]
-        b[j] = s
-    for i in range(nq):
-        r_v[i] = b[tan.pos_q[i]]
-        r_q[i] = inverse_nu * (r_v[i] + r_q[i])
-
-
-@block
-def eval_tangents(form, tan, ws, st, loads, row, t, h, q, v, lam):
-    """J, S = d(Q - J^T lam)/dq and G = dQ/dv at a state."""
-    eval_forms(form, q, ws.e)
-    eval_jacobian(form, ws.e, st.J[row])
-    for k in range(st.S.shape[1]):
-        st.S[row, k] = 0.0
-        st.G[row, k] = 0.0
-    # beside a singular position multipliers have a pole, but no part of the motion is that stiff
-    part = min(1.0, 1.0 / (h * h * largest(lam) + 1e-300))
-    for n in range(len(tan.lam_c)):
-        st.S[row, tan.lam_to[n]] -= part * tan.lam_c[n] * lam[tan.lam_of[n]]
-    if len(tan.sum_c):
-        eval_load_derivatives(loads, t, q, v, st.A, st.B)
-        for n in range(len(tan.sum_c)):
-            st.S[row, tan.sum_to[n]] += tan.sum_c[n] * st.A[tan.sum_of[n]]
-            st.G[row, tan.sum_to[n]] += tan.sum_c[n] * st.B[tan.sum_of[n]]
+    t: float
+    h: float
+    tau: float
+    stale: bool
+    tolerance: float
 
 
 @block
@@ -428,20 +118,9 @@ def project_and_accelerate(form, ws, loads, t, q, v, a, lam):
     factor of K there.
     """
     nq = len(q)
-    eval_drives(loads, t)
-    eval_forms(form, q, ws.e)
-    eval_jacobian(form, ws.e, ws.J)
-    left = eval_constraints(form, ws.e, ws.phi)
-    left = drive_constraints(form, loads, left, ws.phi)
-    # away from the constraints dependent equations contradict each other a little; damped as much as
-    # they are violated, Newton's steps do not answer to that [FanYuan2005]
-    factorise_damped(form, ws.J, left, ws.L)
-    moved = project_position(form, ws, loads, MOST_CORRECTIONS, q)
-    eval_jacobian(form, ws.e, ws.J)
-    factorise(form, ws.J, ws.L)
-    smallest, drop = eval_pivots(form, ws.L, ws.usual)
-    refinements = refinements_for(smallest, 0.0)
-    turned = project_velocity(form, ws, loads, refinements, v)
+    moved, turned, smallest, drop = project_state(
+        form, ws, loads, t, 1.0, MOST_CORRECTIONS, 0.0, q, v
+    )
     eval_loads(form, loads, t, q, v, ws.Q)
     eval_form_rates(form, v, ws.de)
     eval_curvature(form, ws.de, ws.phi)
@@ -450,7 +129,7 @@ def project_and_accelerate(form, ws, loads, t, q, v, a, lam):
         ws.b[form.pos_q[i]] = ws.Q[i]
     for c in range(len(ws.phi)):
         ws.b[form.pos_c[c]] = -ws.phi[c]
-    solve_refined(form, ws.J, ws.L, ws.b, refinements, ws.r, ws.x)
+    solve_refined(form, ws.J, ws.L, ws.b, refinements_for(smallest, 0.0), ws.r, ws.x)
     for i in range(nq):
         a[i] = ws.x[form.pos_q[i]]
     for c in range(len(lam)):
@@ -491,10 +170,12 @@ def start_stages(st, h, q0, v0):
 
 
 @block
-def iterate(form, tan, ws, st, loads, t, h, tau, stale, tolerance, rate, q0, v0, counters):
+def iterate(form, tan, ws, st, loads, step, start, rate, counters):
     """Newton on the stages from st.z on; returns how it ended, its rate, and the smallest pivot against
-    what is usual. stale: whether the factor is to be made anew, at the first guess.
+    what is usual. start: the state at the start of the step; rate: of the last iteration.
     """
+    t, h, tau, stale, tolerance = step
+    q0, v0 = start[0], start[1]
     nq = len(q0)
     nearest = 1.0
     before = 0.0
@@ -580,16 +261,13 @@ def growth(error, last_error, h, last_h, iterations):
 
 
 @entry
-def advance(
-    form, tan, ws, st, loads, t_end, local, tolerance, longest,
-    first, control, times, store, watch, counters,
-):  # fmt: skip
-    """Step from store[first] to t_end or until the store is full; returns the reason and the last row.
+def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch, counters):
+    """Step from store[first] to goal.t_end or until the store is full; returns the reason and the last row.
 
-    local: error of third order that a step may have; tolerance: that of the run; longest: step.
     control: what is kept between calls. Outputs: times and states (position, velocity, acceleration)
     at the ends of steps; watch: smallest pivot there and how far the landing was moved; counters.
     """
+    t_end, local, tolerance, longest = goal
     nq = store.shape[2]
     fresh = control[NEXT] == 0.0
     if fresh:
@@ -612,7 +290,7 @@ def advance(
         # a step ends where a motion changes its polynomial
         stop = min(t_end, next_break(loads, t))
         wanted = h
-        _, before = eval_energy(form, q0, v0)
+        before, _ = eval_energy(form, q0, v0)
         loose = 1.0
         guess = 0.0
         nearest = 1.0
@@ -626,7 +304,7 @@ def advance(
                 loose *= 10.0
                 h = wanted
                 if loose * local > LOOSEST:
-                    return STUCK, n
+                    return TOO_SHORT, n
             # a last step that is too short to be worth one is avoided
             end = t + 1.01 * h >= stop
             if end:
@@ -634,7 +312,7 @@ def advance(
             elif t + 2.0 * h > stop and control[FACTORED] != h:
                 h = 0.5 * (stop - t)
             if not h > SHORTEST * t_end:
-                return STUCK, n
+                return TOO_SHORT, n
             # errors of velocities count by the time in which the motion covers its own length, within
             # sensible bounds
             tau = min(max(1.0 / (control[SPEED] + 1e-300), h), MOST_STEPS * h)
@@ -659,10 +337,10 @@ def advance(
                 for k in range(len(st.theta)):
                     loads.theta[k] = st.theta[k]
             spent = counters[ITERATIONS]
+            step = Step(t, h, tau, stale, loose * max(ITERATION * tolerance, LEAST))
             ended, rate, nearest = iterate(
-                form, tan, ws, st, loads, t, h, tau, stale, loose * max(ITERATION * tolerance, LEAST),
-                control[RATE], q0, v0, counters,
-            )  # fmt: skip
+                form, tan, ws, st, loads, step, store[n], control[RATE], counters
+            )
             control[RATE] = rate
             spent = counters[ITERATIONS] - spent
             counters[FACTORISATIONS] += 6 * spent
@@ -696,7 +374,7 @@ def advance(
             # beside a singular position: kinetic energy is the work of all forces, by the method's own
             # rule; another branch of the motion has another. (In stiff motions that rule is less exact
             # than the states.)
-            _, kinetic = eval_energy(form, st.q[2], st.v[2])
+            kinetic, _ = eval_energy(form, st.q[2], st.v[2])
             near = min(nearest, drop) < NEAR
             work, exchanged = 0.0, max(kinetic, control[KINETIC]) + 1e-300
             for k in range(3):
@@ -738,112 +416,3 @@ def advance(
         if times[n + 1] == t_end:
             return DONE, n + 1
     return FULL, store.shape[0] - 1
-
-
-@kernel
-def interpolate_over(t0, before, t1, middle, t2, after, t, q, v, a):
-    """State at t from positions and velocities at three times: Hermite's quintic over two steps."""
-    x, y = t1 - t0, t2 - t1
-    s0, s1, s2 = t - t0, t - t1, t - t2
-    for i in range(len(q)):
-        # divided differences over t0, t0, t1, t1, t2, t2
-        v0, v1, v2 = before[1, i], middle[1, i], after[1, i]
-        m, w = (middle[0, i] - before[0, i]) / x, (after[0, i] - middle[0, i]) / y
-        b1, b2, b3, b4 = (m - v0) / x, (v1 - m) / x, (w - v1) / y, (v2 - w) / y
-        c1, c2, c3 = (b2 - b1) / x, (b3 - b2) / (x + y), (b4 - b3) / y
-        d1, d2 = (c2 - c1) / (x + y), (c3 - c2) / (x + y)
-        p, dp, ddp = (d2 - d1) / (x + y), 0.0, 0.0
-        ddp, dp, p = ddp * s2 + 2.0 * dp, dp * s2 + p, p * s2 + d1
-        ddp, dp, p = ddp * s1 + 2.0 * dp, dp * s1 + p, p * s1 + c1
-        ddp, dp, p = ddp * s1 + 2.0 * dp, dp * s1 + p, p * s1 + b1
-        ddp, dp, p = ddp * s0 + 2.0 * dp, dp * s0 + p, p * s0 + v0
-        ddp, dp, p = ddp * s0 + 2.0 * dp, dp * s0 + p, p * s0 + before[0, i]
-        q[i], v[i], a[i] = p, dp, ddp
-
-
-@kernel
-def interpolate_at(at, store, n, t, q, v, a):
-    """State at a time in step n, before any projection."""
-    if n > 0:
-        interpolate_over(
-            at[n - 1], store[n - 1], at[n], store[n], at[n + 1], store[n + 1], t, q, v, a
-        )
-    else:
-        h = at[1] - at[0]
-        interpolate(store[0], store[1], h, (t - at[0]) / h, q, v, a)
-
-
-@block
-def integrate_work(form, ws, loads, at, store, n, t):
-    """Work of loads without potential and of drives from the start of step n to t: Gauss, three points."""
-    root = 0.5 * np.sqrt(0.6)
-    part = t - at[n]
-    work = 0.0
-    for m in range(3):
-        x = at[n] + part * (0.5 + (m - 1) * root)
-        interpolate_at(at, store, n, x, ws.q, ws.v, ws.dq)
-        weight = part * (4.0 if m == 1 else 2.5) / 9.0
-        work += weight * eval_power(form, ws, loads, x, ws.q, ws.v, ws.lam[0])
-    return work
-
-
-@entry
-def record(
-    form, ws, loads, limit, first, last, at, store, times, carried,
-    q, v, a, norms, energy, angles, work, drive_forces,
-):  # fmt: skip
-    """States at the given times with their accelerations, on the constraints.
-
-    limit: how far a projection may move a state; at, store[first .. last]: ends of steps; what lies
-    before `first` is the past; carried[0]: work up to store[first], updated to store[last]. Outputs:
-    q, v, a: one row a time; norms: of Phi, Phi', Phi''; energy: T + V - W; angles of torsions; work of
-    loads and drives; forces of drives.
-    """
-    n = first
-    for k in range(len(times)):
-        t = times[k]
-        while n < last - 1 and t > at[n + 1]:
-            # every step is walked through: the angles count their turns on the way
-            if loads is not None:
-                carried[0] += integrate_work(form, ws, loads, at, store, n, at[n + 1])
-            n += 1
-        h = at[n + 1] - at[n]
-        if t - at[n] <= SAME * h or last == first:
-            end = n
-        elif at[n + 1] - t <= SAME * h:
-            end = n + 1
-        else:
-            end = -1
-        work[k] = carried[0]
-        if loads is not None and end != n:
-            work[k] += integrate_work(form, ws, loads, at, store, n, t)
-        if end >= 0:
-            for i in range(q.shape[1]):
-                q[k, i] = store[end, 0, i]
-                v[k, i] = store[end, 1, i]
-                a[k, i] = store[end, 2, i]
-        else:
-            interpolate_at(at, store, n, t, q[k], v[k], a[k])
-            for i in range(q.shape[1]):
-                ws.q[i] = q[k, i]
-                ws.v[i] = v[k, i]
-            moved, turned, drop = project_and_accelerate(
-                form, ws, loads, t, ws.q, ws.v, ws.dq, ws.lam[0]
-            )
-            # beside a singular position projections divide by a vanishing pivot; the polynomial does
-            # not know of it
-            if max(moved, h * turned) <= limit:
-                for i in range(q.shape[1]):
-                    q[k, i] = ws.q[i]
-                    v[k, i] = ws.v[i]
-                    if drop >= TOO_NEAR:
-                        a[k, i] = ws.dq[i]
-        energy[k] = measure(form, ws, loads, t, q[k], v[k], a[k], norms[k]) - work[k]
-        if loads is not None:
-            for i in range(angles.shape[1]):
-                angles[k, i] = loads.theta[i]
-        eval_drive_forces_at(form, ws, loads, t, q[k], v[k], ws.lam[0], drive_forces[k])
-    if loads is not None:
-        while n < last:
-            carried[0] += integrate_work(form, ws, loads, at, store, n, at[n + 1])
-            n += 1

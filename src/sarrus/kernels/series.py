@@ -6,50 +6,32 @@ coefficient, all with the same matrix:
     [ M   J0^T ] [ q_{k+2}              ]   [ (Q_k - sum_{j<k} J_{k-j}^T lam_j) / ((k+2)(k+1)) ]
     [ J0  0    ] [ lam_k / ((k+2)(k+1)) ] = [ - 1/2 sum_{j=1..k+1} B(q_j, q_{k+2-j})            ]
 
-Loads add their own Q_k, drives the coefficient phi0_{k+2} of their right side: see load_series.py.
+Loads add their own Q_k, drives the coefficient phi0_{k+2} of their right side: see loads.py.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import Floats, Ints
 from .compiler import block, entry, kernel
-from .drives import (
-    EQUATION,
-    drive_constraints,
-    eval_drive_forces,
-    eval_drives,
-    next_break,
-    subtract_drives,
-)
-from .forces import eval_load_forms, eval_loads, eval_spring_energy
-from .forms import (
-    add_constraint_rates,
-    eval_constraint_rates,
-    eval_constraints,
-    eval_curvature,
-    eval_energy,
-    eval_form_rates,
-    eval_forms,
-    eval_jacobian,
-    norm,
-)
-from .load_series import (
-    drive_coefficients,
-    eval_series,
+from .elements.drive import add_sides, next_break, start_drives
+from .elements.torsion import ANGLE
+from .forms import eval_energy, eval_form_rates, eval_forms, eval_jacobian
+from .loads import (
+    add_load_coefficient,
+    eval_load_energy,
+    eval_load_forms,
     keep_load_forms,
     land_loads,
-    load_coefficient,
-    start_drives,
     start_loads,
     work_coefficients,
 )
-from .project import project_position, project_velocity
+from .polynomials import eval_polynomial
+from .power_series import eval_series
+from .project import project_state
+from .reasons import DONE, FULL, NOT_FINITE, STUCK
 from .solve import eval_pivots, factorise, learn_pivots, refinements_for, solve_refined
-
-# why the loop returned
-DONE = 0
-FULL = 1
-STUCK = 2
-NOT_FINITE = 3
 
 # A landing that the projections move by more than SLACK tolerances is refused: truncation moves it by
 # about one, another branch of the motion by far more. NOISE is what rounding may do to a long chain.
@@ -57,15 +39,19 @@ SLACK = 4.0
 NOISE = 1e-9
 # energy may change in a step by this many tolerances (of the largest kinetic energy)
 ENERGY_SLACK = 1e3
+# and in a run by so many times that
+DRIFT_SLACK = 100.0
 # the last term of the velocity may be this many tolerances of the largest velocity so far: more than
 # enough for steps of a hundredth of a second, too little for those of a microsecond
 SWIFT = 200.0
+# steps of this order or less are exempt from that: rounding rules there
 LOW_ORDER = 12
-# and in a run by so many times that
-DRIFT_SLACK = 100.0
 # steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one
 TRIES = 4
 LOOSEST = 1e-5
+
+# Newton's steps back onto the constraints: a landing is near
+CORRECTIONS = 3
 
 # a landing with pivots this much smaller than usual is at a singular position: land so much further
 NEAR = 1e-4
@@ -73,6 +59,20 @@ BEYOND = 1.1
 
 # places in the counters
 STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
+
+
+class Kept(NamedTuple):
+    """What a run keeps between calls of `advance`.
+
+    state: position and velocity, consistent; carried: angles of torsions and the work of loads and drives,
+    empty without them; balance: energy at the start of the run, the largest kinetic energy and the
+    largest velocity; counters.
+    """
+
+    state: Floats
+    carried: Floats
+    balance: Floats
+    counters: Ints
 
 
 @kernel
@@ -87,7 +87,7 @@ def gather(form, ws, row, de):
 
 @kernel
 def convolve(x, y, first, last, total, acc):
-    """Acc = sum over j = first .. last - 1 of x_j * y_{total - j}, entry by entry.
+    """The sum acc over j = first .. last - 1 of x_j * y_{total - j}, entry by entry.
 
     Four terms at a time: the sums then stay in registers.
     """
@@ -127,7 +127,7 @@ def cauchy_products(form, ws, m, b):
 
 @kernel
 def multiplier_products(form, ws, k, w):
-    """W with D^T w = sum_{j<k} J_{k-j}^T lam_j."""
+    """The vector w for which D^T w = sum_{j<k} J_{k-j}^T lam_j."""
     for f in range(len(w)):
         w[f] = 0.0
     convolve(ws.sq_l, ws.sq_e, 0, k, k, ws.acc_sq)
@@ -162,17 +162,12 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
             for n in range(form.D_start[f], form.D_start[f + 1]):
                 b[form.pos_q[form.D_col[n]]] -= form.D_val[n] * x
     if loads is not None:
-        load_coefficient(loads, k)
-        for f in range(len(loads.f0)):
-            for n in range(loads.F_start[f], loads.F_start[f + 1]):
-                b[form.pos_q[loads.F_col[n]]] += loads.F_val[n] * loads.fw[f]
+        add_load_coefficient(form, loads, k, b)
     for i in range(nq):
         b[form.pos_q[i]] *= scale
     cauchy_products(form, ws, m, b)
     if loads is not None:
-        drive_coefficients(loads, m)
-        for n in range(len(loads.drive)):
-            b[form.pos_c[loads.drive[n, EQUATION]]] += loads.drive_c[n] * loads.side[n, m]
+        add_sides(form, loads.drives, m, b)
     solve_refined(form, ws.J, ws.L, b, refinements, ws.r, ws.x)
     largest = 0.0
     row = qc[m]
@@ -201,9 +196,9 @@ def least_order(loads):
     A polynomial of a drive that starts with a high power has vanishing coefficients before it; they say
     nothing about what is left out.
     """
-    if loads is None or len(loads.drive) == 0:
+    if loads is None or len(loads.drives.equations) == 0:
         return 3
-    return loads.motion_poly.shape[1] + 1
+    return loads.drives.polynomials.shape[1] + 1
 
 
 @block
@@ -214,7 +209,7 @@ def make_series(form, ws, loads, t, log_tolerance, log_cost, refinements, qc):
     """
     if loads is not None:
         start_loads(loads, qc[0], qc[1])
-        start_drives(loads, t)
+        start_drives(loads.drives, t)
     least = least_order(loads)
     eval_form_rates(form, qc[1], ws.de)
     gather(form, ws, 0, ws.e)
@@ -264,33 +259,6 @@ def choose_step(log_size, least, known, log_tolerance, log_cost):
     return order, log_step
 
 
-@kernel
-def eval_polynomial(qc, order, s, q, v):
-    """Position and velocity at s after the start of a step, by Horner's rule."""
-    nq = qc.shape[1]
-    for i in range(nq):
-        q[i] = qc[order, i]
-        v[i] = order * qc[order, i]
-    for k in range(order - 1, 0, -1):
-        row = qc[k]
-        for i in range(nq):
-            q[i] = q[i] * s + row[i]
-            v[i] = v[i] * s + k * row[i]
-    row = qc[0]
-    for i in range(nq):
-        q[i] = q[i] * s + row[i]
-
-
-@kernel
-def eval_polynomial_rate(qc, order, s, a):
-    """Acceleration at s after the start of a step."""
-    for i in range(qc.shape[1]):
-        x = 0.0
-        for k in range(order, 1, -1):
-            x = x * s + k * (k - 1.0) * qc[k, i]
-        a[i] = x
-
-
 @block
 def land(form, ws, loads, t, qc, order, h, tolerance):
     """End of a step at t, projected: ws.q, ws.v with the factor of K there.
@@ -299,16 +267,7 @@ def land(form, ws, loads, t, qc, order, h, tolerance):
     against what is usual.
     """
     eval_polynomial(qc, order, h, ws.q, ws.v)
-    eval_drives(loads, t)
-    eval_forms(form, ws.q, ws.e)
-    eval_jacobian(form, ws.e, ws.J)
-    factorise(form, ws.J, ws.L)
-    moved = project_position(form, ws, loads, 3, ws.q)
-    eval_jacobian(form, ws.e, ws.J)
-    factorise(form, ws.J, ws.L)
-    smallest, drop = eval_pivots(form, ws.L, ws.usual)
-    turned = project_velocity(form, ws, loads, refinements_for(smallest, tolerance), ws.v)
-    return moved, turned, smallest, drop
+    return project_state(form, ws, loads, t, 0.0, CORRECTIONS, tolerance, ws.q, ws.v)
 
 
 @kernel
@@ -317,26 +276,21 @@ def keep_sides(loads, known, carried, sides):
     na = len(carried) - 1
     for i in range(na):
         for k in range(sides.shape[1]):
-            sides[i, k] = loads.turn[i, 2, k] if k <= known else 0.0
+            sides[i, k] = loads.torsions.turn[i, ANGLE, k] if k <= known else 0.0
     sides[na, 0] = carried[na]
     for k in range(1, sides.shape[1]):
         sides[na, k] = loads.work[k]
 
 
 @entry
-def advance(
-    form, ws, loads, t, t_end, tolerance, log_cost,
-    state, starts, orders, coefficients, watch, counters, balance, carried, sides,
-):  # fmt: skip
+def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch):
     """Step from t to t_end or until the buffers are full; returns the reason and how many steps.
 
-    state: position and velocity, consistent, updated. Outputs: start, order and coefficients of each
-    step; watch: smallest pivot after it and how far its landing was moved; counters, added to;
-    balance: energy at the start of the run, the largest kinetic energy and the largest velocity, kept
-    between calls;
-    carried: angles of torsions and the work of loads and drives, updated; sides: their coefficients in
-    each step. loads: None if there is nothing but constant forces; both are empty then.
+    kept: updated; loads: None if there is nothing but constant forces. Outputs: pieces: start, order,
+    coefficients and sides of each step; watch: smallest pivot after it and how far its landing was moved.
     """
+    state, carried, balance, counters = kept
+    starts, orders, coefficients, sides = pieces
     q = state[0]
     v = state[1]
     nq = len(q)
@@ -345,12 +299,13 @@ def advance(
     factorise(form, ws.J, ws.L)
     learn_pivots(form, ws.L, ws.usual)
     smallest, _ = eval_pivots(form, ws.L, ws.usual)
-    energy, kinetic = eval_energy(form, q, v)
+    kinetic, potential = eval_energy(form, q, v)
+    energy = kinetic + potential
     na = len(carried) - 1
     springs = 0.0
     if loads is not None:
         eval_load_forms(loads, q)
-        springs = eval_spring_energy(loads, carried)
+        springs = eval_load_energy(loads, carried)
         energy += springs - carried[na]
     # what an error of the energy is measured by: the largest kinetic energy so far; at rest in an
     # equilibrium there is none, but the rounding of the weights' work
@@ -412,7 +367,8 @@ def advance(
                 beyond += 1
                 h *= BEYOND
                 continue
-            now, kinetic = eval_energy(form, ws.q, ws.v)
+            kinetic, potential = eval_energy(form, ws.q, ws.v)
+            now = kinetic + potential
             exchanged = kinetic
             held = weight
             if loads is not None:
@@ -464,73 +420,3 @@ def advance(
         if last and stop == t_end:
             return DONE, n + 1
     return FULL, coefficients.shape[0]
-
-
-@entry
-def record(
-    form, ws, loads, starts, orders, coefficients, sides, steps, times,
-    q, v, a, norms, energy, angles, work, drive_forces,
-):  # fmt: skip
-    """States at the given times with their accelerations, projected where that gains digits.
-
-    Outputs: q, v, a: one row a time; norms: of Phi, Phi', Phi''; energy: T + V - W; angles of torsions;
-    work of loads and drives; forces of drives (not a number beside a singular position).
-    """
-    n = 0
-    na = angles.shape[1]
-    for k in range(len(times)):
-        while n < steps - 1 and times[k] > starts[n + 1]:
-            n += 1
-        s = times[k] - starts[n]
-        qc = coefficients[n]
-        _, _, smallest, drop = land(form, ws, loads, times[k], qc, orders[n], s, 0.0)
-        if loads is not None:
-            for i in range(na):
-                loads.theta[i] = eval_series(sides[n, i], sides.shape[2] - 1, s)
-            work[k] = eval_series(sides[n, na], sides.shape[2] - 1, s)
-        if drop < NEAR:
-            # beside a singular position projections divide rounding by a vanishing pivot; the series
-            # itself does not know of it
-            eval_polynomial(qc, orders[n], s, ws.q, ws.v)
-            eval_polynomial_rate(qc, orders[n], s, a[k])
-            eval_forms(form, ws.q, ws.e)
-            eval_form_rates(form, ws.v, ws.de)
-            eval_loads(form, loads, times[k], ws.q, ws.v, ws.Q)
-            for m in range(drive_forces.shape[1]):
-                drive_forces[k, m] = np.nan
-        else:
-            # accelerations: M a + J^T lam = Q, J a = phi0'' - J' v
-            eval_form_rates(form, ws.v, ws.de)
-            eval_curvature(form, ws.de, ws.phi)
-            subtract_drives(loads, 2, ws.phi)
-            eval_loads(form, loads, times[k], ws.q, ws.v, ws.Q)
-            for i in range(len(form.Q)):
-                ws.b[form.pos_q[i]] = ws.Q[i]
-            for c in range(len(form.phi0)):
-                ws.b[form.pos_c[c]] = -ws.phi[c]
-            solve_refined(form, ws.J, ws.L, ws.b, refinements_for(smallest, 0.0), ws.r, ws.x)
-            for i in range(len(form.Q)):
-                a[k, i] = ws.x[form.pos_q[i]]
-            if loads is not None:
-                for c in range(len(form.phi0)):
-                    ws.phi[c] = ws.x[form.pos_c[c]]
-                eval_drive_forces(loads, times[k], ws.phi, drive_forces[k])
-        for i in range(len(form.Q)):
-            q[k, i] = ws.q[i]
-            v[k, i] = ws.v[i]
-        left = eval_constraints(form, ws.e, ws.phi)
-        drive_constraints(form, loads, left, ws.phi)
-        norms[k, 0] = norm(ws.phi)
-        eval_constraint_rates(form, ws.e, ws.de, ws.phi)
-        subtract_drives(loads, 1, ws.phi)
-        norms[k, 1] = norm(ws.phi)
-        eval_curvature(form, ws.de, ws.phi)
-        eval_form_rates(form, a[k], ws.de)
-        add_constraint_rates(form, ws.e, ws.de, ws.phi)
-        subtract_drives(loads, 2, ws.phi)
-        norms[k, 2] = norm(ws.phi)
-        energy[k], _ = eval_energy(form, ws.q, ws.v)
-        if loads is not None:
-            energy[k] += eval_spring_energy(loads, loads.theta) - work[k]
-            for i in range(na):
-                angles[k, i] = loads.theta[i]

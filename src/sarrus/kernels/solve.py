@@ -9,8 +9,8 @@ from .compiler import block, kernel
 
 # eps of an equation relative to its own J M^-1 J^T: far below one, above rounding
 EPS = 1e-14
+# an equation that never had a larger relative pivot is redundant at every position
 PERMANENT = 1e-6
-# a residual below this, relative to the right side, needs no refinement
 
 
 @block
@@ -54,7 +54,7 @@ def factorise(form, J, L):
 
 @kernel
 def learn_pivots(form, L, usual):
-    """Usual: the largest relative pivot that each equation has shown so far.
+    """The largest relative pivot that each equation has shown so far, in `usual`.
 
     The pivot of an equation is compared with eps / EPS, the size it would have alone.
     """

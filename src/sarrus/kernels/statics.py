@@ -1,7 +1,7 @@
 """Loads on a mechanism at rest and their derivatives, for statics and small motions."""
 
 from .compiler import entry
-from .forces import eval_load_derivatives, eval_loads
+from .loads import eval_load_derivatives, eval_loads
 
 
 @entry

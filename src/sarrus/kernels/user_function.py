@@ -19,12 +19,56 @@ import numba
 import numpy as np
 
 from ..arrays import Floats
-from .forces import DOUBLES, UserFunction
+
+DOUBLES = ctypes.POINTER(ctypes.c_double)
+UserFunction = ctypes.CFUNCTYPE(None, ctypes.c_double, DOUBLES, DOUBLES, DOUBLES)
 
 # compiled and plain values may differ by the rounding of another order of operations
 SAME = 1e-9
 # compiled functions that are kept for later runs
 MOST_KEPT = 32
+
+if numba.config.DISABLE_JIT:
+
+    def call_user(address: int, t: float, x: Floats, v: Floats, force: Floats) -> None:
+        """Call the function at an address."""
+        pointers = (a.ctypes.data_as(DOUBLES) for a in (x, v, force))
+        UserFunction(int(address))(t, *pointers)
+
+else:
+    from llvmlite import ir
+    from numba.core import cgutils, types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def call_user(typing, address, t, x, v, force):  # noqa: D103
+        signature = types.void(types.int64, types.float64, x, v, force)
+
+        def generate(context, builder, signature, arguments):
+            double = ir.DoubleType()
+            row = double.as_pointer()
+            kind = ir.FunctionType(ir.VoidType(), [double, row, row, row])
+            function = builder.inttoptr(arguments[0], kind.as_pointer())
+            arrays = [
+                context.make_array(ty)(context, builder, value).data
+                for ty, value in zip(signature.args[2:], arguments[2:], strict=True)
+            ]
+            builder.call(function, [arguments[1], *arrays])
+            return cgutils.get_null_value(ir.LiteralStructType([]).as_pointer())
+
+        return signature, generate
+
+
+def find_fault(values: Floats, shape: tuple[int, int]) -> str:
+    """What is wrong with the forces that a user's function returned, in words; empty if nothing is."""
+    if values.shape != shape:
+        return (
+            f"returned shape {values.shape}; it has to return forces of the shape {shape} of its "
+            "points"
+        )
+    if not np.isfinite(values).all():
+        return f"returned {values.tolist()}, which is not finite"
+    return ""
 
 
 class UserCall:
@@ -63,15 +107,10 @@ class UserCall:
             # no exception passes through compiled code: it is raised again after the run
             self.failure, self.interrupt = f"{where} was interrupted", error
         else:
-            if values.shape != self.shape:
-                self.failure = (
-                    f"{where} returned shape {values.shape}; it has to return forces of the shape "
-                    f"{self.shape} of its points"
-                )
-            elif not np.isfinite(values).all():
-                self.failure = f"{where} returned {values.tolist()}, which is not finite"
-            else:
+            wrong = find_fault(values, self.shape)
+            if not wrong:
                 return values
+            self.failure = f"{where} {wrong}"
         return np.full(self.shape, np.nan)
 
     def check(self, position: Floats, velocity: Floats) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from .compiler import block, entry, kernel
 from .forms import eval_form_rates, eval_forms, eval_jacobian
+from .polynomials import eval_derivatives
 from .solve import EPS, factorise
 
 # a link turns by this between two samples [rad]; two links against each other by twice as much
@@ -66,30 +67,13 @@ def eval_turning(form, ws, sums):
     return np.sqrt(rate), np.sqrt(acceleration)
 
 
-@kernel
-def eval_motion(qc, order, s, q, v, a):
-    """Position, velocity and half the acceleration at s after the start of a step, by Horner's rule."""
-    nq = qc.shape[1]
-    row = qc[order]
-    for i in range(nq):
-        q[i] = row[i]
-        v[i] = 0.0
-        a[i] = 0.0
-    for k in range(order - 1, -1, -1):
-        row = qc[k]
-        for i in range(nq):
-            a[i] = a[i] * s + v[i]
-            v[i] = v[i] * s + q[i]
-            q[i] = q[i] * s + row[i]
-
-
 @block
 def take_sample(form, ws, qc, order, s, sums, pivots):
     """Relative pivots at s after the start of a step; returns the time until the next sample.
 
     A link turns by ANGLE until then: w t + 1/2 w' t^2 = ANGLE; infinite at rest.
     """
-    eval_motion(qc, order, s, ws.q, ws.v, ws.dq)
+    eval_derivatives(qc, order, s, ws.q, ws.v, ws.dq)
     eval_forms(form, ws.q, ws.e)
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
@@ -100,7 +84,7 @@ def take_sample(form, ws, qc, order, s, sums, pivots):
 
 
 @kernel
-def eval_reach(qc, order, gaps, h):
+def eval_reach(nq, qc, order, gaps, h):
     """How far a series can be followed beyond its step: where its last terms are still small.
 
     The last one, but for drives: a polynomial that starts with a high power leaves gaps behind it.
@@ -109,50 +93,62 @@ def eval_reach(qc, order, gaps, h):
     reach = np.inf
     for k in range(first, order + 1):
         size = 1e-300
-        for i in range(qc.shape[1]):
+        for i in range(nq):
             size = max(size, abs(qc[k, i]))
         reach = min(reach, (BEYOND_TERM / size) ** (1.0 / k))
     return max(h, reach)
 
 
 @kernel
-def has_dip(times, samples):
-    """Whether the pivot of some equation dips to zero between three samples."""
+def is_dip(times, f0, f1, f2, usual):
+    """Whether a pivot dips to zero between three samples: it, or the parabola through them."""
+    if not (usual > REDUNDANT and f1 <= f0 and f1 <= f2 and f1 < LOW * usual):
+        return False
+    # f1 + p s + r s^2
     a = times[0] - times[1]
     c = times[2] - times[1]
-    usual = samples[3]
+    d0 = (f0 - f1) / a
+    d2 = (f2 - f1) / c
+    r = (d2 - d0) / (c - a)
+    p = d0 - r * a
+    bottom = f1 - 0.25 * p * p / r if r > 0.0 else f1
+    return bottom < BOTTOM * max(f0, f2) or f1 < DEEP * usual
+
+
+@kernel
+def has_dip(times, samples):
+    """Whether the pivot of some equation dips to zero between three samples."""
     for k in range(samples.shape[1]):
-        f0, f1, f2 = samples[0, k], samples[1, k], samples[2, k]
-        if usual[k] > REDUNDANT and f1 <= f0 and f1 <= f2 and f1 < LOW * usual[k]:
-            # parabola f1 + p s + r s^2 through the three
-            d0 = (f0 - f1) / a
-            d2 = (f2 - f1) / c
-            r = (d2 - d0) / (c - a)
-            p = d0 - r * a
-            bottom = f1 - 0.25 * p * p / r if r > 0.0 else f1
-            if bottom < BOTTOM * max(f0, f2) or f1 < DEEP * usual[k]:
-                return True
+        if is_dip(times, samples[0, k], samples[1, k], samples[2, k], samples[3, k]):
+            return True
     return False
 
 
 @entry
-def watch(
-    form, ws, starts, orders, coefficients, steps, gaps, first, last, times, samples, sums, dips,
-):  # fmt: skip
-    """Sample the steps in the buffer; returns how many dips were found.
+def find_dips(times, samples, found):
+    """Which pivots dip to zero between three samples; samples: three pivots of each, and the usual one."""
+    for k in range(samples.shape[1]):
+        found[k] = is_dip(times, samples[0, k], samples[1, k], samples[2, k], samples[3, k])
+
+
+@entry
+def watch(form, ws, pieces, steps, gaps, first, last, times, samples, sums, dips):
+    """Sample the polynomials of some steps; returns how many dips were found.
 
     gaps: how many coefficients may vanish in a row; first, last: whether the run begins or ends here.
     times: of the last two samples, scratch, and how long until the next; samples: their pivots, scratch,
     the largest pivots so far and those of the start; both kept between calls. Outputs: dips: three times
     around each.
     """
+    starts, orders, coefficients, _ = pieces
+    nq = len(ws.q)
     found = 0
     n = 0
     if first:
         # the sample before the first lies on the series too, which knows of no beginning
         gap = take_sample(form, ws, coefficients[0], orders[0], 0.0, sums, samples[1])
         times[1] = starts[0]
-        reach = eval_reach(coefficients[0], orders[0], gaps, starts[1] - starts[0])
+        reach = eval_reach(nq, coefficients[0], orders[0], gaps, starts[1] - starts[0])
         times[0] = starts[0] - min(gap, reach)
         s = times[0] - starts[0]
         take_sample(form, ws, coefficients[0], orders[0], s, sums, samples[0])
@@ -178,7 +174,7 @@ def watch(
                 n += 1
         elif last:
             ended = True
-            reach = eval_reach(coefficients[n], orders[n], gaps, starts[n + 1] - starts[n])
+            reach = eval_reach(nq, coefficients[n], orders[n], gaps, starts[n + 1] - starts[n])
             times[2] = starts[steps] + min(times[1] - times[0], reach)
         else:
             break

@@ -1,18 +1,21 @@
 """What a linkage is: bodies, points, joints, gravity, start velocities; model files. No numerics."""
 
-from .check import Gap, check_mechanism, find_gaps, find_problems, measure_apart
+from .bodies import Body, Marker
+from .check import check_drive_times, check_mechanism, find_gaps, find_problems, find_remarks
+from .elements import Move
 from .errors import MechanismError, ModelFileError
 from .files import from_data, get_value, load, load_data, load_file, save, set_value, to_data
 from .forces import Drive, Force, Spring, Torque, Torsion, UserForce
-from .mechanism import Body, Joint, JointKind, Marker, Mechanism
+from .joint_kinds import JointKind
+from .joints import End, Gap, Joint, measure_apart
+from .mechanism import Mechanism
 from .motion import Motion, Polynomial, Sine, SmoothStep, Table
-from .moved import Move, loosen_rods, move_bodies, without_drives
-from .remarks import find_remarks
-from .variation import vary
+from .moved import loosen_rods, move_bodies, vary, without_drives
 
 __all__ = [
     "Body",
     "Drive",
+    "End",
     "Force",
     "Gap",
     "Joint",
@@ -31,6 +34,7 @@ __all__ = [
     "Torque",
     "Torsion",
     "UserForce",
+    "check_drive_times",
     "check_mechanism",
     "find_gaps",
     "find_problems",

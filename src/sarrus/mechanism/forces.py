@@ -2,45 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ..arrays import Floats
-from .motion import Motion
+from .elements import (
+    Element,
+    Known,
+    Moves,
+    choices,
+    moved_direction,
+    moved_place,
+    plain,
+    same_bits,
+    show,
+)
+from .errors import MechanismError
+from .joint_kinds import JointKind
+from .joints import Joint
+from .motion import Motion, check_motion, make_pieces, motion_data
 
 WORLD, BODY = "world", "body"
 
+# a motion may miss its joint at the start by this much: typed decimals
+START = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
-class Force:
+class Force(Element):
     """A constant force [N] at a point of a body; fixed_in: "world", or "body" if it turns with it."""
 
-    name: str
     body: str
     at: Floats
     vector: Floats
     fixed_in: str = WORLD
 
+    def moved(self, moves: Moves, closed: bool) -> Force:
+        """With its body; its direction too if it is fixed there."""
+        if self.body not in moves:
+            return self
+        turned = moves[self.body].direction(self.vector) if self.fixed_in == BODY else self.vector
+        return replace(self, at=moves[self.body].place(self.at), vector=turned)
+
+    def scaled(self, size: float) -> Force:
+        """At a place farther out."""
+        return replace(self, at=size * self.at)
+
+    def problems(self, known: Known) -> Iterator[str]:
+        """Its point, its vector."""
+        what = f"force '{self.name}'"
+        yield from known.point(self.body, self.at, what, f"{what}, at")
+        yield from known.vector(self.vector, f"{what}, vector")
+        yield from _fixed_in(self.fixed_in, what)
+
+    def data(self) -> dict[str, Any]:
+        """Body, place and vector."""
+        return {"body": self.body, "at": plain(self.at), **_vector(self.vector, self.fixed_in)}
+
 
 @dataclass(frozen=True, eq=False)
-class Torque:
+class Torque(Element):
     """A constant torque [N m] on a body: a number in the plane, 3 in space; fixed_in as for a force."""
 
-    name: str
     body: str
     vector: Floats
     fixed_in: str = WORLD
 
+    def moved(self, moves: Moves, closed: bool) -> Torque:
+        """Turned with its body if it is fixed there."""
+        if self.body not in moves or self.fixed_in != BODY:
+            return self
+        return replace(self, vector=moved_direction(moves, self.body, self.vector))
+
+    def problems(self, known: Known) -> Iterator[str]:
+        """Its body, its vector."""
+        what = f"torque '{self.name}'"
+        yield from _fixed_in(self.fixed_in, what)
+        yield from known.body(self.body, what)
+        if self.vector.shape != (() if known.dimension == 2 else (3,)):
+            need = "one number" if known.dimension == 2 else "3 numbers"
+            yield f"{what} has shape {self.vector.shape}; this mechanism needs {need}"
+        elif not np.isfinite(self.vector).all():
+            yield f"{what}: {show(self.vector.ravel())} N m is not finite; give finite numbers"
+
+    def data(self) -> dict[str, Any]:
+        """Body and vector."""
+        return {"body": self.body, **_vector(self.vector, self.fixed_in)}
+
 
 @dataclass(frozen=True, eq=False)
-class Spring:
+class Spring(Element):
     """A spring and damper between a point of one body and a point of another.
 
     It pulls with stiffness (length - free_length) + damping (rate of length) + preload [N].
     """
 
-    name: str
     bodies: tuple[str, str]
     ends: tuple[Floats, Floats]
     stiffness: float
@@ -48,9 +107,50 @@ class Spring:
     free_length: float
     preload: float
 
+    def moved(self, moves: Moves, closed: bool) -> Spring:
+        """Each end with its body; the free length stays."""
+        (a, b), (p, q) = self.bodies, self.ends
+        if not moves.keys() & set(self.bodies):
+            return self
+        return replace(self, ends=(moved_place(moves, a, p), moved_place(moves, b, q)))
+
+    def scaled(self, size: float) -> Spring:
+        """Longer, with its free length."""
+        ends = (size * self.ends[0], size * self.ends[1])
+        return replace(self, ends=ends, free_length=size * self.free_length)
+
+    def problems(self, known: Known) -> Iterator[str]:
+        """Its ends, its numbers, its length."""
+        what = f"spring '{self.name}'"
+        bad = [
+            line
+            for body, at in zip(self.bodies, self.ends, strict=True)
+            for line in known.point(body, at, what, f"{what}, at")
+        ]
+        yield from bad
+        if self.bodies[0] == self.bodies[1]:
+            yield f"{what} connects body '{self.bodies[0]}' with itself; name two different bodies"
+        yield from _numbers(self, what, "stiffness", "damping", "free_length", "preload")
+        if self.free_length < 0:
+            yield f"{what}: free length {self.free_length:g} m is negative; give zero or more"
+        if not bad:
+            first, second = self.ends
+            size = max(1e-300, float(np.abs(self.ends).max()))
+            if float(np.linalg.norm(second - first)) <= 1e-12 * size:
+                yield (
+                    f"{what} has length zero at the start, both ends at {show(first)}: the direction of "
+                    "its pull is not defined there; move an end"
+                )
+
+    def data(self) -> dict[str, Any]:
+        """Bodies, ends and numbers."""
+        start, end = (plain(e) for e in self.ends)
+        numbers = _nonzero(self, "stiffness", "damping", "free_length", "preload")
+        return {"bodies": list(self.bodies), "start": start, "end": end, **numbers}
+
 
 @dataclass(frozen=True, eq=False)
-class Torsion:
+class Torsion(Element):
     """A torsional spring and damper at a revolute joint of two bodies, or a constant torque there.
 
     On the second body it exerts, and on the first the opposite of,
@@ -58,35 +158,142 @@ class Torsion:
     body seen from the first being 0 at the start position.
     """
 
-    name: str
     joint: str
     stiffness: float
     damping: float
     free_angle: float
     torque: float
 
+    def problems(self, known: Known) -> Iterator[str]:
+        """Its joint, its numbers."""
+        what = f"torsion '{self.name}'"
+        joint = known.joints.get(self.joint)
+        if joint is None:
+            yield f"{what}: there is no joint '{self.joint}'; {choices(known.joints)}"
+        elif joint.kind.row.coordinate != "angle":
+            wanted = ", ".join(k.value for k in JointKind if k.row.coordinate == "angle")
+            yield f"{what}: joint '{self.joint}' is {joint.kind.value}; it has to be {wanted}"
+        else:
+            yield from _two_bodies(joint, what)
+        yield from _numbers(self, what, "stiffness", "damping", "free_angle", "torque")
+
+    def data(self) -> dict[str, Any]:
+        """Joint and numbers."""
+        numbers = _nonzero(self, "stiffness", "damping", "free_angle", "torque")
+        return {"joint": self.joint, **numbers}
+
 
 @dataclass(frozen=True, eq=False)
-class UserForce:
+class UserForce(Element):
     """Forces at named points, computed by a function of the user.
 
     function(t, position, velocity): position and velocity of the points, arrays (points, dimension) in
     m and m/s; it returns the forces on them [N], same shape.
     """
 
-    name: str
     points: tuple[str, ...]
     function: Callable[[float, Floats, Floats], Any]
 
+    def problems(self, known: Known) -> Iterator[str]:
+        """Its points, its function."""
+        what = f"user force '{self.name}'"
+        if not self.points:
+            yield f"{what} acts at no point; name at least one"
+        for name in self.points:
+            if name not in known.holds:
+                yield f"{what}: there is no joint, point or body '{name}'; {choices(known.holds)}"
+        if not callable(self.function):
+            yield f"{what}: {self.function!r} is no function; give f(t, position, velocity)"
+
+    def data(self) -> dict[str, Any]:
+        """None: a file holds no functions."""
+        raise MechanismError(
+            f"user force '{self.name}' is a Python function, which a file cannot hold; "
+            "remove it before saving, and add it after loading"
+        )
+
 
 @dataclass(frozen=True, eq=False)
-class Drive:
+class Drive(Element):
     """The coordinate of a joint as a function of time.
 
     Of a revolute joint the angle [rad], of a prismatic or cylindrical one the travel [m], both counted
     from the start position; of a distance joint its length [m].
     """
 
-    name: str
     joint: str
     motion: Motion
+
+    def problems(self, known: Known) -> Iterator[str]:
+        """Its motion, its joint, and whether they meet at the start."""
+        what = f"drive '{self.name}'"
+        bad = check_motion(self.motion, what)
+        yield from bad
+        joint = known.joints.get(self.joint)
+        if joint is None:
+            yield f"{what}: there is no joint '{self.joint}'; {choices(known.joints)}"
+            return
+        coordinate = joint.kind.row.coordinate
+        if not coordinate:
+            kinds = ", ".join(kind.value for kind in JointKind if kind.row.coordinate)
+            yield f"{what}: joint '{joint.name}' is {joint.kind.value}; these can be driven: {kinds}"
+            return
+        pair = list(_two_bodies(joint, what))
+        yield from pair
+        if pair:
+            return
+        same = known.drives[self.joint]
+        if len(same) > 1 and same[0] == self.name:
+            yield f"joint '{joint.name}' is driven {len(same)} times ({', '.join(same)}); keep one drive"
+        if bad:
+            return
+        start = 0.0
+        if coordinate == "length":
+            if any(list(known.vector(p, what)) for p in joint.places):
+                return
+            start = float(np.linalg.norm(joint.places[1] - joint.places[0]))
+        value = make_pieces(self.motion).value(0.0)
+        if abs(value - start) > START * max(1.0, abs(start)):
+            unit = "rad" if coordinate == "angle" else "m"
+            yield (
+                f"{what}: the {coordinate} of joint '{joint.name}' is {start:.12g} {unit} at the start "
+                f"position, but its motion begins with {value:.12g} {unit}; shift the motion, or the start "
+                "position"
+            )
+
+    def data(self) -> dict[str, Any]:
+        """Joint and motion."""
+        return {"joint": self.joint, **motion_data(self.motion)}
+
+
+def _fixed_in(fixed_in: object, what: str) -> Iterator[str]:
+    if fixed_in not in (WORLD, BODY):
+        yield f"{what}: fixed_in {fixed_in!r} is neither '{WORLD}' nor '{BODY}'"
+
+
+def _numbers(load: Spring | Torsion, what: str, *names: str) -> Iterator[str]:
+    for name in names:
+        value = getattr(load, name)
+        if not np.isfinite(value):
+            yield f"{what}: {name.replace('_', ' ')} {value} is not finite; give a finite number"
+    if load.damping < 0:
+        yield f"{what}: damping {load.damping:g} is negative, it would feed energy; give zero or more"
+
+
+def _two_bodies(joint: Joint, what: str) -> Iterator[str]:
+    if len(joint.ends) != 2:
+        yield (
+            f"{what}: joint '{joint.name}' joins {len(joint.ends)} bodies, so its angle is not defined; "
+            "use one joint for each pair of bodies"
+        )
+
+
+def _vector(vector: Floats, fixed_in: str) -> dict[str, Any]:
+    entry: dict[str, Any] = {"vector": plain(vector)}
+    return entry if fixed_in == WORLD else {**entry, "fixed_in": fixed_in}
+
+
+def _nonzero(item: object, *names: str) -> dict[str, float]:
+    """Numbers of an entry; a zero is what a file without it means, a free length is not."""
+    values = {name: float(getattr(item, name)) for name in names}
+    return {k: v for k, v in values.items() if k == "free_length" or not same_bits(v, 0.0)}

@@ -6,9 +6,7 @@ is checked as a whole by `check_mechanism` (which `simulate` calls first).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,72 +14,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
+from .bodies import Body, Marker, make_rod
+from .elements import GROUND, Element
 from .errors import MechanismError
 from .forces import WORLD, Drive, Force, Spring, Torque, Torsion, UserForce
+from .joint_kinds import JointCalls, JointKind
+from .joints import End, Joint
 from .motion import Motion, as_motion
 
-
-class JointKind(Enum):
-    """The kinds of joint; the value is the word a user reads."""
-
-    REVOLUTE = "revolute"
-    SPHERICAL = "spherical"
-    WELD = "weld"
-    PRISMATIC = "prismatic"
-    CYLINDRICAL = "cylindrical"
-    UNIVERSAL = "universal"
-    PLANAR = "planar"
-    POINT_ON_LINE = "point-on-line"
-    POINT_ON_PLANE = "point-on-plane"
-    DISTANCE = "distance"
+# the lists of a mechanism, and what a file calls them, in the order of a file
+STRUCTURE = {"bodies": "bodies", "joints": "joints", "markers": "points"}
+LOADS = {
+    "forces": "forces",
+    "torques": "torques",
+    "springs": "springs",
+    "torsions": "torsions",
+    "user_forces": "user_forces",
+    "drives": "drives",
+}
+PARTS = STRUCTURE | LOADS
 
 
-@dataclass(frozen=True, eq=False)
-class Body:
-    """A rigid body at the start position.
-
-    mass [kg]; center: centre of mass [m]; inertia about it [kg m^2]: a number in the plane, a 3 x 3
-    matrix in world directions in space; ends and section [m]: only if the body is a rod.
-    """
-
-    name: str
-    mass: float
-    center: Floats
-    inertia: Floats
-    ends: tuple[Floats, Floats] | None = None
-    section: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Joint:
-    """A joint of two or more bodies at one place; its name is the name of that point.
-
-    axis: of a hinge or slider, direction of a line, normal of a plane; it belongs to the first body. A
-    universal joint has two: axis on the first body, second_axis on the second. places: where each body has
-    the joint, if that is not one place: the ends of a distance joint, or what `assemble` has to close; `at`
-    is then the first of them. axes: likewise, the direction of the axis on each body.
-    """
-
-    name: str
-    kind: JointKind
-    bodies: tuple[str, ...]
-    at: Floats | None
-    axis: Floats | None = None
-    second_axis: Floats | None = None
-    places: tuple[Floats, ...] | None = None
-    axes: tuple[Floats, ...] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Marker:
-    """A named point of one body."""
-
-    name: str
-    body: str
-    at: Floats
-
-
-class Mechanism:
+class Mechanism(JointCalls):
     """A linkage: rigid bodies joined to each other and to the ground.
 
     gravity: acceleration [m/s^2]; its length says whether the mechanism is planar (2) or spatial (3).
@@ -90,14 +44,13 @@ class Mechanism:
     it; assemble: whether `simulate` does so by itself.
     """
 
-    GROUND = "ground"
+    GROUND = GROUND
 
     def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, -9.81)) -> None:
         self.name = _word(name, "name of a mechanism")
         self.gravity = _vector(gravity, f"gravity of mechanism '{name}'")
         self.assemble = False
         self.ground = Body(self.GROUND, np.inf, np.zeros(self.dimension), np.zeros(0))
-        self._own = {id(self.ground)}
         self.bodies: list[Body] = []
         self.joints: list[Joint] = []
         self.markers: list[Marker] = []
@@ -123,6 +76,35 @@ class Mechanism:
         kind = {2: "planar", 3: "spatial"}.get(self.dimension, "ill-defined")
         return f"<Mechanism '{self.name}': {kind}, {len(self.bodies)} bodies, {len(self.joints)} joints>"
 
+    # the whole
+
+    def structure(self) -> Iterator[Element]:
+        """Bodies, joints and points."""
+        for name in STRUCTURE:
+            yield from getattr(self, name)
+
+    def loads(self) -> Iterator[Element]:
+        """All that acts on it: forces, torques, springs, torsions, user forces, drives."""
+        for name in LOADS:
+            yield from getattr(self, name)
+
+    def copy(self) -> Mechanism:
+        """A mechanism of its own with the same parts: what is added to one does not change the other."""
+        return self.mapped(lambda part: part)
+
+    __copy__ = copy
+
+    def mapped(self, change: Callable[[Any], Any]) -> Mechanism:
+        """A copy with every part changed by a function of it."""
+        new = object.__new__(type(self))
+        for name, value in vars(self).items():
+            if name in PARTS:
+                value = [change(part) for part in value]
+            elif isinstance(value, list | dict):
+                value = value.copy()
+            setattr(new, name, value)
+        return new
+
     # bodies and points
 
     def rod(
@@ -142,11 +124,7 @@ class Mechanism:
         b = _vector(end, f"end of rod '{name}'")
         kilograms = _number(mass, f"mass of rod '{name}'")
         side = _number(section, f"section of rod '{name}'")
-        # what has no inertia yet is kept for the check, which says why
-        whole = a.shape == b.shape and a.shape in ((2,), (3,)) and np.isfinite([*a, *b, side]).all()
-        center = 0.5 * (a + b) if whole else a
-        inertia = kilograms * rod_inertia(b - a, side) if whole else np.zeros(())
-        return self._add(Body(name, kilograms, center, inertia, (a, b), side))
+        return self._add(make_rod(name, a, b, kilograms, side))
 
     def body(
         self, name: str, mass: float, center: ArrayLike, inertia: ArrayLike | float | None = None
@@ -174,86 +152,6 @@ class Mechanism:
         )
         self.markers.append(marker)
         return marker
-
-    # joints
-
-    def revolute(
-        self, name: str, *bodies: Body | str, at: ArrayLike, axis: ArrayLike | None = None
-    ) -> Joint:
-        """Join bodies by a hinge: a pin in the plane, a hinge about `axis` in space."""
-        return self._join(name, JointKind.REVOLUTE, bodies, at, axis)
-
-    def spherical(self, name: str, *bodies: Body | str, at: ArrayLike) -> Joint:
-        """Join bodies of a spatial mechanism by a ball joint."""
-        return self._join(name, JointKind.SPHERICAL, bodies, at)
-
-    def weld(self, name: str, *bodies: Body | str, at: ArrayLike | None = None) -> Joint:
-        """Join bodies rigidly, as they stand; `at` only names a point."""
-        return self._join(name, JointKind.WELD, bodies, at)
-
-    def prismatic(
-        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, axis: ArrayLike
-    ) -> Joint:
-        """Let the second body slide along `axis` of the first, without turning."""
-        return self._join(name, JointKind.PRISMATIC, (first, second), at, axis)
-
-    def cylindrical(
-        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, axis: ArrayLike
-    ) -> Joint:
-        """Let the second body slide along and turn about `axis` of the first; in space."""
-        return self._join(name, JointKind.CYLINDRICAL, (first, second), at, axis)
-
-    def universal(
-        self,
-        name: str,
-        first: Body | str,
-        second: Body | str,
-        *,
-        at: ArrayLike,
-        axis: ArrayLike,
-        second_axis: ArrayLike,
-    ) -> Joint:
-        """Join two bodies by a cross: `axis` lies in the first, `second_axis` in the second; in space.
-
-        The angle between the axes stays what it is at the start, a right angle as a rule.
-        """
-        return self._join(name, JointKind.UNIVERSAL, (first, second), at, axis, second_axis)
-
-    def planar(
-        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, normal: ArrayLike
-    ) -> Joint:
-        """Let the second body slide on a plane of the first with this normal, face on face; in space."""
-        return self._join(name, JointKind.PLANAR, (first, second), at, normal)
-
-    def point_on_line(
-        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, axis: ArrayLike
-    ) -> Joint:
-        """Keep a point of the second body on a line of the first, along `axis` through `at`."""
-        return self._join(name, JointKind.POINT_ON_LINE, (first, second), at, axis)
-
-    def point_on_plane(
-        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, normal: ArrayLike
-    ) -> Joint:
-        """Keep a point of the second body on a plane of the first through `at`; in space."""
-        return self._join(name, JointKind.POINT_ON_PLANE, (first, second), at, normal)
-
-    def distance(
-        self, name: str, first: Body | str, second: Body | str, *, start: ArrayLike, end: ArrayLike
-    ) -> Joint:
-        """Join two bodies by a massless link from `start` on the first to `end` on the second."""
-        name = _word(name, "name of a joint")
-        joint = Joint(
-            name,
-            JointKind.DISTANCE,
-            (self._name(first, f"joint '{name}'"), self._name(second, f"joint '{name}'")),
-            None,
-            places=(
-                _vector(start, f"start of joint '{name}'"),
-                _vector(end, f"end of joint '{name}'"),
-            ),
-        )
-        self.joints.append(joint)
-        return joint
 
     # forces
 
@@ -438,13 +336,13 @@ class Mechanism:
 
     def _add(self, body: Body) -> Body:
         self.bodies.append(body)
-        self._own.add(id(body))
         return body
 
     def _name(self, body: Body | str, what: str) -> str:
         if not isinstance(body, Body | str):
             raise MechanismError(f"{what}: {body!r} is no body; give a body or its name")
-        if isinstance(body, Body) and id(body) not in self._own:
+        # bodies are told apart by identity: another mechanism may have one of this name
+        if isinstance(body, Body) and body is not self.ground and body not in self.bodies:
             raise MechanismError(
                 f"{what}: body '{body.name}' belongs to another mechanism; add it to this one first"
             )
@@ -457,26 +355,62 @@ class Mechanism:
 
     def _join(
         self,
-        name: str,
         kind: JointKind,
+        name: str,
         bodies: Sequence[Body | str],
         at: ArrayLike | None,
         axis: ArrayLike | None = None,
         second_axis: ArrayLike | None = None,
     ) -> Joint:
         name = _word(name, "name of a joint")
-        place, places = _each(at, f"place of joint '{name}'")
-        direction, axes = _each(axis, f"axis of joint '{name}'")
-        joint = Joint(
-            name,
-            kind,
-            tuple(self._name(b, f"joint '{name}'") for b in bodies),
-            place,
-            direction,
-            None if second_axis is None else _vector(second_axis, f"second axis of joint '{name}'"),
-            places,
-            axes,
-        )
+        count, role = len(bodies), kind.row.axis
+        what = f"joint '{name}' ({kind.value})"
+        places = _each(at, f"place of joint '{name}'") or [None]
+        if len(places) not in (1, count):
+            raise MechanismError(
+                f"{what}: at has {len(places)} places for {count} bodies; give one place, or one for each "
+                "body"
+            )
+        axes = _each(axis, f"axis of joint '{name}'") or [None]
+        if len(axes) > 1 and role != "common":
+            raise MechanismError(f"{what}: its axis belongs to one body; give one axis")
+        if len(axes) not in (1, count):
+            raise MechanismError(
+                f"{what}: {len(axes)} axes for {count} bodies; give one axis, or one for each body"
+            )
+        if role != "common":
+            second = second_axis if role == "each" else None
+            axes += [None if second is None else _vector(second, f"second axis of joint '{name}'")]
+            axes += [None] * (count - 2)
+        return self._add_joint(name, kind, bodies, places, axes)
+
+    def _link(
+        self,
+        kind: JointKind,
+        name: str,
+        bodies: Sequence[Body | str],
+        start: ArrayLike,
+        end: ArrayLike,
+    ) -> Joint:
+        name = _word(name, "name of a joint")
+        ends = (("start", start), ("end", end))
+        places = [_vector(place, f"{word} of joint '{name}'") for word, place in ends]
+        return self._add_joint(name, kind, bodies, places, [None])
+
+    def _add_joint(
+        self,
+        name: str,
+        kind: JointKind,
+        bodies: Sequence[Body | str],
+        places: Sequence[Floats | None],
+        axes: Sequence[Floats | None],
+    ) -> Joint:
+        """Add a joint with a place and axis for each body, or one for all."""
+        n = len(bodies)
+        places, axes = (list(x) * n if len(x) == 1 else x for x in (places, axes))
+        names = [self._name(b, f"joint '{name}'") for b in bodies]
+        ends = tuple(End(b, p, a) for b, p, a in zip(names, places, axes, strict=False))
+        joint = Joint(name, kind, ends)
         self.joints.append(joint)
         return joint
 
@@ -505,20 +439,11 @@ def _vector(values: ArrayLike | None, what: str) -> Floats:
         raise MechanismError(f"{what}: {values!r} is not numeric; give plain numbers") from error
 
 
-def _each(values: ArrayLike | None, what: str) -> tuple[Floats | None, tuple[Floats, ...] | None]:
-    """One vector for all bodies of a joint, or the first and all if there is one for each."""
+def _each(values: ArrayLike | None, what: str) -> list[Floats | None]:
+    """A vector for each body of a joint, one if it is for all, none if there is none."""
     if values is None:
-        return None, None
+        return []
     vectors = _vector(values, what)
     if vectors.ndim < 2 or not len(vectors):
-        return vectors, None
-    return vectors[0].copy(), tuple(v.copy() for v in vectors)
-
-
-def rod_inertia(d: Floats, section: float) -> Floats:
-    """Inertia of a uniform rod of unit mass along d, with a square section, about its centre."""
-    length2 = float(d @ d)
-    if len(d) == 2:
-        return np.array((length2 + section**2) / 12.0)
-    along = np.outer(d, d) / length2 if length2 > 0 else np.zeros((3, 3))
-    return (length2 + section**2) / 12.0 * (np.eye(3) - along) + section**2 / 6.0 * along
+        return [vectors]
+    return [v.copy() for v in vectors]

@@ -6,6 +6,7 @@ Each is a sum of a piecewise polynomial and a sine: that is all a kernel needs t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -109,6 +110,18 @@ def _step_pieces(motion: SmoothStep) -> Pieces:
     # the first piece counts from before any run
     breaks = np.array([min(0.0, motion.begin) - 1.0, motion.begin, motion.end])
     return Pieces(breaks, coefficients)
+
+
+def motion_data(motion: Motion) -> dict[str, Any]:
+    """A motion as plain data: what its entry of a file holds."""
+    if isinstance(motion, Polynomial):
+        return {"polynomial": [float(c) for c in motion.coefficients]}
+    if isinstance(motion, Sine):
+        return {"sine": {name: float(value) for name, value in vars(motion).items()}}
+    if isinstance(motion, SmoothStep):
+        names = ("from", "to", "begin", "end")
+        return {"step": dict(zip(names, map(float, vars(motion).values()), strict=True))}
+    return {"table": {name: [float(x) for x in xs] for name, xs in vars(motion).items()}}
 
 
 def check_motion(motion: object, what: str) -> list[str]:

@@ -14,7 +14,9 @@ from . import (
     series,
 )
 from .method import DRIVES, LOADS, USER_FORCES, Method
-from .outcome import Outcome
+from .outcome import Motion, Outcome, Record, skipped
+from .run import Run
+from .status import Status
 
 EVERYTHING = frozenset({LOADS, DRIVES, USER_FORCES})
 
@@ -27,7 +29,7 @@ METHODS: dict[str, Method] = {
             "tolerance",
             series.run,
             does=frozenset({LOADS, DRIVES}),
-            stops=True,
+            projects=True,
         ),
         Method(
             "radau",
@@ -36,6 +38,7 @@ METHODS: dict[str, Method] = {
             radau.run,
             radau.OPTIONS,
             EVERYTHING,
+            projects=True,
         ),
         Method(
             "energy-momentum",
@@ -99,7 +102,7 @@ AUTO = Method(
     "tolerance",
     auto.run,
     does=EVERYTHING,
-    stops=True,
+    projects=True,
 )
 CHOICES: dict[str, Method] = {AUTO.id: AUTO, **METHODS}
 
@@ -109,4 +112,7 @@ def first_part(method: Method, model: Model) -> Method:
     return METHODS[auto.first_part(model)] if method is AUTO else method
 
 
-__all__ = ["AUTO", "CHOICES", "METHODS", "Method", "Outcome", "first_part"]
+__all__ = [
+    "AUTO", "CHOICES", "METHODS", "Method", "Motion", "Outcome", "Record", "Run", "Status",
+    "first_part", "skipped",
+]  # fmt: skip

@@ -20,42 +20,31 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels import implicit as kernels
 from ..kernels.layout import make_workspace
-from ..model import Model
-from .fixed_step import as_penalty, divide, run_steps, soften
+from .fixed_step import as_penalty, divide, run_fixed, soften
 from .outcome import Outcome
+from .run import Run
 
 OPTIONS = {"penalty": 1e11, "newton_tolerance": 1e-10}
 
 
-def run(
-    model: Model,
-    velocity: Floats,
-    times: Floats,
-    duration: float,
-    step: float,
-    max_steps: int,
-    penalty: float = OPTIONS["penalty"],
-    newton_tolerance: float = OPTIONS["newton_tolerance"],
-) -> Outcome:
-    """Simulate from q = 0 and the given velocity; record at the given times.
+def run(problem: Run) -> Outcome:
+    """Simulate with fixed steps.
 
-    penalty: in model units (typical mass, s); newton_tolerance: largest last
+    Options: penalty: in model units (typical mass, s); newton_tolerance: largest last
     correction, in units of a typical link.
     """
+    model, penalty = problem.model, problem.options["penalty"]
+    tolerance = float(problem.options["newton_tolerance"])
     if not penalty > 0:
         raise ValueError(f"penalty = {penalty:g}; give a positive number, 1e7 to 1e12 is usual")
     ws = make_workspace(model.form, 0)
     # only the accelerations at the start are solved without the penalty
     exact, _ = soften(model.form, ws)
-    _, h = divide(duration, step)
+    _, h = divide(problem)
     form = as_penalty(model.form, 0.25 * h * h * penalty)
     J, mu = np.zeros_like(ws.J), np.zeros(model.equations)
 
     def advance(store: Floats, fresh: bool, counters: np.ndarray) -> tuple[int, int]:
-        return kernels.advance_ali3(
-            form, exact, ws, J, h, float(newton_tolerance), fresh, mu, store, counters
-        )
+        return kernels.advance_ali3(form, exact, ws, J, h, tolerance, fresh, mu, store, counters)
 
-    return run_steps(
-        model, velocity, times, duration, step, max_steps, advance, order=2, notes=[]
-    )  # fmt: skip
+    return run_fixed(problem, advance, order=2, notes=[])

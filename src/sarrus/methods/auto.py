@@ -13,18 +13,20 @@ Details and measured numbers: docs/methods/auto.md.
 
 from __future__ import annotations
 
-import time
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import eigvals, null_space
 
 from ..arrays import Floats
-from ..kernels.forces import DAMPING
+from ..kernels.loads import is_damped
 from ..model import Model
-from . import radau, series
-from .fixed_step import skipped
+from . import radau
 from .outcome import Outcome
+from .radau import Radau, Start
+from .run import Run
+from .series import Series
+from .time_loop import Clock, Steps, run_steps
 from .warm_up import warm_up
 
 # a step of a series is limited by stiffness if it is this long, in decay times: less is accuracy
@@ -40,92 +42,69 @@ DEPENDENT = 1e-9
 
 def first_part(model: Model) -> str:
     """The method that a run of this model begins with: series, unless it cannot do it."""
-    return "radau" if len(model.loads.user) else "series"
+    return "radau" if len(model.loads.user.calls) else "series"
 
 
-def run(
-    model: Model,
-    velocity: Floats,
-    times: Floats,
-    duration: float,
-    tolerance: float,
-    max_steps: int,
-    *,
-    stop: series.Stop | None = None,
-) -> Outcome:
-    """Simulate from q = 0 and the given velocity; record at the given times.
+def run(problem: Run) -> Outcome:
+    """Simulate with series, or with radau; a run that may stop at crossings is done by one of them."""
+    model = problem.model
+    if first_part(model) == "radau":
+        outcome = radau.run(problem)
+        why = "method 'radau' from the start: series cannot use a user force"
+        return replace(outcome, method="radau", notes=[why, *outcome.notes])
+    series = Series(problem)
+    if not is_damped(model.loads) or problem.stop is not None:
+        return replace(run_steps(problem, series), method="series")
 
-    stop: as for series, which then does the whole run.
-    """
-    arguments = model, velocity, times, duration, tolerance, max_steps
-    if len(model.loads.user) and stop is not None:
-        return skipped(
-            model, "a run with user forces cannot stop at crossings; leave at_crossing out"
-        )
-    if len(model.loads.user):
-        outcome = radau.run(*arguments)
-        outcome.method = "radau"
-        outcome.notes.insert(0, "method 'radau' from the start: series cannot use a user force")
-        return outcome
-    if not _is_damped(model) or stop is not None:
-        outcome = series.run(*arguments, stop=stop)
-        outcome.method = "series"
-        return outcome
-
-    move = _Watch(model, duration, tolerance)
-    first = series.run(*arguments, leave=move)
-    first.method = "series"
+    move = _Move(problem, series)
+    outcome = run_steps(problem, series, move)
     # the first trial of radau may have to wait for its kernels; that is no part of the solve
-    first.timings["solve_cpu"] -= move.compile_cpu
-    first.timings["solve_wall"] -= move.compile_wall
-    first.timings["compile"] = move.compile_wall
-    if move.start is None:
-        return first
-    taken = first.counters["steps"]
-    rest = times[len(first.times) :]
-    second, _, _ = radau.go_on(model, move.start, rest, duration, tolerance, max_steps - taken)
-    return _join(first, second, move.why)
+    timings = {**outcome.timings, "compile": move.compile_seconds}
+    if not move.why:
+        return replace(outcome, method="series", timings=timings)
+    return replace(outcome, method="radau", timings=timings, notes=[move.why, *outcome.notes])
 
 
-class _Watch:
-    """Asks after every buffer of steps whether radau is to go on; then `start` is where, `why` a note."""
+class _Move:
+    """Asked after every buffer of steps whether radau is to go on; then `why` is a note."""
 
-    def __init__(self, model: Model, duration: float, tolerance: float) -> None:
-        self.model, self.duration, self.tolerance = model, duration, tolerance
-        self.start: radau.Start | None = None
+    def __init__(self, problem: Run, series: Series) -> None:
+        self.problem, self.series = problem, series
         self.why = ""
         # buffers until the next trial, and how many there were between the last two
         self.wait = self.pause = 0
-        self.compile_cpu = self.compile_wall = 0.0
+        self.compile_seconds = 0.0
 
-    def __call__(self, t: float, state: Floats, carried: Floats, step: float) -> bool:
-        """Whether to leave the series at t; step: its mean step [s] in the last buffer."""
+    def __call__(self, steps: Steps, clock: Clock) -> Radau | None:
+        """Radau, if it is to go on behind these steps."""
         if self.wait:
             self.wait -= 1
-            return False
-        cpu = time.thread_time()
-        waited = warm_up("radau", radau.run, self.model.loaded, radau.OPTIONS)
-        if waited:
-            self.compile_wall += waited
-            self.compile_cpu += time.thread_time() - cpu
-        angles, work = carried[:-1].copy(), float(carried[-1])
-        start = radau.Start(t, state[0].copy(), state[1].copy(), angles, work)
-        reach, J, S, G = radau.try_steps(
-            self.model, start, self.duration, self.tolerance, TRIAL_STEPS
+            return None
+        self.compile_seconds += warm_up(
+            "radau", radau.run, self.problem.model.loaded, radau.OPTIONS
         )
-        rate = fastest_decay(self.model, J, S, G) if reach >= GAIN * COST * step else 0.0
+        with clock("solve"):
+            return self._ask(steps)
+
+    def _ask(self, steps: Steps) -> Radau | None:
+        assert steps.carried is not None
+        t, step = float(steps.pieces.starts[-1]), steps.mean
+        q, v = self.series.state.copy()
+        start = Start(t, q, v, steps.carried[:-1].copy())
+        reach, J, S, G = radau.try_steps(self.problem, start, TRIAL_STEPS)
+        worth = reach >= GAIN * COST * step
+        rate = fastest_decay(self.problem.model, J, S, G) if worth else 0.0
         if step * rate < STIFF:
             # a trial in vain is not repeated at once
             self.pause = 2 * self.pause + 1
             self.wait = self.pause
-            return False
-        self.start = start
+            return None
         self.why = (
             f"method 'radau' from t = {t:.6g} s on: the motion is stiff there. Steps of the series were "
             f"{step:.2g} s, {step * rate:.1f} times the fastest decay time {1.0 / rate:.2g} s; radau takes "
             f"{reach:.2g} s"
         )
-        return True
+        return Radau(self.problem, start)
 
 
 def fastest_decay(model: Model, J: Floats, S: Floats, G: Floats) -> float:
@@ -137,33 +116,3 @@ def fastest_decay(model: Model, J: Floats, S: Floats, G: Floats) -> float:
     rates = np.linalg.solve(R.T @ model.mass_matrix() @ R, np.hstack([R.T @ S @ R, R.T @ G @ R]))
     matrix = np.block([[np.zeros((n, n)), np.eye(n)], [rates]])
     return max(0.0, float(-eigvals(matrix).real.min()))
-
-
-def _is_damped(model: Model) -> bool:
-    loads = model.loads
-    return bool(np.any(loads.line[:, DAMPING]) or np.any(loads.angle[:, DAMPING]))
-
-
-def _join(first: Outcome, second: Outcome, why: str) -> Outcome:
-    def both(name: str) -> Any:
-        return np.concatenate([getattr(first, name), getattr(second, name)])
-
-    arrays = (
-        "times", "q", "v", "a", "norms", "energy", "work", "angles", "drive_forces",
-        "step_times", "step_orders", "step_pivots",
-    )  # fmt: skip
-
-    def total(name: str) -> Any:
-        a, b = getattr(first, name), getattr(second, name)
-        return {key: a.get(key, 0) + b.get(key, 0) for key in a | b}
-
-    return Outcome(
-        status=second.status,
-        message=second.message,
-        counters=total("counters"),
-        timings=total("timings"),
-        notes=[why, *first.notes, *second.notes],
-        method="radau",
-        watch=first.watch,
-        **{name: both(name) for name in arrays},
-    )

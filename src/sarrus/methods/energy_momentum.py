@@ -18,26 +18,22 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels import energy_momentum as kernels
 from ..kernels.layout import make_workspace
-from ..model import Model
-from .fixed_step import divide, run_steps, soften
+from .fixed_step import divide, run_fixed, soften
 from .outcome import Outcome
+from .run import Run
 
 
-def run(
-    model: Model, velocity: Floats, times: Floats, duration: float, step: float, max_steps: int
-) -> Outcome:
-    """Simulate from q = 0 and the given velocity; record at the given times."""
+def run(problem: Run) -> Outcome:
+    """Simulate with fixed steps."""
+    model = problem.model
     ws = make_workspace(model.form, 0)
     form, notes = soften(model.form, ws)
     U = np.zeros_like(ws.L)
     J_start, J_middle, J_end = (np.zeros_like(ws.J) for _ in range(3))
     mu = np.zeros(model.equations)
-    _, h = divide(duration, step)
+    _, h = divide(problem)
 
     def advance(store: Floats, fresh: bool, counters: np.ndarray) -> tuple[int, int]:
         return kernels.advance(form, ws, U, J_start, J_middle, J_end, h, fresh, mu, store, counters)
 
-    return run_steps(
-        model, velocity, times, duration, step, max_steps, advance,
-        order=2, notes=notes, complete=False,
-    )  # fmt: skip
+    return run_fixed(problem, advance, order=2, notes=notes, complete=False)

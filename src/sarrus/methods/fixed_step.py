@@ -1,19 +1,22 @@
-"""A run with a fixed step: chunks of compiled steps, recorded in between; shared by the methods."""
+"""Steps of fixed length: chunks of compiled steps; shared by the methods."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 
 from ..arrays import Floats, Ints
+from ..kernels import reasons
 from ..kernels import stepping as kernels
-from ..kernels.layout import Form, Workspace, make_loads, make_workspace
+from ..kernels.layout import Form, Pieces, Workspace
 from ..kernels.solve import EPS
-from ..model import Model
-from .outcome import Outcome
-from .watching import Watcher
+from . import status
+from .hermite import cubics, quintics
+from .outcome import Law, Outcome
+from .recorder import sample_own
+from .run import Run
+from .time_loop import Clock, Steps, run_steps
 
 # memory for the states between two recordings
 BUFFER_BYTES = 16_000_000
@@ -21,37 +24,17 @@ BUFFER_BYTES = 16_000_000
 SOFT = 1e-6
 # refinements that take it out again where no iteration does
 SOFT_REFINEMENTS = 2
-# steps whose polynomials are watched at once
-STEPS_WATCHED = 1024
+# outputs this close to the end of a step, in steps, are that end
+SAME = 1e-7
 
 # (store, whether the run starts here, counters) -> (reason, steps)
 Advance = Callable[[Floats, bool, Ints], tuple[int, int]]
 
-SENTENCES = {
-    kernels.NOT_CONVERGED: (
-        "not-converged",
-        "the iteration of the step does not converge; try a shorter step",
-    ),
-    kernels.NOT_FINITE: (
-        "diverged",
-        "the state is not finite any more; try a shorter step",
-    ),
-    kernels.TORN: (
-        "diverged",
-        "the loops are torn open by more than the length of a link; try a shorter step",
-    ),
-    kernels.LOST_RANK: (
-        "not-converged",
-        "the chosen velocities are no longer independent there; the motion cannot be continued with "
-        "as many as at the start",
-    ),
-}
 
-
-def divide(duration: float, step: float) -> tuple[int, float]:
+def divide(problem: Run) -> tuple[int, float]:
     """How many steps, and their length [s]: the nearest to the wanted one that fits the duration."""
-    count = max(1, round(duration / step))
-    return count, duration / count
+    count = max(1, round(problem.duration / problem.setting))
+    return count, problem.duration / count
 
 
 def soften(form: Form, ws: Workspace) -> tuple[Form, list[str]]:
@@ -78,152 +61,92 @@ def as_penalty(form: Form, factor: float) -> Form:
     return form._replace(rho=rho, eps=1.0 / (factor - rho))
 
 
-def run_steps(
-    model: Model,
-    velocity: Floats,
-    times: Floats,
-    duration: float,
-    step: float,
-    max_steps: int,
-    advance: Advance,
-    *,
-    order: int,
-    notes: list[str],
-    complete: bool = True,
+def run_fixed(
+    problem: Run, advance: Advance, *, order: int, notes: list[str], complete: bool = True
 ) -> Outcome:
-    """Step from q = 0 and the given velocity to the end; record at the given times.
-
-    order: of the method; complete: whether it has accelerations of its own.
-    """
-    nq, total = model.coordinates, len(times)
-    count, h = divide(duration, step)
-    wanted = min(count, max_steps)
-    capacity = int(np.clip(BUFFER_BYTES // (24 * max(nq, 1)), 64, wanted + 1))
-    store = np.zeros((capacity + 1, 3, nq))
-    # memory is handed out when it is first touched: do that now, not in the solve
-    store.fill(0.0)
-    store[0, 1] = velocity
-    ws, loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
-    ends, lam = np.zeros((2, 3, nq)), np.zeros(model.equations)
-    counters = np.zeros(4, np.int64)
-    q, v, a = np.zeros((total, nq)), np.zeros((total, nq)), np.zeros((total, nq))
-    norms, energy = np.zeros((total, 3)), np.zeros(total)
-    carried, work = np.zeros(1), np.zeros(total)
-    angles = np.zeros((total, len(model.loads.angle)))
-    drive_forces = np.zeros((total, len(model.loads.motion_sine)))
-
-    watcher = Watcher(model, min(capacity, STEPS_WATCHED))
-
-    taken, done = 0, 0
-    solve_cpu = solve_wall = record_cpu = 0.0
-    reason = kernels.DONE
-    while reason == kernels.DONE and taken < wanted:
-        room = store[: min(capacity, wanted - taken) + 1]
-        wall, cpu = time.perf_counter(), time.thread_time()
-        reason, steps = advance(room, taken == 0, counters)
-        solve_cpu += time.thread_time() - cpu
-        solve_wall += time.perf_counter() - wall
-        cpu = time.thread_time()
-        ended = taken + steps == count
-        upto = total if ended else int(np.searchsorted(times, (taken + steps) * h, side="right"))
-        part = slice(done, upto)
-        kernels.record_steps(
-            model.form, ws, loads, taken, h, complete, store[: steps + 1], times[part],
-            ends, lam, carried, q[part], v[part], a[part], norms[part], energy[part],
-            angles[part], work[part], drive_forces[part],
-        )  # fmt: skip
-        done = upto
-        record_cpu += time.thread_time() - cpu
-        ends_at = np.arange(float(taken), taken + steps + 1.0) * float(h)
-        over = reason != kernels.DONE or taken + steps >= wanted
-        watcher.look_between(ends_at, store[: steps + 1, 0], store[: steps + 1, 1], last=over)
-        store[0] = store[steps]
-        taken += steps
-
-    if counters[kernels.LOOSENED]:
-        notes = [
-            *notes,
-            f"the iteration of {counters[kernels.LOOSENED]} steps close to a singular position ended "
-            "early; they were kept",
-        ]
-    if np.any(np.abs(times[:done] / h - np.rint(times[:done] / h)) > kernels.SAME):
-        notes = [
-            *notes,
-            "outputs between the ends of steps are interpolated; their energy and violations show "
-            "that as well",
-        ]
-    status, message = _status(reason, taken, count, h, duration, max_steps)
-    keep = slice(0, done)
-    return Outcome(
-        status=status,
-        message=message,
-        times=times[keep],
-        q=q[keep],
-        v=v[keep],
-        a=a[keep],
-        norms=norms[keep],
-        energy=energy[keep],
-        counters=make_counters(
-            taken,
-            iterations=int(counters[kernels.ITERATIONS]),
-            factorisations=int(counters[kernels.FACTORISATIONS]),
-            loosened=int(counters[kernels.LOOSENED]),
-        ),
-        timings={
-            "solve_cpu": solve_cpu,
-            "solve_wall": solve_wall,
-            "record_cpu": record_cpu,
-            "watch_cpu": watcher.cpu,
-        },
-        notes=notes,
-        step_times=np.arange(1.0, taken + 1.0) * float(h),
-        step_orders=np.full(taken, order, np.int64),
-        work=work[keep],
-        angles=angles[keep],
-        drive_forces=drive_forces[keep],
-        watch=watcher.watch(),
-    )
+    """Simulate with fixed steps; order: of the method; complete: whether it has accelerations of its own."""
+    return run_steps(problem, _FixedSteps(problem, advance, order, notes, complete))
 
 
-def make_counters(
-    steps: int = 0,
-    *,
-    rejected: int = 0,
-    iterations: int = 0,
-    factorisations: int = 0,
-    loosened: int = 0,
-) -> dict[str, int]:
-    """Counters under the names that all methods share."""
-    return {
-        "steps": steps,
-        "rejected": rejected,
-        "iterations": iterations,
-        "factorisations": factorisations,
-        "coefficients": 0,
-        "loosened": loosened,
-    }
+class _FixedSteps:
+    """Steps of fixed length."""
 
+    law: Law | None = None
+    remedy = "take a longer step"
 
-def skipped(model: Model, why: str) -> Outcome:
-    """The outcome of a method that cannot do a problem, with the sentence that says why."""
-    none = np.zeros((0, model.coordinates))
-    return Outcome(
-        status="skipped", message=why, times=np.zeros(0), q=none, v=none, a=none,
-        norms=np.zeros((0, 3)), energy=np.zeros(0), counters=make_counters(),
-        timings={"solve_cpu": 0.0, "solve_wall": 0.0, "record_cpu": 0.0},
-    )  # fmt: skip
+    def __init__(
+        self, problem: Run, advance: Advance, order: int, notes: list[str], complete: bool
+    ) -> None:
+        self._problem, self._advance, self._order = problem, advance, order
+        self._notes, self._complete = notes, complete
+        nq = problem.model.coordinates
+        self._count, self._h = divide(problem)
+        most = min(self._count, problem.max_steps)
+        capacity = int(np.clip(BUFFER_BYTES // (24 * max(nq, 1)), 64, most + 1))
+        self._store = np.zeros((capacity + 1, 3, nq))
+        # memory is handed out when it is first touched: do that now, not in the solve
+        self._store.fill(0.0)
+        self._store[0, 1] = problem.velocity
+        self._taken = 0
+        self._counters = np.zeros(4, np.int64)
+        self._beside = len(problem.model.loads.torsions.first) + 1 if problem.model.loaded else 0
+        self._usual = np.zeros(problem.model.equations)
+        self.sampling = sample_own(accelerations=complete, same=SAME)
 
+    def advance(self, clock: Clock, most: int) -> Steps:
+        """Take steps."""
+        left = min(most, self._count - self._taken)
+        with clock("solve"):
+            reason, steps = self._advance(self._store[: left + 1], self._taken == 0, self._counters)
+        with clock("record"):
+            states = self._store[: steps + 1]
+            starts = np.arange(float(self._taken), self._taken + steps + 1.0) * self._h
+            pieces = self._polynomials(starts, states)
+            self._store[0] = self._store[steps]
+        self._taken += steps
+        if reason == reasons.FULL and self._taken == self._count:
+            reason = reasons.DONE
+        return Steps(reason, pieces, self._usual, self._order)
 
-def _status(
-    reason: int, taken: int, count: int, h: float, duration: float, max_steps: int
-) -> tuple[str, str]:
-    if reason in SENTENCES:
-        word, why = SENTENCES[reason]
-        where = f"stopped at t = {taken * h:.9g} s: {why}"
-        return word, where
-    if taken < count:
-        return "too-slow", (
-            f"stopped at t = {taken * h:.9g} s after {max_steps} steps; allow more with max_steps, "
-            "or take a longer step"
-        )
-    return "done", f"simulated {duration:g} s in {count} steps of {h:g} s"
+    def _polynomials(self, starts: Floats, states: Floats) -> Pieces:
+        """Of all steps, and one without length that is the state at the end."""
+        make = quintics if self._complete else cubics
+        inner = make(starts, states)
+        coefficients = np.zeros((len(starts), inner.shape[1], states.shape[2]))
+        coefficients[:-1] = inner
+        coefficients[-1, :2] = states[-1, :2]
+        coefficients[-1, 2] = 0.5 * states[-1, 2]
+        orders = np.full(len(starts), inner.shape[1] - 1, np.int64)
+        return Pieces(starts, orders, coefficients, np.zeros((len(starts), self._beside, 0)))
+
+    def end(self, t: float, reason: int) -> status.End:
+        """How it ended."""
+        if reason == reasons.DONE:
+            how = f" in {self._count} steps of {self._h:g} s"
+            return status.done(self._problem.duration, how)
+        return status.ended_early(reason, t, self._h)
+
+    def counters(self) -> dict[str, int]:
+        """What was counted."""
+        return {
+            "steps": self._taken,
+            "iterations": int(self._counters[kernels.ITERATIONS]),
+            "factorisations": int(self._counters[kernels.FACTORISATIONS]),
+            "loosened": int(self._counters[kernels.LOOSENED]),
+        }
+
+    def notes(self) -> list[str]:
+        """What a user should know."""
+        notes, loosened = list(self._notes), self._counters[kernels.LOOSENED]
+        if loosened:
+            notes.append(
+                f"the iteration of {loosened} steps close to a singular position ended early; they were kept"
+            )
+        times = self._problem.times
+        at = times[times <= self._taken * self._h] / self._h
+        if np.any(np.abs(at - np.rint(at)) > SAME):
+            notes.append(
+                "outputs between the ends of steps are interpolated; their energy and violations show "
+                "that as well"
+            )
+        return notes

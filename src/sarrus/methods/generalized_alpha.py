@@ -26,29 +26,22 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels import implicit as kernels
 from ..kernels.layout import make_workspace
-from ..model import Model
-from .fixed_step import divide, run_steps, soften
+from .fixed_step import divide, run_fixed, soften
 from .outcome import Outcome
+from .run import Run
 
 OPTIONS = {"spectral_radius": 0.8, "index": 3.0}
 # corrections below this, in units of a typical link, end the iteration
 TOLERANCE = 1e-15
 
 
-def run(
-    model: Model,
-    velocity: Floats,
-    times: Floats,
-    duration: float,
-    step: float,
-    max_steps: int,
-    spectral_radius: float = OPTIONS["spectral_radius"],
-    index: float = OPTIONS["index"],
-) -> Outcome:
-    """Simulate from q = 0 and the given velocity; record at the given times.
+def run(problem: Run) -> Outcome:
+    """Simulate with fixed steps.
 
-    spectral_radius: of the fastest oscillations, 0 (damped out at once) to 1 (kept); index: 3 or 2.
+    Options: spectral_radius: of the fastest oscillations, 0 (damped out at once) to 1 (kept); index: 3 or 2.
     """
+    model, index = problem.model, problem.options["index"]
+    spectral_radius = problem.options["spectral_radius"]
     if index not in (2, 3):
         raise ValueError(f"index = {index:g}; give 3, or 2 for the stabilised form")
     if not 0.0 <= spectral_radius <= 1.0:
@@ -57,17 +50,15 @@ def run(
     alpha_m, alpha_f = (2.0 * r - 1.0) / (r + 1.0), r / (r + 1.0)
     gamma = 0.5 + alpha_f - alpha_m
     beta = 0.25 * (gamma + 0.5) ** 2
+    alpha = kernels.Alpha(int(index), alpha_m, alpha_f, beta, gamma)
     ws = make_workspace(model.form, 0)
     form, notes = soften(model.form, ws)
     J, mu, auxiliary = np.zeros_like(ws.J), np.zeros(model.equations), np.zeros(model.coordinates)
-    _, h = divide(duration, step)
+    _, h = divide(problem)
 
     def advance(store: Floats, fresh: bool, counters: np.ndarray) -> tuple[int, int]:
         return kernels.advance_generalized_alpha(
-            form, form, ws, J, h, int(index), alpha_m, alpha_f, beta, gamma, TOLERANCE, fresh,
-            mu, auxiliary, store, counters,
-        )  # fmt: skip
+            form, ws, J, h, alpha, TOLERANCE, fresh, mu, auxiliary, store, counters
+        )
 
-    return run_steps(
-        model, velocity, times, duration, step, max_steps, advance, order=2, notes=notes
-    )  # fmt: skip
+    return run_fixed(problem, advance, order=2, notes=notes)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..mechanism import Mechanism
-from ..mechanism.forces import BODY
+from ..model import Model
 from .outcome import Outcome
+from .run import Run
 
 # what a method may or may not be able to do; the value is what a user reads
 LOADS = "springs, torsions, torques or forces that turn with a body"
@@ -20,25 +20,27 @@ USER_FORCES = "user forces"
 class Method:
     """A way to advance in time.
 
-    setting: what steers its accuracy, "tolerance" or "step" [s]. run(model, velocity, times, duration,
-    setting, max_steps, **options): simulate from q = 0 and the given velocity, record at the given
-    times. options: its further parameters with their defaults. does: what it can simulate besides
-    constant forces: LOADS, DRIVES, USER_FORCES. stops: whether run takes `stop`, which is asked at every
-    dip of a pivot and may end the run there.
+    setting: what steers its accuracy, "tolerance" or "step" [s]. run: simulates what a `Run` says. options: its
+    further parameters with their defaults. does: what it can simulate besides constant forces: LOADS,
+    DRIVES, USER_FORCES. projects: whether its outputs are taken back onto the constraints; those of the
+    others are its own states: their violation is part of its answer.
     """
 
     id: str
     title: str
     setting: Literal["tolerance", "step"]
-    run: Callable[..., Outcome]
+    run: Callable[[Run], Outcome]
     options: dict[str, float] = field(default_factory=dict)
     does: frozenset[str] = frozenset()
-    stops: bool = False
+    projects: bool = False
 
 
-def needs_of(mechanism: Mechanism) -> frozenset[str]:
-    """What a method must be able to do for a mechanism, besides constant forces."""
-    turning = any(force.fixed_in == BODY for force in mechanism.forces)
-    loads = mechanism.springs or mechanism.torsions or mechanism.torques or turning
-    found = {LOADS: loads, DRIVES: mechanism.drives, USER_FORCES: mechanism.user_forces}
-    return frozenset(word for word, things in found.items() if things)
+def needs_of(model: Model) -> frozenset[str]:
+    """What a method must be able to do for a model, besides constant forces."""
+    loads = model.loads
+    found = {
+        LOADS: len(loads.springs.first) + len(loads.torsions.first) + len(loads.turning.c),
+        DRIVES: len(loads.drives.equations),
+        USER_FORCES: len(loads.user.calls),
+    }
+    return frozenset(word for word, count in found.items() if count)

@@ -14,10 +14,11 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kernels import explicit as kernels
-from ..kernels.layout import make_loads, make_workspace
-from ..model import Model
-from .fixed_step import SOFT_REFINEMENTS, divide, run_steps, soften
+from ..kernels.layout import make_workspace
+from ..kernels.loads import make_loads
+from .fixed_step import SOFT_REFINEMENTS, divide, run_fixed, soften
 from .outcome import Outcome
+from .run import Run
 
 # [1/s]; as fast as the steps of most problems allow without loss of order
 OPTIONS = {"alpha": 10.0, "beta": 10.0}
@@ -25,25 +26,18 @@ OPTIONS = {"alpha": 10.0, "beta": 10.0}
 FASTEST = 0.5
 
 
-def run(
-    model: Model,
-    velocity: Floats,
-    times: Floats,
-    duration: float,
-    step: float,
-    max_steps: int,
-    alpha: float = OPTIONS["alpha"],
-    beta: float = OPTIONS["beta"],
-) -> Outcome:
-    """Simulate from q = 0 and the given velocity; record at the given times.
+def run(problem: Run) -> Outcome:
+    """Simulate with fixed steps.
 
-    alpha, beta: rates of stabilisation [1/s], at most 0.5 / h.
+    Options: alpha, beta: rates of stabilisation [1/s], at most 0.5 / h.
     """
+    model = problem.model
+    alpha, beta = (float(problem.options[name]) for name in ("alpha", "beta"))
     ws, loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
     form, notes = soften(model.form, ws)
     # a larger eps has to be refined away; else the pivots tell what is needed
     refinements = SOFT_REFINEMENTS if notes else -1
-    _, h = divide(duration, step)
+    _, h = divide(problem)
     used_alpha, used_beta = min(alpha, FASTEST / h), min(beta, FASTEST / h)
     if used_alpha < alpha or used_beta < beta:
         notes.append(
@@ -51,23 +45,11 @@ def run(
             f"{used_alpha:g}, {used_beta:g} 1/s were used"
         )
     lam, k = np.zeros(model.equations), np.zeros((2, 3, model.coordinates))
+    damping, stiffness = 2.0 * used_alpha, used_beta**2
 
     def advance(store: Floats, fresh: bool, counters: np.ndarray) -> tuple[int, int]:
         return kernels.advance(
-            form,
-            ws,
-            loads,
-            h,
-            2.0 * used_alpha,
-            used_beta**2,
-            refinements,
-            fresh,
-            lam,
-            k,
-            store,
-            counters,
+            form, ws, loads, h, damping, stiffness, refinements, fresh, lam, k, store, counters
         )
 
-    return run_steps(
-        model, velocity, times, duration, step, max_steps, advance, order=4, notes=notes
-    )  # fmt: skip
+    return run_fixed(problem, advance, order=4, notes=notes)

@@ -9,149 +9,156 @@ many people would run. Outputs come from its own interpolant of order 7.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import numpy as np
 from scipy.integrate import DOP853
 
 from ..arrays import Floats
 from ..kernels import explicit as kernels
-from ..kernels import stepping
-from ..kernels.layout import make_loads, make_workspace
-from ..model import Model
-from .fixed_step import SENTENCES, SOFT_REFINEMENTS, make_counters, soften
-from .outcome import Outcome
+from ..kernels import reasons, stepping
+from ..kernels.layout import Pieces, make_workspace
+from ..kernels.loads import make_loads
+from . import status
+from .fixed_step import SOFT_REFINEMENTS, soften
+from .outcome import Law, Outcome
+from .recorder import sample_own
+from .run import Run
+from .time_loop import Clock, Steps, run_steps
 
 OPTIONS = {"alpha": 10.0, "beta": 10.0}
+ORDER = 8
+# of its interpolant
+DEGREE = 7
 # what SciPy allows for the relative tolerance
 FLOOR = 3e-14
 # steps below this part of the run would not end in any sensible time
 SHORTEST = 1e-9
+# between two recordings
+MOST_STEPS = 256
 
 
-def run(
-    model: Model,
-    velocity: Floats,
-    times: Floats,
-    duration: float,
-    tolerance: float,
-    max_steps: int,
-    alpha: float = OPTIONS["alpha"],
-    beta: float = OPTIONS["beta"],
-) -> Outcome:
-    """Simulate from q = 0 and the given velocity; record at the given times.
+def run(problem: Run) -> Outcome:
+    """Simulate with DOP853.
 
-    tolerance: relative and absolute, in model units; alpha, beta: rates of stabilisation [1/s].
+    The tolerance is relative and absolute, in model units. Options: alpha, beta: rates of stabilisation [1/s].
     """
-    nq, total = model.coordinates, len(times)
-    ws, loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
-    form, notes = soften(model.form, ws)
-    refinements = SOFT_REFINEMENTS if notes else -1
-    lam = np.zeros(model.equations)
-    damping, stiffness = 2.0 * float(alpha), float(beta) ** 2
+    return run_steps(problem, _Dop853(problem))
 
-    def rates(t: float, y: Floats) -> Floats:
-        dy = np.empty(2 * nq)
-        kernels.eval_rates(form, ws, loads, t, damping, stiffness, refinements, lam, y, dy)
-        return dy
 
-    y = np.zeros((total, 2 * nq))
-    a, norms, energy = np.zeros((total, nq)), np.zeros((total, 3)), np.zeros(total)
-    work, angles = np.zeros(total), np.zeros((total, len(model.loads.angle)))
-    drive_forces = np.zeros((total, len(model.loads.motion_sine)))
-    # the angles and the work are walked along in a memory of their own: trial steps do not count
-    ws_record, loads_record = make_workspace(form, 0), make_loads(model.loads, 0)
-    spent = 0.0
-    nodes, weights = np.polynomial.legendre.leggauss(5)
+class _Dop853:
+    """Steps of SciPy's integrator."""
 
-    def walk(t: float, to: float, interpolant: Callable[[float], Floats]) -> float:
-        """Work from one time to another within a step."""
-        total = 0.0
-        for node, weight in zip(nodes, weights, strict=True):
-            at = t + 0.5 * (1.0 + node) * (to - t)
-            state = np.ascontiguousarray(interpolant(at))
-            power = stepping.eval_power_at(
-                model.form, ws_record, loads_record, at, state[:nq], state[nq:], lam
+    law: Law | None
+    remedy = "loosen the tolerance"
+
+    def __init__(self, problem: Run) -> None:
+        self._problem = problem
+        model, nq = problem.model, problem.model.coordinates
+        self._ws, self._loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
+        self._form, self._notes = soften(model.form, self._ws)
+        alpha, beta = (float(problem.options[name]) for name in ("alpha", "beta"))
+        refinements = SOFT_REFINEMENTS if self._notes else -1
+        self.law = law = Law(self._form, 2.0 * alpha, beta**2, refinements)
+        lam = np.zeros(model.equations)
+
+        def rates(t: float, y: Floats) -> Floats:
+            dy = np.empty(2 * nq)
+            kernels.eval_rates(
+                law.form,
+                self._ws,
+                self._loads,
+                t,
+                law.damping,
+                law.stiffness,
+                refinements,
+                lam,
+                y,
+                dy,
             )
-            total += 0.5 * (to - t) * weight * power
-        return total
+            return dy
 
-    ends: list[float] = []
-    status, message, done = "done", f"simulated {duration:g} s", 0
-    used = max(tolerance, FLOOR)
-    if used > tolerance:
-        notes.append(f"tolerance {tolerance:g} is below what SciPy allows; {used:g} was used")
-    record_cpu = 0.0
-    wall, cpu = time.perf_counter(), time.thread_time()
-    start = np.concatenate([np.zeros(nq), velocity])
-    solver = DOP853(rates, 0.0, start, duration, rtol=used, atol=used)
-    if total and times[0] <= 0.0:
-        y[0], done = start, 1
-    # a wild state is judged below; the warnings of the integrator would only repeat it
-    with np.errstate(all="ignore"):
-        while solver.status == "running":
-            if len(ends) == max_steps:
-                status, message = (
-                    "too-slow",
-                    (
-                        f"stopped at t = {solver.t:.9g} s after {max_steps} steps; allow more with "
-                        "max_steps, or loosen the tolerance"
-                    ),
-                )
-                break
-            solver.step()
-            crawling = solver.status == "running" and solver.step_size < SHORTEST * duration
-            if solver.status == "failed" or crawling:
-                status, message = (
-                    "not-converged",
-                    (
-                        f"stopped at t = {solver.t:.9g} s: no step is short enough for the tolerance "
-                        f"{tolerance:g}, as happens at a singular position; try a looser one"
-                    ),
-                )
-                break
-            reason = stepping.check_row(form, ws, loads, solver.t, solver.y[:nq], solver.y[None, :])
-            if reason != stepping.DONE:
-                status, why = SENTENCES[reason]
-                message = f"stopped at t = {solver.t_old:.9g} s: {why}"
-                break
-            ends.append(solver.t)
-            upto = int(np.searchsorted(times, solver.t, side="right"))
-            if solver.status == "finished":
-                upto = total
-            if upto > done or loads_record is not None:
-                begin = time.thread_time()
-                interpolant = solver.dense_output()
-                y[done:upto] = interpolant(times[done:upto]).T
-                if loads_record is not None:
-                    for k in range(done, upto):
-                        work[k] = spent + walk(solver.t_old, times[k], interpolant)
-                        angles[k] = loads_record.theta
-                    spent += walk(solver.t_old, solver.t, interpolant)
-                record_cpu += time.thread_time() - begin
-                done = upto
-    solve_cpu = time.thread_time() - cpu - record_cpu
-    solve_wall = time.perf_counter() - wall - record_cpu
-    cpu = time.thread_time()
-    q, v = np.ascontiguousarray(y[:done, :nq]), np.ascontiguousarray(y[:done, nq:])
-    for k in range(done):
-        if loads is not None:
-            loads.theta[:] = angles[k]
-        a[k] = rates(times[k], y[k])[nq:]
-        if loads is not None:
-            angles[k] = loads.theta
-    stepping.record_states(
-        model.form, ws, loads, times, lam, q, v, a, norms, energy[:done], angles, drive_forces
-    )
-    record_cpu += time.thread_time() - cpu
-    return Outcome(
-        status=status, message=message, times=times[:done], q=q, v=v, a=a[:done],
-        norms=norms[:done], energy=energy[:done] - work[:done],
-        counters=make_counters(len(ends), factorisations=int(solver.nfev)),
-        timings={"solve_cpu": solve_cpu, "solve_wall": solve_wall, "record_cpu": record_cpu},
-        notes=notes,
-        step_times=np.array(ends),
-        step_orders=np.full(len(ends), 8, np.int64),
-        work=work[:done], angles=angles[:done], drive_forces=drive_forces[:done],
-    )  # fmt: skip
+        self._used = max(problem.setting, FLOOR)
+        self._start = np.concatenate([np.zeros(nq), problem.velocity])
+        self._rates = rates
+        self._solver: DOP853 | None = None
+        self._steps = 0
+        self._evaluations = 0
+        self._usual = np.zeros(model.equations)
+        self._beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
+        # the work is as exact as the steps: ten orders for eight
+        self.sampling = sample_own(accelerations=False, points=5)
+
+    def advance(self, clock: Clock, most: int) -> Steps:
+        """Take steps."""
+        starts: list[float] = []
+        rows: list[Floats] = []
+        # a wild state is judged below; the warnings of the integrator would only repeat it
+        with np.errstate(all="ignore"):
+            if self._solver is None:
+                with clock("solve"):
+                    self._solver = DOP853(
+                        self._rates, 0.0, self._start, self._problem.duration,
+                        rtol=self._used, atol=self._used,
+                    )  # fmt: skip
+            solver = self._solver
+            starts.append(solver.t)
+            reason, end = reasons.FULL, None
+            while reason == reasons.FULL and len(rows) < min(most, MOST_STEPS):
+                with clock("solve"):
+                    reason, end = self._step(solver)
+                if reason in (reasons.FULL, reasons.DONE):
+                    with clock("record"):
+                        starts.append(solver.t)
+                        rows.append(_polynomial(solver))
+        self._steps += len(rows)
+        if not rows:
+            # where it stands
+            rows = [np.zeros((DEGREE + 1, len(self._start)))]
+            rows[0][0] = solver.y if solver.t == starts[0] else solver.y_old
+        count = len(rows)
+        sides = np.zeros((count, self._beside, 0))
+        orders = np.full(count, DEGREE, np.int64)
+        pieces = Pieces(np.array(starts), orders, np.array(rows), sides)
+        return Steps(reason, pieces, self._usual, ORDER, end=end)
+
+    def _step(self, solver: DOP853) -> tuple[int, status.End | None]:
+        """One step, judged."""
+        solver.step()
+        duration, nq = self._problem.duration, self._problem.model.coordinates
+        slow = solver.status == "running" and solver.step_size < SHORTEST * duration
+        if solver.status == "failed" or slow:
+            return reasons.TOO_SHORT, status.crawling(solver.t, self._problem.setting)
+        args = self._form, self._ws, self._loads, solver.t, solver.y[:nq], solver.y[None, :]
+        reason = stepping.check_row(*args)
+        if reason != reasons.FULL:
+            return reason, status.ended_early(reason, solver.t_old, self._problem.setting)
+        return (reasons.DONE if solver.status == "finished" else reasons.FULL), None
+
+    def end(self, t: float, reason: int) -> status.End:
+        """How it ended."""
+        return status.done(self._problem.duration)
+
+    def counters(self) -> dict[str, int]:
+        """What was counted."""
+        assert self._solver is not None
+        # interpolants are recording
+        return {"steps": self._steps, "factorisations": int(self._solver.nfev) - 3 * self._steps}
+
+    def notes(self) -> list[str]:
+        """What a user should know."""
+        tolerance = self._problem.setting
+        if self._used > tolerance:
+            floor = f"tolerance {tolerance:g} is below what SciPy allows; {self._used:g} was used"
+            return [*self._notes, floor]
+        return self._notes
+
+
+def _polynomial(solver: DOP853) -> Floats:
+    """The interpolant of the last step in powers of time: SciPy has y0 + x (F0 + (1 - x) (F1 + x (...)))."""
+    dense = solver.dense_output()
+    powers = np.zeros((DEGREE + 1, len(dense.y_old)))
+    for i, f in enumerate(dense.F[::-1]):
+        powers[0] += f
+        raised = np.roll(powers, 1, axis=0)
+        powers = raised if i % 2 == 0 else powers - raised
+    powers[0] += dense.y_old
+    return powers / dense.h ** np.arange(DEGREE + 1.0)[:, None]

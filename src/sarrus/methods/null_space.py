@@ -17,38 +17,32 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kernels import null_space as kernels
-from ..kernels.layout import make_loads, make_workspace
-from ..model import Model
-from .fixed_step import SOFT_REFINEMENTS, divide, run_steps, skipped, soften
-from .outcome import Outcome
+from ..kernels.layout import make_workspace
+from ..kernels.loads import make_loads
+from .fixed_step import SOFT_REFINEMENTS, divide, run_fixed, soften
+from .outcome import Outcome, skipped
+from .run import Run
 
 OPTIONS = {"project": 1.0}
 
 
-def run(
-    model: Model,
-    velocity: Floats,
-    times: Floats,
-    duration: float,
-    step: float,
-    max_steps: int,
-    project: float = OPTIONS["project"],
-) -> Outcome:
-    """Simulate from q = 0 and the given velocity; record at the given times.
+def run(problem: Run) -> Outcome:
+    """Simulate with fixed steps.
 
-    project: 1 to bring positions back onto the constraints after each step, 0 to let them drift.
+    Options: project: 1 to bring positions back onto the constraints after each step, 0 to let them drift.
     """
+    model, project = problem.model, problem.options["project"]
     if project not in (0, 1):
         raise ValueError(f"project = {project:g}; give 1 or 0")
     nq = model.coordinates
     ws, loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
     form, notes = soften(model.form, ws)
     refinements = SOFT_REFINEMENTS if notes else -1
-    room, freedoms = 8, -1
+    rows, freedoms = 8, -1
     while freedoms < 0:
-        basis = np.zeros((room, nq))
+        basis = np.zeros((rows, nq))
         freedoms, kept, rest = kernels.find_basis(form, ws, 2, np.zeros(nq), basis)
-        room *= 2
+        rows *= 2
     if freedoms == 0:
         return skipped(
             model,
@@ -61,17 +55,16 @@ def run(
         f"kept {kept:.1e}, rejected {rest:.0e})"
     )
     R = np.ascontiguousarray(basis[:freedoms])
-    chosen = np.zeros(freedoms, np.int64)
-    G, y = np.zeros((freedoms, freedoms)), np.zeros((freedoms, 1))
-    scratch, z, k = np.zeros_like(R), np.zeros((2, freedoms)), np.zeros((2, 3, nq))
-    _, h = divide(duration, step)
+    room = kernels.Basis(
+        chosen=np.zeros(freedoms, np.int64), R=R,
+        G=np.zeros((freedoms, freedoms)), y=np.zeros((freedoms, 1)), choice=np.zeros_like(R),
+        z=np.zeros((2, freedoms)), k=np.zeros((2, 3, nq)),
+    )  # fmt: skip
+    _, h = divide(problem)
 
     def advance(store: Floats, fresh: bool, counters: np.ndarray) -> tuple[int, int]:
         return kernels.advance(
-            form, ws, loads, h, refinements, bool(project), fresh, chosen, R, G, y, scratch, z, k,
-            store, counters,
-        )  # fmt: skip
+            form, ws, loads, h, refinements, bool(project), fresh, room, store, counters
+        )
 
-    return run_steps(
-        model, velocity, times, duration, step, max_steps, advance, order=4, notes=notes
-    )  # fmt: skip
+    return run_fixed(problem, advance, order=4, notes=notes)

@@ -1,42 +1,243 @@
-"""What every method returns: states at the wanted times, and how it went."""
+"""What every method returns: states at the wanted times, how it went, and on request the whole motion."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..model.dips import Watch
+from ..kernels import record as kernels
+from ..kernels.layout import Form, Pieces, Workspace, make_workspace
+from ..kernels.loads import Loads, make_loads
+from ..model import Model
+from .status import End, Status
+from .watch import Watch
 
 
-@dataclass
-class Outcome:
-    """Trajectory of a run in model units, up to where it is good.
+@dataclass(frozen=True)
+class Law:
+    """The equations of motion as a method solves them: its form, rates that take violations back.
 
-    status: one word, message: one sentence; norms: of the constraints at position, velocity and
-    acceleration level; step_*: the steps taken and the smallest pivot after each; watch: where equations
-    came close to depending on others, None if the method does not watch. With loads or drives: energy is
-    T + V - W with the work W of what has no potential; angles of the torsions [rad]; forces of the drives.
-    method: the one that did the run, or the last part of it, if another chose it.
+    refinements: of the solve, -1 for as many as the pivots ask for.
     """
 
-    status: str
-    message: str
+    form: Form
+    damping: float = 0.0
+    stiffness: float = 0.0
+    refinements: int = -1
+
+
+@dataclass(frozen=True)
+class Record:
+    """States at the outputs, in model units; what follows from them is computed when first asked for.
+
+    angles: of the torsions [rad]; work: of loads without potential and of drives. kept: where `own` has the
+    acceleration already, as kernels/record.py says (the method's own, or beside a singular position, where no
+    equation gives it); law: what gives the others.
+    """
+
+    model: Model = field(repr=False)
     times: Floats
-    q: Floats
-    v: Floats
-    a: Floats
-    norms: Floats
-    energy: Floats
+    q: Floats = field(repr=False)
+    v: Floats = field(repr=False)
+    angles: Floats = field(repr=False)
+    work: Floats = field(repr=False)
+    own: Floats = field(repr=False)
+    kept: Ints = field(repr=False)
+    law: Law | None = field(repr=False, default=None)
+
+    @classmethod
+    def empty(cls, model: Model, count: int = 0) -> Record:
+        """Room for so many outputs."""
+        nq, torsions = model.coordinates, len(model.loads.torsions.first)
+        q, v, own = (np.zeros((count, nq)) for _ in range(3))
+        angles, work = np.zeros((count, torsions)), np.zeros(count)
+        kept = np.zeros(count, np.int64)
+        return cls(model, np.zeros(count), q, v, angles, work, own, kept)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def __getitem__(self, rows: slice) -> Record:
+        """The outputs of a slice, sharing memory."""
+        cut: dict[str, Any] = {name: getattr(self, name)[rows] for name in _ROWS}
+        return replace(self, **cut)
+
+    def __add__(self, other: Record) -> Record:
+        """The outputs of both, one after the other."""
+        both: dict[str, Any] = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ROWS
+        }
+        return replace(self, **both)
+
+    @cached_property
+    def a(self) -> Floats:
+        """Accelerations (n, nq)."""
+        out = self.outputs._replace(a=self.own.copy())
+        law = self.law or Law(self.model.form)
+        kernels.eval_accelerations(
+            law.form, *self.scratch, law.damping, law.stiffness, law.refinements, out
+        )
+        return out.a
+
+    @cached_property
+    def norms(self) -> Floats:
+        """Norms of Phi, Phi', Phi'' (n, 3)."""
+        norms = np.zeros((len(self), 3))
+        kernels.eval_norms(self.model.form, *self.scratch, self.outputs._replace(a=self.a), norms)
+        return norms
+
+    @property
+    def kinetic(self) -> Floats:
+        """Kinetic energy (n,)."""
+        return self._energies[0]
+
+    @property
+    def potential(self) -> Floats:
+        """Potential energy of constant forces, springs and torsions (n,); 0 of the forces at the start."""
+        return self._energies[1]
+
+    @property
+    def energy(self) -> Floats:
+        """What is conserved: kinetic and potential energy minus the work (n,)."""
+        return self.kinetic + self.potential - self.work
+
+    @cached_property
+    def drive_forces(self) -> Floats:
+        """What the drives exert along their motions (n, drives); not a number beside a singular position."""
+        forces = np.zeros((len(self), len(self.model.loads.drives.sines)))
+        if forces.size:
+            kernels.eval_forces(self.model.form, *self.scratch, self.outputs, forces)
+        return forces
+
+    @cached_property
+    def _energies(self) -> Floats:
+        energies = np.zeros((2, len(self)))
+        kernels.eval_energies(self.model.form, *self.scratch, self.outputs, energies)
+        return energies
+
+    @property
+    def scratch(self) -> tuple[Workspace, Loads | None]:
+        """Memory for the kernels."""
+        return make_workspace(self.model.form, 0), make_loads(self.model.loads, 0)
+
+    @property
+    def outputs(self) -> kernels.Outputs:
+        """The arrays as the kernels take them: the same memory."""
+        names = (n for n in kernels.Outputs._fields if n != "a")
+        arrays: dict[str, Any] = {n: np.ascontiguousarray(getattr(self, n)) for n in names}
+        return kernels.Outputs(a=np.ascontiguousarray(self.own), **arrays)
+
+
+_ROWS = ("times", "q", "v", "angles", "work", "own", "kept")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Steps of one method: their polynomials, and how they are sampled."""
+
+    pieces: Pieces
+    sampling: kernels.Sampling
+    usual: Floats
+
+
+@dataclass(frozen=True)
+class Motion:
+    """The motion of a run as polynomials of its steps: q = sum of coefficients[k] (t - start)^k, model units.
+
+    parts: a run of `auto` may have two, by two methods. Each holds the starts of its steps [s] and their end, the
+    orders, the coefficients, and side series of the angles and the work.
+    """
+
+    model: Model = field(repr=False)
+    parts: tuple[Part, ...] = field(repr=False)
+    law: Law | None = field(repr=False, default=None)
+
+    @property
+    def begin(self) -> float:
+        """When it begins [s]."""
+        return float(self.parts[0].pieces.starts[0])
+
+    @property
+    def end(self) -> float:
+        """When it ends [s]."""
+        return float(self.parts[-1].pieces.starts[-1])
+
+    def at(self, times: Floats) -> Record:
+        """The states at increasing times [s], sampled as the outputs of the run are."""
+        wanted = np.ascontiguousarray(times, dtype=float)
+        if len(wanted) and not (np.all(np.diff(wanted) >= 0) and wanted[0] >= self.begin):
+            raise ValueError("give increasing times within the run")
+        if len(wanted) and wanted[-1] > self.end * (1 + 1e-12):
+            raise ValueError(f"t = {wanted[-1]:g} s lies behind the end of the run, {self.end:g} s")
+        record = replace(Record.empty(self.model, len(wanted)), times=wanted, law=self.law)
+        ws, loads = record.scratch
+        first = 0
+        for number, part in enumerate(self.parts):
+            behind = number == len(self.parts) - 1
+            last = (
+                len(wanted)
+                if behind
+                else int(np.searchsorted(wanted, part.pieces.starts[-1], "right"))
+            )
+            ws.usual[:] = part.usual
+            rows = record[first:last].outputs
+            kernels.sample(
+                self.model.form,
+                ws,
+                loads,
+                part.sampling,
+                part.pieces,
+                len(part.pieces.orders),
+                rows,
+            )
+            first = last
+        return record
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The steps that were taken: their ends [s], orders, and the smallest relative pivot after each.
+
+    pivots: empty for methods that do not look at them.
+    """
+
+    times: Floats = field(default_factory=lambda: np.zeros(0))
+    orders: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    pivots: Floats = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run, up to where it is good.
+
+    status: one word, message: one sentence; steps: those taken; watch: where equations came close to
+    depending on others, None if there was no run; method: the one that did the run, or the last part
+    of it, if another chose it; motion: if the run was to keep it.
+    """
+
+    status: Status
+    message: str
+    record: Record
     counters: dict[str, int]
     timings: dict[str, float]
     notes: list[str] = field(default_factory=list)
-    step_times: Floats = field(default_factory=lambda: np.zeros(0))
-    step_orders: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    step_pivots: Floats = field(default_factory=lambda: np.zeros(0))
-    work: Floats | None = None
-    angles: Floats | None = None
-    drive_forces: Floats | None = None
-    method: str = ""
+    steps: Taken = field(default_factory=Taken)
     watch: Watch | None = None
+    method: str = ""
+    motion: Motion | None = None
+
+
+COUNTERS = ("steps", "rejected", "iterations", "factorisations", "coefficients", "loosened")
+TIMINGS = ("solve_cpu", "solve_wall", "record_cpu", "watch_cpu")
+
+
+def skipped(model: Model, why: str) -> Outcome:
+    """The outcome of a method that cannot do a problem, with the sentence that says why."""
+    end = End(Status.SKIPPED, why)
+    return Outcome(
+        *end, Record.empty(model), dict.fromkeys(COUNTERS, 0), dict.fromkeys(TIMINGS, 0.0)
+    )

@@ -14,52 +14,33 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kernels import explicit as kernels
-from ..kernels.layout import make_loads, make_workspace
-from ..model import Model
-from .fixed_step import as_penalty, divide, run_steps
+from ..kernels.layout import make_workspace
+from ..kernels.loads import make_loads
+from .fixed_step import as_penalty, divide, run_fixed
 from .outcome import Outcome
+from .run import Run
 
 OPTIONS = {"penalty": 1e7, "omega": 10.0, "xi": 1.0}
 
 
-def run(
-    model: Model,
-    velocity: Floats,
-    times: Floats,
-    duration: float,
-    step: float,
-    max_steps: int,
-    penalty: float = OPTIONS["penalty"],
-    omega: float = OPTIONS["omega"],
-    xi: float = OPTIONS["xi"],
-) -> Outcome:
-    """Simulate from q = 0 and the given velocity; record at the given times.
+def run(problem: Run) -> Outcome:
+    """Simulate with fixed steps.
 
-    penalty: in units of a typical mass; omega [1/s] and xi: frequency and damping of violations.
+    Options: penalty: in units of a typical mass; omega [1/s] and xi: frequency and damping of violations.
     """
+    model = problem.model
+    penalty, omega, xi = (float(problem.options[name]) for name in ("penalty", "omega", "xi"))
     if not penalty > 0:
         raise ValueError(f"penalty = {penalty:g}; give a positive number, 1e5 to 1e9 is usual")
-    form = as_penalty(model.form, float(penalty))
+    form = as_penalty(model.form, penalty)
     ws, loads = make_workspace(form, 0), make_loads(model.loads, 0)
-    _, h = divide(duration, step)
+    _, h = divide(problem)
     lam, k = np.zeros(model.equations), np.zeros((2, 3, model.coordinates))
+    damping, stiffness = 2.0 * xi * omega, omega**2
 
     def advance(store: Floats, fresh: bool, counters: np.ndarray) -> tuple[int, int]:
         return kernels.advance(
-            form,
-            ws,
-            loads,
-            h,
-            2.0 * xi * omega,
-            float(omega) ** 2,
-            0,
-            fresh,
-            lam,
-            k,
-            store,
-            counters,
+            form, ws, loads, h, damping, stiffness, 0, fresh, lam, k, store, counters
         )
 
-    return run_steps(
-        model, velocity, times, duration, step, max_steps, advance, order=4, notes=[]
-    )  # fmt: skip
+    return run_fixed(problem, advance, order=4, notes=[])

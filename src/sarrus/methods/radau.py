@@ -1,12 +1,12 @@
 """Radau IIA with three stages, order 5, for stiff springs and dampers.
 
 Equations and sources in kernels/radau.py and docs/methods/radau.md. Steps are chosen by an estimate of
-third order; outputs between steps come from positions and velocities at the ends of two steps.
+third order; the polynomial of a step comes from positions and velocities at its ends and at the start of the
+step before.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -16,13 +16,20 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats, Ints
 from ..kernels import radau as kernels
-from ..kernels.layout import Form, Loads, make_loads, make_workspace, pack
-from ..model import Model
+from ..kernels import reasons
+from ..kernels.layout import Form, Pieces, make_workspace, pack
+from ..kernels.loads import Loads, make_loads
+from ..kernels.radau_newton import Stages, Tangent
 from ..model.order import make_factor
-from .fixed_step import make_counters
-from .outcome import Outcome
+from . import status
+from .hermite import quintics, quintics_over_two
+from .outcome import Law, Outcome
+from .recorder import sample_projected
+from .run import Run
+from .time_loop import Clock, Steps, run_steps, start_piece
 
 OPTIONS = {"longest_step": 0.0}
+ORDER = 5
 # the error of third order, ~ h^4, that a step may have is SHARE tolerance^(4/5): then the error of a run,
 # ~ h^5, follows the tolerance, and about as that of `series` does
 SHARE = 0.05
@@ -34,153 +41,137 @@ BUFFER_BYTES = 2_000_000
 
 @dataclass(frozen=True)
 class Start:
-    """Where a run goes on: time, position, velocity, angles of torsions, work done so far."""
+    """Where a run begins or goes on: time, position, velocity, angles of torsions."""
 
     t: float
     q: Floats
     v: Floats
     angles: Floats
-    work: float
 
 
-def run(
-    model: Model,
-    velocity: Floats,
-    times: Floats,
-    duration: float,
-    tolerance: float,
-    max_steps: int,
-    longest_step: float = OPTIONS["longest_step"],
-) -> Outcome:
-    """Simulate from q = 0 and the given velocity; record at the given times.
+def run(problem: Run) -> Outcome:
+    """Simulate with Radau IIA alone.
 
-    longest_step [s]: no step is longer; 0 is no limit.
+    Options: longest_step [s]: no step is longer; 0 is no limit.
     """
-    zero = np.zeros(model.coordinates)
-    start = Start(0.0, zero, velocity, np.zeros(len(model.loads.angle)), 0.0)
-    longest = float(longest_step) or np.inf
-    outcome, _, _ = go_on(model, start, times, duration, tolerance, max_steps, longest)
-    return outcome
+    return run_steps(problem, Radau(problem))
 
 
-def go_on(
-    model: Model,
-    start: Start,
-    times: Floats,
-    duration: float,
-    tolerance: float,
-    max_steps: int,
-    longest: float = np.inf,
-) -> tuple[Outcome, kernels.Tangent, kernels.Stages]:
-    """Simulate from a start; returns the memory of the last step too."""
-    form, nq, total = model.form, model.coordinates, len(times)
-    times = np.ascontiguousarray(times)
-    used = max(tolerance, FLOOR)
-    local = SHARE * used**0.8
-    # two, since recording counts the turns of angles anew
-    ws, ws_record = make_workspace(form, 0), make_workspace(form, 0)
-    loads, loads_record = make_loads(model.loads, 0), make_loads(model.loads, 0)
-    tangent = make_tangent(form, model.loads)
-    stages = make_stages(form, model.loads, tangent)
-    capacity = int(np.clip(BUFFER_BYTES // (24 * max(nq, 1)), 64, 4096))
-    # the first row is the step before, once there is one
-    store, ends, watch = np.zeros((capacity, 3, nq)), np.zeros(capacity), np.zeros((capacity, 2))
-    store.fill(0.0)
-    ends[0], store[0, 0], store[0, 1] = start.t, start.q, start.v
-    if loads is not None and loads_record is not None:
-        loads.theta[:] = loads_record.theta[:] = start.angles
-    control, counters = np.zeros(7), np.zeros(5, np.int64)
-    q, v, a = np.zeros((total, nq)), np.zeros((total, nq)), np.zeros((total, nq))
-    norms, energy = np.zeros((total, 3)), np.zeros(total)
-    carried, work = np.array([start.work]), np.zeros(total)
-    angles = np.zeros((total, len(model.loads.angle)))
-    drive_forces = np.zeros((total, len(model.loads.motion_sine)))
-    history: list[tuple[Floats, Floats]] = []
+class Radau:
+    """Steps of Radau IIA, from a start; from that of the run if none is given."""
 
-    first = done = 0
-    solve_cpu = solve_wall = record_cpu = 0.0
-    reason = kernels.FULL
-    while reason == kernels.FULL and counters[kernels.STEPS] < max_steps:
-        room = store[: first + 1 + max_steps - int(counters[kernels.STEPS])]
-        # CPU time of this thread: idle threads of a linear algebra library may spin beside it
-        wall, cpu = time.perf_counter(), time.thread_time()
-        reason, last = kernels.advance(
-            form, tangent, ws, stages, loads, duration, local, used, longest,
-            first, control, ends, room, watch, counters,
-        )  # fmt: skip
-        solve_cpu += time.thread_time() - cpu
-        solve_wall += time.perf_counter() - wall
-        cpu = time.thread_time()
-        ws_record.usual[:] = ws.usual
-        ended = reason == kernels.DONE
-        upto = total if ended else int(np.searchsorted(times, ends[last], side="right"))
-        part = slice(done, upto)
-        kernels.record(
-            form, ws_record, loads_record, local, first, last, ends, store, times[part], carried,
-            q[part], v[part], a[part], norms[part], energy[part],
-            angles[part], work[part], drive_forces[part],
-        )  # fmt: skip
-        done = max(done, upto)
-        history.append((ends[first + 1 : last + 1].copy(), watch[first + 1 : last + 1].copy()))
-        if last > first:
-            store[:2], ends[:2] = (
-                store[last - 1 : last + 1].copy(),
-                ends[last - 1 : last + 1].copy(),
+    law: Law | None = None
+    remedy = "loosen the tolerance"
+
+    def __init__(self, problem: Run, start: Start | None = None) -> None:
+        self._problem = problem
+        model, nq = problem.model, problem.model.coordinates
+        zero = np.zeros(nq)
+        start = start or Start(
+            0.0, zero, problem.velocity, np.zeros(len(model.loads.torsions.first))
+        )
+        used = max(problem.setting, FLOOR)
+        longest = float(problem.options.get("longest_step", 0.0)) or np.inf
+        self._goal = kernels.Goal(problem.duration, SHARE * used**0.8, used, longest)
+        self._ws, self._loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
+        self.tangent = make_tangent(model.form, model.loads)
+        self.stages = make_stages(model.form, model.loads, self.tangent)
+        capacity = int(np.clip(BUFFER_BYTES // (24 * max(nq, 1)), 64, 4096))
+        # the first row is the step before, once there is one
+        self._first = 0
+        self._store, self._ends = np.zeros((capacity, 3, nq)), np.zeros(capacity)
+        self._store.fill(0.0)
+        self._seen = np.zeros((capacity, 2))
+        self._ends[0], self._store[0, 0], self._store[0, 1] = start.t, start.q, start.v
+        if self._loads is not None:
+            self._loads.theta[:] = start.angles
+        self._control, self._counters = np.zeros(7), np.zeros(5, np.int64)
+        self._moved = 0.0
+        self._beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
+        self.sampling = sample_projected(
+            corrections=kernels.MOST_CORRECTIONS,
+            near=kernels.TOO_NEAR,
+            damped=True,
+            limit=self._goal.local,
+        )
+
+    def advance(self, clock: Clock, most: int) -> Steps:
+        """Take steps."""
+        first, store, ends = self._first, self._store, self._ends
+        room = store[: min(first + 1 + most, len(store))]
+        with clock("solve"):
+            reason, last = kernels.advance(
+                self._problem.model.form, self.tangent, self._ws, self.stages, self._loads, self._goal,
+                first, self._control, ends, room, self._seen, self._counters,
+            )  # fmt: skip
+        with clock("record"):
+            pieces = self._polynomials(first, last)
+            seen = self._seen[first + 1 : last + 1].copy()
+            self._moved = max(self._moved, seen[:, 1].max(initial=0.0))
+            if last > first:
+                store[:2], ends[:2] = (x[last - 1 : last + 1].copy() for x in (store, ends))
+                self._first = 1
+        return Steps(reason, pieces, self._ws.usual, ORDER, seen[:, 0])
+
+    def _polynomials(self, first: int, last: int) -> Pieces:
+        """Of the steps that start at some rows of the store."""
+        if last == first:
+            state = self._store[first] * np.array([1.0, 1.0, 0.5])[:, None]
+            piece = start_piece(float(self._ends[first]), state, np.zeros(self._beside))
+            return piece._replace(sides=np.zeros((1, self._beside, 0)))
+        starts, states = self._ends[: last + 1], self._store[: last + 1]
+        coefficients = quintics_over_two(starts, states)
+        if not first:
+            coefficients = np.concatenate([quintics(starts[:2], states[:2]), coefficients])
+        count = len(coefficients)
+        sides = np.zeros((count, self._beside, 0))
+        return Pieces(starts[first:].copy(), np.full(count, 5, np.int64), coefficients, sides)
+
+    def end(self, t: float, reason: int) -> status.End:
+        """How it ended."""
+        if reason == reasons.DONE:
+            return status.done(self._problem.duration)
+        return status.ended_early(reason, t, self._problem.setting)
+
+    def counters(self) -> dict[str, int]:
+        """What was counted."""
+        names = ("steps", "rejected", "iterations", "factorisations", "loosened")
+        return dict(zip(names, self._counters.tolist(), strict=True))
+
+    def notes(self) -> list[str]:
+        """What a user should know."""
+        notes, loosened = [], self._counters[kernels.LOOSENED]
+        if self._problem.setting < FLOOR:
+            notes.append(
+                f"tolerance {self._problem.setting:g} is below what double precision holds; {FLOOR:g} was used"
             )
-            first = 1
-        record_cpu += time.thread_time() - cpu
-
-    status, message = _status(reason, float(ends[first]), duration, tolerance, max_steps)
-    seen = np.concatenate([w for _, w in history])
-    keep = slice(0, done)
-    outcome = Outcome(
-        status=status,
-        message=message,
-        times=times[keep],
-        q=q[keep],
-        v=v[keep],
-        a=a[keep],
-        norms=norms[keep],
-        energy=energy[keep],
-        counters=make_counters(
-            int(counters[kernels.STEPS]),
-            rejected=int(counters[kernels.REJECTED]),
-            iterations=int(counters[kernels.ITERATIONS]),
-            factorisations=int(counters[kernels.FACTORISATIONS]),
-            loosened=int(counters[kernels.LOOSENED]),
-        ),
-        timings={"solve_cpu": solve_cpu, "solve_wall": solve_wall, "record_cpu": record_cpu},
-        notes=_notes(tolerance, counters, seen[:, 1]),
-        step_times=np.concatenate([s for s, _ in history]),
-        step_orders=np.full(int(counters[kernels.STEPS]), 5, np.int64),
-        step_pivots=seen[:, 0].copy(),
-        work=work[keep],
-        angles=angles[keep],
-        drive_forces=drive_forces[keep],
-    )
-    return outcome, tangent, stages
+        if loosened:
+            notes.append(
+                f"{loosened} steps could not hold the tolerance in double precision, as happens beside a "
+                f"singular position; the largest correction of a landing was {self._moved:.1e} of the "
+                "mechanism's length"
+            )
+        return notes
 
 
-def try_steps(
-    model: Model, start: Start, duration: float, tolerance: float, steps: int
-) -> tuple[float, Floats, Floats, Floats]:
+def try_steps(problem: Run, start: Start, most: int) -> tuple[float, Floats, Floats, Floats]:
     """The step [s] that is reached after a few, 0 if the run gets nowhere; J, d(Q - J^T lam)/dq and
     dQ/dv on the way, as full matrices.
     """
-    outcome, tangent, stages = go_on(model, start, np.zeros(0), duration, tolerance, steps)
-    form, nq = model.form, model.coordinates
+    model, nq, radau = problem.model, problem.model.coordinates, Radau(problem, start)
+    tried = radau.advance(Clock(), most)
+    tangent, stages = radau.tangent, radau.stages
     J, (S, G) = np.zeros((model.equations, nq)), np.zeros((2, nq, nq))
-    J[form.J_eq, form.J_col] = stages.J[3]
+    J[model.form.J_eq, model.form.J_col] = stages.J[3]
     S[tangent.S_row, tangent.S_col] = stages.S[3]
     G[tangent.S_row, tangent.S_col] = stages.G[3]
-    ends = np.concatenate([[start.t], outcome.step_times])
-    if outcome.status not in ("done", "too-slow") or len(ends) < 2:
+    if tried.reason not in (reasons.DONE, reasons.FULL) or not tried.count:
         return 0.0, J, S, G
     # the last step may be cut by the end of the run
-    return float(np.diff(ends)[-3:].max()), J, S, G
+    return float(np.diff(tried.pieces.starts)[-3:].max()), J, S, G
 
 
-def make_tangent(form: Form, loads: Loads) -> kernels.Tangent:
+def make_tangent(form: Form, loads: Loads) -> Tangent:
     """Order of elimination of the Newton matrix, and where its entries go."""
     nq, nc = len(form.Q), len(form.phi0)
     M_row = np.repeat(np.arange(nq), np.diff(form.M_start))
@@ -206,7 +197,7 @@ def make_tangent(form: Form, loads: Loads) -> kernels.Tangent:
         ]
         return np.array(found, dtype=np.int64)
 
-    return pack(kernels.Tangent(
+    return pack(Tangent(
         pos_q=factor.position[:nq].copy(), pos_c=factor.position[nq:].copy(),
         M_at=places(M_row, form.M_col),
         J_at=places(form.J_eq + nq, form.J_col), JT_at=places(form.J_col, form.J_eq + nq),
@@ -252,52 +243,15 @@ def _load_pattern(form: Form, loads: Loads) -> tuple[Ints, Ints, dict[str, Any]]
     return places[:, 0].copy(), places[:, 1].copy(), sums
 
 
-def make_stages(form: Form, loads: Loads, tangent: kernels.Tangent) -> kernels.Stages:
+def make_stages(form: Form, loads: Loads, tangent: Tangent) -> Stages:
     """Allocate the scratch memory of a step."""
     nq, ns, z = len(form.Q), len(tangent.S_at), np.zeros
     n, upper = nq + len(form.phi0), len(tangent.L_row)
-    return pack(kernels.Stages(
+    return pack(Stages(
         z=z((2, 3, nq)), dz=z((2, 3, nq)), past=z((3, nq)), q=z((3, nq)), v=z((3, nq)), a=z((3, nq)),
         lam=z((4, len(form.phi0))), power=z(3), J=z((4, len(form.J_eq))),
         A=z(len(loads.G_row)), B=z(len(loads.G_row)),
-        S=z((4, ns)), G=z((4, ns)), theta=z(len(loads.angle)),
+        S=z((4, ns)), G=z((4, ns)), theta=z(len(loads.torsions.first)),
         blocks=z((n + 2 * upper, 3, 3)), b_blocks=z((n, 3)), below=z((3, 3)), right=z((3, 3)),
         values=z(n + 2 * upper), b=z(n),
     ))  # fmt: skip
-
-
-def _status(
-    reason: int, t: float, duration: float, tolerance: float, max_steps: int
-) -> tuple[str, str]:
-    if reason == kernels.DONE:
-        return "done", f"simulated {duration:g} s"
-    if reason == kernels.STUCK:
-        return "not-converged", (
-            f"stopped at t = {t:.9g} s: no step is short enough for the tolerance {tolerance:g}; the "
-            "results up to there are good. Try another tolerance, and check whether the motion can go "
-            "on beyond this position"
-        )
-    if reason == kernels.NOT_FINITE:
-        return "diverged", (
-            f"stopped at t = {t:.9g} s: the accelerations are not finite there; the results up to "
-            "there are good. Check for bodies or freedoms without mass"
-        )
-    return "too-slow", (
-        f"stopped at t = {t:.9g} s after {max_steps} steps; allow more with max_steps, or loosen "
-        "the tolerance"
-    )
-
-
-def _notes(tolerance: float, counters: Ints, moved: Floats) -> list[str]:
-    notes = []
-    if tolerance < FLOOR:
-        notes.append(
-            f"tolerance {tolerance:g} is below what double precision holds; {FLOOR:g} was used"
-        )
-    if counters[kernels.LOOSENED]:
-        notes.append(
-            f"{counters[kernels.LOOSENED]} steps could not hold the tolerance in double precision, as "
-            "happens beside a singular position; the largest correction of a landing was "
-            f"{moved.max():.1e} of the mechanism's length"
-        )
-    return notes

@@ -18,16 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats
-from ..kernels.drives import COSINE, LINEAR, SINE, SQUARE
-from ..mechanism import Joint, JointKind, Mechanism, MechanismError
+from ..kernels.elements import drive as element
+from ..kernels.elements.drive import COSINE, LINEAR, SINE, SQUARE
+from ..mechanism import Joint, Mechanism, MechanismError
 from ..mechanism.motion import Pieces, make_pieces
 from .loads import Features, in_space, joint_triad, subtract_rows
 
 if TYPE_CHECKING:
     from .quadratic import Equations
-
-ANGLES = (JointKind.REVOLUTE,)
-TRAVELS = (JointKind.PRISMATIC, JointKind.CYLINDRICAL)
 
 
 @dataclass
@@ -53,29 +51,28 @@ class Drives:
         rates = np.zeros(count)
         for equation, kind, motion, factor, _ in self.equations:
             x, rate = self.motions[motion].value(0.0), self.motions[motion].rate(0.0)
-            slope = {LINEAR: 1.0, COSINE: -np.sin(x), SINE: np.cos(x), SQUARE: x}[kind]
-            rates[equation] = factor * slope * rate
+            rates[equation] = factor * element.slope(kind, x) * rate
         return rates
 
-    def arrays(self) -> dict[str, Any]:
-        """The arrays of the kernels' `Loads` that belong to drives."""
+    def arrays(self) -> element.Drives:
+        """What the kernels see of drives."""
         width = max((p.coefficients.shape[1] for p in self.motions), default=1)
         polynomials = [
             np.pad(p.coefficients, ((0, 0), (0, width - p.coefficients.shape[1])))
             for p in self.motions
         ]
         pieces = np.cumsum([0, *(len(p.breaks) for p in self.motions)])
-        return {
-            "drive": _ints([e[:3] for e in self.equations]).reshape(-1, 3),
-            "drive_c": np.array([e[3] for e in self.equations], dtype=float),
-            "drive_0": np.array([e[4] for e in self.equations], dtype=float),
-            "motion_start": _ints(pieces),
-            "motion_break": np.array([b for p in self.motions for b in p.breaks], dtype=float),
-            "motion_poly": np.vstack([np.zeros((0, width)), *polynomials]),
-            "motion_sine": np.array(
+        return element.Drives(
+            equations=_ints([e[:3] for e in self.equations]).reshape(-1, 3),
+            factor=np.array([e[3] for e in self.equations], dtype=float),
+            constant=np.array([e[4] for e in self.equations], dtype=float),
+            pieces=_ints(pieces),
+            breaks=np.array([b for p in self.motions for b in p.breaks], dtype=float),
+            polynomials=np.vstack([np.zeros((0, width)), *polynomials]),
+            sines=np.array(
                 [[p.amplitude, p.angular, p.phase] for p in self.motions], dtype=float
             ).reshape(-1, 3),
-        }
+        )
 
 
 def drive_needs(mechanism: Mechanism) -> Iterator[tuple[str, Floats | None, list[Floats]]]:
@@ -83,16 +80,16 @@ def drive_needs(mechanism: Mechanism) -> Iterator[tuple[str, Floats | None, list
     joints = {j.name: j for j in mechanism.joints}
     for drive in mechanism.drives:
         joint = joints[drive.joint]
-        if joint.kind in ANGLES:
+        if joint.kind.row.coordinate == "angle":
             _, u, b = joint_triad(mechanism, joint)
             yield joint.bodies[0], None, [u, b]
             yield joint.bodies[1], None, [u]
-        elif joint.kind in TRAVELS:
+        elif joint.kind.row.coordinate == "travel":
             yield joint.bodies[0], joint.at, [_axis(joint)]
             yield joint.bodies[1], joint.at, []
-        elif joint.places is not None:
-            for body, at in zip(joint.bodies, joint.places, strict=True):
-                yield body, at, []
+        else:
+            for end in joint.ends:
+                yield end.body, end.place, []
 
 
 def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -> Drives:
@@ -103,19 +100,20 @@ def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -
         joint = joints[drive.joint]
         n, pieces, start = len(drives.motions), make_pieces(drive.motion), 0.0
         first, second = joint.bodies
-        if joint.kind in ANGLES:
+        coordinate = joint.kind.row.coordinate
+        if coordinate == "angle":
             _, u, b = joint_triad(mechanism, joint)
             mark = features.vector(second, u)
             for direction, kind in ((u, COSINE), (b, SINE)):
                 driven = equations.add(*features.vector(first, direction), *mark, False, True)
                 drives.add(joint, kind, n, *driven)
-        elif joint.kind in TRAVELS and joint.at is not None:
+        elif coordinate == "travel" and joint.at is not None:
             pieces = _scaled(pieces, 1.0 / features.length)
             (ra, xa), (rb, xb) = (features.point(body, joint.at) for body in (first, second))
             gap = [subtract_rows(b, a) for a, b in zip(ra, rb, strict=True)]
             driven = equations.add(*features.vector(first, _axis(joint)), gap, xb - xa, False, True)
             drives.add(joint, LINEAR, n, *driven)
-        elif joint.places is not None:
+        else:
             pieces = _scaled(pieces, 1.0 / features.length)
             (ra, xa), (rb, xb) = (
                 features.point(body, at)

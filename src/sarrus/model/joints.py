@@ -1,19 +1,18 @@
-"""What each kind of joint adds to the model: features that its bodies share, and products that stay.
+"""What a joint adds to the model, read from the row of its kind: features that its bodies share, and products
+that stay constant.
 
-    kind             shares            keeps constant
-    revolute         point, axis
-    spherical        point
-    weld             everything
-    universal        point             a . b            its axes a on the first, b on the second body
-    prismatic        all directions    u . d, w . d     u, w: across the axis
-    cylindrical      axis              u . d, w . d
-    planar           normal n          n . d
-    point-on-line                      u . d, w . d
-    point-on-plane                     n . d
-    distance                           d . d
+    shares          what becomes one                                    mechanism/joint_kinds.py
+    point           the joint's point
+    axis            the axis, or the normal of a plane
+    directions      all directions: the bodies do not turn against each other
+    everything      the bodies are one (sharing.py)
 
-d leads from the joint's point of the first body to that of the second; u, w, n belong to the first body.
-In the plane a hinge has no axis of its own, and a line has one direction across it.
+    keeps           factors of the products
+    arm             from the joint's point of the first body to that of the second
+    axis            the axis on the first body;                 second axis: that on the second
+    across          directions across the axis, on the first body: two in space, one in the plane
+
+In the plane a hinge has no axis of its own.
 """
 
 from __future__ import annotations
@@ -23,13 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Floats
-from ..mechanism import Joint, JointKind, Mechanism
-
-# kinds whose bodies have the joint's point in common
-POINT_SHARED = {JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.UNIVERSAL}
-AXIS_SHARED = {JointKind.REVOLUTE, JointKind.CYLINDRICAL, JointKind.PLANAR}
-ALONG_LINE = {JointKind.PRISMATIC, JointKind.CYLINDRICAL, JointKind.POINT_ON_LINE}
-ON_PLANE = {JointKind.PLANAR, JointKind.POINT_ON_PLANE}
+from ..mechanism import Joint, Mechanism
 
 
 @dataclass(frozen=True)
@@ -55,67 +48,57 @@ Factor = Direction | Arm
 
 def kept_products(joint: Joint) -> list[tuple[Factor, Factor]]:
     """Scalar products that the joint keeps constant, besides what its bodies share."""
-    if joint.kind is JointKind.DISTANCE:
-        arm = joint_arm(joint)
-        return [(arm, arm)]
-    if joint.kind is JointKind.UNIVERSAL:
-        assert joint.axis is not None
-        assert joint.second_axis is not None
-        a, b = joint.bodies
-        return [(Direction(a, unit(joint.axis)), Direction(b, unit(joint.second_axis)))]
-    if joint.kind in ALONG_LINE:
-        return [(Direction(carrier(joint), u), joint_arm(joint)) for u in directions_across(joint)]
-    if joint.kind in ON_PLANE:
-        assert joint.axis is not None
-        return [(Direction(carrier(joint), unit(joint.axis)), joint_arm(joint))]
-    return []
+    row = joint.kind.row
+    factors: dict[str, list[Factor]] = {}
+    for word in {word for pair in row.keeps for word in pair}:
+        if word == "arm":
+            first, second = joint.places
+            factors[word] = [Arm(joint.bodies[0], first, joint.bodies[1], second)]
+        elif word == "axis":
+            factors[word] = [Direction(carrier(joint), _axis(joint))]
+        elif word == "second axis":
+            factors[word] = [Direction(joint.bodies[1], _axis(joint, 1))]
+        else:
+            across = directions_across(_axis(joint))
+            factors[word] = [Direction(carrier(joint), u) for u in across]
+    return [(a, b) for one, other in row.keeps for a in factors[one] for b in factors[other]]
 
 
 def carrier(joint: Joint) -> str:
     """The body in which the directions of a line or plane are written: the first one.
 
-    Where both bodies share the directions it may as well be the ground: the equations are linear then.
+    Where both bodies share them it may as well be the ground: the equations are linear then.
     """
-    shared = joint.kind in {JointKind.PRISMATIC, JointKind.PLANAR}
+    row = joint.kind.row
+    shared = "directions" in row.shares or ("axis" in row.shares and row.on_plane)
     if shared and Mechanism.GROUND in joint.bodies:
         return Mechanism.GROUND
     return joint.bodies[0]
-
-
-def joint_arm(joint: Joint) -> Arm:
-    """From the joint's point of the first body to that of the second."""
-    if joint.places is not None:
-        first, second = joint.places
-    else:
-        assert joint.at is not None
-        first = second = joint.at
-    return Arm(joint.bodies[0], first, joint.bodies[1], second)
 
 
 def shared_axes(joint: Joint) -> list[Floats]:
     """Directions at the start that all bodies of the joint have in common."""
     if joint.axis is None:
         return []
-    if joint.kind in AXIS_SHARED:
-        return [unit(joint.axis)]
-    if joint.kind is JointKind.PRISMATIC:
+    shares = joint.kind.row.shares
+    if "axis" in shares:
+        return [_axis(joint)]
+    if "directions" in shares:
         # one direction of the plane is all of them
-        across = directions_across(joint) if len(joint.axis) == 3 else []
-        return [unit(joint.axis), *across]
+        across = directions_across(_axis(joint)) if len(joint.axis) == 3 else []
+        return [_axis(joint), *across]
     return []
 
 
 def own_axes(joint: Joint) -> list[tuple[str, Floats]]:
     """Directions that only one body has, but as an axis: good vectors for its frame."""
-    if joint.kind is not JointKind.UNIVERSAL or joint.axis is None or joint.second_axis is None:
+    if joint.kind.row.axis != "each":
         return []
-    return [(joint.bodies[0], unit(joint.axis)), (joint.bodies[1], unit(joint.second_axis))]
+    return [(end.body, _axis(joint, k)) for k, end in enumerate(joint.ends)]
 
 
-def directions_across(joint: Joint) -> list[Floats]:
-    """Unit vectors across the axis of a line: two in space, one in the plane."""
-    assert joint.axis is not None
-    z = unit(joint.axis)
+def directions_across(z: Floats) -> list[Floats]:
+    """Unit vectors across a unit vector: two in space, one in the plane."""
     if len(z) == 2:
         return [np.array([-z[1], z[0]])]
     # a coordinate axis if z is one: equations then have few terms
@@ -127,3 +110,10 @@ def directions_across(joint: Joint) -> list[Floats]:
 def unit(vector: Floats) -> Floats:
     """The vector over its length."""
     return vector / np.linalg.norm(vector)
+
+
+def _axis(joint: Joint, k: int = 0) -> Floats:
+    """The unit axis on the k-th body of a checked joint that has one."""
+    axis = joint.ends[k].axis
+    assert axis is not None
+    return unit(axis)

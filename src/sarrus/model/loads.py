@@ -1,7 +1,7 @@
-"""LoadRows as linear forms with elements on them; constant forces as part of Q.
+"""Loads as linear forms with elements on them; constant forces as part of Q.
 
 The model's units: a force [N] is times length / energy, a torque [N m] 1 / energy, a stiffness [N/m]
-length^2 / energy. Elements and their formulas: kernels/forces.py.
+length^2 / energy. Elements and their formulas: kernels/elements.
 """
 
 from __future__ import annotations
@@ -12,10 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
+from ..kernels.elements.drive import Drives
+from ..kernels.elements.spring import Springs
+from ..kernels.elements.spring import numbers_of as spring_numbers
+from ..kernels.elements.torsion import Torsions
+from ..kernels.elements.torsion import numbers_of as torsion_numbers
+from ..kernels.elements.turning import Turning
+from ..kernels.elements.user import User
+from ..kernels.loads import Loads, list_entries
 from ..kernels.user_function import UserCall
 from ..mechanism import Joint, Mechanism
-from ..mechanism.forces import BODY
+from ..mechanism.forces import BODY, Force, Spring, Torsion
 from .reduce import Row
 
 # a direction from the joint to the body's centre serves as its own mark if it is this long (of its length)
@@ -42,13 +50,16 @@ class Features:
 
 @dataclass
 class LoadRows:
-    """Rows of the load forms with their starts, and the elements on them; Q: what is constant."""
+    """Rows of the load forms with their starts, and the elements on them; Q: what is constant.
+
+    Springs and torsions: first form and numbers; products: see `Turning`; users: call and first form.
+    """
 
     Q: Floats
     rows: list[Row] = field(default_factory=list)
     starts: list[float] = field(default_factory=list)
-    lines: list[tuple[int, list[float]]] = field(default_factory=list)
-    angles: list[tuple[int, list[float]]] = field(default_factory=list)
+    springs: list[tuple[int, list[float]]] = field(default_factory=list)
+    torsions: list[tuple[int, list[float]]] = field(default_factory=list)
     products: list[tuple[int, int, float]] = field(default_factory=list)
     users: list[tuple[UserCall, int]] = field(default_factory=list)
     user_factor: float = 1.0
@@ -60,35 +71,28 @@ class LoadRows:
         self.starts += [float(x) for x in starts]
         return first
 
-    def arrays(self) -> dict[str, Any]:
-        """The arrays of the kernels' `Loads` that belong to loads."""
-        F = _compress(self.rows)
-        entries = [
-            *((a + i, a + j) for a, _ in self.lines for i in range(3) for j in range(3)),
-            *((a + i, a + j) for a, _ in self.angles for i in range(9) for j in range(9)),
-            *((a, b) for a, b, _ in self.products),
-            *(
-                (first + i, first + j)
-                for call, first in self.users
-                for i in range(call.shape[0] * call.shape[1])
-                for j in range(call.shape[0] * call.shape[1])
-            ),
-        ]
-        return {
-            **F,
-            "f0": np.array(self.starts, dtype=float),
-            "line_f": _ints([a for a, _ in self.lines]),
-            "line": np.array([p for _, p in self.lines], dtype=float).reshape(-1, 4),
-            "angle_f": _ints([a for a, _ in self.angles]),
-            "angle": np.array([p for _, p in self.angles], dtype=float).reshape(-1, 4),
-            "pr_a": _ints([a for a, _, _ in self.products]),
-            "pr_b": _ints([b for _, b, _ in self.products]),
-            "pr_c": np.array([c for _, _, c in self.products], dtype=float),
-            "user": _ints([[u.address, a, *u.shape] for u, a in self.users]).reshape(-1, 4),
-            "user_c": np.full(len(self.users), self.user_factor),
-            "G_row": _ints([i for i, _ in entries]),
-            "G_col": _ints([j for _, j in entries]),
-        }
+    def make_loads(self, drives: Drives) -> Loads:
+        """What the kernels see of loads and drives."""
+        return list_entries(
+            Loads(
+                F_start=_ints(np.cumsum([0, *(len(r) for r in self.rows)])),
+                F_col=_ints([i for r in self.rows for i in r]),
+                F_val=_floats([c for r in self.rows for c in r.values()]),
+                f0=_floats(self.starts),
+                springs=Springs(*_columns(self.springs)),
+                torsions=Torsions(*_columns(self.torsions)),
+                turning=Turning(
+                    _ints([a for a, _, _ in self.products]),
+                    _ints([b for _, b, _ in self.products]),
+                    _floats([c for _, _, c in self.products]),
+                ),
+                user=User(
+                    _ints([[u.address, a, *u.shape] for u, a in self.users]).reshape(-1, 4),
+                    np.full(len(self.users), self.user_factor),
+                ),
+                drives=drives,
+            )
+        )
 
 
 def joint_triad(mechanism: Mechanism, joint: Joint) -> tuple[Floats, Floats, Floats]:
@@ -137,19 +141,8 @@ def collect_loads(
 ) -> LoadRows:
     """All loads of a mechanism; points: body and place of what user forces may name."""
     loads = LoadRows(np.zeros(nq), user_factor=1.0 / features.energy)
-    newton, length, energy = features.length / features.energy, features.length, features.energy
-    joints = {j.name: j for j in mechanism.joints}
     for force in mechanism.forces:
-        rows, start = features.point(force.body, force.at)
-        value = features.turn @ in_space(force.vector) * newton
-        if force.fixed_in == BODY:
-            a = loads.add(rows, start)
-            b = loads.add(*features.vector(force.body, in_space(force.vector)))
-            loads.products += [(a + i, b + i, newton) for i in range(3)]
-        else:
-            for row, x in zip(rows, value, strict=True):
-                for i, c in row.items():
-                    loads.Q[i] += c * x
+        _add_force(loads, features, force)
     for torque in mechanism.torques:
         vector = torque.vector
         if mechanism.dimension == 2:
@@ -157,39 +150,63 @@ def collect_loads(
         if np.any(vector):
             _add_torque(loads, features, torque.body, vector, torque.fixed_in == BODY)
     for spring in mechanism.springs:
-        (ra, xa), (rb, xb) = (
-            features.point(body, at) for body, at in zip(spring.bodies, spring.ends, strict=True)
-        )
-        rows = [subtract_rows(second, first) for first, second in zip(ra, rb, strict=True)]
-        elastic = length**2 / energy
-        numbers = [
-            spring.stiffness * elastic,
-            spring.damping * elastic,
-            spring.free_length / length,
-            spring.preload * newton,
-        ]
-        loads.lines.append((loads.add(rows, xb - xa), numbers))
+        _add_spring(loads, features, spring)
+    joints = {j.name: j for j in mechanism.joints}
     for torsion in mechanism.torsions:
         joint = joints[torsion.joint]
-        _, u, across = joint_triad(mechanism, joint)
-        first = loads.add(*features.vector(joint.bodies[0], u))
-        loads.add(*features.vector(joint.bodies[0], across))
-        loads.add(*features.vector(joint.bodies[1], u))
-        numbers = [
-            torsion.stiffness / energy,
-            torsion.damping / energy,
-            torsion.free_angle,
-            torsion.torque / energy,
-        ]
-        loads.angles.append((first, numbers))
+        _add_torsion(loads, features, torsion, joint, joint_triad(mechanism, joint))
     for user in mechanism.user_forces:
-        shape = (len(user.points), mechanism.dimension)
         places = [points[name] for name in user.points]
-        at = len(loads.rows)
+        call = UserCall(user.name, user.function, (len(places), mechanism.dimension))
+        loads.users.append((call, len(loads.rows)))
         for body, place in places:
             loads.add(features.world(body, place), place)
-        loads.users.append((UserCall(user.name, user.function, shape), at))
     return loads
+
+
+def _add_force(loads: LoadRows, features: Features, force: Force) -> None:
+    """A force of constant size at a point: a product if it turns with the body, else part of Q."""
+    newton = features.length / features.energy
+    rows, start = features.point(force.body, force.at)
+    if force.fixed_in == BODY:
+        a = loads.add(rows, start)
+        b = loads.add(*features.vector(force.body, in_space(force.vector)))
+        loads.products += [(a + i, b + i, newton) for i in range(3)]
+        return
+    value = features.turn @ in_space(force.vector) * newton
+    for row, x in zip(rows, value, strict=True):
+        for i, c in row.items():
+            loads.Q[i] += c * x
+
+
+def _add_spring(loads: LoadRows, features: Features, spring: Spring) -> None:
+    """The vector between the ends of a spring."""
+    (ra, xa), (rb, xb) = (
+        features.point(body, at) for body, at in zip(spring.bodies, spring.ends, strict=True)
+    )
+    rows = [subtract_rows(second, first) for first, second in zip(ra, rb, strict=True)]
+    elastic, newton = features.length**2 / features.energy, features.length / features.energy
+    stiffness, damping, free, preload = spring_numbers(spring)
+    numbers = [stiffness * elastic, damping * elastic, free / features.length, preload * newton]
+    loads.springs.append((loads.add(rows, xb - xa), numbers))
+
+
+def _add_torsion(
+    loads: LoadRows,
+    features: Features,
+    torsion: Torsion,
+    joint: Joint,
+    triad: tuple[Floats, Floats, Floats],
+) -> None:
+    """Two directions of the first body across the joint's axis, and one of the second."""
+    _, u, across = triad
+    first = loads.add(*features.vector(joint.bodies[0], u))
+    loads.add(*features.vector(joint.bodies[0], across))
+    loads.add(*features.vector(joint.bodies[1], u))
+    stiffness, damping, free, torque = torsion_numbers(torsion)
+    energy = features.energy
+    numbers = [stiffness / energy, damping / energy, free, torque / energy]
+    loads.torsions.append((first, numbers))
 
 
 def _add_torque(
@@ -247,14 +264,14 @@ def subtract_rows(a: Row, b: Row) -> Row:
     return {i: c for i, c in out.items() if c != 0.0}
 
 
-def _compress(rows: list[Row]) -> dict[str, Any]:
-    start = np.cumsum([0, *(len(r) for r in rows)])
-    return {
-        "F_start": _ints(start),
-        "F_col": _ints([i for r in rows for i in r]),
-        "F_val": np.array([c for r in rows for c in r.values()], dtype=float),
-    }
+def _columns(elements: list[tuple[int, list[float]]]) -> tuple[Ints, Floats]:
+    """First forms, and rows of four numbers."""
+    return _ints([a for a, _ in elements]), _floats([p for _, p in elements]).reshape(-1, 4)
 
 
-def _ints(values: Any) -> np.ndarray:
+def _floats(values: Any) -> Floats:
+    return np.array(values, dtype=float)
+
+
+def _ints(values: Any) -> Ints:
     return np.ascontiguousarray(values, dtype=np.int64)

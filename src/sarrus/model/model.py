@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 from scipy import sparse
 
-from ..arrays import Floats, Ints
-from ..kernels.layout import Form, Loads
+from ..arrays import Floats
+from ..kernels.layout import Form
+from ..kernels.loads import Loads
 from ..kernels.user_function import UserCall
+from ..kinematics.constraints import Constraints
+from ..kinematics.pose import BodyRows
 from .readings import Readings
 
 
@@ -23,22 +26,6 @@ class Units:
     def energy(self) -> float:
         """One model unit of energy in joules (time is in seconds)."""
         return self.mass * self.length**2
-
-
-@dataclass(frozen=True)
-class BodyRows:
-    """How the pose of every body is read: centre of mass, and unit vectors fixed in it.
-
-    centers: world displacement [m] per unit of q, 3 rows a body; vectors: change of each vector, world,
-    3 rows a vector; starts: their values at the start, (nv, 3); owner: body of each vector. A thin rod
-    on ball joints has one vector, a point none: their spin is not defined.
-    """
-
-    names: tuple[str, ...]
-    centers: sparse.csr_array
-    vectors: sparse.csr_array
-    starts: Floats
-    owner: Ints
 
 
 @dataclass(frozen=True)
@@ -80,7 +67,7 @@ class Model:
     @property
     def loaded(self) -> bool:
         """Whether there is more than constant forces: loads that change with the motion, or drives."""
-        return len(self.loads.f0) > 0 or len(self.loads.drive) > 0
+        return len(self.loads.f0) > 0 or len(self.loads.drives.equations) > 0
 
     def point_rows(self, name: str) -> sparse.csr_array:
         """World displacement of a point [m] per unit of q, shape (dimension, nq)."""
@@ -89,10 +76,7 @@ class Model:
 
     def jacobian(self) -> sparse.csr_array:
         """J at the start position."""
-        f = self.form
-        parts = sparse.csr_array((f.C_val, f.C_form, f.C_start), shape=(len(f.J_eq), len(f.e0)))
-        shape = (self.equations, self.coordinates)
-        return sparse.csr_array((parts @ f.e0, (f.J_eq, f.J_col)), shape=shape)
+        return Constraints(self.form).jacobian()
 
     def mass_matrix(self) -> sparse.csr_array:
         """M, constant."""

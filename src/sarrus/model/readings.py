@@ -8,15 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Floats
-from ..mechanism import JointKind, Mechanism
+from ..mechanism import Mechanism
 from ..mechanism.forces import Spring, Torsion
 from ..mechanism.motion import Pieces, make_pieces
-from .joints import ALONG_LINE
 from .loads import Features, in_space, joint_triad, subtract_rows
 from .quadratic import sparse_from_rows
-
-# kinds whose bodies turn about one axis that both have
-TURNING = {JointKind.REVOLUTE, JointKind.CYLINDRICAL, JointKind.PLANAR}
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,7 @@ def make_readings(mechanism: Mechanism, features: Features, nq: int) -> Readings
         return ArmRows(sparse_from_rows(rows, nq), places[1] - places[0])
 
     newton = features.energy / features.length
-    kinds = {j.name: j.kind for j in mechanism.joints}
+    turns = {j.name: j.kind.row.coordinate == "angle" for j in mechanism.joints}
     return Readings(
         springs={s.name: (s, arm(s.bodies, s.ends)) for s in mechanism.springs},
         torsions={t.name: (t, n) for n, t in enumerate(mechanism.torsions)},
@@ -88,15 +84,15 @@ def make_readings(mechanism: Mechanism, features: Features, nq: int) -> Readings
                 n,
                 d.joint,
                 make_pieces(d.motion),
-                kinds[d.joint] is JointKind.REVOLUTE,
-                features.energy if kinds[d.joint] is JointKind.REVOLUTE else newton,
+                turns[d.joint],
+                features.energy if turns[d.joint] else newton,
             )
             for n, d in enumerate(mechanism.drives)
         },
         angles={
             j.name: AngleRows((j.bodies[0], j.bodies[1]), np.array(joint_triad(mechanism, j)))
             for j in mechanism.joints
-            if j.kind in TURNING and len(j.bodies) == 2
+            if "axis" in j.kind.row.shares and len(j.ends) == 2
         },
         travels={
             j.name: TravelRows(
@@ -105,11 +101,7 @@ def make_readings(mechanism: Mechanism, features: Features, nq: int) -> Readings
                 arm(j.bodies, (j.at, j.at)),
             )
             for j in mechanism.joints
-            if j.kind in ALONG_LINE and j.axis is not None and j.at is not None
+            if j.kind.row.on_line and j.axis is not None and j.at is not None
         },
-        lengths={
-            j.name: arm(j.bodies, j.places)
-            for j in mechanism.joints
-            if j.kind is JointKind.DISTANCE and j.places is not None
-        },
+        lengths={j.name: arm(j.bodies, j.places) for j in mechanism.joints if j.kind.row.is_link},
     )

@@ -14,8 +14,8 @@ from scipy.cluster.hierarchy import DisjointSet
 from scipy.spatial import cKDTree
 
 from ..arrays import Floats
-from ..mechanism import Body, Joint, JointKind, Mechanism
-from .joints import POINT_SHARED, own_axes, shared_axes
+from ..mechanism import Body, Joint, Mechanism
+from .joints import own_axes, shared_axes
 
 # features of one body closer than this (in units of the mechanism's length) are one feature;
 # a looser value would move joints, a tighter one would split what rounding separated
@@ -75,7 +75,7 @@ def share_features(
     names = [mechanism.GROUND, *(b.name for b in mechanism.bodies)]
     sets = DisjointSet(names)
     for joint in mechanism.joints:
-        if joint.kind is JointKind.WELD:
+        if joint.kind.row.is_rigid:
             for other in joint.bodies[1:]:
                 sets.merge(joint.bodies[0], other)
     number = {root: i for i, root in enumerate(dict.fromkeys(sets[n] for n in names))}
@@ -87,14 +87,14 @@ def share_features(
     def members(joint: Joint) -> list[int]:
         return sorted({group_of[b] for b in joint.bodies})
 
-    pins = [j for j in mechanism.joints if j.kind in POINT_SHARED]
+    pins = [j for j in mechanism.joints if "point" in j.kind.row.shares]
     features: list[Feature] = []
     places = [place(j.at) for j in pins if j.at is not None]
     _merge(groups, [members(j) for j in pins], places, features, "points", _near)
     # groups that cannot turn against each other have all directions in common
     turns = DisjointSet(range(len(groups)))
     for joint in mechanism.joints:
-        if joint.kind is JointKind.PRISMATIC:
+        if "directions" in joint.kind.row.shares:
             turns.merge(*(group_of[b] for b in joint.bodies))
     axes = [
         *((members(j), axis) for j in mechanism.joints for axis in shared_axes(j)),

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import isfinite
-
 from .andrews_squeezer.problem import (
     make_andrews_squeezer,
     make_andrews_squeezer_a03,
@@ -20,14 +17,15 @@ from .four_bar_spring.problem import make_four_bar_spring
 from .heavy_top.problem import make_heavy_top
 from .light_cart_pole.problem import make_light_cart_pole
 from .n_four_bar.problem import make_double_four_bar, make_n_four_bar
-from .problem import Angle, Branch, Figure, Limits, Panel, Problem, SmallMotion
+from .options import Maker, Option
+from .problem import Angle, Figure, Limits, Panel, Problem, RightBranch, SmallMotion
 from .simple_pendulum.problem import make_simple_pendulum, make_simple_pendulum_a01
 from .spatial_slider_crank.problem import (
     make_spatial_slider_crank,
     make_spatial_slider_crank_literal,
 )
 
-_MAKERS: dict[str, Callable[..., Problem]] = {
+_MAKERS: dict[str, Maker] = {
     "double-four-bar": make_double_four_bar,
     "n-four-bar": make_n_four_bar,
     "rectangular-bricard": make_rectangular_bricard,
@@ -49,14 +47,17 @@ _MAKERS: dict[str, Callable[..., Problem]] = {
 
 __all__ = [
     "Angle",
-    "Branch",
     "Figure",
     "Limits",
+    "Option",
     "Panel",
     "Problem",
+    "RightBranch",
     "SmallMotion",
+    "all_options",
     "get",
     "names",
+    "options",
 ]
 
 
@@ -66,19 +67,31 @@ def names() -> list[str]:
 
 
 def get(problem: str, **options: float) -> Problem:
-    """The problem with this id; options as the problem has them (windows, speed, section, damping)."""
+    """The problem with this id; options as the problem has them (see `options`)."""
+    maker = _maker(problem)
+    known = [option.name for option in maker.options]
+    for name in options:
+        if name not in known:
+            has = f"it has: {', '.join(known)}" if known else "it has none"
+            raise ValueError(f"problem '{problem}' has no option '{name}'; {has}")
+    return maker(**options)
+
+
+def options(problem: str) -> tuple[Option, ...]:
+    """The options of a problem: name, default, unit, meaning, bounds."""
+    return _maker(problem).options
+
+
+def all_options() -> dict[str, Option]:
+    """Every option that some problem has, by name; of several problems the first one's."""
+    found: dict[str, Option] = {}
+    for maker in _MAKERS.values():
+        for option in maker.options:
+            found.setdefault(option.name, option)
+    return found
+
+
+def _maker(problem: str) -> Maker:
     if problem not in _MAKERS:
         raise ValueError(f"no problem is called '{problem}'; known: {', '.join(_MAKERS)}")
-    maker = _MAKERS[problem]
-    known = maker.__code__.co_varnames[: maker.__code__.co_argcount]
-    for option in options:
-        if option not in known:
-            has = f"it has: {', '.join(known)}" if known else "it has none"
-            raise ValueError(f"problem '{problem}' has no option '{option}'; {has}")
-    return maker(**{option: _number(option, value) for option, value in options.items()})
-
-
-def _number(option: str, value: float) -> float:
-    if isinstance(value, bool | str) or not isinstance(value, int | float) or not isfinite(value):
-        raise ValueError(f"{option} = {value!r}; give a finite number")
-    return value
+    return _MAKERS[problem]

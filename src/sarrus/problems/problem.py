@@ -9,6 +9,20 @@ import numpy as np
 
 from ..arrays import Floats
 from ..mechanism import Mechanism
+from ..result import Result
+from ..runs.columns import Columns, Figure, Panel, observed_columns
+
+__all__ = [
+    "Angle",
+    "Columns",
+    "Figure",
+    "Limits",
+    "Panel",
+    "Problem",
+    "Read",
+    "RightBranch",
+    "SmallMotion",
+]
 
 
 @dataclass(frozen=True)
@@ -43,11 +57,8 @@ class Limits:
         return "; ".join(parts)
 
 
-Columns = dict[str, Floats]
-
-
 @dataclass(frozen=True)
-class Branch:
+class RightBranch:
     """The right branch of a motion with one freedom, and what columns say about it.
 
     name: of the branch; path: what the observed point moves on; distance: of each row from it [m].
@@ -93,25 +104,6 @@ class SmallMotion:
 
 
 @dataclass(frozen=True)
-class Panel:
-    """One set of axes: which columns are drawn over time, and how."""
-
-    label: str
-    columns: tuple[str, ...]
-    log: bool = False
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure of the problem's source; until: last time drawn [s], None for all."""
-
-    name: str
-    title: str
-    panels: tuple[Panel, ...]
-    until: float | None = None
-
-
-@dataclass(frozen=True)
 class Problem:
     """A benchmark problem: how to build it, how long to run it, what to compare it with.
 
@@ -120,6 +112,7 @@ class Problem:
     (t, then x y z vx vy vz of the observed point, angle and rate, energy, and violations by level).
     branch: how to tell from columns that the motion is another one; None where they cannot tell.
     angle: what the columns angle and rate are; small: the equilibrium and the small motions about it.
+    options: values of the options it was made with (`options.py` declares them).
     """
 
     id: str
@@ -134,12 +127,12 @@ class Problem:
     observed: str
     columns: tuple[str, ...]
     figures: tuple[Figure, ...]
-    options: dict[str, float]
     build: Callable[[], Mechanism] = field(repr=False)
     exact: Callable[[Floats], Floats] = field(repr=False)
-    branch: Branch | None = field(default=None, repr=False)
+    branch: RightBranch | None = field(default=None, repr=False)
     angle: Angle | None = field(default=None, repr=False)
     small: SmallMotion | None = None
+    options: dict[str, float] = field(default_factory=dict)
 
     def mechanism(self) -> Mechanism:
         """A new mechanism of this problem, at its start."""
@@ -156,4 +149,11 @@ class Problem:
         columns = dict(zip([*letters, *("v" + c for c in letters)], motion.T, strict=True))
         if self.angle is not None:
             columns["angle"], columns["rate"] = self.angle.exact(np.asarray(times, dtype=float))
+        return columns
+
+    def result_columns(self, result: Result) -> Columns:
+        """The same of a result, with time, energy and violations: all that the source may ask for."""
+        columns = observed_columns(result, self.observed)
+        if self.angle is not None:
+            columns["angle"], columns["rate"] = self.angle.read(result.position, result.velocity)
         return columns

@@ -2,55 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from html import escape
 from pathlib import Path
 
-from ..bench.run_folder import RunFolderError
-from ..bench.suite import winners
-from .benchmark import HEADS, Record, behaviour, failures, show_setting, winner_rows
+from ..runs.benchmark import Record, load_benchmark, winners
+from .benchmark import HEADS, behaviour, failures, winner_rows
 from .page import facts, figures_html, render, section, sentences, table
 from .plots import work_precision
-from .tables import show_seconds
-
-
-def is_benchmark(folder: Path) -> bool:
-    """Whether a folder holds the cells of a benchmark."""
-    return (folder / "cells").is_dir()
-
-
-def load_benchmark(folder: Path) -> list[Record]:
-    """All records of a benchmark's folder; raises RunFolderError if there are none."""
-    records = []
-    for path in sorted((folder / "cells").rglob("*.json")):
-        try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-            missing = [key for key in _NEEDED if key not in record]
-        except (OSError, ValueError) as error:
-            raise RunFolderError(f"{path} cannot be read ({error}); delete it and go on") from error
-        if missing:
-            raise RunFolderError(f"{path} lacks {', '.join(missing)}; delete it and go on")
-        records.append(record)
-    if not records:
-        raise RunFolderError(
-            f"{folder} holds no records of a benchmark; make them by `sarrus bench`"
-        )
-    return records
-
-
-_NEEDED = (
-    *("problem", "method", "tolerance", "step", "status", "message", "judgement", "timings"),
-    *("machine", "versions", "command"),
-)
+from .tables import show_seconds, show_setting
 
 
 def make_bench_report(records: list[Record]) -> str:
     """The page of a benchmark."""
     best = winners(records)
     names = list(dict.fromkeys(r["problem"]["id"] for r in records))
-    plots = [
-        work_precision([r for r in records if r["problem"]["id"] == n], show_setting) for n in names
-    ]
+    plots = [work_precision([r for r in records if r["problem"]["id"] == n]) for n in names]
     failed = failures(records)
     kept = len(records) - len(failed)
     body = [

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich import box
 from rich.table import Table
 
-from ..bench.machine import describe_machine, describe_threads, describe_versions
-from ..bench.suite import grades
-from .tables import library_error, show_seconds
+from ..runs.benchmark import Record, grades
+from ..runs.provenance import describe_machine, describe_threads, describe_versions
+from .tables import library_error, show_seconds, show_setting
 
-Record = dict[str, Any]
 HEADS = (
     "problem",
     "method",
@@ -79,13 +77,6 @@ def board_table(records: Iterable[Record]) -> Table:
         word = "[green]PASS[/]" if record["judgement"]["passed"] else "[red]FAIL[/]"
         table.add_row(*record_row(record), word, record["machine"]["processor"])
     return table
-
-
-def show_setting(record: Record) -> str:
-    """Tolerance or step, as it was given."""
-    if record["step"] is not None:
-        return f"h = {record['step']:g} s"
-    return f"tol {record['tolerance']:.0e}"
 
 
 def failures(records: Iterable[Record]) -> list[str]:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from ..bench import columns_of
 from ..problems import Figure, Panel, Problem
 from ..result import Result
 
@@ -24,7 +23,7 @@ def save_figures(folder: Path, problem: Problem, result: Result) -> list[Path]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Page
 
-    columns = columns_of(problem, result)
+    columns = problem.result_columns(result)
     references = problem.reference_columns(result.times)
     paths = []
     for figure in problem.figures:

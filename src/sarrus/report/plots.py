@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from ..bench.run_folder import Run
-from ..problems import Panel
+from ..runs.columns import Panel
+from ..runs.folder import RunFolder
 from ..scene import CROSSING
 from ..scene.player import pack
+from .tables import show_setting
 
 # points of a curve; longer ones keep the extremes of each stretch
 MOST_POINTS = 4000
@@ -84,19 +85,17 @@ def stack(
     end: float,
 ) -> Plot:
     """Panels one above the other over the time."""
-    count = len(labels)
-    height = count * PANEL + (count - 1) * LABEL
-    names = ["y" if i == 0 else f"y{i + 1}" for i in range(count)]
+    curves = list(curves)
+    height = len(labels) * PANEL + (len(labels) - 1) * LABEL
     layout: dict[str, Any] = {
         "xaxis": {
             "title": {"text": "time [s]"},
             "range": [0, until],
-            "anchor": names[-1],
+            "anchor": _axis(len(labels) - 1),
             "showline": True,
             "zeroline": False,
         }
     }
-    curves = list(curves)
     heads = []
     for i, (label, log) in enumerate(zip(labels, logs, strict=True)):
         top = 1 - i * (PANEL + LABEL) / height
@@ -110,26 +109,21 @@ def stack(
         }
         if log:
             axis |= _log_ticks([c.values for c in curves if c.panel == i])
-        layout["yaxis" if i == 0 else f"yaxis{i + 1}"] = axis
-        # above its panel: beside it, tick labels of any length would run into it
-        heads.append(
-            {
-                "text": _plain(label),
-                "x": 0,
-                "y": top,
-                "xref": "paper",
-                "yref": "paper",
-                "xanchor": "left",
-                "yanchor": "bottom",
-                "showarrow": False,
-            }
-        )
+        layout[_axis(i, "yaxis")] = axis
+        heads.append(_head(label, top))
     layout["annotations"] = heads
-    shapes = [_line(t) for t in marks if t <= until]
+    layout["shapes"] = [_line(t) for t in marks if t <= until]
     if end < until * (1 - 1e-9):
-        shapes.append(_missing(end, until))
-    layout["shapes"] = shapes
-    traces = []
+        layout["shapes"].append(_missing(end, until))
+    traces, notes = _traces(curves, logs, until)
+    return Plot(title, HEAD + FOOT + height, layout, traces, notes)
+
+
+def _traces(
+    curves: Sequence[Curve], logs: Sequence[bool], until: float
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The curves up to a time as the script draws them, and what was done to them."""
+    traces: list[dict[str, Any]] = []
     told: set[str] = set()
     thinned = False
     for curve in curves:
@@ -144,7 +138,7 @@ def stack(
                 "x": pack(times, "<f8"),
                 "y": pack(values, "<f8"),
                 "name": _plain(curve.name),
-                "axis": names[curve.panel],
+                "axis": _axis(curve.panel),
                 "color": curve.color,
                 "role": "exact" if curve.exact else "result",
                 "dash": curve.dash,
@@ -156,15 +150,30 @@ def stack(
     if len(told) < 2:
         for trace in traces:
             trace["legend"] = False
-    notes = []
-    if thinned:
-        notes.append(
-            f"Long curves are thinned out to the extremes of {MOST_POINTS // 2} stretches."
-        )
-    return Plot(title, HEAD + FOOT + height, layout, traces, notes)
+    note = f"Long curves are thinned out to the extremes of {MOST_POINTS // 2} stretches."
+    return traces, [note] if thinned else []
 
 
-def run_plots(runs: Sequence[Run], labels: Sequence[str]) -> list[Plot]:
+def _axis(panel: int, word: str = "y") -> str:
+    """The script's name of a panel's axis; the first has no number."""
+    return word if panel == 0 else f"{word}{panel + 1}"
+
+
+def _head(label: str, top: float) -> dict[str, Any]:
+    """The label above its panel: beside it, tick labels of any length would run into it."""
+    return {
+        "text": _plain(label),
+        "x": 0,
+        "y": top,
+        "xref": "paper",
+        "yref": "paper",
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "showarrow": False,
+    }
+
+
+def run_plots(runs: Sequence[RunFolder], labels: Sequence[str]) -> list[Plot]:
     """The figures of the problem's source for runs of one problem, then errors and steps."""
     first = runs[0]
     several = len(runs) > 1
@@ -188,7 +197,9 @@ def run_plots(runs: Sequence[Run], labels: Sequence[str]) -> list[Plot]:
     return plots + ([steps] if steps else [])
 
 
-def _panel_curves(k: int, panel: Panel, runs: Sequence[Run], labels: Sequence[str]) -> list[Curve]:
+def _panel_curves(
+    k: int, panel: Panel, runs: Sequence[RunFolder], labels: Sequence[str]
+) -> list[Curve]:
     """Exact columns underneath, wide and grey; then those of the runs."""
     curves = []
     first = runs[0]
@@ -210,7 +221,11 @@ def _panel_curves(k: int, panel: Panel, runs: Sequence[Run], labels: Sequence[st
 
 
 def _error_plot(
-    runs: Sequence[Run], labels: Sequence[str], duration: float, marks: list[float], end: float
+    runs: Sequence[RunFolder],
+    labels: Sequence[str],
+    duration: float,
+    marks: list[float],
+    end: float,
 ) -> Plot | None:
     """Distance between result and exact reference, place and velocity."""
     heads: list[str] = []
@@ -234,7 +249,11 @@ def _error_plot(
 
 
 def _step_plot(
-    runs: Sequence[Run], labels: Sequence[str], duration: float, marks: list[float], end: float
+    runs: Sequence[RunFolder],
+    labels: Sequence[str],
+    duration: float,
+    marks: list[float],
+    end: float,
 ) -> Plot | None:
     """How the method went: lengths of its steps, orders, smallest pivots."""
     heads: list[str] = []
@@ -271,7 +290,7 @@ def _varies(values: Floats) -> bool:
     return bool(len(known) and np.ptp(known) > 1e-6 * np.abs(known).max())
 
 
-def work_precision(records: Sequence[dict[str, Any]], setting: Any) -> Plot:
+def work_precision(records: Sequence[dict[str, Any]]) -> Plot:
     """Error of the observed point over CPU time, a curve a method; filled where all limits are kept."""
     times = np.array([r["timings"]["solve"] for r in records if r["timings"]["repeats"] > 0])
     layout = {
@@ -309,7 +328,7 @@ def work_precision(records: Sequence[dict[str, Any]], setting: Any) -> Plot:
                 "mode": "lines+markers",
                 "marker": True,
                 "open": [not r["judgement"]["passed"] for r in ran],
-                "text": [setting(r) for r in ran],
+                "text": [show_setting(r) for r in ran],
                 "hover": "%{text}<br>%{x:.3g} s<br>%{y:.2g} m<extra>%{fullData.name}</extra>",
             }
         )

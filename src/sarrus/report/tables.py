@@ -8,16 +8,18 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from ..problems import Problem
+from ..problems import Problem, options
+from ..runs.columns import unit_of
 
 
 def problem_table(problems: Iterable[Problem]) -> Table:
-    """One line a problem: what it is, its limits, where it comes from."""
+    """One line a problem: what it is, its options, its limits, where it comes from."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
-    for name in ("id", "what", "limits", "source"):
+    for name in ("id", "what", "options", "limits", "source"):
         table.add_column(name, no_wrap=True)
     for p in problems:
-        table.add_row(p.id, f"{p.title}, {p.duration:g} s", str(p.limits), p.library)
+        told = ", ".join(f"{o.name} {o.show(p.options[o.name])}" for o in options(p.id))
+        table.add_row(p.id, f"{p.title}, {p.duration:g} s", told, str(p.limits), p.library)
     return table
 
 
@@ -77,9 +79,8 @@ def judgement_table(judged: dict[str, Any]) -> Table:
         "error of the velocity": (judged["velocity_error"], "m/s"),
         "error at the end": (judged["end_error"], "m"),
     }
-    units = {"position": "m", "velocity": "m/s", "acceleration": "m/s2"}
     for level, value in judged["violations"].items():
-        rest[f"violation, {level}"] = (value, units[level])
+        rest[f"violation, {level}"] = (value, unit_of(level))
     for what, (value, unit) in rest.items():
         if what not in names and value is not None:
             table.add_row(what, f"{value:.3g} {unit}", "", "", "")
@@ -94,6 +95,13 @@ def library_error(record: dict[str, Any]) -> str:
         if "precision" in check["what"]
     }
     return ", ".join(f"{name} {value:.1e}" for name, value in readings.items())
+
+
+def show_setting(record: dict[str, Any]) -> str:
+    """Tolerance or step, as it was given."""
+    if record["step"] is not None:
+        return f"h = {record['step']:g} s"
+    return f"tol {record['tolerance']:.0e}"
 
 
 def show_seconds(seconds: float) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..mechanism import Mechanism, vary
+from ..problems import all_options
 from ..scene import Scene
 from ..scene.draw import BARS, EDGE, GREY, PURPLE, TRACE, ground_points
 
@@ -43,8 +44,10 @@ def option_controls(options: dict[str, float]) -> list[Control]:
     """Sliders for the options of a problem: whole numbers stay whole, signs stay what they are."""
     controls = []
     for name, value in options.items():
-        if isinstance(value, int):
-            controls.append(Control(name, value, 1, max(3 * value, 12), 1))
+        option = all_options()[name]
+        if option.whole:
+            high = min(max(3 * value, 12), option.most)
+            controls.append(Control(name, value, option.least, high, 1))
         elif value == 0:
             controls.append(Control(name, 0.0, 0.0, 1.0, 0.01))
         else:
@@ -277,7 +280,7 @@ class Viewer:
 
     def _draw_signs(self, start: Floats) -> None:
         sketch, scene = self.scene.sketch, self.server.scene
-        joints = [s.points[-1] for s in sketch.signs if s.kind not in ("spring", "distance")]
+        joints = [s.points[-1] for s in sketch.signs if s.glyph not in ("spring", "link")]
         masses = [s.points[0] for s in sketch.shapes if s.kind == "mass"]
         self.joints = np.array(joints + masses, dtype=int)
         sizes = np.array([BALL] * len(joints) + [3 * BALL] * len(masses)) * sketch.size
@@ -297,7 +300,7 @@ class Viewer:
                 )
             )
         self.ends = np.array(
-            [s.points for s in sketch.signs if s.kind in ("spring", "distance")], dtype=int
+            [s.points for s in sketch.signs if s.glyph in ("spring", "link")], dtype=int
         ).reshape(-1, 2)
         self.lines = None
         if len(self.ends):

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Floats
 from .camera import Camera
 from .scene import CROSSING, Scene
-from .sketch import GROUND, ON_PLANE, SLIDING, Sign
+from .sketch import GROUND, Sign
 
 # the same colours as on the page, light
 INK, PAPER, GREY = "#1d2733", "#ffffff", "#6b7684"
@@ -160,15 +160,14 @@ class Picture:
         blocks, guides, motors = [], [], []
         # a little wider than a pin
         wide = 0.75 * self.sign
-        sliding, on_plane = {k.value for k in SLIDING}, {k.value for k in ON_PLANE}
         for sign in self.scene.sketch.signs:
-            if sign.kind == "spring":
+            if sign.glyph == "spring":
                 start, end = flat[list(sign.points)]
                 springs.append(zigzag(start, end, self.sign))
-            elif sign.kind == "distance":
+            elif sign.glyph == "link":
                 lines.append((flat[list(sign.points)], 2 * self.edge))
                 balls += list(flat[list(sign.points)])
-            elif sign.kind in ("spherical", "point"):
+            elif sign.glyph in ("ball", "point"):
                 balls.append(flat[sign.points[0]])
             else:
                 pins.append(flat[sign.points[-1]])
@@ -176,14 +175,14 @@ class Picture:
                 motors += motor(flat[sign.point], 1.2 * wide)
             if sign.torsion:
                 springs.append(spiral(flat[sign.point], wide))
-            if sign.kind in sliding and len(sign.lines) > 1:
+            if sign.slides and len(sign.lines) > 1:
                 blocks.append(block(flat[list(sign.lines[1])], 1.4 * self.sign))
-            if sign.kind in sliding:
+            if sign.slides:
                 guides.append(flat[list(sign.lines[0])])
                 guides += hatch(guides[-1], self.sign) if is_hatched(self.scene, sign) else []
                 continue
             for line in sign.lines:
-                thin = sign.kind in on_plane
+                thin = sign.glyph == "plane"
                 lines.append((flat[list(line)], self.edge if thin else 0.75 * self.thick))
         self.pins.set_offsets(np.array(pins).reshape(-1, 2))
         self.balls.set_offsets(np.array(balls).reshape(-1, 2))

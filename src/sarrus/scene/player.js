@@ -3,8 +3,6 @@
 
 const Sarrus = (() => {
   const COLORS = 6, MOST_LINKS = 60, SHOWN_LINKS = 24, LEAST_PIXELS = 14;
-  const ON_PLANE = new Set(["planar", "point-on-plane"]);
-  const SLIDING = new Set(["prismatic", "cylindrical", "point-on-line"]);
 
   function floats(text, kind = Float32Array) {
     const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -381,20 +379,20 @@ const Sarrus = (() => {
         const [x] = at(s.points[0]);
         if (x < -60 || x > this.w + 60) continue;
         c.lineCap = "butt";
-        const slides = SLIDING.has(s.kind);
+        const slides = s.glyph === "guide" || s.glyph === "slider";
         s.lines.forEach(([i, j], k) => {
           if (slides && k === 1) this.block(c, colors, at(i), at(j), 1.4 * sign, edge);
-          else line(i, j, ON_PLANE.has(s.kind) || slides ? 1.4 * edge : 0.75 * bar, colors.edge);
+          else line(i, j, s.glyph === "plane" || slides ? 1.4 * edge : 0.75 * bar, colors.edge);
           if (slides && k === 0 && !this.scene.moves[i]) this.hatch(c, colors, at(i), at(j), sign, edge);
         });
         const end = s.points[s.points.length - 1];
-        if (s.kind === "spring") this.spring(c, colors, at(s.points[0]), at(end), sign, edge);
-        else if (s.kind === "distance") {
+        if (s.glyph === "spring") this.spring(c, colors, at(s.points[0]), at(end), sign, edge);
+        else if (s.glyph === "link") {
           line(s.points[0], end, 2 * edge, colors.edge);
           for (const p of s.points) this.dot(c, flat, p, 0.35 * bar + 1, colors.edge);
-        } else if (s.kind === "spherical" || s.kind === "point")
+        } else if (s.glyph === "ball" || s.glyph === "point")
           this.dot(c, flat, end, 0.4 * bar + 1, colors.edge);
-        else if (s.kind === "weld") {
+        else if (s.glyph === "square") {
           const [px, py] = at(end), half = 0.45 * bar + 1;
           c.fillStyle = colors.edge; c.fillRect(px - half, py - half, 2 * half, 2 * half);
         } else {

@@ -72,7 +72,7 @@ def scene_payload(scene: Scene, most: int = MOST_NUMBERS) -> dict[str, Any]:
         "moving": [int(i) for i in np.flatnonzero(moving)],
         "data": pack(data),
         "shapes": [vars(s) for s in sketch.shapes],
-        "signs": [vars(s) for s in sketch.signs],
+        "signs": [vars(s) | {"glyph": s.glyph} for s in sketch.signs],
         "ground": ground_points(scene),
         "observed": scene.observed,
         "observed_name": scene.observed_name,

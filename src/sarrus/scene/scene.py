@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..arrays import Flags, Floats
-from .sketch import GROUND, GUIDE, SLIDING, Sketch
+from .sketch import GROUND, GUIDE, Sketch
 
 if TYPE_CHECKING:
-    from ..model.model import BodyRows
+    from ..kinematics.pose import BodyRows
 
 
 VERSION = 1
@@ -186,10 +186,9 @@ class _Motion:
 def _stretch_guides(sketch: Sketch, points: Floats, motion: _Motion) -> tuple[Sketch, bool]:
     """Guides as long as their sliders travel."""
     places = list(sketch.places)
-    kinds = {kind.value for kind in SLIDING}
     changed = False
     for sign in sketch.signs:
-        if sign.kind not in kinds or not len(points):
+        if not sign.slides or not len(points):
             continue
         low, high = sign.lines[0]
         middle = np.array(places[sign.points[0]])

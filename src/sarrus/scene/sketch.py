@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..kinematics.length import LINK, measure_length
 from ..mechanism import Body, Joint, JointKind, Mechanism
 
 GROUND = -1
@@ -21,8 +22,7 @@ AXIS, GUIDE, BLOCK, PATCH = 0.09, 0.35, 0.12, 0.3
 # a centre of mass this far beside the line of two joints makes a plate of a body
 BESIDE = 0.05
 
-SLIDING = (JointKind.PRISMATIC, JointKind.CYLINDRICAL, JointKind.POINT_ON_LINE)
-ON_PLANE = (JointKind.PLANAR, JointKind.POINT_ON_PLANE)
+_GLYPHS = {kind.value: kind.row.glyph for kind in JointKind}
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,16 @@ class Sign:
     driven: bool = False
     torsion: bool = False
     named: int = -1
+
+    @property
+    def glyph(self) -> str:
+        """How it is drawn: a joint as its kind says, a spring or a named point as itself."""
+        return _GLYPHS.get(self.kind, self.kind)
+
+    @property
+    def slides(self) -> bool:
+        """Whether its first line is a guide, and the second, if there is one, the slider on it."""
+        return self.glyph in ("guide", "slider")
 
     @property
     def point(self) -> int:
@@ -152,7 +162,7 @@ class _Pencil:
         m = self.mechanism
         self.index = {b.name: i for i, b in enumerate(m.bodies)} | {m.GROUND: GROUND}
         self.of_body: dict[str, list[int]] = {b.name: [] for b in m.bodies}
-        self.size = _typical_length(m)
+        self.size = LINK * measure_length(m)
         driven = {d.joint for d in m.drives}
         torsion = {t.joint for t in m.torsions}
         signs = []
@@ -224,40 +234,47 @@ class _Pencil:
         return self._point(body, at - step), self._point(body, at + step)
 
     def _joint(self, joint: Joint) -> Sign | None:
-        kind, ground = joint.kind.value, self._on_ground(joint)
-        if joint.kind is JointKind.DISTANCE and joint.places is not None:
+        kind, row, ground = joint.kind.value, joint.kind.row, self._on_ground(joint)
+        if row.is_link:
             ends = tuple(
                 self._point(b, at, True) for b, at in zip(joint.bodies, joint.places, strict=True)
             )
             return Sign(joint.name, kind, joint.bodies, ends, ground=ground)
         if joint.at is None:
             return None
-        first, second = joint.bodies[0], joint.bodies[1]
-        if joint.kind in (*SLIDING, *ON_PLANE):
-            assert joint.axis is not None
-            ends = (self._point(first, joint.at), self._point(second, joint.at, True))
-            half = AXIS if joint.kind in ON_PLANE else GUIDE
-            lines = [self._across(first, joint.at, joint.axis, half)]
-            if joint.kind in ON_PLANE:
-                lines = self._border(first, joint.at, joint.axis)
-            elif joint.kind is not JointKind.POINT_ON_LINE:
-                # the slider itself, a short piece of the axis that goes with the second body
-                lines.append(self._across(second, joint.at, joint.axis, BLOCK))
-                self.blocks[second] = lines[-1]
-            if joint.kind is JointKind.PRISMATIC:
-                self._carry(first, ends[0])
-            # a slider that the ground holds does not move: its guide bears the name
-            named = 0 if second == self.mechanism.GROUND else -1
-            return Sign(joint.name, kind, joint.bodies, ends, tuple(lines), ground, named=named)
+        if row.slides:
+            return self._sliding(joint, joint.at, ground)
         point = self._pin(joint, joint.at)
-        holder = self.mechanism.GROUND if ground else first
         lines = []
-        if joint.axis is not None and self.mechanism.dimension == 3:
-            body = first if joint.kind is JointKind.UNIVERSAL else holder
-            lines.append(self._across(body, joint.at, joint.axis, AXIS))
-        if joint.second_axis is not None:
-            lines.append(self._across(second, joint.at, joint.second_axis, AXIS))
+        if row.axis == "each":
+            pairs = [(end.body, end.axis) for end in joint.ends]
+        else:
+            pairs = [(self.mechanism.GROUND if ground else joint.bodies[0], joint.axis)]
+        for body, axis in pairs:
+            if axis is not None and self.mechanism.dimension == 3:
+                lines.append(self._across(body, joint.at, axis, AXIS))
         return Sign(joint.name, kind, joint.bodies, (point,), tuple(lines), ground)
+
+    def _sliding(self, joint: Joint, at: Floats, ground: bool) -> Sign:
+        """A line or plane of the first body, and on it the point of the second."""
+        assert joint.axis is not None
+        row, (first, second) = joint.kind.row, joint.bodies
+        ends = (self._point(first, at), self._point(second, at, True))
+        if row.on_plane:
+            lines = self._border(first, at, joint.axis)
+        else:
+            lines = [self._across(first, at, joint.axis, GUIDE)]
+        if row.glyph == "slider":
+            # the slider itself, a short piece of the axis that goes with the second body
+            lines.append(self._across(second, at, joint.axis, BLOCK))
+            self.blocks[second] = lines[-1]
+        if "directions" in row.shares:
+            self._carry(first, ends[0])
+        # a slider that the ground holds does not move: its guide bears the name
+        named = 0 if second == self.mechanism.GROUND else -1
+        return Sign(
+            joint.name, joint.kind.value, joint.bodies, ends, tuple(lines), ground, named=named
+        )
 
     def _border(self, body: str, at: Floats, normal: Floats) -> list[tuple[int, int]]:
         n = normal / np.linalg.norm(normal)
@@ -297,24 +314,6 @@ class _Pencil:
 
 
 _SQUARE = ((-1, -1), (1, -1), (1, 1), (-1, 1))
-
-
-def _typical_length(m: Mechanism) -> float:
-    """Median length of what is drawn: rods, and arms from centres to joints."""
-    at: dict[str, list[Floats]] = {}
-    for joint in m.joints:
-        for body, place in zip(joint.bodies, joint.places or (joint.at,) * 9, strict=False):
-            if place is not None:
-                at.setdefault(body, []).append(place)
-    lengths = []
-    for b in m.bodies:
-        if b.ends is not None:
-            lengths.append(float(np.linalg.norm(b.ends[1] - b.ends[0])))
-        else:
-            lengths += [2 * float(np.linalg.norm(p - b.center)) for p in at.get(b.name, [])]
-    lengths += [float(np.linalg.norm(s.ends[1] - s.ends[0])) for s in m.springs]
-    long = [x for x in lengths if x > 1e-12]
-    return float(np.median(long)) if long else 1.0
 
 
 def _rank(arms: Floats) -> int:

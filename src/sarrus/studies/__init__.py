@@ -17,7 +17,7 @@ from .errors import StudyError, StudyStopped
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .front import Progress
+    from .session import Progress
 
 __all__ = ["StudyError", "StudyStopped", "make_study_schema", "sweep"]
 
@@ -45,7 +45,7 @@ def sweep(
     Raises ModelFileError for a study that cannot be read, StudyError for what stops it. Runs that fail are rows
     with a status and a sentence.
     """
-    from .front import check_extra, run_to_table
+    from .session import check_extra, run_to_table
 
     check_extra()
     given = {**keys} if study is None else study

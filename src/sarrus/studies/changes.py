@@ -1,4 +1,4 @@
-"""What a value at a path does: to the data of a model file, the options of a problem, or the settings."""
+"""What a value at a path is and does: to the data of a model file, an option of a problem, or a setting."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import copy
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from .. import problems
 from ..mechanism import Mechanism, from_data, get_value, set_value, to_data
 from ..mechanism.errors import MechanismError
 from ..mechanism.files import units
-from ..mechanism.files.paths import join_path, split_path
+from ..mechanism.files.paths import join_path, nearest, split_path
+from . import schema
 from .study import Base, Change, ChangeKind
+from .validation import SETTINGS, translate_slip
 
 Floats = list[float]
 
@@ -40,6 +43,52 @@ def build_mechanism(
     for change, given in edits:
         data = apply_change(data, change, given)
     return from_data(data, base.source, check=False), settings
+
+
+def change_kind(base: Base, path: str) -> ChangeKind:
+    """What a path of a study stands for; raises MechanismError for a name that is not known."""
+    parts = split_path(path)
+    if len(parts) == 1 and base.problem:
+        known = [option.name for option in problems.options(base.problem)]
+        if parts[0] not in known:
+            raise MechanismError(
+                f"problem '{base.problem}' has no option '{parts[0]}'; {nearest(parts[0], known)}"
+            )
+        return ChangeKind.OPTION
+    if parts[0] == "simulate" and len(parts) == 2:
+        if parts[1] not in SETTINGS:
+            raise MechanismError(
+                f"there is no setting '{parts[1]}'; {nearest(parts[1], list(SETTINGS))}"
+            )
+        return ChangeKind.SETTING
+    if len(parts) == 3 and parts[0] == "bodies" and parts[2] == "length":
+        return ChangeKind.LENGTH
+    return ChangeKind.PATH
+
+
+def check_value(data: dict[str, Any], change: Change, value: Any, spread: bool = False) -> None:
+    """Whether a value fits its path, with its unit; spread: it may be out of bounds on its own."""
+    if change.kind is ChangeKind.OPTION:
+        units.in_si(value, units.NUMBER)
+    elif change.kind is ChangeKind.SETTING:
+        key = split_path(change.path)[1]
+        try:
+            schema.SettingsEntry.model_validate({key: value})
+        except ValidationError as error:
+            raise MechanismError(translate_slip(error.errors()[0], {})[1]) from None
+    elif change.kind is ChangeKind.LENGTH:
+        length = units.in_si(value, units.LENGTH)
+        apply_change(data, change, [length if length > 0 or not spread else 1.0])
+    else:
+        parts = split_path(change.path)
+        path = change.path
+        if parts[-1].isdigit():
+            # units are told apart for whole vectors
+            path = join_path(list(parts[:-1]))
+            vector = read_vector(data, path)
+            get_value(data, change.path)
+            value = [value] * len(vector)
+        from_data(set_value(data, path, value), "", check=False)
 
 
 def apply_change(data: dict[str, Any], change: Change, given: list[Any]) -> dict[str, Any]:

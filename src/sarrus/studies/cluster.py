@@ -48,9 +48,14 @@ MEMORY_EVENTS = "worker-restart-memory"
 
 @dataclass
 class Batch:
-    """Runs that travel together; deaths: how many workers died with them."""
+    """Runs that travel together.
+
+    alone: one run, and nothing else on its worker, because a worker died with it before; deaths: of workers
+    since then.
+    """
 
     numbers: list[int]
+    alone: bool = False
     deaths: int = 0
 
 
@@ -162,6 +167,7 @@ class _Loop:
         self.size = FIRST_BATCH
         self.versions = describe_worker()
         self.told: set[str] = set()
+        self.dead: set[str] = set()
         self.left = True
         self.workers, self.counted = 1, -math.inf
 
@@ -181,12 +187,17 @@ class _Loop:
             if batch is None:
                 break
             self.submit(batch)
-        # runs that killed a worker go on alone: no other run is to suffer from them, nor they from others
-        alone = workers if self.local else 1
-        if not self.left and not self.again:
-            ordinary = any(not batch.deaths for batch in self.flying.values())
-            while self.suspects and not ordinary and len(self.flying) < alone:
-                self.submit(self.suspects.popleft())
+        if self.suspects and not self.left and not self.again:
+            self.fill_alone()
+
+    def fill_alone(self) -> None:
+        """At the end, one run a worker: none is to suffer from a run that kills its worker."""
+        if not all(batch.alone for batch in self.flying.values()):
+            return
+        # counted now: a worker that just died is not back yet, and two runs would meet on another
+        places = max(len(self.client.nthreads()), 1) if self.local else 1
+        while self.suspects and len(self.flying) < places:
+            self.submit(self.suspects.popleft())
 
     def count_workers(self) -> int:
         """Workers there are now: some may join or leave, which need not be asked for every batch."""
@@ -234,10 +245,10 @@ class _Loop:
             self.remark_versions(outcome)
         if outcome.left or any(row["status"] == "time-limit" for row in outcome.rows):
             if outcome.left:
-                self.again.append(Batch(outcome.left, batch.deaths))
+                self.again.append(Batch(outcome.left))
             self.work.restarts += 1
             self.client.restart_workers([outcome.worker], timeout=PATIENCE, raise_for_error=False)
-        elif not batch.deaths:
+        elif not batch.alone:
             each = outcome.seconds / max(len(outcome.rows), 1)
             numbers = sum(len(t["t"]) * len(t) for t in outcome.trajectories)
             fits = MOST_NUMBERS * len(outcome.rows) / max(numbers, 1)
@@ -245,10 +256,13 @@ class _Loop:
             self.size = max(int(wanted), 1)
 
     def died(self, batch: Batch, error: KilledWorker) -> None:
-        """A worker died: its runs are tried again one by one, and given up after some deaths."""
-        self.work.deaths += 1
-        if len(batch.numbers) > 1:
-            self.again.extend(Batch([number]) for number in batch.numbers)
+        """A worker died: its runs are tried again alone, and given up after some deaths of their own."""
+        # all batches that were on it tell of the same death
+        self.dead.add(getattr(error.last_worker, "server_id", ""))
+        self.work.deaths = len(self.dead)
+        if not batch.alone:
+            # whose run it was is not known: others may just have waited there
+            self.suspects.extend(Batch([number], alone=True) for number in batch.numbers)
             return
         batch.deaths += 1
         if batch.deaths < self.work.study.attempts:

@@ -17,7 +17,6 @@ import hashlib
 import json
 import os
 import re
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -30,17 +29,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..arrays import Flags, Ints
-from ..bench.store import describe_origin
+from ..runs.provenance import describe_origin, describe_versions
 from .errors import StudyError
+from .identity import differences, digest
+from .locking import LOCK, locked, now
 from .records import COUNT, NUMBER, NUMBERS, TEXT, column_kinds
 from .runs import FIRST_COLUMNS, LAST_COLUMNS, Row, spread_value
 from .sampling import Samples
 from .schema import VERSION
 from .study import Study
-from .values import digest
 
 PARTS, TRAJECTORIES, DAMAGED = "parts", "trajectories", "damaged"
-MANIFEST, RESULTS, OVERVIEW, LOCK = "study.json", "results.parquet", "overview.html", "lock"
+MANIFEST, RESULTS, OVERVIEW = "study.json", "results.parquet", "overview.html"
 UNFINISHED, BEFORE = ".unfinished", "before-"
 
 _NAME = re.compile(r"run-(\d{8,})-(\d+)-([0-9a-f]{16})\.parquet")
@@ -118,7 +118,7 @@ class Folder:
 
     def save_manifest(self, state: str) -> None:
         """Write study.json; state: running, stopped or finished."""
-        self.session |= {"state": state, "until": _now()}
+        self.session |= {"state": state, "until": now()}
         record = {
             "sarrus_study": VERSION,
             "name": self.study.name,
@@ -147,14 +147,14 @@ def open_folder(
         raise StudyError(
             f"folder {path} cannot be made: {error.strerror}; choose another --out"
         ) from None
-    with _locked(path):
+    with locked(path):
         if fresh:
             _set_aside(path)
         sessions, remarks = _check_manifest(path, study)
         folder = Folder(path, study, table_schema(study, samples), np.zeros(samples.runs, bool))
         folder.remarks += remarks
         folder._sessions = sessions
-        folder.session = {"began": _now(), **describe_origin(command)}
+        folder.session = {"began": now(), **describe_origin(command)}
         if not (path / MANIFEST).exists():
             # before anything else, so that a folder always says whose it is
             folder.save_manifest("running")
@@ -252,8 +252,6 @@ def _check_manifest(path: Path, study: Study) -> tuple[list[dict[str, Any]], lis
         )
     remarks = []
     if sessions:
-        from ..bench.machine import describe_versions
-
         before, now = sessions[-1].get("versions", {}), describe_versions()
         changed = [f"{k} {before.get(k)} -> {v}" for k, v in now.items() if before.get(k) != v]
         if changed:
@@ -262,31 +260,6 @@ def _check_manifest(path: Path, study: Study) -> tuple[list[dict[str, Any]], lis
                 "may differ"
             )
     return sessions, remarks
-
-
-def differences(old: Any, new: Any, where: tuple[str, ...]) -> Iterator[str]:
-    """What changed between two plain values, by path."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in dict.fromkeys([*old, *new]):
-            place = (*where, str(key))
-            if key not in new:
-                yield f"{'.'.join(place)} is gone (was {_show(old[key])})"
-            elif key not in old:
-                yield f"{'.'.join(place)} is new ({_show(new[key])})"
-            else:
-                yield from differences(old[key], new[key], place)
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for i, (a, b) in enumerate(zip(old, new, strict=True)):
-            yield from differences(a, b, (*where, str(i)))
-    elif old != new and where[:1] == ("functions",):
-        yield f"the text of {where[1]} changed"
-    elif old != new:
-        yield f"{'.'.join(where)} was {_show(old)} and is {_show(new)}"
-
-
-def _show(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _read_parts(folder: Folder) -> None:
@@ -370,67 +343,3 @@ def _set_aside(path: Path) -> None:
     aside.mkdir()
     for p in held:
         os.replace(p, aside / p.name)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Keep other programs out; the system frees the lock when a program ends, however it ends."""
-    me = {"pid": os.getpid(), "host": socket.gethostname(), "since": _now()}
-    with open(path / LOCK, "a+", encoding="utf-8") as file:
-        if not _try_lock(file):
-            file.seek(0)
-            raise StudyError(
-                f"folder {path} is in use {_whose(file.read())}; wait for it, or choose another --out"
-            )
-        file.seek(0)
-        _check_host(path, file.read(), me["host"])
-        file.truncate(0)
-        file.write(json.dumps(me))
-        file.flush()
-        try:
-            yield
-        finally:
-            file.truncate(0)
-            file.flush()
-
-
-def _try_lock(file: Any) -> bool:
-    try:
-        if os.name == "posix":
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        else:
-            import msvcrt
-
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        return True
-    except OSError:
-        return False
-
-
-def _whose(text: str) -> str:
-    try:
-        owner = json.loads(text)
-        return f"by process {owner['pid']} on {owner['host']} since {owner['since']}"
-    except (ValueError, KeyError, TypeError):
-        return "by another program"
-
-
-def _check_host(path: Path, text: str, here: Any) -> None:
-    """Locks of shared disks do not always reach other machines; what they left written does."""
-    try:
-        owner = json.loads(text)
-        host = owner["host"]
-    except (ValueError, KeyError, TypeError):
-        return
-    if host != here:
-        raise StudyError(
-            f"folder {path} is in use {_whose(text)}, another machine; if that program is dead, delete "
-            f"{path / LOCK}"
-        )
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -7,40 +7,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from .. import problems
-from ..mechanism import (
-    Mechanism,
-    MechanismError,
-    ModelFileError,
-    from_data,
-    get_value,
-    load_data,
-    set_value,
-    to_data,
-)
+from ..mechanism import Mechanism, MechanismError, ModelFileError, from_data, load_data, to_data
 from ..mechanism.files import units
-from ..mechanism.files.paths import join_path, nearest, split_path
+from ..mechanism.files.paths import nearest
 from ..mechanism.files.reading import Document, Where, load_document
 from ..mechanism.files.units import UnitError, shorten
 from . import schema
-from .asking import make_record
-from .changes import apply_change, build_mechanism, read_vector
-from .records import RecordError, split_coordinate
+from .changes import apply_change, build_mechanism, change_kind, check_value, read_vector
+from .identity import digest, make_identity
+from .record_entries import find_wrong_name, find_wrong_point, make_record
+from .records import RecordError
 from .runs import FIRST_COLUMNS, LAST_COLUMNS
-from .slips import SETTINGS, translate_slip, validate_study
-from .study import Base, Change, ChangeKind, Number, Parameter, Plan, Record, Study
-from .values import (
-    MOST_RUNS,
-    check_spread,
-    digest,
-    given_numbers,
-    given_values,
-    in_si,
-    plain,
-    read_range,
-)
+from .sampling import count_runs
+from .study import Base, Change, ChangeKind, Parameter, Plan, Record, Study
+from .validation import validate_study
+from .values import MOST_RUNS, given_numbers, given_values, in_si, make_parameter
 
 
 def load_study(path: str | Path) -> Study:
@@ -76,7 +58,6 @@ class _Reader:
         self.remarks: list[str] = []
         self.parameters: list[Parameter] = []
         self.changes: list[Change] = []
-        self.columns: list[str] = []
 
     def problem(self, where: Where, why: object) -> None:
         self.problems.append(self.document.message(where, str(why)))
@@ -104,7 +85,7 @@ class _Reader:
             self.problem(
                 ("trajectory",), "there is none without a simulation; leave one of the two out"
             )
-        identity = self.identity(base, records)
+        identity = make_identity(self.document.data, self.file, base, self.changes, records)
         plan = Plan(
             base=base,
             changes=tuple(self.changes),
@@ -167,7 +148,7 @@ class _Reader:
         kinds = {}
         for path, value in self.file.set.items():
             try:
-                kinds[path] = self.kind(base, path)
+                kinds[path] = change_kind(base, path)
                 if kinds[path] is ChangeKind.SETTING:
                     raise MechanismError("write it under simulate")
                 if kinds[path] is ChangeKind.OPTION:
@@ -196,7 +177,7 @@ class _Reader:
         for path in paths:
             value, change = self.file.set[path], Change(kinds[path], path, (path,))
             try:
-                self.check_value(data, change, value)
+                check_value(data, change, value)
                 data = apply_change(data, change, [in_si(value)])
             except (MechanismError, UnitError, ValueError) as error:
                 self.problem(("set", path), _short(error, path))
@@ -207,7 +188,7 @@ class _Reader:
     def variation(self, base: Base, path: str, entry: Any) -> None:
         where: Where = ("vary", path)
         try:
-            kind = self.kind(base, path)
+            kind = change_kind(base, path)
             data = self.example(base)
             if isinstance(entry, schema.TiltEntry):
                 self.tilt(where, data, path, entry)
@@ -220,7 +201,7 @@ class _Reader:
             if parameter is None:
                 return
             for value in given_values(entry, self.file.variables):
-                self.check_value(data, change, value, parameter.distribution == "normal")
+                check_value(data, change, value, parameter.distribution == "normal")
             self.changes.append(change)
         except (MechanismError, UnitError, ValueError) as error:
             self.problem(where, _short(error, path))
@@ -244,25 +225,6 @@ class _Reader:
             )
         self.changes.append(Change(ChangeKind.TILT, path, tuple(columns), about))
 
-    def kind(self, base: Base, path: str) -> ChangeKind:
-        parts = split_path(path)
-        if len(parts) == 1 and base.problem:
-            options = problems.get(base.problem).options
-            if parts[0] not in options:
-                raise MechanismError(
-                    f"problem '{base.problem}' has no option '{parts[0]}'; {nearest(parts[0], list(options))}"
-                )
-            return ChangeKind.OPTION
-        if parts[0] == "simulate" and len(parts) == 2:
-            if parts[1] not in SETTINGS:
-                raise MechanismError(
-                    f"there is no setting '{parts[1]}'; {nearest(parts[1], list(SETTINGS))}"
-                )
-            return ChangeKind.SETTING
-        if len(parts) == 3 and parts[0] == "bodies" and parts[2] == "length":
-            return ChangeKind.LENGTH
-        return ChangeKind.PATH
-
     def example(self, base: Base) -> dict[str, Any]:
         """The data of one mechanism of the study, to check paths and units with."""
         if base.data is not None:
@@ -276,72 +238,12 @@ class _Reader:
     def parameter(self, where: Where, column: str, entry: Any) -> Parameter | None:
         """The values of an entry as a parameter; None if it cannot be read."""
         try:
-            made = self._parameter(column, entry)
+            made = make_parameter(column, entry, self.parameters, self.file.variables)
         except (MechanismError, UnitError, ValueError) as error:
             self.problem(where, error)
             return None
         self.parameters.append(made)
         return made
-
-    def _parameter(self, column: str, entry: Any) -> Parameter:
-        known = {p.column for p in self.parameters}
-        if isinstance(entry, schema.TiltEntry):
-            raise MechanismError("a variable has no direction to tilt; give the tilt at a path")
-        if isinstance(entry, list | schema.ListEntry):
-            values = entry if isinstance(entry, list) else entry.values
-            return Parameter(column, tuple(in_si(value) for value in values))
-        if isinstance(entry, schema.RangeEntry):
-            return Parameter(column, tuple(read_range(entry.range)))
-        if isinstance(entry, schema.UniformEntry | schema.NormalEntry):
-            word = "uniform" if isinstance(entry, schema.UniformEntry) else "normal"
-            first, second = (self._number(v) for v in getattr(entry, word))
-            check_spread(word, first, second)
-            return Parameter(column, distribution=word, numbers=(first, second))
-        if isinstance(entry, str) and entry in known:
-            return Parameter(column, same=entry)
-        if isinstance(entry, str) and self.file.variables:
-            raise MechanismError(
-                f"{shorten(entry)} is no variable; {nearest(entry, list(self.file.variables))}. For one value "
-                "give a list of one, or write it under set"
-            )
-        raise MechanismError("one value does not vary; give a list, or write it under set")
-
-    def _number(self, value: Any) -> Number:
-        """A number, or the name of a column of numbers."""
-        named = next((p for p in self.parameters if p.column == value), None)
-        if named is None:
-            return units.parse_for(value, units.NUMBER).value
-        if not all(isinstance(x, float) for x in named.values or ()):
-            raise MechanismError(
-                f"variable '{value}' is no number, so nothing can be drawn with it"
-            )
-        return named.column
-
-    def check_value(
-        self, data: dict[str, Any], change: Change, value: Any, spread: bool = False
-    ) -> None:
-        """Whether a value fits its path, with its unit; spread: it may be out of bounds on its own."""
-        if change.kind is ChangeKind.OPTION:
-            units.in_si(value, units.NUMBER)
-        elif change.kind is ChangeKind.SETTING:
-            key = split_path(change.path)[1]
-            try:
-                schema.SettingsEntry.model_validate({key: value})
-            except ValidationError as error:
-                raise MechanismError(translate_slip(error.errors()[0], {})[1]) from None
-        elif change.kind is ChangeKind.LENGTH:
-            length = units.in_si(value, units.LENGTH)
-            apply_change(data, change, [length if length > 0 or not spread else 1.0])
-        else:
-            parts = split_path(change.path)
-            path = change.path
-            if parts[-1].isdigit():
-                # units are told apart for whole vectors
-                path = join_path(list(parts[:-1]))
-                vector = read_vector(data, path)
-                get_value(data, change.path)
-                value = [value] * len(vector)
-            from_data(set_value(data, path, value), "", check=False)
 
     # what else there is
 
@@ -412,74 +314,23 @@ class _Reader:
             taken.update(record.columns)
             yield record
 
-    def identity(self, base: Base, records: tuple[Record, ...]) -> dict[str, Any]:
-        """Everything that decides the table, in parts that a message can name."""
-        data = plain(self.document.data)
-        if self.file.mechanism is not None and not isinstance(self.file.mechanism, str):
-            data.pop("mechanism")
-        chosen = ("vary", "variables", "combine", "sampling", "samples", "seed")
-        study = {k: v for k, v in data.items() if k not in ("name", "attempts", *chosen)}
-        out: dict[str, Any] = {
-            "study": study,
-            "sampling": {k: data[k] for k in chosen if k in data},
-        }
-        # the mechanism itself, not the name of its file
-        if base.data is not None:
-            out["mechanism"] = plain(base.data)
-        if base.problem:
-            out["problem version"] = problems.get(base.problem).version
-        texts = {str(r.argument): r.text for r in records if r.what == "function"}
-        if texts:
-            out["functions"] = texts
-        out["changes"] = [plain(vars(c) | {"kind": c.kind.value}) for c in self.changes]
-        return out
-
     def check_size(self, study: Study) -> None:
-        from .sampling import count_runs
-
         runs = count_runs(study)
         if runs > MOST_RUNS:
             self.problem((), f"this study has {runs} runs; at most {MOST_RUNS} are possible")
 
     def check_first(self, study: Study) -> None:
         """Problems that any mechanism of the study would have: wrong names in records and trajectories."""
-        base, plan = study.plan.base, study.plan
+        plan = study.plan
         if self.problems or any(c.kind is ChangeKind.OPTION for c in plan.changes):
             return
-        mechanism = build_mechanism(base, (), {})[0]
-        joints = [j.name for j in mechanism.joints]
-        points = [
-            *joints,
-            *(m.name for m in mechanism.markers),
-            *(b.name for b in mechanism.bodies),
-        ]
+        mechanism = build_mechanism(plan.base, (), {})[0]
         for record in plan.records:
-            if record.what in ("reaction_max", "moment_max") and record.argument not in (
-                None,
-                *joints,
-            ):
-                self.problem(
-                    ("record",),
-                    f"there is no joint '{record.argument}'; {nearest(record.argument, joints)}",
-                )
-            elif record.what in _CURVES and record.argument != "energy":
-                name, axis = split_coordinate(record.argument)
-                if name not in points:
-                    self.problem(
-                        ("record",),
-                        f"there is no joint, point or body '{name}'; {nearest(name, points)}",
-                    )
-                elif axis[-1] == "z" and mechanism.dimension == 2:
-                    self.problem(("record",), f"'{record.argument}': a planar mechanism has no z")
+            if why := find_wrong_name(record, mechanism):
+                self.problem(("record",), why)
         for name in plan.trajectory or ():
-            if name not in points:
-                self.problem(
-                    ("trajectory",),
-                    f"there is no joint, point or body '{name}'; {nearest(name, points)}",
-                )
-
-
-_CURVES = ("maximum", "minimum", "span", "final")
+            if why := find_wrong_point(name, mechanism):
+                self.problem(("trajectory",), why)
 
 
 def _short(error: Exception, path: str) -> str:

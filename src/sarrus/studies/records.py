@@ -13,6 +13,7 @@ import numpy as np
 from ..arrays import Floats
 from ..mechanism import Mechanism
 from ..result import Result
+from ..runs.columns import LEVELS, unit_of
 from .study import Record
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class RecordError(ValueError):
 
 
 @dataclass
-class Run:
+class RecordSource:
     """What records read: the mechanism as it was written, and its result, None if there is none."""
 
     mechanism: Mechanism
@@ -38,7 +39,7 @@ class Run:
     @cached_property
     def inspection(self) -> Inspection:
         """The verdict on the mechanism at its start."""
-        from ..verdict import inspect
+        from ..inspect import inspect
 
         return inspect(self.mechanism)
 
@@ -51,7 +52,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Quantity:
+class RecordedQuantity:
     """A built-in record: type of its column, unit, and how it is read; argument: what it wants, if any.
 
     simulated: whether it needs a simulation.
@@ -59,7 +60,7 @@ class Quantity:
 
     kind: str
     unit: str
-    read: Callable[[Run, Any], Any]
+    read: Callable[[RecordSource, Any], Any]
     argument: str = ""
     simulated: bool = True
 
@@ -92,19 +93,16 @@ def read_curve(result: Result, what: str) -> tuple[Floats, Floats | None]:
     if what == "energy":
         return result.energy, None
     name, axis = split_coordinate(what)
-    dimension = result.reading.dimension
-    letters = "xyz"[:dimension]
-    if axis[-1] not in letters:
-        raise RecordError(f"'{what}': a planar mechanism has no {axis[-1]}; take x or y")
-    i = letters.index(axis[-1])
-    readings = (result.position, result.velocity, result.acceleration)
-    order = {"": 0, "v": 1, "a": 2}[axis[:-1]]
+    levels = list(LEVELS)
+    order = [letter for letter, _ in LEVELS.values()].index(axis[:-1])
+    i = "xyz".index(axis[-1])
     try:
-        values = readings[order](name)[:, i]
-        rates = readings[order + 1](name)[:, i] if order < 2 else None
+        found = [getattr(result, level)(name) for level in levels[order : order + 2]]
     except KeyError as error:
         raise RecordError(f"'{what}': {error.args[0]}") from None
-    return values, rates
+    if i >= found[0].shape[1]:
+        raise RecordError(f"'{what}': a planar mechanism has no {axis[-1]}; take x or y")
+    return found[0][:, i], found[1][:, i] if len(found) > 1 else None
 
 
 def split_coordinate(what: str) -> tuple[str, str]:
@@ -117,11 +115,10 @@ def split_coordinate(what: str) -> tuple[str, str]:
     return name, axis
 
 
-UNITS = {"": "m", "v": "m/s", "a": "m/s^2"}
-AXES = tuple(f"{level}{axis}" for level in UNITS for axis in "xyz")
+AXES = tuple(f"{letter}{axis}" for letter, _ in LEVELS.values() for axis in "xyz")
 
 
-def _extremes(run: Run, what: str) -> tuple[float, float]:
+def _extremes(run: RecordSource, what: str) -> tuple[float, float]:
     values, rates = read_curve(run.simulated, what)
     if not len(values):
         raise RecordError("the run has no output")
@@ -130,27 +127,27 @@ def _extremes(run: Run, what: str) -> tuple[float, float]:
     return extreme(run.simulated.times, values, rates)
 
 
-def _span(run: Run, what: str) -> float:
+def _span(run: RecordSource, what: str) -> float:
     low, high = _extremes(run, what)
     return high - low
 
 
-def _final(run: Run, what: str) -> float:
+def _final(run: RecordSource, what: str) -> float:
     values, _ = read_curve(run.simulated, what)
     if not len(values):
         raise RecordError("the run has no output")
     return float(values[-1])
 
 
-def _reaction_max(run: Run, joint: Any) -> float:
+def _reaction_max(run: RecordSource, joint: Any) -> float:
     return _reactions(run, joint, "force")
 
 
-def _moment_max(run: Run, joint: Any) -> float:
+def _moment_max(run: RecordSource, joint: Any) -> float:
     return _reactions(run, joint, "moment")
 
 
-def _reactions(run: Run, joint: Any, part: str) -> float:
+def _reactions(run: RecordSource, joint: Any, part: str) -> float:
     result = run.simulated
     names = [j.name for j in run.mechanism.joints] if joint is None else [joint]
     largest = 0.0
@@ -164,7 +161,7 @@ def _reactions(run: Run, joint: Any, part: str) -> float:
     return largest
 
 
-def _misfit(run: Run, _: Any) -> float | None:
+def _misfit(run: RecordSource, _: Any) -> float | None:
     """Play that lets a locked linkage move [m]: 0 if it moves, none if nothing helps."""
     found = run.inspection
     if found.locked is None:
@@ -172,7 +169,7 @@ def _misfit(run: Run, _: Any) -> float | None:
     return found.locked.misfit
 
 
-def _reach(run: Run, play: float) -> float | None:
+def _reach(run: RecordSource, play: float) -> float | None:
     """How far it moves before a joint has to open by more than `play` [rad, or lengths]."""
     found = run.inspection
     if found.locked is None:
@@ -180,39 +177,39 @@ def _reach(run: Run, play: float) -> float | None:
     return found.locked.reach_within(play)
 
 
-QUANTITIES: dict[str, Quantity] = {
-    "energy_drift": Quantity(NUMBER, "J", lambda run, _: run.simulated.energy_drift),
-    "violation": Quantity(
+QUANTITIES: dict[str, RecordedQuantity] = {
+    "energy_drift": RecordedQuantity(NUMBER, "J", lambda run, _: run.simulated.energy_drift),
+    "violation": RecordedQuantity(
         NUMBER, "m", lambda run, _: float(run.simulated.violation().max(initial=0.0))
     ),
-    "time_reached": Quantity(
+    "time_reached": RecordedQuantity(
         NUMBER,
         "s",
         lambda run, _: float(run.simulated.times[-1]) if len(run.simulated.times) else 0.0,
     ),
-    "steps": Quantity(COUNT, "", lambda run, _: int(run.simulated.counters["steps"])),
-    "cpu_seconds": Quantity(NUMBER, "s", lambda run, _: run.simulated.cpu_seconds),
-    "crossings": Quantity(COUNT, "", lambda run, _: len(run.simulated.crossings)),
-    "crossing_times": Quantity(
+    "steps": RecordedQuantity(COUNT, "", lambda run, _: int(run.simulated.counters["steps"])),
+    "cpu_seconds": RecordedQuantity(NUMBER, "s", lambda run, _: run.simulated.cpu_seconds),
+    "crossings": RecordedQuantity(COUNT, "", lambda run, _: len(run.simulated.crossings)),
+    "crossing_times": RecordedQuantity(
         NUMBERS, "s", lambda run, _: [float(c.time) for c in run.simulated.crossings]
     ),
-    "maximum": Quantity(NUMBER, "", lambda run, what: _extremes(run, what)[1], COORDINATE),
-    "minimum": Quantity(NUMBER, "", lambda run, what: _extremes(run, what)[0], COORDINATE),
-    "span": Quantity(NUMBER, "", _span, COORDINATE),
-    "final": Quantity(NUMBER, "", _final, COORDINATE),
-    "reaction_max": Quantity(NUMBER, "N", _reaction_max, JOINT),
-    "moment_max": Quantity(NUMBER, "N m", _moment_max, JOINT),
-    "mobility": Quantity(
+    "maximum": RecordedQuantity(NUMBER, "", lambda run, what: _extremes(run, what)[1], COORDINATE),
+    "minimum": RecordedQuantity(NUMBER, "", lambda run, what: _extremes(run, what)[0], COORDINATE),
+    "span": RecordedQuantity(NUMBER, "", _span, COORDINATE),
+    "final": RecordedQuantity(NUMBER, "", _final, COORDINATE),
+    "reaction_max": RecordedQuantity(NUMBER, "N", _reaction_max, JOINT),
+    "moment_max": RecordedQuantity(NUMBER, "N m", _moment_max, JOINT),
+    "mobility": RecordedQuantity(
         COUNT, "", lambda run, _: int(run.inspection.mobility_motion), simulated=False
     ),
-    "redundant": Quantity(
+    "redundant": RecordedQuantity(
         COUNT, "", lambda run, _: int(run.inspection.redundant_motion), simulated=False
     ),
-    "verdict": Quantity(
+    "verdict": RecordedQuantity(
         TEXT, "", lambda run, _: ", ".join(run.inspection.classes), simulated=False
     ),
-    "misfit": Quantity(NUMBER, "m", _misfit, simulated=False),
-    "reach": Quantity(NUMBER, "rad", _reach, PLAY, simulated=False),
+    "misfit": RecordedQuantity(NUMBER, "m", _misfit, simulated=False),
+    "reach": RecordedQuantity(NUMBER, "rad", _reach, PLAY, simulated=False),
 }
 
 
@@ -224,11 +221,11 @@ def column_kinds(record: Record) -> list[tuple[str, str, str]]:
     unit = quantity.unit
     if quantity.argument == COORDINATE:
         energy = record.argument == "energy"
-        unit = "J" if energy else UNITS[split_coordinate(record.argument)[1][:-1]]
+        unit = unit_of("energy" if energy else split_coordinate(record.argument)[1])
     return [(record.columns[0], quantity.kind, unit)]
 
 
-def read_record(record: Record, run: Run) -> dict[str, Any]:
+def read_record(record: Record, run: RecordSource) -> dict[str, Any]:
     """The values of a record; raises RecordError, or whatever a function of the user raises."""
     if record.what != "function":
         return {record.columns[0]: _finite(QUANTITIES[record.what].read(run, record.argument))}

@@ -15,10 +15,12 @@ import numpy as np
 from ..assembly import AssemblyError
 from ..mechanism import Mechanism, MechanismError
 from ..result import Result
+from ..runs.columns import trajectory_columns
+from ..runs.provenance import describe_versions
 from ..simulate import simulate
-from ..verdict.locked import LockedError
+from ..verdict.mending import LockedError
 from . import changes
-from .records import QUANTITIES, RecordError, Run, load_function, read_record
+from .records import QUANTITIES, RecordError, RecordSource, load_function, read_record
 from .study import Plan
 
 DONE = "done"
@@ -88,14 +90,14 @@ def run_one(plan: Plan, number: int, values: list[Any]) -> tuple[Row, dict[str, 
     """One run: its row, and its trajectory if that is kept."""
     row = start_row(plan, number, values)
     notes: list[str] = []
-    run: Run | None = None
+    run: RecordSource | None = None
     trajectory = None
     status, message = DONE, "inspected, not simulated"
     try:
         mechanism, settings = changes.build_mechanism(
             plan.base, plan.changes, dict(zip(plan.columns, values, strict=True))
         )
-        run = Run(mechanism)
+        run = RecordSource(mechanism)
         if plan.settings is not None:
             result = simulate(mechanism, **{**plan.settings, **settings})
             run.result = result
@@ -129,7 +131,7 @@ def describe_failure(error: BaseException) -> tuple[str, str]:
     return ERROR, f"{type(error).__name__}: {error}"
 
 
-def _records(plan: Plan, run: Run | None, notes: list[str], done: bool) -> Row:
+def _records(plan: Plan, run: RecordSource | None, notes: list[str], done: bool) -> Row:
     """The values of all records; of a run that failed only those that need no simulation."""
     row: Row = {}
     for record in plan.records:
@@ -163,14 +165,7 @@ def _trajectory(
     if plan.trajectory is None:
         return None
     names = plan.trajectory or tuple(j.name for j in mechanism.joints if j.name in result.points)
-    columns: dict[str, Any] = {"run": np.full(len(result.times), number), "t": result.times}
-    letters = "xyz"[: result.reading.dimension]
-    for name in names:
-        place, velocity = result.position(name), result.velocity(name)
-        columns |= {f"{name}.{x}": place[:, i] for i, x in enumerate(letters)}
-        columns |= {f"{name}.v{x}": velocity[:, i] for i, x in enumerate(letters)}
-    columns["energy"] = result.energy
-    return columns
+    return {"run": np.full(len(result.times), number), **trajectory_columns(result, names)}
 
 
 # batches, as a worker runs them
@@ -252,7 +247,6 @@ def describe_worker() -> dict[str, str]:
     if not _VERSIONS:
         import platform
 
-        from ..bench.machine import describe_versions
         from ..kernels.compiler import CACHE
 
         named = describe_versions()

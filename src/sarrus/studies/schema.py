@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Discriminator, Field, StrictBool, StrictInt, Ta
 from ..mechanism.files.schema import SCHEMA_ID, Block, Length, Name, Number, Time
 
 VERSION = 1
-RANDOM, LATIN_HYPERCUBE, SOBOL = "random", "latin-hypercube", "sobol"
+LATIN_HYPERCUBE, SOBOL = "latin-hypercube", "sobol"
 GRID, LIST = "grid", "list"
 
 # a number, a quantity such as "10 mm", or the name of a variable
@@ -131,17 +131,6 @@ class SettingsEntry(Block):
     misfit: Length | None = Field(
         default=None, description="play that a locked linkage may be given", examples=["0.01 mm"]
     )
-
-
-class FunctionEntry(Block):
-    """A Python function of result and mechanism that returns a number, or a number for each column."""
-
-    function: Any = Field(
-        description="file and function",
-        examples=["records.py:peak"],
-        json_schema_extra={"type": "string"},
-    )
-    columns: list[Name] | None = Field(default=None, description="names, if it returns several")
 
 
 class TrajectoryEntry(Block):

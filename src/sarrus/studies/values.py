@@ -1,43 +1,58 @@
-"""Values of a study file: units, ranges, what was written; plain data and their hash."""
+"""Values of a study file: units, ranges, distributions; what was written, and the parameter it makes."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..mechanism import MechanismError
 from ..mechanism.files import units
+from ..mechanism.files.paths import nearest
 from ..mechanism.files.units import UnitError, shorten
 from . import schema
-from .study import Number
+from .study import Number, Parameter
 
 # more would not fit into memory
 MOST_RUNS = 10_000_000
 
 
-def digest(value: Any) -> str:
-    """A hash of plain data."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+def make_parameter(
+    column: str, entry: Any, known: list[Parameter], variables: dict[str, Any]
+) -> Parameter:
+    """The values of an entry; known: parameters before it, which it may use by name."""
+    if isinstance(entry, schema.TiltEntry):
+        raise MechanismError("a variable has no direction to tilt; give the tilt at a path")
+    if isinstance(entry, list | schema.ListEntry):
+        values = entry if isinstance(entry, list) else entry.values
+        return Parameter(column, tuple(in_si(value) for value in values))
+    if isinstance(entry, schema.RangeEntry):
+        return Parameter(column, tuple(read_range(entry.range)))
+    if isinstance(entry, schema.UniformEntry | schema.NormalEntry):
+        word = "uniform" if isinstance(entry, schema.UniformEntry) else "normal"
+        first, second = (_number(v, known) for v in getattr(entry, word))
+        check_spread(word, first, second)
+        return Parameter(column, distribution=word, numbers=(first, second))
+    if isinstance(entry, str) and entry in [p.column for p in known]:
+        return Parameter(column, same=entry)
+    if isinstance(entry, str) and variables:
+        raise MechanismError(
+            f"{shorten(entry)} is no variable; {nearest(entry, list(variables))}. For one value "
+            "give a list of one, or write it under set"
+        )
+    raise MechanismError("one value does not vary; give a list, or write it under set")
 
 
-def plain(value: Any) -> Any:
-    """Plain data: no tuples, numbers of NumPy or functions."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if callable(value):
-        return f"function {getattr(value, '__name__', '')}"
-    return str(value) if isinstance(value, Path) else value
+def _number(value: Any, known: list[Parameter]) -> Number:
+    """A number, or the name of a column of numbers."""
+    named = next((p for p in known if p.column == value), None)
+    if named is None:
+        return units.parse_for(value, units.NUMBER).value
+    if not all(isinstance(x, float) for x in named.values or ()):
+        raise MechanismError(f"variable '{value}' is no number, so nothing can be drawn with it")
+    return named.column
 
 
 def in_si(value: Any) -> Any:

@@ -19,11 +19,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats
+from ..kinematics.closing import lower_gaps
+from ..kinematics.constraints import Constraints
+from ..kinematics.pose import read_poses, read_spins
 from .nearby import NEARBY_TOLERANCE
-from .poses import Reading, read_poses, read_spins
+from .poses import Reading
 from .rank import measure_rank
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ STARTS = 300
 ITERATIONS = 60
 # two directions are the same up to this: a double root is found to half the digits
 SAME = 1e-3
+# constraints are kept: to this, and below that nothing is left but rounding
+CLOSED, ROUNDING = 1e-10, 1e-16
 # a branch is followed for this share of a typical link
 STEP = 0.05
 # words for the velocities of so many points
@@ -132,7 +136,8 @@ def find_branches(
     """
     if rise is not None and rise > MOST_EXTRA:
         return _too_many(rise)
-    U, values, V = np.linalg.svd(_jacobian(form, q))
+    joints = Constraints(form, joints=True)
+    U, values, V = np.linalg.svd(joints.jacobian(q).toarray())
     rank = _rank(values)
     m = len(q) - rank
     if rise is None and m - 1 > MOST_EXTRA:
@@ -140,14 +145,14 @@ def find_branches(
     if m == 0:
         return Branches("nothing is free at this position", 0, False, ())
     N = V[rank:].T
-    quadrics = _quadrics(form, U[:, rank:], N)
+    quadrics = _quadrics(joints, U[:, rank:], N)
     single, multiple = _directions(quadrics, m)
     # quadrics that meet in points meet in 2^(m-1) at most
     continuum = len(single) + len(multiple) > 2 ** (m - 1) or len(quadrics) < m - 1
     found = single if continuum else np.concatenate([single, multiple])
     items, back = [], 0
     for a in found:
-        branch = _follow(form, reading, q, N @ a, v)
+        branch = _follow(joints, reading, q, N @ a, v)
         if branch is None:
             back += 1
         else:
@@ -182,64 +187,21 @@ def _sentence(m: int, items: list[Branch], back: int, continuum: bool) -> str:
 
 def leads_on(form: Form, q: Floats, w: Floats) -> bool:
     """Whether a velocity that the joints allow at q leads on in second order."""
-    U, values, _ = np.linalg.svd(_jacobian(form, q))
+    joints = Constraints(form, joints=True)
+    U, values, _ = np.linalg.svd(joints.jacobian(q).toarray())
     size = float(np.linalg.norm(w)) or 1.0
-    return bool(
-        np.abs(U[:, _rank(values) :].T @ _curvature(form, w / size)).max(initial=0.0) < ALONG
-    )
+    left = U[:, _rank(values) :].T @ joints.bend(w / size)
+    return bool(np.abs(left).max(initial=0.0) < ALONG)
 
 
 def _rank(values: Floats) -> int:
     return int(np.sum(values > ZERO))
 
 
-def _forms(form: Form, x: Floats) -> Floats:
-    """D x; x may have columns."""
-    D = sparse.csr_array((form.D_val, form.D_col, form.D_start), shape=(len(form.e0), len(form.Q)))
-    return np.asarray(D @ x)
-
-
-def _joints(form: Form) -> Ints:
-    """The equations that belong to joints, not to drives."""
-    return np.setdiff1d(np.arange(len(form.phi0)), form.driven)
-
-
-def _jacobian(form: Form, q: Floats) -> Floats:
-    """J of the joints at q, dense."""
-    e = form.e0 + _forms(form, q)
-    C = sparse.csr_array((form.C_val, form.C_form, form.C_start), shape=(len(form.J_eq), len(e)))
-    J = np.zeros((len(form.phi0), len(q)))
-    np.add.at(J, (form.J_eq, form.J_col), C @ e)
-    return J[_joints(form)]
-
-
-def _curvature(form: Form, x: Floats) -> Floats:
-    """B(x, x) of the joints."""
-    d = _forms(form, x)
-    out = np.bincount(form.sq_eq, form.sq_c * d[form.sq_form] ** 2, len(form.phi0))
-    both = 2.0 * form.bl_c * d[form.bl_a] * d[form.bl_b]
-    return np.asarray(out + np.bincount(form.bl_eq, both, len(form.phi0)))[_joints(form)]
-
-
-def eval_closure(form: Form, q: Floats) -> Floats:
-    """Phi of the joints at q."""
-    e = form.e0 + _forms(form, q)
-    out = np.bincount(form.sq_eq, 0.5 * form.sq_c * e[form.sq_form] ** 2, len(form.phi0))
-    both = form.bl_c * e[form.bl_a] * e[form.bl_b]
-    phi = np.asarray(out + np.bincount(form.bl_eq, both, len(form.phi0)) - form.phi0)
-    return phi[_joints(form)]
-
-
-def _quadrics(form: Form, U: Floats, N: Floats) -> Floats:
+def _quadrics(joints: Constraints, U: Floats, N: Floats) -> Floats:
     """Independent symmetric matrices H with a^T H a = u^T B(N a, N a), of unit size, (n, m, m)."""
-    d, m = _forms(form, N), N.shape[1]
-    H = np.zeros((U.shape[1], m, m))
-    whole = np.zeros((U.shape[1], len(form.phi0)))
-    whole[:, _joints(form)] = U.T
-    for i, u in enumerate(whole):
-        sq, bl = u[form.sq_eq] * form.sq_c, u[form.bl_eq] * form.bl_c
-        both = d[form.bl_a].T @ (bl[:, None] * d[form.bl_b])
-        H[i] = d[form.sq_form].T @ (sq[:, None] * d[form.sq_form]) + both + both.T
+    m = N.shape[1]
+    H = np.array([joints.curvature(u, N) for u in U.T]).reshape(-1, m, m)
     if not len(H):
         return H
     _, values, V = np.linalg.svd(H.reshape(len(H), -1), full_matrices=False)
@@ -273,19 +235,21 @@ def _directions(H: Floats, m: int) -> tuple[Floats, Floats]:
     return np.array(kinds[0]).reshape(-1, m), np.array(kinds[1]).reshape(-1, m)
 
 
-def _follow(form: Form, reading: Reading, q: Floats, w: Floats, v: Floats | None) -> Branch | None:
+def _follow(
+    joints: Constraints, reading: Reading, q: Floats, w: Floats, v: Floats | None
+) -> Branch | None:
     """A direction followed for a short distance; None if it leads nowhere."""
     w = w / np.abs(w).max()
     there = None
     for step in (STEP, -STEP):
-        x = _close(form, q, step * w)
+        x = _close(joints, q, step * w)
         if x is not None and abs(float(x @ w)) > 0.9 * np.linalg.norm(x) * np.linalg.norm(w):
             there = q + x
             break
     if there is None:
         return None
     e = reading.equations.undriven
-    pose = read_poses(e, reading.bodies, there[None])[0]
+    pose = read_poses(e.centers, reading.bodies, there[None])[0]
     rank = measure_rank(e.scaled(pose).matrix, e.columns_a_body, NEARBY_TOLERANCE)
     spins = read_spins(reading.bodies, q[None], w[None], np.zeros((1, len(q))))[0][0]
     centers = np.asarray(reading.bodies.centers @ w).reshape(-1, 3)
@@ -314,22 +278,16 @@ def _follow(form: Form, reading: Reading, q: Floats, w: Floats, v: Floats | None
     )
 
 
-def _close(form: Form, q: Floats, x: Floats) -> Floats | None:
-    """The displacement nearest to x that keeps the constraints, by damped steps; None if there is none."""
-    J = _jacobian(form, q)
-    best, kept = np.inf, x
-    for _ in range(100):
-        phi = J @ x + 0.5 * _curvature(form, x)
-        size = float(np.abs(phi).max(initial=0.0))
-        if size >= 0.95 * best and best < 1e-12:
-            break
-        if size < best:
-            best, kept = size, x
-        A = _jacobian(form, q + x)
-        U, values, V = np.linalg.svd(A, full_matrices=False)
-        damping = min(size * size, 1e-2) + 1e-20
-        x = x - V.T @ (values / (values**2 + damping) * (U.T @ phi))
-    return kept if best < 1e-10 else None
+def _close(joints: Constraints, q: Floats, x: Floats) -> Floats | None:
+    """The displacement nearest to x that keeps the constraints; None if there is none near."""
+    J = joints.jacobian(q)
+
+    def look(x: Floats) -> tuple[Floats, Floats]:
+        # what q itself is off is no matter of the branch
+        return J @ x + 0.5 * joints.bend(x), joints.jacobian(q + x).toarray()
+
+    found = lower_gaps(x, look, np.add, enough=ROUNDING)
+    return found.position if found.size < CLOSED else None
 
 
 def _clean(x: Floats, scale: float = 1.0) -> Floats:

@@ -18,14 +18,16 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kernels.layout import make_workspace
-from ..kernels.watch import BOTTOM, DEEP, LOW, REDUNDANT, sample_pivots
-from .branches import Branches, eval_closure, find_branches
-from .poses import Reading, read_poses
+from ..kernels.watch import find_dips, sample_pivots
+from ..kinematics.constraints import Constraints
+from ..kinematics.pose import read_poses
+from .branches import Branches, find_branches
+from .poses import Reading
 from .rank import Rank, measure_rank
 
 if TYPE_CHECKING:
     from ..kernels.layout import Form
-    from ..model.dips import Dip, Watch
+    from ..methods.watch import Dip, Watch
 
 
 # a smallest value below this share of what it is nearby makes a near miss
@@ -228,13 +230,6 @@ def judge_dips(
     return crossings, misses
 
 
-def warm_up(watch: Watch, start: Floats) -> None:
-    """Compile what judging needs."""
-    rows, nc = np.array([start, start]), len(watch.usual)
-    ws = make_workspace(watch.form, 0)
-    sample_pivots(watch.form, ws, rows, 1, 0.0, np.zeros((3, nc)), np.zeros(nc))
-
-
 def _before_after(values: tuple[float, float], unit: str) -> str:
     """Both values in words; at the ends of a run there is one only."""
     words = zip(values, ("before", "after"), strict=True)
@@ -275,9 +270,9 @@ def _moment(
 def _rank_at(reading: Reading, form: Form, q: Floats, zero: float) -> Rank:
     """The rank at a position; one that is not quite closed hides zeros."""
     e = reading.equations
-    gap = float(np.abs(eval_closure(form, q)).max(initial=0.0))
+    gap = float(np.abs(Constraints(form, joints=True).phi(q)).max(initial=0.0))
     tolerance = max(zero, min(HIDES * gap, MOST_ZERO))
-    pose = read_poses(e, reading.bodies, q[None])[0]
+    pose = read_poses(e.centers, reading.bodies, q[None])[0]
     return measure_rank(e.scaled(pose).matrix, e.columns_a_body, tolerance)
 
 
@@ -293,10 +288,10 @@ def _bottoms(watch: Watch, ws: Any, dip: Dip) -> Iterator[tuple[float, float]]:
         return out
 
     f0, f1, f2 = (pivots(t) for t in dip.times)
-    usual = np.maximum(watch.usual, np.max([f0, f1, f2], axis=0))
     ends = np.maximum(f0, f2)
-    open_ = (usual > REDUNDANT) & (f1 <= f0) & (f1 <= f2) & (f1 < LOW * usual)
-    open_ &= (_vertex_values(dip.times, f0, f1, f2) < BOTTOM * ends) | (f1 < DEEP * usual)
+    open_ = np.zeros(len(ends), dtype=bool)
+    usual = np.max([watch.usual, f0, f1, f2], axis=0)
+    find_dips(np.array(dip.times), np.array([f0, f1, f2, usual]), open_)
     while open_.any():
         # the deepest first: it explains the others that vanish with it
         j = int(np.argmin(np.where(open_, f1 / ends, np.inf)))
@@ -308,15 +303,6 @@ def _bottoms(watch: Watch, ws: Any, dip: Dip) -> Iterator[tuple[float, float]]:
         yield t, aside
         open_[j] = False
         open_ &= pivots(t) > GONE * ends
-
-
-def _vertex_values(times: tuple[float, float, float], f0: Any, f1: Any, f2: Any) -> Any:
-    """Lowest values of parabolas through three points."""
-    a, c = times[0] - times[1], times[2] - times[1]
-    d0, d2 = (f0 - f1) / a, (f2 - f1) / c
-    r = (d2 - d0) / (c - a)
-    p = d0 - r * a
-    return np.where(r > 0, f1 - 0.25 * p * p / np.where(r > 0, r, 1.0), f1)
 
 
 def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[float, float]:

@@ -53,6 +53,7 @@ JOINT_FRAMES: dict[tuple[int, JointKind], JointFrame] = {
     (3, JointKind.CYLINDRICAL): JointFrame(AXIS, (1, 2), (1, 2)),
     (3, JointKind.UNIVERSAL): JointFrame(CROSS, (0, 1, 2), (0,)),
     (3, JointKind.PLANAR): JointFrame(AXIS, (0,), (1, 2)),
+    (3, JointKind.RECTANGULAR): JointFrame(AXIS, (0,), (0, 1, 2)),
     (3, JointKind.POINT_ON_LINE): JointFrame(AXIS, (1, 2)),
     (3, JointKind.POINT_ON_PLANE): JointFrame(AXIS, (0,)),
     (3, JointKind.DISTANCE): JointFrame(LINK, (0,)),
@@ -82,6 +83,10 @@ FREER: dict[tuple[int, JointKind], list[tuple[str, list[int]]]] = {
     (3, JointKind.CYLINDRICAL): [("a ball that may slide along the axis", [2, 3])],
     (3, JointKind.UNIVERSAL): [("a ball joint", [3])],
     (3, JointKind.PLANAR): [("a ball that may slide on the plane", [1, 2])],
+    (3, JointKind.RECTANGULAR): [
+        ("a face that may turn on the plane", [1]),
+        ("a ball that may slide on the plane", [1, 2, 3]),
+    ],
     # which plane through the line does not matter to the words
     (3, JointKind.POINT_ON_LINE): [("a point on a plane through the line", [i]) for i in (0, 1)],
 }

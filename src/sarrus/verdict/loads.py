@@ -1,7 +1,8 @@
 """What acts on the bodies besides gravity and joints: forces, torques, springs, torsions, user forces.
 
 Written in physical units from the poses and velocities of the bodies alone. The force kernels of a
-simulation work in natural coordinates; this is the other way to the same forces.
+simulation work in natural coordinates; this is the other way to the same forces. Only what a spring makes
+of its length and a torsion of its angle, their laws, are those of the kernels.
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Flags, Floats, Ints
+from ..kernels.elements import spring, torsion
+from ..kernels.user_function import find_fault
+from ..kinematics.turns import in_space, unwrap
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.forces import BODY
-from .joint_equations import GROUND, JointEquations
+from .joint_equations import JointEquations
+from .joint_pairs import GROUND
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +56,7 @@ class _Points:
 
 
 @dataclass(frozen=True, eq=False)
-class Loads:
+class BodyLoads:
     """All loads of a mechanism as arrays; `wrenches` is what they do to the bodies.
 
     forces: points, vectors and whether they turn with the body; torques: bodies, vectors, whether they
@@ -102,18 +107,16 @@ class Loads:
         # a spring without length has no direction and pulls nowhere
         along = (b - a) / np.where(length > 0, length, 1.0)[..., None]
         rate = np.einsum("tpi,tpi->tp", along, vb - va)
-        stiffness, damping, free, preload = numbers.T
-        pull = (stiffness * (length - free) + damping * rate + preload)[..., None] * along
-        _add(out, first, arms_a, pull)
-        _add(out, second, arms_b, -pull)
+        force = spring.pull(numbers.T, length, rate)[..., None] * along
+        _add(out, first, arms_a, force)
+        _add(out, second, arms_b, -force)
 
     def _add_torsions(self, out: Floats, motion: BodyMotion, angles: Floats | None) -> None:
         pairs, numbers = self.torsions
         axes, rates, _ = self._turning(motion)
         if angles is None:
             angles = self.angles(motion.times, *self.look(motion))
-        stiffness, damping, free, torque = numbers.T
-        moment = (torque - stiffness * (angles - free) - damping * rates)[..., None] * axes
+        moment = torsion.moment(numbers.T, angles, rates)[..., None] * axes
         for side, sign in ((0, -1.0), (1, 1.0)):
             _add_moments(out, self.equations.pair_bodies[pairs, side], sign * moment)
 
@@ -133,11 +136,9 @@ class Loads:
             # copies: a user may write into what is given
             given = places[i].copy(), velocities[i, :, :dimension].copy()
             value = np.asarray(function(float(t), *given), dtype=float)
-            if value.shape != (len(points.bodies), dimension):
-                raise MechanismError(
-                    f"user force '{name}' returned shape {value.shape} at t = {t:g} s; return one "
-                    f"force a point, shape {(len(points.bodies), dimension)}"
-                )
+            fault = find_fault(value, (len(points.bodies), dimension))
+            if fault:
+                raise MechanismError(f"user force '{name}' at t = {t:.9g} s {fault}")
             force[i, :, :dimension] = value
         _add(out, points, arms, force)
 
@@ -162,15 +163,9 @@ class Loads:
     def angles(times: Floats, shown: Floats, rates: Floats, rises: Floats) -> Floats:
         """Angles that go on counting beyond a turn, from what `look` found at all outputs.
 
-        Turns are counted with the rates r and accelerations s at two outputs following each other: the
-        angle grows by h (r0 + r1) / 2 + h^2 (s0 - s1) / 12. Right as long as the error of that, of order
-        h^5, is below half a turn. The first output is within half a turn of the start position.
+        The first output is within half a turn of the start position.
         """
-        h = np.diff(times)[:, None]
-        expected = h * (rates[1:] + rates[:-1]) / 2 + h * h * (rises[:-1] - rises[1:]) / 12
-        whole = np.round((expected - np.diff(shown, axis=0)) / (2 * np.pi))
-        turns = np.concatenate([np.zeros((1, shown.shape[1])), np.cumsum(whole, axis=0)])
-        return np.asarray(shown + 2 * np.pi * turns)
+        return unwrap(times, shown, rates, rises)[0]
 
     def _turning(self, motion: BodyMotion) -> tuple[Floats, Floats, Floats]:
         """Axes of the torsions now, and the rates and accelerations of their angles."""
@@ -185,13 +180,13 @@ class Loads:
         return axes, np.einsum("tpi,tpi->tp", w, axes), np.einsum("tpi,tpi->tp", w1, axes)
 
 
-def make_loads(mechanism: Mechanism, equations: JointEquations) -> Loads:
+def make_body_loads(mechanism: Mechanism, equations: JointEquations) -> BodyLoads:
     """The loads of a checked mechanism."""
     number = {name: i for i, name in enumerate(equations.bodies)} | {mechanism.GROUND: GROUND}
 
     def points(items: list[tuple[str, Floats]]) -> _Points:
         bodies = np.array([number[body] for body, _ in items], dtype=np.int64)
-        places = np.array([_in_space(at) for _, at in items], dtype=float).reshape(-1, 3)
+        places = np.array([in_space(at) for _, at in items], dtype=float).reshape(-1, 3)
         centers = np.concatenate([equations.centers, np.zeros((1, 3))])[bodies]
         return _Points(bodies, places - equations.origin - centers)
 
@@ -199,11 +194,11 @@ def make_loads(mechanism: Mechanism, equations: JointEquations) -> Loads:
     first_pair = {
         equations.joints[j]: p for p, j in reversed(list(enumerate(equations.pair_joint)))
     }
-    return Loads(
+    return BodyLoads(
         equations=equations,
         forces=(
             points([(f.body, f.at) for f in forces]),
-            np.array([_in_space(f.vector) for f in forces], dtype=float).reshape(-1, 3),
+            np.array([in_space(f.vector) for f in forces], dtype=float).reshape(-1, 3),
             np.array([f.fixed_in == BODY for f in forces], dtype=bool),
         ),
         torques=(
@@ -214,16 +209,13 @@ def make_loads(mechanism: Mechanism, equations: JointEquations) -> Loads:
         springs=(
             points([(s.bodies[0], s.ends[0]) for s in springs]),
             points([(s.bodies[1], s.ends[1]) for s in springs]),
-            np.array(
-                [(s.stiffness, s.damping, s.free_length, s.preload) for s in springs], dtype=float
-            ).reshape(-1, 4),
+            np.array([spring.numbers_of(s) for s in springs], dtype=float).reshape(-1, 4),
         ),
         torsions=(
             np.array([first_pair[t.joint] for t in mechanism.torsions], dtype=np.int64),
-            np.array(
-                [(t.stiffness, t.damping, t.free_angle, t.torque) for t in mechanism.torsions],
-                dtype=float,
-            ).reshape(-1, 4),
+            np.array([torsion.numbers_of(t) for t in mechanism.torsions], dtype=float).reshape(
+                -1, 4
+            ),
         ),
         user=tuple(
             (f.name, points([find_point(mechanism, p) for p in f.points]), f.function)
@@ -264,10 +256,6 @@ def _add(out: Floats, points: _Points, arms: Floats, force: Floats) -> None:
 
 def _add_moments(out: Floats, bodies: Ints, moments: Floats) -> None:
     np.add.at(out[..., 3:], bodies, np.swapaxes(moments, 0, 1))
-
-
-def _in_space(vector: Floats) -> Floats:
-    return np.append(vector, 0.0) if len(vector) == 2 else np.array(vector, dtype=float)
 
 
 def _moment(vector: Floats) -> Floats:

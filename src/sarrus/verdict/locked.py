@@ -8,13 +8,7 @@ the sense of squares) that are possible across it,
     minimise |g|  with  d . x = 0,      d: the direction followed,
 
 and so on, both ways. The largest gap on that path is the misfit that the joints need to have for the linkage to
-move. `mend_geometry` does without play: it finds the nearest dimensions that let it move exactly. With left
-null vectors n of W at many poses of the path (self-stress of the moving linkage), g the gaps there and P their
-rates with the joint places and axes p of the bodies,
-
-    n^T (g + P p) = 0  at all poses,      |p| least,
-
-repeated until the gaps are rounding.
+move. `mending` does without play: it finds the nearest dimensions that let it move exactly.
 """
 
 from __future__ import annotations
@@ -23,19 +17,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..arrays import Floats, Ints
-from ..mechanism import Joint, Mechanism, MechanismError, Move, loosen_rods, move_bodies
-from .joint_equations import JointEquations, Pose, make_joint_equations
+from ..arrays import Floats
+from ..kinematics.closing import lower_gaps
+from ..kinematics.pose import Pose, largest_twist
+from .joint_equations import JointEquations
 from .mobility import LOCKED, MOBILE_WITHIN, NEAR_SINGULAR, OVER_CONSTRAINED, Mobility, idle_spins
-from .nearby import measure_distance
 from .rank import measure_rank
 
 # a misfit up to this share of the mechanism's length counts as mobile: dimensions typed to 9 digits
 MISFIT = 1e-8
 # a misfit below this share is rounding: the linkage is mobile in truth
 EXACT = 2e-15
-# gaps that mended dimensions may leave
-MENDED = 1e-13
 # a singular value below this is almost a freedom, if the next one is above that
 ALMOST, ALONE = 1e-2, 1e-4
 # and below this it is a freedom here, for an instant at least
@@ -50,16 +42,10 @@ LOOK = 3
 BLOCKED = 5e-3
 # a path shorter than this is no motion
 SHORTEST = 0.6
-# left null vectors belong to values below this share of the largest
-NULL = 1e-3
 # closing goes along directions above this share
 WEAK = 1e-5
-# conditions on the dimensions weaker than this share of the strongest are left out, at first
-WEAKEST = (1e-3, 1e-5, 1e-7, 1e-9)
-
-
-class LockedError(MechanismError):
-    """The mechanism is locked: no motion keeps all joints closed."""
+# steps of it
+CLOSING = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,16 +86,6 @@ class Locked:
             "reach": self.reach,
             "tolerance": MISFIT * self.length,
         }
-
-
-@dataclass(frozen=True, eq=False)
-class Mended:
-    """A mechanism whose dimensions were changed so that it moves; by how much at most [m, rad]."""
-
-    mechanism: Mechanism
-    metres: float
-    radians: float
-    left: float
 
 
 def find_locked(equations: JointEquations) -> Locked | None:
@@ -241,13 +217,10 @@ def _follow(
     travel = [(0.0, measure_misfit(equations, pose))]
     for _ in range(steps):
         twists = equations.twists(pose, direction)
-        size = max(
-            float(np.linalg.norm(twists[:, :3], axis=1).max()) / equations.length,
-            float(np.linalg.norm(twists[:, 3:], axis=1).max()),
-        )
+        size = largest_twist(twists, equations.length)
         there = _least_gaps(equations, pose.moved(twists * (STEP / size)), direction)
         gap = measure_misfit(equations, there)
-        distance = measure_distance(equations, pose, there)
+        distance = pose.distance(there, equations.length)
         if not 0.5 * STEP < distance < 2.0 * STEP:
             break
         travel.append((travel[-1][0] + distance, gap))
@@ -258,216 +231,25 @@ def _follow(
         # the singular vector of the smallest value continues the path
         low = np.linalg.svd(_held(equations, pose, idle))[2][-1]
         direction = low if low @ direction > 0 else -low
-    reach = max((measure_distance(equations, start, p) for p in poses), default=0.0)
+    reach = max((start.distance(p, equations.length) for p in poses), default=0.0)
     return _Side(poses, misfit, reach, np.array(travel).T)
 
 
 def _least_gaps(equations: JointEquations, pose: Pose, across: Floats) -> Pose:
     """The pose of least gaps that can be reached across a direction (a unit vector)."""
     scale = np.where(equations.row_about, 1.0, 1.0 / equations.length)
-    best = np.inf
-    for _ in range(12):
+
+    def look(pose: Pose) -> tuple[Floats, Floats]:
         W = scale[:, None] * equations.weighted(pose).toarray()
-        W -= np.outer(W @ across, across)
-        U, values, V = np.linalg.svd(W, full_matrices=False)
-        rank = int(np.sum(values > WEAK * values[0]))
-        x = -V[:rank].T @ ((U.T @ (scale * equations.gaps(pose)))[:rank] / values[:rank])
-        size = float(np.linalg.norm(x))
-        if not size < 0.9 * best:
-            break
-        best = size
-        pose = pose.moved(equations.twists(pose, x))
-        if size < 1e-15:
-            break
-    return pose
+        return scale * equations.gaps(pose), W - np.outer(W @ across, across)
+
+    def move(pose: Pose, x: Floats) -> Pose:
+        return pose.moved(equations.twists(pose, x))
+
+    return lower_gaps(pose, look, move, weak=WEAK, steps=CLOSING).position
 
 
 def measure_misfit(equations: JointEquations, pose: Pose) -> float:
     """The largest gap of a joint at a pose [m]; radians count times the mechanism's length."""
     gaps = equations.gaps(pose) * np.where(equations.row_about, equations.length, 1.0)
-    squares = np.zeros((2, len(equations.pair_joint)))
-    np.add.at(squares, (equations.row_about.astype(int), equations.row_pair), gaps**2)
-    return float(np.sqrt(squares.max(initial=0.0)))
-
-
-def bridge_misfit(
-    mechanism: Mechanism, equations: JointEquations, misfit: float | None
-) -> tuple[Mechanism, list[str]]:
-    """A mechanism that moves exactly instead of one that is locked by a small misfit, and what was done.
-
-    misfit [m]: what may be bridged, MISFIT of the mechanism's length if left out. Raises MechanismError if it
-    would move with more. What moves anyway, and structures, are returned as they are.
-    """
-    allowed = MISFIT * equations.length if misfit is None else misfit
-    locked = find_locked(equations)
-    if locked is None or not locked.nearly:
-        return mechanism, []
-    if not locked.within(allowed):
-        raise LockedError(
-            f"mechanism '{mechanism.name}' is locked: no motion keeps all joints closed (smallest singular value "
-            f"{locked.value:.1e}). It would move within a misfit of {locked.misfit:.3g} m, and {allowed:.3g} m "
-            "are allowed: give places and axes to all digits, or allow more with misfit=, or 0 for a structure"
-        )
-    mended = mend_geometry(mechanism, locked)
-    if mended is None:
-        raise LockedError(
-            f"mechanism '{mechanism.name}' is locked, and moves within a misfit of {locked.misfit:.3g} m; but no "
-            "dimensions near the given ones were found that let it move exactly: give places and axes to more "
-            "digits"
-        )
-    axes = f", axes by up to {mended.radians:.2e} rad" if equations.dimension == 3 else ""
-    return mended.mechanism, [
-        f"locked in truth, mobile within a misfit of {locked.misfit:.2e} m (allowed: {allowed:.2e} m; smallest "
-        f"singular value {locked.value:.1e}): joint places were changed in their bodies by up to "
-        f"{mended.metres:.2e} m{axes}, so that it moves"
-    ]
-
-
-# mending the dimensions
-
-
-def mend_geometry(mechanism: Mechanism, locked: Locked) -> Mended | None:
-    """The mechanism with the least changed joint places and axes that moves exactly; None if not found."""
-    equations = make_joint_equations(mechanism)
-    slot = _slots(mechanism, equations)
-    far = 1.0 + float(np.abs(equations.origin).max()) / equations.length
-    # few conditions make a linkage paradoxical; weak ones, of the size of the misfit itself, come last
-    for weakest in WEAKEST:
-        change, poses, left = _mend(equations, slot, list(locked.path), weakest)
-        if left <= MENDED * equations.length * far:
-            return Mended(
-                mechanism=_write(mechanism, equations, change, poses[0]),
-                metres=float(np.linalg.norm(change[:, :3], axis=1).max()),
-                radians=float(np.linalg.norm(change[:, 3:], axis=1).max()),
-                left=left,
-            )
-    return None
-
-
-def _mend(
-    equations: JointEquations, slot: Ints, poses: list[Pose], weakest: float
-) -> tuple[Floats, list[Pose], float]:
-    """Changes of places and axes, (slots, 6), the poses with them, and the largest gap left there."""
-    n = int(slot.max()) + 1
-    change = np.zeros((n, 6))
-    best = (change, poses, np.inf)
-    now, still = equations, 0
-    while still < 2:
-        conditions, sides, steps = [], [], []
-        for pose in poses:
-            W, g, P = _rates(now, slot, pose, n)
-            U, values, V = np.linalg.svd(W)
-            rank = int(np.sum(values > NULL * values[0]))
-            null = U[:, rank:]
-            conditions.append(null.T @ P)
-            sides.append(-null.T @ g)
-            steps.append((U[:, :rank], values[:rank], V[:rank], g, P))
-        A = np.vstack(conditions)
-        p = np.linalg.lstsq(A, np.concatenate(sides), rcond=weakest)[0]
-        change = change + p.reshape(-1, 6) * np.repeat([equations.length, 1.0], 3)
-        poses = [
-            pose.moved(now.twists(pose, -V.T @ ((U.T @ (g + P @ p)) / values)))
-            for pose, (U, values, V, g, P) in zip(poses, steps, strict=True)
-        ]
-        now = _changed(equations, slot, change)
-        left = max(measure_misfit(now, pose) for pose in poses)
-        still = 0 if left < 0.7 * best[2] else still + 1
-        if left < best[2]:
-            best = (change, poses, left)
-    return best
-
-
-def _slots(mechanism: Mechanism, equations: JointEquations) -> Ints:
-    """Number of the (joint, body) that each side of each pair is, (pairs, 2)."""
-    first = np.cumsum([0, *(len(j.bodies) for j in mechanism.joints)])
-    seen = np.zeros(len(mechanism.joints), dtype=np.int64)
-    out = []
-    for j in equations.pair_joint:
-        seen[j] += 1
-        out.append((first[j], first[j] + seen[j]))
-    return np.array(out, dtype=np.int64).reshape(-1, 2)
-
-
-def _changed(equations: JointEquations, slot: Ints, change: Floats) -> JointEquations:
-    """The joint equations with places and axes changed in their bodies."""
-
-    def axes(old: Floats, side: int) -> Floats:
-        new = old + change[slot[:, side], 3:]
-        size = np.linalg.norm(new, axis=1)
-        return new / np.where(size > 0.0, size, 1.0)[:, None]
-
-    return replace(
-        equations,
-        pair_place=equations.pair_place + change[slot[:, 0], :3],
-        pair_other_place=equations.pair_other_place + change[slot[:, 1], :3],
-        pair_axis=axes(equations.pair_axis, 0),
-        pair_other_axis=axes(equations.pair_other_axis, 1),
-    )
-
-
-def _rates(
-    equations: JointEquations, slot: Ints, pose: Pose, n: int
-) -> tuple[Floats, Floats, Floats]:
-    """W over scaled twists, gaps, and their rates with the changes, all as pure numbers."""
-    L = equations.length
-    scale = np.where(equations.row_about, 1.0, 1.0 / L)
-    W = scale[:, None] * equations.weighted(pose).toarray()
-    u = equations.directions(pose)
-    turns = np.concatenate([pose.turns, np.eye(3)[None]])
-    P = np.zeros((equations.rows, n, 6))
-    rows = np.arange(equations.rows)
-    pair = equations.row_pair
-    ends = [
-        np.einsum("pij,pj->pi", turns[equations.pair_bodies[:, side]], axis)[pair]
-        for side, axis in enumerate((equations.pair_axis, equations.pair_other_axis))
-    ]
-    # two equations about: those of a common axis
-    about = np.bincount(pair[equations.row_about], minlength=len(equations.pair_joint))
-    hinged = equations.row_about & (about[pair] == 2)
-    for side, sign in ((0, -1.0), (1, 1.0)):
-        R = turns[equations.pair_bodies[pair, side]]
-        along = sign * np.einsum("rji,rj->ri", R, u)
-        at = slot[pair, side]
-        P[rows, at, :3] += np.where(equations.row_about[:, None], 0.0, along)
-        across = np.cross(ends[1], u) if side == 0 else np.cross(u, ends[0])
-        P[rows, at, 3:] += np.where(hinged[:, None], np.einsum("rji,rj->ri", R, across), 0.0)
-    if equations.dimension == 2:
-        P[:, :, 2:] = 0.0
-    return W, scale * equations.gaps(pose), P.reshape(equations.rows, 6 * n)
-
-
-def _write(
-    mechanism: Mechanism,
-    equations: JointEquations,
-    change: Floats,
-    pose: Pose,
-) -> Mechanism:
-    """The mechanism at a pose with its joints changed in their bodies."""
-    d = mechanism.dimension
-    at = 0
-    joints: list[Joint] = []
-    for joint in mechanism.joints:
-        mine = change[at : at + len(joint.bodies)]
-        at += len(joint.bodies)
-        if joint.at is None:
-            joints.append(joint)
-            continue
-        axes = None
-        if joint.axis is not None:
-            unit = joint.axis / np.linalg.norm(joint.axis)
-            axes = tuple(unit + c[3:] for c in mine)
-        places = tuple(joint.at + c[:d] for c in mine)
-        joints.append(replace(joint, places=places, axes=axes))
-    changed = move_bodies(mechanism, {})
-    changed.joints = joints
-    moves = {
-        body.name: Move(
-            body.center,
-            pose.turns[i][:d, :d],
-            body.center + (pose.centers[i] - equations.centers[i])[:d],
-        )
-        for i, body in enumerate(mechanism.bodies)
-    }
-    mended = move_bodies(changed, moves)
-    loosen_rods(mended)
-    return mended
+    return float(equations.pair_gaps(gaps).max(initial=0.0))

@@ -13,10 +13,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..arrays import Floats
+from ..kinematics.pose import Pose
+from ..kinematics.turns import in_space
 from ..mechanism import Mechanism
-from .joint_equations import GROUND, JointEquations, Pose
+from .joint_equations import JointEquations
+from .joint_pairs import GROUND
 from .loads import find_point
-from .nearby import STEP, Nearby, displacement, find_nearby, step_along
+from .nearby import STEP, Nearby, find_nearby, step_along
 from .rank import DENSE, Rank, measure_rank
 
 # a smallest value below this, though above the tolerance, is a singular position close by
@@ -138,7 +141,7 @@ def velocity_rows(equations: JointEquations, mechanism: Mechanism) -> tuple[Floa
     rows, side = [], []
     for name, velocity in mechanism.velocities:
         body, place = find_point(mechanism, name)
-        at = _in_space(place) - equations.origin
+        at = in_space(place) - equations.origin
         i = number.get(body, GROUND)
         for u, value in zip(np.eye(3), velocity, strict=False):
             twist = np.zeros((len(equations.bodies), 6))
@@ -159,10 +162,6 @@ def velocity_rows(equations: JointEquations, mechanism: Mechanism) -> tuple[Floa
     return wanted, np.array(side)
 
 
-def _in_space(vector: Floats) -> Floats:
-    return np.append(vector, 0.0) if len(vector) == 2 else vector
-
-
 def _count_leading_on(equations: JointEquations, pose: Pose, mobility: int, moved: bool) -> int:
     """How many of the velocities that W allows are finite motions.
 
@@ -177,7 +176,7 @@ def _count_leading_on(equations: JointEquations, pose: Pose, mobility: int, move
     for direction in free:
         there = step_along(equations, pose, direction)
         if there is not None:
-            move = equations.scaled_twists(pose, displacement(equations, pose, there))
+            move = equations.scaled_twists(pose, pose.displacement(there))
             reached.append(free @ move / np.linalg.norm(move))
     if not reached:
         return 0

@@ -1,8 +1,7 @@
 """Poses near a given one on the motion: a small step along an allowed velocity, then closed again.
 
-Loops are closed by Levenberg-Marquardt steps with damping |gap|^2 [YamashitaFukushima2001]: they
-converge fast also where the equations depend on each other, and slowly but surely back to the given
-pose where it can move by infinitesimal amounts only.
+Closing (kinematics/closing.py) converges slowly but surely back to the given pose where it can move by
+infinitesimal amounts only.
 """
 
 from __future__ import annotations
@@ -12,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import splu
 
 from ..arrays import Floats
-from .joint_equations import JointEquations, Pose, turn_vectors
+from ..kinematics.closing import lower_gaps, project_out
+from ..kinematics.pose import Pose, largest_twist
+from .joint_equations import JointEquations
 from .rank import DENSE, Rank, measure_rank
 
 # size of the step: radians, or lengths of the mechanism
@@ -56,7 +56,7 @@ def find_nearby(
     found = []
     matrix = equations.scaled(pose).matrix
     for words, wish in _wishes(equations, pose, given):
-        allowed = _project(matrix, wish, equations.tolerance)
+        allowed = project_out(matrix, wish, equations.tolerance, DENSE)
         if np.linalg.norm(allowed) < 1e-6 * np.linalg.norm(wish):
             continue
         there = step_along(equations, pose, allowed)
@@ -64,7 +64,7 @@ def find_nearby(
             continue
         W = equations.scaled(there).matrix
         rank = measure_rank(W, equations.columns_a_body, NEARBY_TOLERANCE)
-        found.append(Nearby(words, measure_distance(equations, pose, there), there, rank))
+        found.append(Nearby(words, pose.distance(there, equations.length), there, rank))
         if rank.rank >= enough or len(found) == MOST_POSES:
             break
     return found
@@ -80,19 +80,20 @@ def wander(equations: JointEquations, pose: Pose) -> list[Nearby]:
     for k in range(WALKS if equations.columns <= FOLLOWED else 0):
         there, wish = pose, rng.normal(size=equations.columns)
         for _ in range(WALK):
-            allowed = _project(equations.scaled(there).matrix, wish, equations.tolerance)
+            W = equations.scaled(there).matrix
+            allowed = project_out(W, wish, equations.tolerance, DENSE)
             if np.linalg.norm(allowed) < 1e-6 * np.linalg.norm(wish):
                 break
             ahead = step_along(equations, there, allowed)
             if ahead is None:
                 break
             # straight on from here
-            wish = equations.scaled_twists(ahead, displacement(equations, there, ahead))
+            wish = equations.scaled_twists(ahead, there.displacement(ahead))
             there = ahead
         if there is not pose:
             W = equations.scaled(there).matrix
             rank = measure_rank(W, equations.columns_a_body, NEARBY_TOLERANCE)
-            distance = measure_distance(equations, pose, there)
+            distance = pose.distance(there, equations.length)
             found.append(Nearby(f"a random walk ({k + 1})", distance, there, rank))
     return found
 
@@ -100,17 +101,14 @@ def wander(equations: JointEquations, pose: Pose) -> list[Nearby]:
 def step_along(equations: JointEquations, pose: Pose, scaled: Floats) -> Pose | None:
     """The closed pose a step along an allowed velocity; None if it leads nowhere near."""
     twists = equations.twists(pose, scaled)
-    size = max(
-        float(np.linalg.norm(twists[:, :3], axis=1).max()) / equations.length,
-        float(np.linalg.norm(twists[:, 3:], axis=1).max()),
-    )
+    size = largest_twist(twists, equations.length)
     if size == 0.0:
         return None
     # short ones too: a linkage that is almost stretched moves, but not far
     for step in (STEP, -STEP, STEP / 4, STEP / 20):
         there = solve_closed(equations, pose.moved(twists * (step / size)))
         if there is not None:
-            distance = measure_distance(equations, pose, there)
+            distance = pose.distance(there, equations.length)
             # less leads back
             if 0.2 * abs(step) < distance < 4.0 * abs(step):
                 return there
@@ -119,36 +117,16 @@ def step_along(equations: JointEquations, pose: Pose, scaled: Floats) -> Pose | 
 
 def solve_closed(equations: JointEquations, pose: Pose) -> Pose | None:
     """The nearest pose at which all joints are closed to rounding; None if there is none near."""
-    best, best_pose, stuck = np.inf, pose, 0
-    for _ in range(ITERATIONS):
+
+    def look(pose: Pose) -> tuple[Floats, sparse.csr_array]:
         scaled = equations.scaled(pose)
-        gaps = scaled.gaps(equations.gaps(pose))
-        size = float(np.abs(gaps).max(initial=0.0))
-        if not np.isfinite(size):
-            return None
-        stuck = 0 if size < 0.9 * best else stuck + 1
-        if size < best:
-            best, best_pose = size, pose
-        if size < ROUNDING or (stuck >= 3 and best < CLOSED) or stuck > 12:
-            break
-        change = _least_change(scaled.matrix, gaps, min(size * size, 1e-2))
-        pose = pose.moved(equations.twists(pose, change))
-    return best_pose if best < CLOSED else None
+        return scaled.gaps(equations.gaps(pose)), scaled.matrix
 
+    def move(pose: Pose, change: Floats) -> Pose:
+        return pose.moved(equations.twists(pose, change))
 
-def measure_distance(equations: JointEquations, a: Pose, b: Pose) -> float:
-    """Largest displacement of a body from a to b: of its centre over the length, or turn."""
-    move = displacement(equations, a, b)
-    return max(
-        float(np.linalg.norm(move[:, :3], axis=1).max(initial=0.0)) / equations.length,
-        float(np.linalg.norm(move[:, 3:], axis=1).max(initial=0.0)),
-    )
-
-
-def displacement(equations: JointEquations, a: Pose, b: Pose) -> Floats:
-    """Displacements (dx, turn vector) from a to b, shape (nb, 6)."""
-    turn = turn_vectors(b.turns @ np.swapaxes(a.turns, 1, 2))
-    return np.hstack([b.centers - a.centers, turn])
+    found = lower_gaps(pose, look, move, enough=ROUNDING, steps=ITERATIONS)
+    return found.position if found.size < CLOSED else None
 
 
 def _wishes(
@@ -171,28 +149,3 @@ def _wishes(
     rng = np.random.default_rng(20)
     for k in range(4 if equations.columns <= DENSE else 1):
         yield f"a random velocity ({k + 1})", rng.normal(size=equations.columns)
-
-
-def _project(W: sparse.csr_array, wish: Floats, tolerance: float) -> Floats:
-    """The nearest velocity that the joints allow."""
-    if W.shape[1] <= DENSE:
-        _, values, basis = np.linalg.svd(W.toarray(), full_matrices=False)
-        held = basis[values > tolerance]
-        return wish - held.T @ (held @ wish)
-    allowed = wish
-    for _ in range(3):
-        allowed = allowed + _least_change(W, W @ allowed, 0.0)
-    return allowed
-
-
-def _least_change(W: sparse.csr_array, gaps: Floats, damping: float) -> Floats:
-    """Minimise |W d + gaps|^2 + damping |d|^2."""
-    rows, columns = W.shape
-    if columns <= 200:
-        U, values, V = np.linalg.svd(W.toarray(), full_matrices=False)
-        return -V.T @ (values / (values**2 + damping + 1e-20) * (U.T @ gaps))
-    # the same as a quasi-definite system; the floor is larger because values enter unsquared
-    below = -(damping + 1e-12) * sparse.eye_array(rows)
-    K = sparse.block_array([[sparse.eye_array(columns), W.T], [W, below]])
-    side = np.concatenate([np.zeros(columns), -gaps])
-    return np.asarray(splu(sparse.csc_array(K)).solve(side)[:columns])

@@ -19,8 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Floats
-from .joint_equations import GROUND, Equation, JointEquations, Pose
+from ..kinematics.pose import Pose
+from .joint_equations import Equation, JointEquations
 from .joint_frames import FREER
+from .joint_pairs import GROUND
 from .nearby import NEARBY_TOLERANCE, STEP
 from .rank import DENSE
 

@@ -11,7 +11,7 @@ from .branches import Branches, find_branches, leads_on
 from .rank import DENSE
 
 if TYPE_CHECKING:
-    from ..model.dips import Watch
+    from ..methods.watch import Watch
     from .poses import Reading
 
 

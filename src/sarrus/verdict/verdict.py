@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..kinematics.pose import read_poses, read_rows, read_spins
 from .crossings import Crossing, NearMiss
 from .inspection import Inspection, inspect_equations
 from .mobility import CROSSING, NEAR_SINGULAR, REGULAR
-from .poses import Reading, read_poses, read_rows, read_spins
+from .poses import Reading
 from .rank import Rank, measure_rank
 
 # poses looked at along a motion
 POSES = 9
 # a violated constraint [lengths of the mechanism] hides a dependence of this many times its size
 HIDES = 100.0
+# the end of the last step and the last output are the same up to this
+ROUNDING = 1e-9
 # longer lists are cut on the screen
 MOST_LINES = 12
 
@@ -27,7 +30,7 @@ class Verdict:
     """What a simulation tells about rank; print it for sentences, `as_dict()` for the record.
 
     inspection: at the start; times [s], ranks: at some outputs along the motion; crossings and near
-    misses: all of them, None if the method does not watch for them.
+    misses: all of them, None if the motion was not watched; watched_until [s]: up to there.
     """
 
     inspection: Inspection
@@ -36,6 +39,7 @@ class Verdict:
     crossings: tuple[Crossing, ...] | None = field(repr=False)
     near_singular: tuple[NearMiss, ...] | None = field(repr=False)
     method: str
+    watched_until: float = np.inf
 
     @property
     def mobility_motion(self) -> int:
@@ -72,8 +76,10 @@ class Verdict:
             f"{depend} on others: {', '.join(self.classes)}."
         ]
         if self.crossings is None:
-            out.append(f"Method '{self.method}' does not watch for crossings; 'series' does.")
+            out.append("The motion was not watched for crossings.")
             return out
+        if self.times and self.watched_until < (1.0 - ROUNDING) * self.times[-1]:
+            out.append(f"Watched until t = {self.watched_until:.9g} s of {self.times[-1]:.9g} s.")
         for found, one, more in (
             (self.crossings, "crossing", "crossings"),
             (self.near_singular or (), "near-singular moment", "near-singular moments"),
@@ -103,6 +109,7 @@ class Verdict:
             "near_singular": None
             if self.near_singular is None
             else [c.as_dict() for c in self.near_singular],
+            "watched_until": None if self.crossings is None else self.watched_until,
             "sentences": self.sentences,
             "start": self.inspection.as_dict(),
         }
@@ -117,6 +124,7 @@ def make_verdict(
     v: Floats,
     closure: Floats,
     moments: tuple[tuple[Crossing, ...], tuple[NearMiss, ...]] | None,
+    watched_until: float,
 ) -> Verdict:
     """The verdict on a motion: outputs q, v at some times; closure [m]; moments: if watched for."""
     e = reading.equations
@@ -129,7 +137,7 @@ def make_verdict(
     chosen = np.unique(spread).astype(int).tolist()
     ranks = []
     for i in chosen:
-        pose = read_poses(e, reading.bodies, q[i : i + 1])[0]
+        pose = read_poses(e.centers, reading.bodies, q[i : i + 1])[0]
         tolerance = max(e.tolerance, HIDES * float(closure[i]) / e.length)
         ranks.append(measure_rank(e.scaled(pose).matrix, e.columns_a_body, tolerance))
     return Verdict(
@@ -139,4 +147,5 @@ def make_verdict(
         crossings=None if moments is None else moments[0],
         near_singular=None if moments is None else moments[1],
         method=method,
+        watched_until=watched_until,
     )

@@ -9,18 +9,15 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from ..check import find_problems
+from ..check import find_problems, find_remarks
 from ..errors import MechanismError, ModelFileError
-from ..mechanism import JointKind, Mechanism
+from ..mechanism import Mechanism
 from ..motion import Motion, Polynomial, Sine, SmoothStep, Table
-from ..remarks import find_remarks
 from . import schema, units
 from .paths import nearest
 from .reading import Document, Where
 from .units import Kind, Quantity, UnitError, shorten
 
-# joints whose drive prescribes an angle; of the others it is a length
-ANGLES = (JointKind.REVOLUTE,)
 _KEYS_WITH_TAG = ("bodies", "joints", "drives")
 
 
@@ -188,6 +185,11 @@ def _no_kind(block: str, entry: Any) -> str:
     return f"{what} needs one of {', '.join(known)}; give it like {example}"
 
 
+def _singular(block: str) -> str:
+    """What one entry of a block is called: force of forces."""
+    return block.removesuffix("s")
+
+
 _BODIES_IN_FILES = {
     "rod() or body()": "rod, or center and inertia, under bodies",
     "body()": "center and inertia instead of rod",
@@ -196,13 +198,7 @@ _BODIES_IN_FILES = {
 _SUBJECTS = {
     "rod": "bodies",
     "body": "bodies",
-    "joint": "joints",
-    "point": "points",
-    "force": "forces",
-    "torque": "torques",
-    "spring": "springs",
-    "torsion": "torsions",
-    "drive": "drives",
+    **{_singular(block): block for block in ("joints", *schema.ALIKE, "drives")},
     "velocity of point": "velocities",
     "velocity given for": "velocities",
     "angular velocity of body": "angular_velocities",
@@ -267,18 +263,11 @@ class _Builder:
                 m.body(name, body.mass, body.center, body.inertia)
         for name, joint in file.joints.items():
             self.joint(name, joint)
-        for name, point in file.points.items():
-            m.point(name, point.body, point.at)
-        for name, force in file.forces.items():
-            m.force(name, force.body, at=force.at, vector=force.vector, fixed_in=force.fixed_in)
-        for name, torque in file.torques.items():
-            m.torque(name, torque.body, torque.vector, fixed_in=torque.fixed_in)
-        for name, spring in file.springs.items():
-            rest = spring.model_dump(exclude={"bodies"})
-            m.spring(name, *spring.bodies, **rest)
-        for name, torsion in file.torsions.items():
-            rest = torsion.model_dump(exclude={"joint"})
-            m.torsion(name, torsion.joint, **rest)
+        for block in schema.ALIKE:
+            make: Callable[..., Any] = getattr(m, _singular(block))
+            for name, entry in getattr(file, block).items():
+                keys = dict(entry)
+                make(name, *keys.pop("bodies", ()), **keys)
         for name, drive in file.drives.items():
             m.drive(name, drive.joint, self.motion(name, drive))
         for name, vector in file.velocities.items():
@@ -291,8 +280,7 @@ class _Builder:
         return m
 
     def joint(self, name: str, entry: schema.Block) -> None:
-        kind, bodies = schema.joint_kind(entry), schema.joint_bodies(entry)
-        word = kind.value.replace("-", "_")
+        word, bodies = schema.attribute(schema.joint_kind(entry)), schema.joint_bodies(entry)
         make: Callable[..., Any] = getattr(self.m, word)
         make(name, *bodies, **{key: value for key, value in entry if key != word})
 
@@ -300,7 +288,8 @@ class _Builder:
         """The motion of a drive: angles or lengths, as its joint asks for."""
         joint = self.model.joints.get(drive.joint)
         joint_kind = schema.joint_kind(joint) if joint else None
-        kind = units.ANGLE if joint_kind in ANGLES else units.LENGTH
+        turns = joint_kind is not None and joint_kind.row.coordinate == "angle"
+        kind = units.ANGLE if turns else units.LENGTH
 
         def read(quantity: Quantity, *key: str | int, power: int = 0) -> float:
             # a joint that does not exist is the problem of the check

@@ -8,7 +8,9 @@ Every quantity is read into SI here; names, joints and geometry are checked late
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import functools
+import operator
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -19,10 +21,12 @@ from pydantic import (
     StrictBool,
     Tag,
     WithJsonSchema,
+    create_model,
     model_validator,
 )
 
-from ..mechanism import JointKind, Mechanism
+from ..joint_kinds import JointKind
+from ..mechanism import Mechanism
 from . import units
 from .units import Kind, Quantity, UnitError, shorten
 
@@ -275,109 +279,56 @@ class JointEntry(Block):
 
 Bodies = Annotated[list[Name], Field(min_length=2)]
 TwoBodies = Annotated[list[Name], Field(min_length=2, max_length=2)]
-_bodies: Any = Field(description="the bodies it joins", examples=[[Mechanism.GROUND, "crank"]])
 _axis: Any = Field(description="its direction", examples=[[1, 0]])
 _normal: Any = Field(description="normal of the plane", examples=[[0, 0, 1]])
 
 
-class RevoluteEntry(JointEntry):
-    """A hinge: a pin in the plane, a hinge about `axis` in space."""
-
-    revolute: Bodies = _bodies
-    axis: Directions | None = Field(default=None, description="only in space", examples=[[0, 0, 1]])
-
-
-class SphericalEntry(JointEntry):
-    """A ball joint, in space."""
-
-    spherical: Bodies = _bodies
-
-
-class WeldEntry(JointEntry):
-    """Bodies joined rigidly as they stand; `at` only names a point."""
-
-    weld: Bodies = _bodies
-    at: Places | None = Field(default=None, description="a point to name", examples=[[0, 0]])
-
-
-class PrismaticEntry(JointEntry):
-    """The second body slides along `axis` of the first, without turning."""
-
-    prismatic: TwoBodies = _bodies
-    axis: Direction = _axis
-
-
-class CylindricalEntry(JointEntry):
-    """The second body slides along and turns about `axis` of the first; in space."""
-
-    cylindrical: TwoBodies = _bodies
-    axis: Directions = _axis
-
-
-class UniversalEntry(JointEntry):
-    """A cross: `axis` lies in the first body, `second_axis` in the second; in space."""
-
-    universal: TwoBodies = _bodies
-    axis: Direction = _axis
-    second_axis: Direction = _axis
-
-
-class PlanarEntry(JointEntry):
-    """The second body slides on a plane of the first, face on face; in space."""
-
-    planar: TwoBodies = _bodies
-    normal: Directions = _normal
-
-
-class PointOnLineEntry(JointEntry):
-    """A point of the second body stays on a line of the first."""
-
-    point_on_line: TwoBodies = Field(
-        alias="point-on-line", description="the bodies it joins", examples=[["ground", "crank"]]
+def _joint_entry(kind: JointKind) -> type[Block]:
+    """The entry of a kind of joint, from its row: bodies under the kind's word, place, axes."""
+    row = kind.row
+    name = attribute(kind)
+    bodies: Any = Field(
+        alias=row.word if row.word != name else None,
+        description="the bodies it joins",
+        examples=[[Mechanism.GROUND, "crank"]],
     )
-    axis: Direction = _axis
+    fields: dict[str, Any] = {name: (TwoBodies if row.bodies == 2 else Bodies, bodies)}
+    if row.is_rigid:
+        at: Any = Field(default=None, description="a point to name", examples=[[0, 0]])
+        fields["at"] = (Places | None, at)
+    axis = _normal if row.key == "normal" else _axis
+    if row.axis == "common" and not row.in_plane:
+        only: Any = Field(default=None, description="only in space", examples=[[0, 0, 1]])
+        fields[row.key] = (Directions | None, only)
+    elif row.axis:
+        fields[row.key] = (Directions if row.axis == "common" else Direction, axis)
+    if row.axis == "each":
+        fields[f"second_{row.key}"] = (Direction, axis)
+    title = "".join(part.capitalize() for part in row.word.split("-")) + "Entry"
+    if row.is_link:
+        fields["start"] = (Place, Field(description="its end on the first body", examples=[[0, 0]]))
+        fields["end"] = (Place, Field(description="its end on the second body", examples=[[1, 0]]))
+    base = Block if row.is_link else JointEntry
+    return create_model(title, __base__=base, __doc__=row.says, __module__=__name__, **fields)
 
 
-class PointOnPlaneEntry(JointEntry):
-    """A point of the second body stays on a plane of the first; in space."""
-
-    point_on_plane: TwoBodies = Field(
-        alias="point-on-plane", description="the bodies it joins", examples=[["ground", "crank"]]
-    )
-    normal: Direction = _normal
+def attribute(kind: JointKind) -> str:
+    """The word of a kind as Python spells it: the call that makes it, the field of its entry."""
+    return kind.value.replace("-", "_")
 
 
-class DistanceEntry(Block):
-    """A massless link from `start` on the first body to `end` on the second."""
-
-    distance: TwoBodies = _bodies
-    start: Place = Field(description="its end on the first body", examples=[[0, 0]])
-    end: Place = Field(description="its end on the second body", examples=[[1, 0]])
-
-
-JOINTS: dict[str, type[Block]] = {
-    "revolute": RevoluteEntry,
-    "spherical": SphericalEntry,
-    "weld": WeldEntry,
-    "prismatic": PrismaticEntry,
-    "cylindrical": CylindricalEntry,
-    "universal": UniversalEntry,
-    "planar": PlanarEntry,
-    "point-on-line": PointOnLineEntry,
-    "point-on-plane": PointOnPlaneEntry,
-    "distance": DistanceEntry,
-}
+JOINTS: dict[str, type[Block]] = {kind.value: _joint_entry(kind) for kind in JointKind}
 BODIES: dict[str, type[Block]] = {"rod": RodEntry, "body": BodyEntry}
 
 
 def joint_kind(entry: Block) -> JointKind:
     """The kind of a joint's entry."""
-    return next(JointKind(word) for word, model in JOINTS.items() if type(entry) is model)
+    return next(kind for kind in JointKind if type(entry) is JOINTS[kind.value])
 
 
 def joint_bodies(entry: Block) -> list[str]:
     """The names of its bodies."""
-    return list(getattr(entry, joint_kind(entry).value.replace("-", "_")))
+    return list(getattr(entry, attribute(joint_kind(entry))))
 
 
 class PointEntry(Block):
@@ -539,16 +490,7 @@ Body = Annotated[
     _first_of({"rod": RodEntry}, "body"),
 ]
 Joint = Annotated[
-    Annotated[RevoluteEntry, Tag("revolute")]
-    | Annotated[SphericalEntry, Tag("spherical")]
-    | Annotated[WeldEntry, Tag("weld")]
-    | Annotated[PrismaticEntry, Tag("prismatic")]
-    | Annotated[CylindricalEntry, Tag("cylindrical")]
-    | Annotated[UniversalEntry, Tag("universal")]
-    | Annotated[PlanarEntry, Tag("planar")]
-    | Annotated[PointOnLineEntry, Tag("point-on-line")]
-    | Annotated[PointOnPlaneEntry, Tag("point-on-plane")]
-    | Annotated[DistanceEntry, Tag("distance")],
+    functools.reduce(operator.or_, (Annotated[m, Tag(w)] for w, m in JOINTS.items())),
     _first_of(JOINTS),
 ]
 Drive = Annotated[
@@ -609,19 +551,19 @@ def make_schema() -> dict[str, Any]:
     return {"$schema": SCHEMA_ID, **schema}
 
 
+# blocks whose entries are all alike: point, force, torque, ... are the calls that make them
+ALIKE: dict[str, type[Block]] = {
+    name: model
+    for name in BLOCKS
+    for model in get_args(ModelFile.model_fields[name].annotation)[1:]
+    if isinstance(model, type) and issubclass(model, Block)
+}
+
+
 def entry_model(block: str, tag: str | None) -> type[Block] | None:
     """The model of an entry of a block; tag: which one, where there are several."""
     several = {"bodies": BODIES, "joints": JOINTS, "drives": DRIVES}
-    if block in several:
-        return several[block].get(tag or "")
-    one: dict[str, type[Block]] = {
-        "points": PointEntry,
-        "forces": ForceEntry,
-        "torques": TorqueEntry,
-        "springs": SpringEntry,
-        "torsions": TorsionEntry,
-    }
-    return one.get(block)
+    return several[block].get(tag or "") if block in several else ALIKE.get(block)
 
 
 def known_keys(model: type[Block]) -> list[str]:

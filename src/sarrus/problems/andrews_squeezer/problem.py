@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ...arrays import Complex
 from ...mechanism import Mechanism
+from ..options import with_options
 from ..problem import Figure, Limits, Panel, Problem
 from .reference import (
     FREE_LENGTH,
@@ -53,6 +54,7 @@ def make_mechanism(beta0: float, name: str) -> Mechanism:
     return m
 
 
+@with_options()
 def make_andrews_squeezer() -> Problem:
     """Andrews' squeezer mechanism of the IFToMM library."""
     return _problem(
@@ -68,6 +70,7 @@ def make_andrews_squeezer() -> Problem:
     )
 
 
+@with_options()
 def make_andrews_squeezer_a03() -> Problem:
     """Problem A03 of the MBS Benchmark library: ten times as long."""
     return _problem(
@@ -82,6 +85,7 @@ def make_andrews_squeezer_a03() -> Problem:
     )
 
 
+@with_options()
 def make_andrews_squeezer_ivp() -> Problem:
     """Andrews' squeezer as the test set for IVP solvers starts and ends it."""
     return _problem(
@@ -128,7 +132,6 @@ def _problem(
             ),
             Figure("figure-2-energy", "Energy balance", (Panel("T + V - W [J]", ("energy",)),)),
         ),
-        options={},
         build=lambda: make_mechanism(beta0, title),
         exact=lambda times: squeezer_reference(times, beta0),
     )

@@ -12,15 +12,15 @@ belongs to a mechanism whose hinges have opened. The columns have no velocity: e
 import numpy as np
 
 from ...arrays import Floats
-from ..problem import Branch, Columns
+from ..problem import Columns, RightBranch
 
 # 2 mm apart: beside a chord the curve is off by 1e-6 m at most
 SAMPLES = 4096
 
 
-def make_branch() -> Branch:
+def make_branch() -> RightBranch:
     """The closed path of P2, for rods of any section."""
-    return Branch(
+    return RightBranch(
         name="path of the Bricard motion",
         path="path of the Bricard motion",
         distance=path_distance,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
 from ...mechanism import Mechanism
+from ..options import SECTION, with_options
 from ..problem import Figure, Limits, Panel, Problem
 from .branch import make_branch
 from .reference import bricard_reference
@@ -37,9 +38,9 @@ def make_mechanism(section: float, name: str, first: int) -> Mechanism:
     return m
 
 
-def make_rectangular_bricard(section: float = 0.1) -> Problem:
+@with_options(replace(SECTION, default=0.1))
+def make_rectangular_bricard(section: float) -> Problem:
     """The rectangular Bricard mechanism of the IFToMM library."""
-    _check(section)
     return Problem(
         id="rectangular-bricard",
         title="Rectangular Bricard mechanism",
@@ -56,16 +57,15 @@ def make_rectangular_bricard(section: float = 0.1) -> Problem:
             Figure("figure-2-p2", "Coordinates of P2", (Panel("P2 [m]", ("x", "y", "z")),)),
             ENERGY_FIGURE,
         ),
-        options={"section": section},
         build=lambda: make_mechanism(section, "rectangular Bricard", 0),
         exact=lambda times: bricard_reference(times, section),
         branch=make_branch(),
     )
 
 
-def make_a04_bricard(section: float = 0.0) -> Problem:
+@with_options(SECTION)
+def make_a04_bricard(section: float) -> Problem:
     """Problem A04 of the MBS Benchmark library: thin rods, 600 s; it counts the joints from 1."""
-    _check(section)
     return Problem(
         id="a04-bricard",
         title="Bricard's mechanism, A04",
@@ -87,13 +87,7 @@ def make_a04_bricard(section: float = 0.0) -> Problem:
             ),
             ENERGY_FIGURE,
         ),
-        options={"section": section},
         build=lambda: make_mechanism(section, "A04 Bricard", 1),
         exact=lambda times: bricard_reference(times, section),
         branch=make_branch(),
     )
-
-
-def _check(section: float) -> None:
-    if not (np.isfinite(section) and section >= 0):
-        raise ValueError(f"section = {section:g} m; give the side of a square, 0 for thin rods")

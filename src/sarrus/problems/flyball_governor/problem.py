@@ -6,9 +6,12 @@ published curve does not decide it: `section` 0.01 m (the default) and 0, both w
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...mechanism import Mechanism
+from ..options import SECTION, with_options
 from ..problem import Figure, Limits, Panel, Problem
 from .reference import (
     DAMPING,
@@ -26,7 +29,7 @@ from .reference import (
 )
 
 COLUMNS = ("t", "z", "energy")
-SECTION = 0.01
+PRISMS = replace(SECTION, default=0.01)
 
 
 def make_mechanism(section: float, name: str) -> Mechanism:
@@ -64,24 +67,25 @@ def make_mechanism(section: float, name: str) -> Mechanism:
     return m
 
 
-def make_flyball_governor(section: float = SECTION) -> Problem:
+@with_options(PRISMS)
+def make_flyball_governor(section: float) -> Problem:
     """The stiff flyball governor of the IFToMM library, rods and shaft as full prisms."""
     return _problem("flyball-governor", "Flyball governor", section, a05=False)
 
 
-def make_flyball_governor_thin(section: float = 0.0) -> Problem:
+@with_options(SECTION)
+def make_flyball_governor_thin(section: float) -> Problem:
     """The same with the inertia of thin rods and a thin shaft."""
     return _problem("flyball-governor-thin", "Flyball governor, thin rods", section, a05=False)
 
 
-def make_flyball_governor_a05(section: float = SECTION) -> Problem:
+@with_options(PRISMS)
+def make_flyball_governor_a05(section: float) -> Problem:
     """Problem A05 of the MBS Benchmark library: 350 s."""
     return _problem("flyball-governor-a05", "Flyball governor, A05", section, a05=True)
 
 
 def _problem(name: str, title: str, section: float, a05: bool) -> Problem:
-    if not (np.isfinite(section) and section >= 0):
-        raise ValueError(f"section = {section:g} m; give the side of a square, 0 for thin rods")
     if a05:
         library = "MBS Benchmark A05"
         source = "MBS Benchmark library, problem A05; Gonzalez, Dopico, Lugris, Cuadrado 2006"
@@ -109,7 +113,6 @@ def _problem(name: str, title: str, section: float, a05: bool) -> Problem:
                 (Panel("T + V - W [J]", ("energy",)),),
             ),
         ),
-        options={"section": section},
         build=lambda: make_mechanism(section, title),
         exact=lambda times: governor_reference(times, section),
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...mechanism import Mechanism
+from ..options import Option, with_options
 from ..problem import Figure, Limits, Panel, Problem, SmallMotion
 from .reference import (
     FREE_LENGTH,
@@ -22,6 +23,14 @@ from .reference import (
 
 # [rad]; ours
 START = 2.0
+DAMPING = Option(
+    "damping",
+    default=1.0,
+    unit="N s/m",
+    meaning="damper of the four-bar with spring",
+    wanted="a number from 0 on",
+    least=0.0,
+)
 
 
 def make_mechanism(damping: float, angle: float, name: str) -> Mechanism:
@@ -49,10 +58,9 @@ def make_mechanism(damping: float, angle: float, name: str) -> Mechanism:
     return m
 
 
-def make_four_bar_spring(damping: float = 1.0) -> Problem:
+@with_options(DAMPING)
+def make_four_bar_spring(damping: float) -> Problem:
     """The four-bar linkage with diagonal spring of the IFToMM library; damping [N s/m]."""
-    if not (np.isfinite(damping) and damping >= 0):
-        raise ValueError(f"damping = {damping:g} N s/m; give a number from 0 on")
     phi = equilibrium_angle()
     return Problem(
         id="four-bar-spring",
@@ -72,7 +80,6 @@ def make_four_bar_spring(damping: float = 1.0) -> Problem:
             ),
             Figure("figure-2-energy", "Energy balance", (Panel("T + V - W [J]", ("energy",)),)),
         ),
-        options={"damping": damping},
         build=lambda: make_mechanism(damping, START, "four-bar with diagonal spring"),
         exact=lambda times: four_bar_spring_reference(times, START, damping),
         small=SmallMotion(

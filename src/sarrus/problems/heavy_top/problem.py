@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...mechanism import Mechanism
+from ..options import with_options
 from ..problem import Figure, Limits, Panel, Problem
 from .reference import ABOUT, ACROSS, GRAVITY, MASS, START_AXIS, START_SPIN, top_reference
 
@@ -17,6 +18,7 @@ def make_mechanism(name: str) -> Mechanism:
     return m
 
 
+@with_options()
 def make_heavy_top() -> Problem:
     """The heavy top."""
     return Problem(
@@ -35,7 +37,6 @@ def make_heavy_top() -> Problem:
             Figure("figure-1-centre", "Centre of mass", (Panel("C [m]", ("x", "y", "z")),)),
             Figure("figure-2-energy", "Total energy", (Panel("energy [J]", ("energy",)),)),
         ),
-        options={},
         build=lambda: make_mechanism("heavy top"),
         exact=top_reference,
     )

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...arrays import Floats
 from ...mechanism import Mechanism
+from ..options import with_options
 from ..problem import Angle, Figure, Limits, Panel, Problem, Read
 from .reference import cart_pole_angle, cart_pole_reference
 
@@ -23,6 +24,7 @@ def make_mechanism(name: str) -> Mechanism:
     return m
 
 
+@with_options()
 def make_light_cart_pole() -> Problem:
     """The cart-pole with a light cart."""
     return Problem(
@@ -45,7 +47,6 @@ def make_light_cart_pole() -> Problem:
             ),
             Figure("figure-2-energy", "Total energy", (Panel("energy [J]", ("energy",)),)),
         ),
-        options={},
         build=lambda: make_mechanism("light cart-pole"),
         exact=cart_pole_reference,
         angle=Angle(_read_pole, cart_pole_angle),

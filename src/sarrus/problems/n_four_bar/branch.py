@@ -16,7 +16,7 @@ cranks and couplers with it.
 import numpy as np
 
 from ...arrays import Floats
-from ..problem import Branch, Columns
+from ..problem import Columns, RightBranch
 from .reference import flat_times
 
 GRAVITY = 9.81
@@ -26,7 +26,7 @@ TELLING = 0.5
 WINDOWS = (*range(1, 61), 80, 100, 200, 500, 1000)
 
 
-def make_branch(windows: int, speed: float) -> Branch | None:
+def make_branch(windows: int, speed: float) -> RightBranch | None:
     """The parallelogram branch; None at speed 0, where B0 does not move at all."""
     if speed == 0.0:
         return None
@@ -34,7 +34,7 @@ def make_branch(windows: int, speed: float) -> Branch | None:
     inertia = (windows + 1) / 3 + windows
     # between 30 degrees above and below flat, slowest at its upper end; twice that is no passage
     slowest = np.sqrt(speed * speed + 2.0 * weight / inertia * (1.0 - TELLING))
-    return Branch(
+    return RightBranch(
         name="parallelogram branch",
         path="circle of B0",
         distance=_distance,

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...mechanism import Mechanism
+from ..options import Option, with_options
 from ..problem import Figure, Limits, Panel, Problem
 from .branch import make_branch
 from .reference import four_bar_reference
+
+# 10,000 windows take minutes to set up; beyond that a number is rather wrong than large
+WINDOWS = Option(
+    "windows",
+    default=2,
+    unit="",
+    meaning="windows N of a four-bar",
+    wanted="a whole number from 1 to 10000",
+    least=1,
+    most=10_000,
+    whole=True,
+)
+SPEED = Option("speed", default=1.0, unit="m/s", meaning="start speed of a four-bar")
 
 
 def make_mechanism(windows: int, speed: float, name: str) -> Mechanism:
@@ -20,9 +36,9 @@ def make_mechanism(windows: int, speed: float, name: str) -> Mechanism:
     return m
 
 
-def make_double_four_bar(windows: float = 2, speed: float = 1.0) -> Problem:
+@with_options(WINDOWS, SPEED)
+def make_double_four_bar(windows: int, speed: float) -> Problem:
     """The double four-bar mechanism of the IFToMM library."""
-    n = _count(windows)
     return Problem(
         id="double-four-bar",
         title="Double four-bar mechanism",
@@ -48,26 +64,25 @@ def make_double_four_bar(windows: float = 2, speed: float = 1.0) -> Problem:
                     Panel("energy [J]", ("energy",)),
                     Panel("position [m]", ("position",), log=True),
                     Panel("velocity [m/s]", ("velocity",), log=True),
-                    Panel("acceleration [m/s2]", ("acceleration",), log=True),
+                    Panel("acceleration [m/s^2]", ("acceleration",), log=True),
                 ),
             ),
         ),
-        options={"windows": n, "speed": speed},
-        build=lambda: make_mechanism(n, speed, "double four-bar"),
-        exact=lambda times: four_bar_reference(times, n, speed),
-        branch=make_branch(n, speed),
+        build=lambda: make_mechanism(windows, speed, "double four-bar"),
+        exact=lambda times: four_bar_reference(times, windows, speed),
+        branch=make_branch(windows, speed),
     )
 
 
-def make_n_four_bar(windows: float = 40, speed: float = 1.0) -> Problem:
+@with_options(replace(WINDOWS, default=40), SPEED)
+def make_n_four_bar(windows: int, speed: float) -> Problem:
     """Problem A02 of the MBS Benchmark library."""
-    n = _count(windows)
     return Problem(
         id="n-four-bar",
-        title=f"N four-bar mechanism, N = {n}",
+        title=f"N four-bar mechanism, N = {windows}",
         library="MBS Benchmark A02",
         source="MBS Benchmark library, problem A02; Gonzalez, Dopico, Lugris, Cuadrado 2006",
-        note=f"1 degree of freedom becomes {n + 1} whenever the mechanism is flat",
+        note=f"1 degree of freedom becomes {windows + 1} whenever the mechanism is flat",
         version=1,
         duration=20.0,
         output_step=0.05,
@@ -89,14 +104,7 @@ def make_n_four_bar(windows: float = 40, speed: float = 1.0) -> Problem:
             ),
             Figure("figure-3-energy", "Total energy", (Panel("energy [J]", ("energy",)),)),
         ),
-        options={"windows": n, "speed": speed},
-        build=lambda: make_mechanism(n, speed, f"{n} four-bar"),
-        exact=lambda times: four_bar_reference(times, n, speed),
-        branch=make_branch(n, speed),
+        build=lambda: make_mechanism(windows, speed, f"{windows} four-bar"),
+        exact=lambda times: four_bar_reference(times, windows, speed),
+        branch=make_branch(windows, speed),
     )
-
-
-def _count(windows: float) -> int:
-    if windows != int(windows) or windows < 1:
-        raise ValueError(f"windows = {windows:g}; give a whole number from 1 on")
-    return int(windows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...mechanism import Mechanism
+from ..options import with_options
 from ..problem import Figure, Limits, Panel, Problem
 from .reference import pendulum_reference
 
@@ -18,6 +19,7 @@ def make_mechanism(name: str) -> Mechanism:
     return m
 
 
+@with_options()
 def make_simple_pendulum() -> Problem:
     """The planar simple pendulum of the IFToMM library."""
     return Problem(
@@ -33,12 +35,12 @@ def make_simple_pendulum() -> Problem:
         observed="P1",
         columns=COLUMNS,
         figures=_figures(10.0),
-        options={},
         build=lambda: make_mechanism("simple pendulum"),
         exact=pendulum_reference,
     )
 
 
+@with_options()
 def make_simple_pendulum_a01() -> Problem:
     """Problem A01 of the MBS Benchmark library: 845 swings."""
     return Problem(
@@ -54,7 +56,6 @@ def make_simple_pendulum_a01() -> Problem:
         observed="P1",
         columns=COLUMNS,
         figures=_figures(10.0),
-        options={},
         build=lambda: make_mechanism("A01 pendulum"),
         exact=pendulum_reference,
     )

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...arrays import Floats
 from ...mechanism import Mechanism
+from ..options import with_options
 from ..problem import Angle, Figure, Limits, Panel, Problem, Read
 from .reference import (
     CRANK,
@@ -50,11 +51,13 @@ def make_mechanism(inertia: tuple[float, float, float], name: str) -> Mechanism:
     return m
 
 
+@with_options()
 def make_spatial_slider_crank() -> Problem:
     """The spatial rigid slider-crank mechanism of the IFToMM library, slender rod."""
     return _problem("spatial-slider-crank", "Spatial slider-crank, slender rod", SLENDER)
 
 
+@with_options()
 def make_spatial_slider_crank_literal() -> Problem:
     """The same with the rod's inertia read literally."""
     return _problem("spatial-slider-crank-literal", "Spatial slider-crank, literal rod", LITERAL)
@@ -81,7 +84,6 @@ def _problem(name: str, title: str, inertia: tuple[float, float, float]) -> Prob
             ),
             Figure("figure-2-energy", "Total energy", (Panel("energy [J]", ("energy",)),)),
         ),
-        options={},
         build=lambda: make_mechanism(inertia, title),
         exact=lambda times: slider_crank_reference(times, inertia),
         angle=Angle(_read_crank, lambda times: slider_crank_angle(times, inertia)),

@@ -1,0 +1,13 @@
+"""A consistent start: loops closed from approximate positions, and velocities that the joints allow."""
+
+from .assemble import Assembly, AssemblyError, assemble, assemble_branches
+from .velocities import fit_velocities, solve_start_velocity
+
+__all__ = [
+    "Assembly",
+    "AssemblyError",
+    "assemble",
+    "assemble_branches",
+    "fit_velocities",
+    "solve_start_velocity",
+]

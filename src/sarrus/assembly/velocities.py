@@ -1,0 +1,192 @@
+"""Start velocities that the joints allow: fitted to given ones, or refused with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from ..arrays import Floats
+from ..mechanism import Mechanism, MechanismError, without_drives
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+
+# a given velocity may differ by this much of itself from what the joints allow: typed decimals
+ALLOWED = 1e-8
+# systems up to this many equations are solved densely
+DENSE = 600
+
+
+def fit_velocities(m: Mechanism) -> list[str]:
+    """Replace given velocities that the joints forbid by the nearest ones they allow; says which."""
+    from ..verdict.joint_equations import make_joint_equations
+    from ..verdict.mobility import velocity_rows
+
+    if not (m.velocities or m.angular_velocities):
+        return []
+    equations = make_joint_equations(without_drives(m))
+    pose = equations.start()
+    rows, side = velocity_rows(equations, m)
+    # joints come first: their equations weigh far more than what the user wishes
+    D = sparse.csr_array(equations.scaled(pose).matrix)
+    A = sparse.csr_array(sparse.vstack([1e5 * D, rows]))
+    x = _least(sparse.eye_array(equations.columns), A, np.append(np.zeros(D.shape[0]), side))
+    taken = rows @ x
+    points: list[tuple[str, Floats]] = []
+    spins: list[tuple[str, Floats]] = []
+    sentences: list[str] = []
+    at = 0
+    largest = float(np.abs(side).max())
+    for name, given, out, unit in (
+        *((n, v, points, "m/s") for n, v in m.velocities),
+        *((n, v, spins, "rad/s") for n, v in m.angular_velocities),
+    ):
+        size = given.size
+        value = taken[at : at + size].reshape(given.shape)
+        at += size
+        miss = float(np.abs(value - given).max())
+        if miss > 0.1 * ALLOWED * largest:
+            sentences.append(
+                f"the velocity of '{name}' was changed from {_show(given)} to {_show(value)} {unit}, "
+                "the nearest that the joints allow there"
+            )
+            out.append((name, value))
+        else:
+            out.append((name, given))
+    m.velocities, m.angular_velocities = points, spins
+    return sentences
+
+
+def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, list[str]]:
+    """Velocity of least kinetic energy with J v = phi0' and the given point velocities.
+
+    Returns it in model units, and a note if the given velocities leave something open.
+    """
+    driven = bool(np.any(model.drive_rates))
+    if not mechanism.velocities and not mechanism.angular_velocities and not driven:
+        return np.zeros(model.coordinates), []
+    wanted = list(_wanted(model, mechanism))
+    J = model.jacobian()
+    A = sparse.csr_array(sparse.vstack([J, *(w.rows for w in wanted)]))
+    b = np.concatenate([model.drive_rates, *(w.side for w in wanted)])
+    v = _least(model.mass_matrix(), A, b)
+    if driven:
+        missed = float(
+            np.abs(J @ _least(model.mass_matrix(), J, model.drive_rates) - model.drive_rates).max()
+        )
+        if missed > ALLOWED * np.abs(model.drive_rates).max() + 1e-14:
+            raise MechanismError(
+                "the joints forbid the start rates of the drives "
+                f"({', '.join(repr(d.name) for d in mechanism.drives)}): together they miss them by "
+                f"{missed:.3g} of the mechanism's length a second. Drive fewer joints, or give motions "
+                "that fit each other"
+            )
+    # a velocity of zero beside others is as exact as they are
+    largest = max((float(np.linalg.norm(w.side)) for w in wanted), default=0.0)
+    if any(np.linalg.norm(w.rows @ v - w.side) > ALLOWED * largest + 1e-14 for w in wanted):
+        raise MechanismError(_forbidden(model, wanted, J))
+    # the motion nearest to another one is the same only if nothing was left open
+    other = np.random.default_rng(0).standard_normal(len(v)) * np.abs(v).max(initial=0.0)
+    other += _least(model.mass_matrix(), A, b - A @ other)
+    notes = []
+    if wanted and np.abs(other - v).max(initial=0.0) > 1e-6 * np.abs(v).max(initial=0.0):
+        notes.append(
+            f"the velocities given leave the start open{_fixed(J, A)}; the motion of least kinetic energy "
+            "was taken"
+        )
+    return v, notes
+
+
+def _fixed(J: sparse.csr_array, A: sparse.csr_array) -> str:
+    """How many of the freedoms J leaves the rows of A fix, in words."""
+    if A.shape[1] > DENSE:
+        return ""
+    rank, more = (int(np.linalg.matrix_rank(x.toarray(), tol=1e-9)) for x in (J, A))
+    return f": they fix {more - rank} of its {A.shape[1] - rank} freedoms"
+
+
+@dataclass
+class _Wanted:
+    """One given velocity as linear equations rows v = side; `back` turns a miss into its unit."""
+
+    what: str
+    values: Floats
+    unit: str
+    rows: sparse.csr_array
+    side: Floats
+    back: Floats
+
+
+def _wanted(model: Model, mechanism: Mechanism) -> Iterator[_Wanted]:
+    length = model.units.length
+    for name, velocity in mechanism.velocities:
+        rows = model.point_rows(name) / length
+        what = f"velocity of point '{name}'"
+        back = length * np.eye(len(velocity))
+        yield _Wanted(what, velocity, "m/s", rows, velocity / length, back)
+    for name, rate in mechanism.angular_velocities:
+        spin = np.array([0.0, 0.0, float(rate)]) if mechanism.dimension == 2 else rate
+        rows, starts = model.body_vectors[name]
+        what = f"angular velocity of body '{name}'"
+        # columns: what a unit spin about each axis does to the vectors of the body
+        spins = np.array([np.cross(axis, starts).ravel() for axis in np.eye(3)]).T
+        back = np.linalg.pinv(spins)
+        yield _Wanted(what, np.atleast_1d(rate), "rad/s", rows, spins @ spin, back)
+
+
+def _forbidden(model: Model, wanted: list[_Wanted], J: sparse.csr_array) -> str:
+    """Which given velocity the joints forbid most, and by how much."""
+    # joints come first: their equations weigh far more than what the user wishes
+    A = sparse.csr_array(sparse.vstack([1e5 * J, *(w.rows for w in wanted)]))
+    b = np.concatenate([1e5 * model.drive_rates, *(w.side for w in wanted)])
+    v = _least(model.mass_matrix(), A, b)
+    misses = [float(np.linalg.norm(w.back @ (w.rows @ v - w.side))) for w in wanted]
+    miss, w = max(zip(misses, wanted, strict=True), key=lambda pair: pair[0])
+    who = "the joints forbid" if len(wanted) == 1 else "the joints and the other velocities forbid"
+    return (
+        f"{w.what}: {who} ({', '.join(f'{x:g}' for x in w.values)}) {w.unit}; the nearest motion "
+        f"they allow misses it by {miss:.6g} {w.unit}. Give a velocity along a possible motion, or "
+        "fewer of them"
+    )
+
+
+def _least(M: sparse.sparray, A: sparse.csr_array, b: Floats) -> Floats:
+    """Minimise v^T M v subject to A v = b, in the least-squares sense where A v = b cannot be met."""
+    # A v = b fixes v^T A^T A v, so adding it to the metric changes nothing but makes it definite
+    H = sparse.csc_array(M / float(M.diagonal().max(initial=1e-300)) + A.T @ A)
+    return _least_dense(H, A, b) if len(b) <= DENSE else _least_sparse(H, A, b)
+
+
+def _least_dense(H: sparse.csc_array, A: sparse.csr_array, b: Floats) -> Floats:
+    """By singular values: dependent rows, and rows that nearly are, do no harm."""
+    sizes, directions = np.linalg.eigh(H.toarray())
+    W = directions / np.sqrt(np.maximum(sizes, 1e-15 * sizes.max(initial=0.0)))
+    return np.asarray(W @ (np.linalg.pinv(A @ W, rcond=1e-13) @ b))
+
+
+def _least_sparse(H: sparse.csc_array, A: sparse.csr_array, b: Floats) -> Floats:
+    """By proximal iterations on a quasi-definite system: they tolerate dependent rows."""
+    from scipy.sparse.linalg import splu
+
+    eps = 1e-10
+    K = sparse.block_array([[H, A.T], [A, -eps * sparse.eye_array(A.shape[0])]])
+    factor = splu(sparse.csc_array(K))
+    v, y = np.zeros(A.shape[1]), np.zeros(A.shape[0])
+    before = np.inf
+    for _ in range(300):
+        solution = factor.solve(np.concatenate([A.T @ b, b - eps * y]))
+        step = float(np.abs(solution[: len(v)] - v).max())
+        v, y = solution[: len(v)], solution[len(v) :]
+        if step <= 1e-15 * np.abs(v).max() or step >= before:
+            break
+        before = step
+    return v
+
+
+def _show(values: Floats) -> str:
+    return "(" + ", ".join(f"{v:.6g}" for v in np.atleast_1d(values)) + ")"

@@ -1,0 +1,72 @@
+"""Options that several commands have: those of problems, made of their data, and those of runs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from .. import problems
+
+Values = dict[str, float]
+
+Duration = Annotated[float | None, typer.Option(help="Simulated time [s].")]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(help="Error aimed at, relative to the mechanism's size; 1e-10 if left out."),
+]
+Step = Annotated[float | None, typer.Option(help="Step of a method with a fixed step [s].")]
+AtCrossing = Annotated[
+    str,
+    typer.Option(help="Where motions meet: continue, stop there, or stop and list the branches."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the record as JSON.")]
+WithReport = Annotated[
+    bool, typer.Option("--report", help="Write a page to look at, report.html, as well.")
+]
+ProblemId = Annotated[str, typer.Argument(help="Id of a problem (see `sarrus list`).")]
+
+
+def with_problem_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each that any problem has, in place of its parameter `options`.
+
+    The command gets the values that were typed, by name.
+    """
+    made = [_parameter(option) for option in problems.all_options().values()]
+    signature = inspect.signature(command, eval_str=True)
+    parameters: list[inspect.Parameter] = []
+    for parameter in signature.parameters.values():
+        parameters += made if parameter.name == "options" else [parameter]
+
+    @wraps(command)
+    def typed(**given: Any) -> None:
+        options = {p.name: given.pop(p.name) for p in made}
+        command(**given, options={k: v for k, v in options.items() if v is not None})
+
+    # what the command line reads
+    typed.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    typed.__annotations__ = {p.name: p.annotation for p in parameters}
+    return typed
+
+
+def _parameter(option: problems.Option) -> inspect.Parameter:
+    """An option of problems as one of a command; `sarrus list` shows which problem has it and its default."""
+    unit = f" [{option.unit}]" if option.unit else ""
+    bounds = f": {option.wanted}" if option.wanted else ""
+    text = f"{option.meaning[0].upper()}{option.meaning[1:]}{unit}{bounds}."
+    kind: Any = int if option.whole else float
+    return inspect.Parameter(
+        option.name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=None,
+        annotation=Annotated[kind | None, typer.Option(help=text)],
+    )
+
+
+def refuse_options(options: Values, file: str) -> None:
+    """Raise if options were typed beside a file, which says them itself."""
+    for name in options:
+        raise ValueError(f"--{name} is said by the file {file}; leave it out")

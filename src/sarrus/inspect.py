@@ -1,0 +1,43 @@
+"""The front door of the verdict on a mechanism as it stands."""
+
+from __future__ import annotations
+
+from .assembly import AssemblyError, assemble
+from .mechanism import Mechanism, MechanismError, check_mechanism, find_gaps
+from .verdict import Inspection, inspect_equations
+
+
+def inspect(mechanism: Mechanism) -> Inspection:
+    """Tell mobility and redundancy of a mechanism at its start position.
+
+    The answer prints as sentences with the numbers that decided; `as_dict()` gives the record. Raises
+    MechanismError, with every reason, if this is no mechanism that could be simulated.
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
+    check_mechanism(mechanism, closed=False)
+    opening, closed = "", True
+    if find_gaps(mechanism):
+        mechanism, opening, closed = _closed(mechanism)
+    # SciPy's solvers load slowly: only an inspection pays for them
+    from .verdict.joint_equations import make_joint_equations
+    from .verdict.mobility import given_velocity
+
+    equations = make_joint_equations(mechanism)
+    given = given_velocity(equations, mechanism)
+    return inspect_equations(mechanism.name, equations, given, opening=opening, closed=closed)
+
+
+def _closed(mechanism: Mechanism) -> tuple[Mechanism, str, bool]:
+    """The mechanism with its joints closed, or with the least gaps; a sentence; and whether it closes."""
+    try:
+        done = assemble(mechanism)
+    except AssemblyError as error:
+        why = f"Its joints contradict each other: {error.reason}."
+        return error.nearest, f"{why} What follows is said of that position.", False
+    return (
+        done.mechanism,
+        f"Its joints are apart and can be closed: bodies then move by up to {done.moved:.6g} m and turn by up to "
+        f"{done.turned:.6g} rad. What follows is said of that position.",
+        True,
+    )

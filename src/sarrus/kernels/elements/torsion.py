@@ -1,0 +1,234 @@
+"""Torsional springs with dampers at revolute joints, and torques there.
+
+    u, b, u' = nine forms: u and b = axis x u in the first body, u' in the second (u at the start)
+    c = u . u', s = b . u', theta = atan2(s, c), counted on beyond a turn, theta' = c s' - s c'
+    M = m - k (theta - theta0) - c theta',      w[u] = -M s u',      w[b] = M c u',      w[u'] = M (c b - s u)
+    potential energy 1/2 k (theta - theta0)^2,      power without potential (m - c theta') theta'
+
+The angles as last seen are carried from state to state: they count the turns.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...arrays import Floats, Ints
+from ..compiler import kernel, law
+from ..layout import NONE, list_block
+from ..power_series import add_damping, cauchy, cauchy_rates, dot, dot_coefficient, eval_series
+
+# numbers of a torsion
+STIFFNESS, DAMPING, FREE, TORQUE = 0, 1, 2, 3
+# rows of its series
+COSINE, SINE, ANGLE, MOMENT, MOMENT_COSINE, MOMENT_SINE = 0, 1, 2, 3, 4, 5
+
+
+class Torsions(NamedTuple):
+    """First of the nine forms of each; rows of stiffness, damping, free angle, torque.
+
+    Series coefficients: cosine, sine, angle, moment, moment times cosine and sine of each.
+    """
+
+    first: Ints
+    numbers: Floats
+    turn: Floats = NONE
+
+
+def numbers_of(torsion: Any) -> tuple[float, float, float, float]:
+    """The numbers of a mechanism's torsion, in the order of the law."""
+    return torsion.stiffness, torsion.damping, torsion.free_angle, torsion.torque
+
+
+@law
+def moment(p: Any, angle: Any, rate: Any) -> Any:
+    """What a torsion with the numbers p exerts on its second body, from its angle and the rate of that."""
+    return p[TORQUE] - p[STIFFNESS] * (angle - p[FREE]) - p[DAMPING] * rate
+
+
+@law
+def energy(p: Any, angle: Any) -> Any:
+    """Potential energy of a torsion; its constant torque has none."""
+    return 0.5 * p[STIFFNESS] * (angle - p[FREE]) ** 2
+
+
+def make_series(torsions: Torsions, rows: int) -> Torsions:
+    """The torsions with memory for so many coefficients."""
+    return torsions._replace(turn=np.zeros((len(torsions.first), 6, rows)))
+
+
+def is_damped(torsions: Torsions) -> bool:
+    """Whether any of them has a damper."""
+    return bool(np.any(torsions.numbers[:, DAMPING]))
+
+
+def list_entries(torsions: Torsions) -> list[tuple[int, int]]:
+    """Row and column of each entry of dw/df."""
+    return [entry for a in torsions.first for entry in list_block(a, 9)]
+
+
+@kernel
+def unwrap(angle, near):
+    """The same angle with as many turns as bring it next to another."""
+    return angle + 2.0 * np.pi * np.rint((near - angle) / (2.0 * np.pi))
+
+
+@kernel
+def eval_turn(torsions, n, f):
+    """Cosine and sine of the angle of a torsion."""
+    u = torsions.first[n]
+    return dot(f, u, f, u + 6), dot(f, u + 3, f, u + 6)
+
+
+@kernel
+def eval_turning(torsions, n, f, df):
+    """Cosine, sine and their rates for the angle of a torsion."""
+    u = torsions.first[n]
+    b = u + 3
+    x = u + 6
+    c, s = eval_turn(torsions, n, f)
+    dc = dot(df, u, f, x) + dot(f, u, df, x)
+    ds = dot(df, b, f, x) + dot(f, b, df, x)
+    return c, s, dc, ds
+
+
+@kernel
+def follow_angle(torsions, n, f, theta):
+    """theta[n]: the angle now, next to what it was."""
+    c, s = eval_turn(torsions, n, f)
+    theta[n] = unwrap(np.arctan2(s, c), theta[n])
+
+
+@kernel
+def add_weights(torsions, f, df, theta, w):
+    """What torsions exert; theta: their angles as last seen, updated."""
+    for n in range(len(torsions.first)):
+        follow_angle(torsions, n, f, theta)
+        c, s, dc, ds = eval_turning(torsions, n, f, df)
+        M = moment(torsions.numbers[n], theta[n], c * ds - s * dc)
+        u = torsions.first[n]
+        for i in range(u, u + 3):
+            w[i] -= M * s * f[i + 6]
+            w[i + 3] += M * c * f[i + 6]
+            w[i + 6] += M * (c * f[i + 3] - s * f[i])
+
+
+@kernel
+def add_derivatives(torsions, f, df, theta, at, A, B):
+    """The 81 entries of each torsion, row by row; returns the next place. theta as for `add_weights`."""
+    for n in range(len(torsions.first)):
+        follow_angle(torsions, n, f, theta)
+        at = torsion_derivatives(torsions, n, theta[n], f, df, at, A, B)
+    return at
+
+
+@kernel
+def torsion_derivatives(torsions, n, angle, f, df, at, A, B):
+    """The 81 entries of one torsion."""
+    c, s, dc, ds = eval_turning(torsions, n, f, df)
+    u = torsions.first[n]
+    p = torsions.numbers[n]
+    M = moment(p, angle, c * ds - s * dc)
+    for i in range(9):
+        part = i // 3
+        # w[i] = M * (p1 * f[i1] + p2 * f[i2])
+        if part == 0:
+            i1, i2, p1, p2 = u + i + 6, u, -s, 0.0
+        elif part == 1:
+            i1, i2, p1, p2 = u + i + 3, u, c, 0.0
+        else:
+            i1, i2, p1, p2 = u + i - 3, u + i - 6, c, -s
+        lever = p1 * f[i1] + p2 * f[i2]
+        for j in range(9):
+            # derivatives of c, s, c', s' by form j; those of c', s' by its rate are those of c, s
+            gc, gs, gdc, gds = 0.0, 0.0, 0.0, 0.0
+            if j < 3:
+                gc, gdc = f[u + j + 6], df[u + j + 6]
+            elif j < 6:
+                gs, gds = f[u + j + 3], df[u + j + 3]
+            else:
+                gc, gdc = f[u + j - 6], df[u + j - 6]
+                gs, gds = f[u + j - 3], df[u + j - 3]
+            turn = c * gs - s * gc
+            change = -p[STIFFNESS] * turn / (c * c + s * s)
+            change -= p[DAMPING] * (gc * ds + c * gds - gs * dc - s * gdc)
+            if part == 0:
+                own = -gs * f[i1]
+            elif part == 1:
+                own = gc * f[i1]
+            else:
+                own = gc * f[i1] - gs * f[i2]
+            if u + j == i1:
+                own += p1
+            if part == 2 and u + j == i2:
+                own += p2
+            A[at] = change * lever + M * own
+            B[at] = -p[DAMPING] * turn * lever
+            at += 1
+    return at
+
+
+@kernel
+def add_energy(torsions, theta, total):
+    """Add the potential energy of the torsions at these angles."""
+    for n in range(len(torsions.first)):
+        total += energy(torsions.numbers[n], theta[n])
+    return total
+
+
+@kernel
+def add_power(torsions, f, df, total):
+    """Add the power of dampers and torques."""
+    for n in range(len(torsions.first)):
+        c, s, dc, ds = eval_turning(torsions, n, f, df)
+        rate = c * ds - s * dc
+        total += (torsions.numbers[n, TORQUE] - torsions.numbers[n, DAMPING] * rate) * rate
+    return total
+
+
+@kernel
+def add_coefficient(torsions, fc, theta0, k, w):
+    """Coefficient k of what torsions exert; theta0: their angles where the series begins."""
+    for n in range(len(torsions.first)):
+        u = torsions.first[n]
+        p = torsions.numbers[n]
+        turn = torsions.turn[n]
+        c, s, theta = turn[COSINE], turn[SINE], turn[ANGLE]
+        M, Mc, Ms = turn[MOMENT], turn[MOMENT_COSINE], turn[MOMENT_SINE]
+        if k == 0:
+            theta[0] = theta0[n]
+            c[0] = dot_coefficient(fc, u, u + 6, 0)
+            s[0] = dot_coefficient(fc, u + 3, u + 6, 0)
+        c[k + 1] = dot_coefficient(fc, u, u + 6, k + 1)
+        s[k + 1] = dot_coefficient(fc, u + 3, u + 6, k + 1)
+        rate = cauchy_rates(c, s, k) - cauchy_rates(s, c, k)
+        theta[k + 1] = rate / (k + 1.0)
+        M[k] = -p[STIFFNESS] * theta[k] - p[DAMPING] * rate
+        if k == 0:
+            M[0] += p[TORQUE] + p[STIFFNESS] * p[FREE]
+        Mc[k] = cauchy(M, c, 0, k + 1, k)
+        Ms[k] = cauchy(M, s, 0, k + 1, k)
+        for i in range(u, u + 3):
+            w[i] -= cauchy(Ms, fc[i + 6], 0, k + 1, k)
+            w[i + 3] += cauchy(Mc, fc[i + 6], 0, k + 1, k)
+            w[i + 6] += cauchy(Mc, fc[i + 3], 0, k + 1, k) - cauchy(Ms, fc[i], 0, k + 1, k)
+
+
+@kernel
+def land_angles(torsions, f, order, h, theta):
+    """theta: the angles at the end of a step of length h, next to what their series say."""
+    for n in range(len(torsions.first)):
+        theta[n] = eval_series(torsions.turn[n, ANGLE], order, h)
+        follow_angle(torsions, n, f, theta)
+
+
+@kernel
+def add_work(torsions, known, work):
+    """Coefficients of the work of dampers and torques."""
+    for n in range(len(torsions.first)):
+        theta = torsions.turn[n, ANGLE]
+        if torsions.numbers[n, DAMPING] != 0.0:
+            add_damping(torsions.numbers[n, DAMPING], theta, known, work)
+        for k in range(1, known + 1):
+            work[k] += torsions.numbers[n, TORQUE] * theta[k]

@@ -1,0 +1,326 @@
+"""Newton's matrix of the three stages of Radau IIA: its pattern, factors and solves.
+
+With W the inverse of the method's matrix A, dv the corrections of the velocities of all stages together,
+S = d(Q - J^T lam)/dq and G = dQ/dv of stage k, r what its equation leaves:
+
+    sum_l W_kl M dv_l - h G_k dv_k - h^2 S_k sum_l A_kl dv_l + J_k^T mu_k = h M r_k
+    J_k sum_l W_kl dv_l - eps mu_k = h J_k r_k
+
+in blocks of 3 x 3 in a static order. Every stage has derivatives of its own: in coordinates that move with
+the bodies the direction of a stiff spring turns during a step. The constraints are on the changes of
+accelerations of each stage, where the stiff forces are; on velocities they would mix directions of
+different stages. Left out is the turning of J, as slow as the motion.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from .compiler import block, kernel
+from .forms import eval_forms, eval_jacobian
+from .loads import eval_load_derivatives
+from .stepping import largest
+
+# the method: stages, its matrix and the inverse
+_R = np.sqrt(6.0)
+STAGES = np.array([(4.0 - _R) / 10.0, (4.0 + _R) / 10.0, 1.0])
+A = np.array([
+    [(88 - 7 * _R) / 360, (296 - 169 * _R) / 1800, (-2 + 3 * _R) / 225],
+    [(296 + 169 * _R) / 1800, (88 + 7 * _R) / 360, (-2 - 3 * _R) / 225],
+    [(16 - _R) / 36, (16 + _R) / 36, 1 / 9],
+])  # fmt: skip
+W = np.linalg.inv(A)
+
+
+class Tangent(NamedTuple):
+    """Pattern of the Newton matrices: L D U in a static order, the values in one array.
+
+    The values are the n pivots, then the entries of L by columns, then those of U by rows.
+    """
+
+    pos_q: Ints
+    pos_c: Ints
+    # where entries of M, J, J^T and the augmentation go
+    M_at: Ints
+    J_at: Ints
+    JT_at: Ints
+    A_at: Ints
+    A_1: Ints
+    A_2: Ints
+    # dQ/dq and dQ/dv: coordinates of each entry, and where it goes
+    S_row: Ints
+    S_col: Ints
+    S_at: Ints
+    # and what it sums: S[sum_to] += sum_c dw/df[sum_of], S[lam_to] -= lam_c lam[lam_of]
+    sum_to: Ints
+    sum_of: Ints
+    sum_c: Floats
+    lam_to: Ints
+    lam_of: Ints
+    lam_c: Floats
+    # factor: columns of L and targets of its updates
+    L_start: Ints
+    L_row: Ints
+    L_target: Ints
+
+
+class Stages(NamedTuple):
+    """Scratch memory of a step."""
+
+    # increments of the stages: position and velocity, shape (2, 3, nq), and their corrections; those of
+    # the velocities in the last step
+    z: Floats
+    dz: Floats
+    past: Floats
+    # projected states, accelerations, multipliers; work of all forces in a second
+    q: Floats
+    v: Floats
+    a: Floats
+    lam: Floats
+    power: Floats
+    # J where the factors were made (three stages and the start), derivatives of the loads, and of Q there
+    J: Floats
+    A: Floats
+    B: Floats
+    S: Floats
+    G: Floats
+    # angles of the torsions at the start of the step
+    theta: Floats
+    # factor of the stages in blocks, its right side, two blocks; factor for the error, its right side
+    blocks: Floats
+    b_blocks: Floats
+    below: Floats
+    right: Floats
+    values: Floats
+    b: Floats
+
+
+@kernel
+def subtract_product(x, y, z):
+    """Z -= X Y, for blocks."""
+    for k in range(3):
+        for m in range(3):
+            z[k, m] -= x[k, 0] * y[0, m] + x[k, 1] * y[1, m] + x[k, 2] * y[2, m]
+
+
+@kernel
+def put_product(x, y, z):
+    """Z = X Y, for blocks."""
+    for k in range(3):
+        for m in range(3):
+            z[k, m] = x[k, 0] * y[0, m] + x[k, 1] * y[1, m] + x[k, 2] * y[2, m]
+
+
+@kernel
+def invert_block(x):
+    """X = X^-1, by its cofactors."""
+    a, b, c = x[0, 0], x[0, 1], x[0, 2]
+    d, e, f = x[1, 0], x[1, 1], x[1, 2]
+    g, h, i = x[2, 0], x[2, 1], x[2, 2]
+    p, q, r = e * i - f * h, f * g - d * i, d * h - e * g
+    s = 1.0 / (a * p + b * q + c * r)
+    x[0, 0], x[0, 1], x[0, 2] = s * p, s * (c * h - b * i), s * (b * f - c * e)
+    x[1, 0], x[1, 1], x[1, 2] = s * q, s * (a * i - c * g), s * (c * d - a * f)
+    x[2, 0], x[2, 1], x[2, 2] = s * r, s * (b * g - a * h), s * (a * e - b * d)
+
+
+@block
+def factorise_stages(form, tan, st, h):
+    """Assemble and factorise the Newton matrix of the three stages; blocks of L and of U in st.blocks."""
+    blocks = st.blocks
+    n = len(tan.pos_q) + len(tan.pos_c)
+    upper = len(tan.L_row)
+    for a in range(len(blocks)):
+        for k in range(3):
+            for m in range(3):
+                blocks[a, k, m] = 0.0
+    for a in range(len(tan.M_at)):
+        for k in range(3):
+            for m in range(3):
+                blocks[tan.M_at[a], k, m] = form.M_val[a] * W[k, m]
+    for a in range(len(tan.S_at)):
+        for k in range(3):
+            for m in range(3):
+                blocks[tan.S_at[a], k, m] -= h * h * st.S[k, a] * A[k, m]
+            blocks[tan.S_at[a], k, k] -= h * st.G[k, a]
+    for k in range(3):
+        J = st.J[k]
+        for a in range(len(tan.A_at)):
+            i = tan.A_1[a]
+            for m in range(3):
+                x = form.rho[form.J_eq[i]] * W[k, m]
+                blocks[tan.A_at[a], k, m] += x * J[i] * J[tan.A_2[a]]
+        for c in range(len(tan.pos_c)):
+            blocks[tan.pos_c[c], k, k] = -form.eps[c]
+        for a in range(len(J)):
+            blocks[tan.JT_at[a], k, k] = J[a]
+            for m in range(3):
+                blocks[tan.J_at[a], k, m] = J[a] * W[k, m]
+    t = 0
+    for j in range(n):
+        invert_block(blocks[j])
+        first = n + tan.L_start[j]
+        last = n + tan.L_start[j + 1]
+        for a in range(first, last):
+            put_product(blocks[a], blocks[j], st.below)
+            put_product(blocks[j], blocks[upper + a], st.right)
+            subtract_product(st.below, blocks[upper + a], blocks[tan.L_target[t]])
+            t += 1
+            for b in range(a + 1, last):
+                # entry (b, a) of L and (a, b) of U
+                subtract_product(blocks[b], st.right, blocks[tan.L_target[t]])
+                subtract_product(st.below, blocks[upper + b], blocks[upper + tan.L_target[t]])
+                t += 1
+        for a in range(first, last):
+            put_product(blocks[a], blocks[j], st.below)
+            put_product(blocks[j], blocks[upper + a], st.right)
+            for k in range(3):
+                for m in range(3):
+                    blocks[a, k, m] = st.below[k, m]
+                    blocks[upper + a, k, m] = st.right[k, m]
+
+
+@block
+def solve_stages(form, tan, st, h):
+    """Newton corrections of all velocities in place of what their equations leave, st.dz[1]."""
+    b = st.b_blocks
+    blocks = st.blocks
+    n = len(b)
+    upper = len(tan.L_row)
+    for i in range(n):
+        for k in range(3):
+            b[i, k] = 0.0
+    r = st.dz[1]
+    for i in range(r.shape[1]):
+        at = tan.pos_q[i]
+        for a in range(form.M_start[i], form.M_start[i + 1]):
+            x = h * form.M_val[a]
+            for k in range(3):
+                b[at, k] += x * r[k, form.M_col[a]]
+    for a in range(len(form.J_eq)):
+        at, i = tan.pos_c[form.J_eq[a]], form.J_col[a]
+        for k in range(3):
+            b[at, k] += h * st.J[k, a] * r[k, i]
+    if len(tan.A_at):
+        for a in range(len(form.J_eq)):
+            rho = form.rho[form.J_eq[a]]
+            if rho != 0.0:
+                at, i = tan.pos_c[form.J_eq[a]], tan.pos_q[form.J_col[a]]
+                for k in range(3):
+                    b[i, k] += rho * st.J[k, a] * b[at, k]
+    for j in range(n):
+        x, y, z = b[j, 0], b[j, 1], b[j, 2]
+        for a in range(tan.L_start[j], tan.L_start[j + 1]):
+            L = blocks[n + a]
+            to = b[tan.L_row[a]]
+            for k in range(3):
+                to[k] -= L[k, 0] * x + L[k, 1] * y + L[k, 2] * z
+    for j in range(n - 1, -1, -1):
+        D = blocks[j]
+        x, y, z = b[j, 0], b[j, 1], b[j, 2]
+        for k in range(3):
+            b[j, k] = D[k, 0] * x + D[k, 1] * y + D[k, 2] * z
+        for a in range(tan.L_start[j], tan.L_start[j + 1]):
+            U = blocks[n + upper + a]
+            x, y, z = b[tan.L_row[a], 0], b[tan.L_row[a], 1], b[tan.L_row[a], 2]
+            for k in range(3):
+                b[j, k] -= U[k, 0] * x + U[k, 1] * y + U[k, 2] * z
+    for i in range(r.shape[1]):
+        for k in range(3):
+            r[k, i] = b[tan.pos_q[i], k]
+
+
+@block
+def factorise_tangent(form, tan, J, S, G, inverse_nu, values):
+    """Assemble and factorise [M - G/nu - S/nu^2, J^T; J, -eps], for the estimate of the error."""
+    n = len(tan.pos_q) + len(tan.pos_c)
+    upper = len(tan.L_row)
+    for k in range(len(values)):
+        values[k] = 0.0
+    for k in range(len(tan.M_at)):
+        values[tan.M_at[k]] = form.M_val[k]
+    for k in range(len(tan.A_at)):
+        a = tan.A_1[k]
+        values[tan.A_at[k]] += form.rho[form.J_eq[a]] * J[a] * J[tan.A_2[k]]
+    for k in range(len(tan.S_at)):
+        values[tan.S_at[k]] -= inverse_nu * (G[k] + inverse_nu * S[k])
+    for c in range(len(tan.pos_c)):
+        values[tan.pos_c[c]] = -form.eps[c]
+    for k in range(len(J)):
+        values[tan.J_at[k]] = J[k]
+        values[tan.JT_at[k]] = J[k]
+    t = 0
+    for j in range(n):
+        inverse = 1.0 / values[j]
+        values[j] = inverse
+        first = n + tan.L_start[j]
+        last = n + tan.L_start[j + 1]
+        for a in range(first, last):
+            below = values[a] * inverse
+            right = values[upper + a] * inverse
+            values[tan.L_target[t]] -= below * values[upper + a]
+            t += 1
+            for b in range(a + 1, last):
+                # entry (b, a) of L and (a, b) of U
+                values[tan.L_target[t]] -= right * values[b]
+                values[upper + tan.L_target[t]] -= below * values[upper + b]
+                t += 1
+        for a in range(first, last):
+            values[a] *= inverse
+            values[upper + a] *= inverse
+
+
+@block
+def solve_tangent(form, tan, J, S, inverse_nu, values, r_q, r_v, b):
+    """Solve nu dq - dv = r_q, nu dv - a'(dq, dv) = r_v on the constraints, in place of r_q and r_v."""
+    n = len(b)
+    nq = len(r_q)
+    upper = len(tan.L_row)
+    for i in range(n):
+        b[i] = 0.0
+    for k in range(len(J)):
+        b[tan.pos_c[form.J_eq[k]]] += J[k] * r_v[form.J_col[k]]
+    for i in range(nq):
+        for k in range(form.M_start[i], form.M_start[i + 1]):
+            b[tan.pos_q[i]] += form.M_val[k] * r_v[form.M_col[k]]
+    for k in range(len(tan.S_at)):
+        b[tan.pos_q[tan.S_row[k]]] += inverse_nu * S[k] * r_q[tan.S_col[k]]
+    for i in range(n):
+        b[i] *= inverse_nu
+    if len(tan.A_at):
+        for k in range(len(J)):
+            rho = form.rho[form.J_eq[k]]
+            if rho != 0.0:
+                b[tan.pos_q[form.J_col[k]]] += rho * J[k] * b[tan.pos_c[form.J_eq[k]]]
+    for j in range(n):
+        s = b[j]
+        for a in range(tan.L_start[j], tan.L_start[j + 1]):
+            b[tan.L_row[a]] -= values[n + a] * s
+    for j in range(n - 1, -1, -1):
+        s = b[j] * values[j]
+        for a in range(tan.L_start[j], tan.L_start[j + 1]):
+            s -= values[n + upper + a] * b[tan.L_row[a]]
+        b[j] = s
+    for i in range(nq):
+        r_v[i] = b[tan.pos_q[i]]
+        r_q[i] = inverse_nu * (r_v[i] + r_q[i])
+
+
+@block
+def eval_tangents(form, tan, ws, st, loads, row, t, h, q, v, lam):
+    """J, S = d(Q - J^T lam)/dq and G = dQ/dv at a state."""
+    eval_forms(form, q, ws.e)
+    eval_jacobian(form, ws.e, st.J[row])
+    for k in range(st.S.shape[1]):
+        st.S[row, k] = 0.0
+        st.G[row, k] = 0.0
+    # beside a singular position multipliers have a pole, but no part of the motion is that stiff
+    part = min(1.0, 1.0 / (h * h * largest(lam) + 1e-300))
+    for n in range(len(tan.lam_c)):
+        st.S[row, tan.lam_to[n]] -= part * tan.lam_c[n] * lam[tan.lam_of[n]]
+    if len(tan.sum_c):
+        eval_load_derivatives(loads, t, q, v, st.A, st.B)
+        for n in range(len(tan.sum_c)):
+            st.S[row, tan.sum_to[n]] += tan.sum_c[n] * st.A[tan.sum_of[n]]
+            st.G[row, tan.sum_to[n]] += tan.sum_c[n] * st.B[tan.sum_of[n]]

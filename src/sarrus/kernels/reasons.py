@@ -1,0 +1,15 @@
+"""Why a compiled time loop returned; the sentences are in methods/status.py."""
+
+# the end of the run is reached, or the buffer is full
+DONE = 0
+FULL = 1
+# no step keeps constraints, branch and energy; no step is short enough
+STUCK = 2
+TOO_SHORT = 3
+# accelerations, or the whole state, are no numbers any more
+NOT_FINITE = 4
+OVERFLOW = 5
+# the iteration of a step does not converge; loops are torn open; chosen velocities depend on each other
+NOT_CONVERGED = 6
+TORN = 7
+LOST_RANK = 8

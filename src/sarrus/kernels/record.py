@@ -1,0 +1,255 @@
+"""The one recorder: states from the polynomials of steps, and what follows from the states.
+
+angles    those of the torsions, counted on beyond a turn
+work      of loads without potential and of drives: a series of the step, or the integral of the power
+a         the method's own; or M a + J^T lam = Q, J a = phi0'' - J' v
+energies  1/2 v^T M v;      -Q^T q and that of springs and torsions
+norms     of Phi, Phi', Phi''
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from .compiler import block, entry, kernel
+from .elements.drive import (
+    drive_constraints,
+    eval_drive_forces,
+    eval_drive_power,
+    eval_drives,
+    subtract_drives,
+)
+from .elements.torsion import follow_angle
+from .forms import (
+    add_constraint_rates,
+    eval_constraint_rates,
+    eval_constraints,
+    eval_curvature,
+    eval_energy,
+    eval_form_rates,
+    eval_forms,
+    norm,
+)
+from .loads import (
+    eval_load_energy,
+    eval_load_forms,
+    eval_load_power,
+    eval_loads,
+)
+from .polynomials import eval_piece, eval_polynomial_rate
+from .power_series import eval_series
+from .project import project_state
+from .stepping import accelerate
+
+# what is known of the acceleration at an output: nothing yet, the method's own, or that of the polynomial
+# beside a singular position
+UNKNOWN, OWN, BESIDE = 0, 1, 2
+
+
+class Sampling(NamedTuple):
+    """How the polynomials of a method are sampled.
+
+    projects: outputs are taken back onto the constraints; own: the polynomials have the method's own
+    accelerations; same: outputs this close to the start of a step, in steps, are that start. Of projections:
+    damping and corrections as in `project_state`; one that moves by more than `limit`, or at a pivot smaller
+    than `near` of what is usual, would divide rounding by a vanishing pivot: there the polynomial is recorded
+    as it is. nodes, weights: Gauss's rule for the work, on -1 .. 1.
+    """
+
+    projects: bool
+    own: bool
+    same: float
+    damping: float
+    corrections: int
+    limit: float
+    near: float
+    nodes: Floats
+    weights: Floats
+
+
+class Outputs(NamedTuple):
+    """States at some times, one row a time; kept: what is known of a (see above)."""
+
+    times: Floats
+    q: Floats
+    v: Floats
+    a: Floats
+    kept: Ints
+    angles: Floats
+    work: Floats
+
+
+@kernel
+def settle_angles(loads, q):
+    """loads.theta: angles of the torsions at q, next to what they were; loads.f: forms there."""
+    eval_load_forms(loads, q)
+    for n in range(len(loads.torsions.first)):
+        follow_angle(loads.torsions, n, loads.f, loads.theta)
+
+
+@kernel
+def start_angles(loads, angles):
+    """Let loads.theta be some angles."""
+    for i in range(len(angles)):
+        loads.theta[i] = angles[i]
+
+
+@block
+def eval_power(form, ws, loads, t, q, v):
+    """Power of loads without potential and of drives at a state."""
+    eval_loads(form, loads, t, q, v, ws.Q)
+    power = eval_load_power(loads)
+    if loads is not None and len(loads.drives.equations):
+        accelerate(form, ws, loads, t, 0.0, 0.0, -1, q, v, ws.dq, ws.lam[0])
+        power += eval_drive_power(loads, ws.lam[0])
+    return power
+
+
+@block
+def integrate_power(form, ws, loads, sampling, pieces, n, part):
+    """Work over the first part [s] of a step; loads.theta follows the motion."""
+    work = 0.0
+    for m in range(len(sampling.nodes)):
+        s = 0.5 * part * (1.0 + sampling.nodes[m])
+        eval_piece(pieces.coefficients[n], pieces.orders[n], s, ws.q, ws.v)
+        power = eval_power(form, ws, loads, pieces.starts[n] + s, ws.q, ws.v)
+        work += 0.5 * part * sampling.weights[m] * power
+    return work
+
+
+@entry
+def fill_sides(form, ws, loads, sampling, pieces, carried):
+    """Angles and work at the start of each step, by walking through all of them.
+
+    carried: both at the first start, updated to the last. Outputs: pieces.sides, one term each.
+    """
+    na = len(carried) - 1
+    start_angles(loads, carried[:na])
+    for n in range(len(pieces.orders)):
+        for i in range(na):
+            pieces.sides[n, i, 0] = loads.theta[i]
+        pieces.sides[n, na, 0] = carried[na]
+        if n + 1 < len(pieces.starts):
+            h = pieces.starts[n + 1] - pieces.starts[n]
+            carried[na] += integrate_power(form, ws, loads, sampling, pieces, n, h)
+            if na:
+                eval_piece(pieces.coefficients[n], pieces.orders[n], h, ws.q, ws.v)
+                settle_angles(loads, ws.q)
+    for i in range(na):
+        carried[i] = loads.theta[i]
+
+
+@kernel
+def eval_sides(form, ws, loads, sampling, pieces, n, s):
+    """Work at s after the start of a step; loads.theta: angles near those there."""
+    na = len(loads.theta)
+    sides = pieces.sides[n]
+    last = sides.shape[1] - 1
+    for i in range(na):
+        loads.theta[i] = eval_series(sides[i], last, s)
+    work = eval_series(sides[na], last, s)
+    if last == 0 and s > 0.0:
+        work += integrate_power(form, ws, loads, sampling, pieces, n, s)
+    return work
+
+
+@entry
+def sample(form, ws, loads, sampling, pieces, count, out):
+    """States at increasing times from the first `count` pieces.
+
+    A last piece without length holds the end itself. ws.usual: pivots as usual. Outputs: out, all of it; out.a
+    only where out.kept says so.
+    """
+    starts = pieces.starts
+    n = 0
+    for k in range(len(out.times)):
+        t = out.times[k]
+        while n < count - 1 and t > starts[n + 1] - sampling.same * (starts[n + 1] - starts[n]):
+            n += 1
+        h = starts[n + 1] - starts[n] if n + 1 < len(starts) else 0.0
+        s = t - starts[n]
+        if s <= sampling.same * h or (h == 0.0 and sampling.same > 0.0):
+            s = 0.0
+        if loads is not None:
+            out.work[k] = eval_sides(form, ws, loads, sampling, pieces, n, s)
+        qc, order = pieces.coefficients[n], pieces.orders[n]
+        eval_piece(qc, order, s, ws.q, ws.v)
+        kept = OWN if sampling.own else UNKNOWN
+        if sampling.projects:
+            moved, turned, _, drop = project_state(
+                form, ws, loads, t, sampling.damping, sampling.corrections, 0.0, ws.q, ws.v
+            )
+            # written so that nan is refused too
+            if drop < sampling.near or not max(moved, h * turned) <= sampling.limit:
+                eval_piece(qc, order, s, ws.q, ws.v)
+                kept = BESIDE
+        if kept != UNKNOWN:
+            eval_polynomial_rate(qc, order, s, out.a[k])
+        out.kept[k] = kept
+        for i in range(len(ws.q)):
+            out.q[k, i] = ws.q[i]
+            out.v[k, i] = ws.v[i]
+        if loads is not None:
+            settle_angles(loads, ws.q)
+            for i in range(len(loads.theta)):
+                out.angles[k, i] = loads.theta[i]
+
+
+@entry
+def eval_accelerations(form, ws, loads, damping, stiffness, refinements, out):
+    """Fill in out.a where it is not known: equations of motion, violations taken back as `accelerate` says."""
+    for k in range(len(out.times)):
+        if out.kept[k] == UNKNOWN:
+            if loads is not None:
+                start_angles(loads, out.angles[k])
+            accelerate(
+                form, ws, loads, out.times[k], damping, stiffness, refinements,
+                out.q[k], out.v[k], out.a[k], ws.lam[0],
+            )  # fmt: skip
+
+
+@entry
+def eval_forces(form, ws, loads, out, forces):
+    """Forces of the drives, not a number beside a singular position."""
+    for k in range(len(out.times)):
+        if out.kept[k] == BESIDE or loads is None:
+            for m in range(forces.shape[1]):
+                forces[k, m] = np.nan
+        else:
+            start_angles(loads, out.angles[k])
+            t, lam = out.times[k], ws.lam[0]
+            accelerate(form, ws, loads, t, 0.0, 0.0, -1, out.q[k], out.v[k], ws.dq, lam)
+            eval_drive_forces(loads, t, lam, forces[k])
+
+
+@entry
+def eval_norms(form, ws, loads, out, norms):
+    """Norms of Phi, Phi', Phi'', one row a time; out.a has to be complete."""
+    for k in range(len(out.times)):
+        eval_drives(loads, out.times[k])
+        eval_forms(form, out.q[k], ws.e)
+        left = eval_constraints(form, ws.e, ws.phi)
+        drive_constraints(form, loads, left, ws.phi)
+        norms[k, 0] = norm(ws.phi)
+        eval_form_rates(form, out.v[k], ws.de)
+        eval_constraint_rates(form, ws.e, ws.de, ws.phi)
+        subtract_drives(loads, 1, ws.phi)
+        norms[k, 1] = norm(ws.phi)
+        eval_curvature(form, ws.de, ws.phi)
+        eval_form_rates(form, out.a[k], ws.de)
+        add_constraint_rates(form, ws.e, ws.de, ws.phi)
+        subtract_drives(loads, 2, ws.phi)
+        norms[k, 2] = norm(ws.phi)
+
+
+@entry
+def eval_energies(form, ws, loads, out, energies):
+    """Kinetic energy, and potential energy with that of springs and torsions: two rows."""
+    for k in range(len(out.times)):
+        kinetic, potential = eval_energy(form, out.q[k], out.v[k])
+        if loads is not None:
+            eval_load_forms(loads, out.q[k])
+            potential += eval_load_energy(loads, out.angles[k])
+        energies[0, k] = kinetic
+        energies[1, k] = potential

@@ -1,0 +1,76 @@
+"""The constraints of a quadratic form in NumPy, for who looks at single positions; methods have kernels.
+
+Phi(q) = 1/2 sum c e_a e_b - phi0,   e = D q + e0,      J = dPhi/dq,      B the second derivative
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from ..arrays import Floats, Ints
+
+if TYPE_CHECKING:
+    from ..kernels.layout import Form
+
+
+class Constraints:
+    """Phi, J and the curvature of a form.
+
+    joints: only the equations that belong to joints, not to drives; else all of them.
+    """
+
+    def __init__(self, form: Form, joints: bool = False) -> None:
+        self.form = form
+        self.total = len(form.phi0)
+        self.joints = joints
+
+    @cached_property
+    def kept(self) -> Ints:
+        """The equations that are looked at."""
+        every = np.arange(self.total)
+        return np.setdiff1d(every, self.form.driven) if self.joints else every
+
+    @cached_property
+    def _D(self) -> sparse.csr_array:
+        f = self.form
+        shape = (len(f.e0), len(f.Q))
+        return sparse.csr_array((f.D_val, f.D_col, f.D_start), shape=shape)
+
+    @cached_property
+    def _C(self) -> sparse.csr_array:
+        f = self.form
+        return sparse.csr_array((f.C_val, f.C_form, f.C_start), shape=(len(f.J_eq), len(f.e0)))
+
+    def phi(self, q: Floats) -> Floats:
+        """Phi(q); drives stand as at the start."""
+        f, e = self.form, self.form.e0 + self._D @ q
+        squares = np.bincount(f.sq_eq, 0.5 * f.sq_c * e[f.sq_form] ** 2, self.total)
+        pairs = np.bincount(f.bl_eq, f.bl_c * e[f.bl_a] * e[f.bl_b], self.total)
+        return np.asarray(squares + pairs - f.phi0)[self.kept]
+
+    def jacobian(self, q: Floats | None = None) -> sparse.csr_array:
+        """J(q), at the start if q is left out."""
+        f = self.form
+        e = f.e0 if q is None else f.e0 + self._D @ q
+        J = sparse.csr_array((self._C @ e, (f.J_eq, f.J_col)), shape=(self.total, self._D.shape[1]))
+        return J[self.kept] if self.joints else J
+
+    def bend(self, x: Floats) -> Floats:
+        """B(x, x): how far the constraints bend away along x, twice."""
+        f, d = self.form, self._D @ x
+        squares = np.bincount(f.sq_eq, f.sq_c * d[f.sq_form] ** 2, self.total)
+        pairs = np.bincount(f.bl_eq, 2.0 * f.bl_c * d[f.bl_a] * d[f.bl_b], self.total)
+        return np.asarray(squares + pairs)[self.kept]
+
+    def curvature(self, lam: Floats, N: Floats) -> Floats:
+        """N^T (sum of lam_k Phi_k'') N; lam: a number for each equation kept."""
+        f, d = self.form, self._D @ N
+        whole = np.zeros(self.total)
+        whole[self.kept] = lam
+        squares = whole[f.sq_eq] * f.sq_c
+        pairs = d[f.bl_a].T @ ((whole[f.bl_eq] * f.bl_c)[:, None] * d[f.bl_b])
+        return d[f.sq_form].T @ (squares[:, None] * d[f.sq_form]) + pairs + pairs.T

@@ -1,0 +1,210 @@
+"""Rigid bodies, and points named on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats
+from .elements import Element, Known, Moves, plain, same_bits, show
+from .errors import MechanismError
+
+# a joint may miss a rod by this much of the rod's length: rounding, not more
+ON_ROD = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Body(Element):
+    """A rigid body at the start position.
+
+    mass [kg]; center: centre of mass [m]; inertia about it [kg m^2]: a number in the plane, a 3 x 3
+    matrix in world directions in space; ends and section [m]: only if the body is a rod.
+    """
+
+    mass: float
+    center: Floats
+    inertia: Floats
+    ends: tuple[Floats, Floats] | None = None
+    section: float = 0.0
+
+    @property
+    def what(self) -> str:
+        """Its name in a sentence."""
+        return f"rod '{self.name}'" if self.ends else f"body '{self.name}'"
+
+    def moved(self, moves: Moves, closed: bool) -> Body:
+        """At its new place; a rod is made anew from its ends."""
+        if self.name not in moves:
+            return self
+        move = moves[self.name]
+        if self.ends is not None:
+            a, b = (move.place(e) for e in self.ends)
+            inertia = rod_inertia(self.mass, b - a, self.section)
+            return replace(self, center=0.5 * (a + b), inertia=inertia, ends=(a, b))
+        inertia = self.inertia
+        if inertia.ndim == 2:
+            inertia = move.turn @ inertia @ move.turn.T
+            inertia = 0.5 * (inertia + inertia.T)
+        return replace(self, center=move.place(self.center), inertia=inertia)
+
+    def scaled(self, size: float) -> Body:
+        """Larger with the same mass: inertias grow with the square of the size."""
+        return replace(
+            self,
+            center=size * self.center,
+            inertia=np.asarray(size**2 * self.inertia),
+            ends=None if self.ends is None else (size * self.ends[0], size * self.ends[1]),
+            section=size * self.section,
+        )
+
+    def loosened(self) -> Body:
+        """A plain body of the same mass, centre and inertia."""
+        return replace(self, ends=None, section=0.0)
+
+    def measure_off_rod(self, place: Floats) -> tuple[float, Floats]:
+        """How far a place is beside a rod [m], 0 for rounding, and the nearest point of the rod."""
+        if self.ends is None or any(e.shape != place.shape for e in self.ends):
+            return 0.0, place
+        start, end = self.ends
+        d = end - start
+        square = float(d @ d)
+        if not (np.isfinite(d).all() and square > 0):
+            return 0.0, place
+        nearest = start + np.clip((place - start) @ d / square, 0.0, 1.0) * d
+        gap = float(np.linalg.norm(place - nearest))
+        # places far from the origin carry the rounding of their own size
+        rounding = ON_ROD * np.sqrt(square) + 8e-16 * float(np.abs(place).max())
+        return gap if gap > rounding else 0.0, nearest
+
+    def problems(self, known: Known) -> Iterator[str]:
+        """Its mass, its ends or its centre and inertia."""
+        what = self.what
+        if not np.isfinite(self.mass):
+            yield f"{what}: mass {self.mass} is not finite; give a positive number of kilograms"
+        elif self.mass <= 0:
+            yield f"{what}: mass {self.mass:g} kg; a body needs a positive mass"
+        if self.ends:
+            yield from self._rod_problems(known, self.ends)
+            return
+        bad = list(known.vector(self.center, f"{what}, center"))
+        yield from bad
+        if not bad:
+            yield from self._inertia_problems(known)
+
+    def _rod_problems(self, known: Known, ends: tuple[Floats, Floats]) -> Iterator[str]:
+        bad = [
+            line
+            for end, place in zip(("start", "end"), ends, strict=True)
+            for line in known.vector(place, f"{self.what}, {end}")
+        ]
+        yield from bad
+        if not bad:
+            length = float(np.linalg.norm(ends[1] - ends[0]))
+            if length <= 1e-12 * max(1e-300, float(np.abs(ends).max())):
+                yield (
+                    f"{self.what}: length zero, both ends at {show(ends[0])}; move an end, "
+                    "or use body() for a point mass"
+                )
+        if not (np.isfinite(self.section) and self.section >= 0):
+            yield (
+                f"{self.what}: section {self.section:g} m; give the side of a square, or leave it out"
+            )
+
+    def _inertia_problems(self, known: Known) -> Iterator[str]:
+        what, planar = self.what, known.dimension == 2
+        if self.inertia.shape != (() if planar else (3, 3)):
+            need = "one number" if planar else "3 or 3 x 3 numbers"
+            yield f"{what}: inertia has shape {self.inertia.shape}; this mechanism needs {need}"
+        elif not np.isfinite(self.inertia).all():
+            yield f"{what}: inertia {show(self.inertia.ravel())} is not finite; give finite numbers"
+        elif planar and self.inertia < 0:
+            yield (
+                f"{what}: inertia {float(self.inertia):g} kg m^2 is negative; give a positive number, or "
+                "leave it out"
+            )
+        elif not planar:
+            size = float(np.abs(self.inertia).max())
+            skew = float(np.abs(self.inertia - self.inertia.T).max())
+            if skew > 1e-9 * size:
+                yield f"{what}: the inertia matrix is not symmetric (by {skew:g} kg m^2); check its entries"
+            elif self._worst_moment() < -1e-9 * size:
+                principal = np.linalg.eigvalsh(self.inertia)
+                yield (
+                    f"{what}: no body has principal inertias {show(principal)} kg m^2: the largest "
+                    "exceeds the sum of the others, or one is negative; check the matrix and its centre"
+                )
+
+    def _worst_moment(self) -> float:
+        """Smallest second moment of mass about the centre; negative for an impossible inertia."""
+        moments = 0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia
+        return float(np.linalg.eigvalsh(0.5 * (moments + moments.T))[0])
+
+    def data(self) -> dict[str, Any]:
+        """A rod by its ends, another body by its centre; what has no inertia leaves it out."""
+        if self.ends is None:
+            inertia = self.inertia
+            entry = {"mass": float(self.mass), "center": plain(self.center)}
+            diagonal = inertia.shape == (3, 3) and same_bits(np.diag(np.diag(inertia)), inertia)
+            if not same_bits(inertia, np.zeros(inertia.shape)):
+                entry["inertia"] = plain(np.diag(inertia) if diagonal else inertia)
+            return entry
+        again = make_rod(self.name, *self.ends, self.mass, self.section)
+        if not (same_bits(again.center, self.center) and same_bits(again.inertia, self.inertia)):
+            raise MechanismError(
+                f"body '{self.name}' has the ends of a rod but not its centre or inertia, which a file "
+                "cannot hold; make it with rod() or body()"
+            )
+        entry = {"rod": [plain(end) for end in self.ends], "mass": float(self.mass)}
+        return {**entry, "section": float(self.section)} if self.section else entry
+
+
+@dataclass(frozen=True, eq=False)
+class Marker(Element):
+    """A named point of one body."""
+
+    body: str
+    at: Floats
+
+    def moved(self, moves: Moves, closed: bool) -> Marker:
+        """With its body."""
+        return replace(self, at=moves[self.body].place(self.at)) if self.body in moves else self
+
+    def scaled(self, size: float) -> Marker:
+        """Farther out."""
+        return replace(self, at=size * self.at)
+
+    def problems(self, known: Known) -> Iterator[str]:
+        """Its place and its body."""
+        what = f"point '{self.name}'"
+        bad = list(known.vector(self.at, what))
+        yield from bad
+        yield from known.body(self.body, what)
+        if not bad:
+            yield from known.on_body(self.body, self.at, what)
+
+    def data(self) -> dict[str, Any]:
+        """Its body and place."""
+        return {"body": self.body, "at": plain(self.at)}
+
+
+def make_rod(name: str, start: Floats, end: Floats, mass: float, section: float) -> Body:
+    """A uniform rod; what has no inertia yet is kept for the check, which says why."""
+    ends = (start, end)
+    whole = start.shape == end.shape and start.shape in ((2,), (3,))
+    if not (whole and np.isfinite([*start, *end, section]).all()):
+        return Body(name, mass, start, np.zeros(()), ends, section)
+    inertia = rod_inertia(mass, end - start, section)
+    return Body(name, mass, 0.5 * (start + end), inertia, ends, section)
+
+
+def rod_inertia(mass: float, d: Floats, section: float) -> Floats:
+    """Inertia of a uniform rod along d, with a square section, about its centre."""
+    length2 = float(d @ d)
+    if len(d) == 2:
+        return np.array(mass * ((length2 + section**2) / 12.0))
+    along = np.outer(d, d) / length2 if length2 > 0 else np.zeros((3, 3))
+    unit = (length2 + section**2) / 12.0 * (np.eye(3) - along) + section**2 / 6.0 * along
+    return mass * unit

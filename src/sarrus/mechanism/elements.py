@@ -1,0 +1,159 @@
+"""What all parts of a mechanism can do: be moved and scaled, be checked, be written to a file.
+
+A mechanism only iterates over its parts; a new one brings its own answers, in its own dataclass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arrays import Floats
+
+if TYPE_CHECKING:
+    from .bodies import Body
+    from .joints import Joint
+    from .mechanism import Mechanism
+
+
+# the name of the fixed frame
+GROUND = "ground"
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """A rigid displacement: a place p goes to center + turn (p - start); start, center in metres."""
+
+    start: Floats
+    turn: Floats
+    center: Floats
+
+    def place(self, p: Floats) -> Floats:
+        """Where a place of the body goes."""
+        return self.center + self.turn @ (p - self.start)
+
+    def direction(self, d: Floats) -> Floats:
+        """Where a direction of the body goes; a number (a turn in the plane) stays."""
+        return self.turn @ d if d.ndim else d
+
+
+Moves = Mapping[str, Move]
+
+
+def moved_place(moves: Moves, body: str, p: Floats) -> Floats:
+    """Where a place of a body goes, if the body moves."""
+    return moves[body].place(p) if body in moves else p
+
+
+def moved_direction(moves: Moves, body: str, d: Floats) -> Floats:
+    """Where a direction of a body goes, if the body moves."""
+    return moves[body].direction(d) if body in moves else d
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """A named part of a mechanism."""
+
+    name: str
+
+    def moved(self, moves: Moves, closed: bool) -> Self:
+        """The same after bodies have moved, by name; closed: they meet in their joints."""
+        return self
+
+    def scaled(self, size: float) -> Self:
+        """The same with all lengths times `size`."""
+        return self
+
+    def problems(self, known: Known) -> Iterator[str]:
+        """Every reason why it cannot be simulated, in words."""
+        raise NotImplementedError
+
+    def data(self) -> dict[str, Any]:
+        """What its entry of a file holds, numbers in SI."""
+        raise NotImplementedError
+
+
+class Known:
+    """What the parts of a mechanism know of each other by name, and the sentences all of them use."""
+
+    def __init__(self, m: Mechanism) -> None:
+        self.dimension = m.dimension
+        self.bodies: dict[str, Body] = {b.name: b for b in m.bodies}
+        self.joints: dict[str, Joint] = {j.name: j for j in m.joints}
+        named = [p.name for p in m.markers]
+        placed = [j.name for j in m.joints if j.at is not None]
+        # a velocity may be given to joints and points, a user force may act on bodies, too
+        self.points = [*placed, *named]
+        self.holds = [*self.bodies, *named, *placed]
+        self.drives: dict[str, list[str]] = {}
+        for drive in m.drives:
+            self.drives.setdefault(drive.joint, []).append(drive.name)
+
+    def vector(self, values: Floats, what: str) -> Iterator[str]:
+        """A place or direction that is none."""
+        if values.shape != (self.dimension,):
+            kind = "planar" if self.dimension == 2 else "spatial"
+            yield (
+                f"{what}: {show(values.ravel())} has {values.size} coordinates; "
+                f"a {kind} mechanism needs {self.dimension}"
+            )
+        elif not np.isfinite(values).all():
+            yield f"{what}: {show(values)} is not finite; give finite numbers"
+
+    def direction(self, values: Floats, what: str, zero: str) -> Iterator[str]:
+        """A direction that is none; zero: the sentence if it has no length."""
+        bad = list(self.vector(values, what))
+        yield from bad
+        if not bad and not np.linalg.norm(values) > 0:
+            yield zero
+
+    def body(self, name: str, what: str) -> Iterator[str]:
+        """A body that is not there."""
+        if name not in self.bodies and name != GROUND:
+            yield f"{what}: there is no body '{name}'; {choices(self.bodies)}"
+
+    def on_body(self, name: str, at: Floats, what: str) -> Iterator[str]:
+        """A good place that is beside its body: a rod is the segment between its ends."""
+        if name not in self.bodies:
+            return
+        gap, nearest = self.bodies[name].measure_off_rod(at)
+        if gap:
+            yield (
+                f"{what} at {show(at)} and rod '{name}' are apart by {gap:.6g} m (nearest "
+                f"point of the rod: {show(nearest)}); move one of them, or use body() for another shape"
+            )
+
+    def point(self, name: str, at: Floats, what: str, where: str) -> Iterator[str]:
+        """A point of a body where something acts; where: what its place is called."""
+        yield from self.body(name, what)
+        bad = list(self.vector(at, where))
+        yield from bad
+        if not bad:
+            yield from self.on_body(name, at, what)
+
+
+def choices(names: Iterable[str]) -> str:
+    """The names that are known, the first eight."""
+    listed = [f"'{n}'" for n in names]
+    shown = ", ".join(listed[:8]) + (", ..." if len(listed) > 8 else "")
+    return f"known: {shown}" if listed else "none is known"
+
+
+def show(values: ArrayLike) -> str:
+    """Numbers as a message shows them."""
+    return "(" + ", ".join(f"{v:.6g}" for v in np.atleast_1d(values)) + ")"
+
+
+def plain(values: ArrayLike) -> Any:
+    """Numbers as plain floats or lists, for files."""
+    return np.asarray(values, dtype=float).tolist()
+
+
+def same_bits(a: ArrayLike, b: ArrayLike) -> bool:
+    """Whether two arrays have the same bits: -0.0 is not 0.0."""
+    x, y = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    return x.shape == y.shape and x.tobytes() == y.tobytes()

@@ -1,0 +1,282 @@
+"""The kinds of joint: a row each, and the call that makes one.
+
+All that other rooms know of a kind is its row: checks, files, model and pictures read it. What the judge
+knows of a kind (verdict/joint_frames.py) is derived on its own, so that each can find the other wrong.
+
+    shares      what the bodies have in common: "point", "axis", "directions" (all of them: no turning against
+                each other), "everything"
+    keeps       scalar products that stay constant: "arm" leads from the joint's point of the first body to
+                that of the second, "axis" and "second axis" are its axes, "across" stands for the directions
+                across the axis (two in space, one in the plane)
+    axis        whose it is: "" none, "common" of all bodies, "first" of the first body, "each" one of each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Literal
+
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from .bodies import Body
+    from .joints import Joint
+
+Share = Literal["point", "axis", "directions", "everything"]
+Factor = Literal["arm", "axis", "second axis", "across"]
+Glyph = Literal["pin", "ball", "square", "link", "guide", "slider", "plane"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is known of a kind of joint.
+
+    word: as a user reads it; says: a sentence for the schema; bodies: how many it joins, 0: two or more;
+    in_plane: what to do instead in the plane, "" if it exists there; coordinate: what a drive prescribes, "" if
+    nothing; key: what a file calls its axis; glyph: how it is drawn.
+    """
+
+    word: str
+    says: str
+    glyph: Glyph
+    shares: tuple[Share, ...] = ()
+    keeps: tuple[tuple[Factor, Factor], ...] = ()
+    axis: Literal["", "common", "first", "each"] = ""
+    bodies: int = 2
+    in_plane: str = ""
+    coordinate: Literal["", "angle", "travel", "length"] = ""
+    key: Literal["axis", "normal"] = "axis"
+
+    @property
+    def on_line(self) -> bool:
+        """Whether the second body's point stays on a line of the first."""
+        return ("across", "arm") in self.keeps
+
+    @property
+    def on_plane(self) -> bool:
+        """Whether the second body's point stays on a plane of the first."""
+        return ("axis", "arm") in self.keeps
+
+    @property
+    def slides(self) -> bool:
+        """Whether the bodies have no point in common, but a line or plane for it."""
+        return self.on_line or self.on_plane
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it has two ends: a place on each body, none of them the joint's own."""
+        return ("arm", "arm") in self.keeps
+
+    @property
+    def is_rigid(self) -> bool:
+        """Whether it makes one body of its bodies; its place only names a point then."""
+        return "everything" in self.shares
+
+
+class JointKind(Enum):
+    """The kinds of joint; the value is the word a user reads, `row` all that is known of it."""
+
+    _value_: str
+    row: Row
+
+    def __new__(cls, row: Row) -> JointKind:
+        """A member whose value is its word."""
+        member = object.__new__(cls)
+        member._value_ = row.word
+        member.row = row
+        return member
+
+    REVOLUTE = Row(
+        "revolute",
+        "A hinge: a pin in the plane, a hinge about `axis` in space.",
+        "pin",
+        shares=("point", "axis"),
+        axis="common",
+        bodies=0,
+        coordinate="angle",
+    )
+    SPHERICAL = Row(
+        "spherical",
+        "A ball joint, in space.",
+        "ball",
+        shares=("point",),
+        bodies=0,
+        in_plane="use revolute()",
+    )
+    WELD = Row(
+        "weld",
+        "Bodies joined rigidly as they stand; `at` only names a point.",
+        "square",
+        shares=("everything",),
+        bodies=0,
+    )
+    PRISMATIC = Row(
+        "prismatic",
+        "The second body slides along `axis` of the first, without turning.",
+        "slider",
+        shares=("directions",),
+        keeps=(("across", "arm"),),
+        axis="first",
+        coordinate="travel",
+    )
+    CYLINDRICAL = Row(
+        "cylindrical",
+        "The second body slides along and turns about `axis` of the first; in space.",
+        "slider",
+        shares=("axis",),
+        keeps=(("across", "arm"),),
+        axis="common",
+        in_plane="use prismatic()",
+        coordinate="travel",
+    )
+    UNIVERSAL = Row(
+        "universal",
+        "A cross: `axis` lies in the first body, `second_axis` in the second; in space.",
+        "pin",
+        shares=("point",),
+        keeps=(("axis", "second axis"),),
+        axis="each",
+        in_plane="use revolute()",
+    )
+    PLANAR = Row(
+        "planar",
+        "The second body slides on a plane of the first, face on face; in space.",
+        "plane",
+        shares=("axis",),
+        keeps=(("axis", "arm"),),
+        axis="common",
+        in_plane="all bodies share the plane: leave it out",
+        key="normal",
+    )
+    RECTANGULAR = Row(
+        "rectangular",
+        "The second body slides on a plane of the first without turning, like an XY table; in space.",
+        "plane",
+        shares=("directions",),
+        keeps=(("axis", "arm"),),
+        axis="first",
+        in_plane="use two prismatic() joints with a body between them",
+        key="normal",
+    )
+    POINT_ON_LINE = Row(
+        "point-on-line",
+        "A point of the second body stays on a line of the first.",
+        "guide",
+        keeps=(("across", "arm"),),
+        axis="first",
+    )
+    POINT_ON_PLANE = Row(
+        "point-on-plane",
+        "A point of the second body stays on a plane of the first; in space.",
+        "plane",
+        keeps=(("axis", "arm"),),
+        axis="first",
+        in_plane="use point_on_line()",
+        key="normal",
+    )
+    DISTANCE = Row(
+        "distance",
+        "A massless link from `start` on the first body to `end` on the second.",
+        "link",
+        keeps=(("arm", "arm"),),
+        coordinate="length",
+    )
+
+
+class JointCalls:
+    """The calls of a mechanism that add a joint, one a kind."""
+
+    def _join(
+        self,
+        kind: JointKind,
+        name: str,
+        bodies: Sequence[Body | str],
+        at: ArrayLike | None,
+        axis: ArrayLike | None = None,
+        second_axis: ArrayLike | None = None,
+    ) -> Joint:
+        raise NotImplementedError
+
+    def revolute(
+        self, name: str, *bodies: Body | str, at: ArrayLike, axis: ArrayLike | None = None
+    ) -> Joint:
+        """Join bodies by a hinge: a pin in the plane, a hinge about `axis` in space."""
+        return self._join(JointKind.REVOLUTE, name, bodies, at, axis)
+
+    def spherical(self, name: str, *bodies: Body | str, at: ArrayLike) -> Joint:
+        """Join bodies of a spatial mechanism by a ball joint."""
+        return self._join(JointKind.SPHERICAL, name, bodies, at)
+
+    def weld(self, name: str, *bodies: Body | str, at: ArrayLike | None = None) -> Joint:
+        """Join bodies rigidly, as they stand; `at` only names a point."""
+        return self._join(JointKind.WELD, name, bodies, at)
+
+    def prismatic(
+        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, axis: ArrayLike
+    ) -> Joint:
+        """Let the second body slide along `axis` of the first, without turning."""
+        return self._join(JointKind.PRISMATIC, name, (first, second), at, axis)
+
+    def cylindrical(
+        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, axis: ArrayLike
+    ) -> Joint:
+        """Let the second body slide along and turn about `axis` of the first; in space."""
+        return self._join(JointKind.CYLINDRICAL, name, (first, second), at, axis)
+
+    def universal(
+        self,
+        name: str,
+        first: Body | str,
+        second: Body | str,
+        *,
+        at: ArrayLike,
+        axis: ArrayLike,
+        second_axis: ArrayLike,
+    ) -> Joint:
+        """Join two bodies by a cross: `axis` lies in the first, `second_axis` in the second; in space.
+
+        The angle between the axes stays what it is at the start, a right angle as a rule.
+        """
+        return self._join(JointKind.UNIVERSAL, name, (first, second), at, axis, second_axis)
+
+    def planar(
+        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, normal: ArrayLike
+    ) -> Joint:
+        """Let the second body slide on a plane of the first with this normal, face on face; in space."""
+        return self._join(JointKind.PLANAR, name, (first, second), at, normal)
+
+    def rectangular(
+        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, normal: ArrayLike
+    ) -> Joint:
+        """Let the second body slide on a plane of the first without turning: an XY table; in space."""
+        return self._join(JointKind.RECTANGULAR, name, (first, second), at, normal)
+
+    def point_on_line(
+        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, axis: ArrayLike
+    ) -> Joint:
+        """Keep a point of the second body on a line of the first, along `axis` through `at`."""
+        return self._join(JointKind.POINT_ON_LINE, name, (first, second), at, axis)
+
+    def point_on_plane(
+        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, normal: ArrayLike
+    ) -> Joint:
+        """Keep a point of the second body on a plane of the first through `at`; in space."""
+        return self._join(JointKind.POINT_ON_PLANE, name, (first, second), at, normal)
+
+    def distance(
+        self, name: str, first: Body | str, second: Body | str, *, start: ArrayLike, end: ArrayLike
+    ) -> Joint:
+        """Join two bodies by a massless link from `start` on the first to `end` on the second."""
+        return self._link(JointKind.DISTANCE, name, (first, second), start, end)
+
+    def _link(
+        self,
+        kind: JointKind,
+        name: str,
+        bodies: Sequence[Body | str],
+        start: ArrayLike,
+        end: ArrayLike,
+    ) -> Joint:
+        raise NotImplementedError

@@ -1,0 +1,252 @@
+"""A joint: its kind, and where it is on each of its bodies. What differs between kinds is in their rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats
+from .elements import (
+    GROUND,
+    Element,
+    Known,
+    Moves,
+    moved_direction,
+    moved_place,
+    plain,
+    same_bits,
+    show,
+)
+from .joint_kinds import JointKind
+
+# places of a joint may be apart by this much of the bodies' size, its axes by this angle [rad]
+APART = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class End:
+    """A joint on one of its bodies: place [m], and axis, if the kind has one that this body has.
+
+    axis: of a hinge or slider, direction of a line, normal of a plane; of any length.
+    """
+
+    body: str
+    place: Floats | None = None
+    axis: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How far a joint is open: its places [m] and its directions [rad], of the worst of its bodies."""
+
+    metres: float
+    radians: float
+
+    def __str__(self) -> str:
+        return f"{self.metres:.6g} m" + (f" and {self.radians:.6g} rad" if self.radians else "")
+
+
+@dataclass(frozen=True, eq=False)
+class Joint(Element):
+    """A joint of two or more bodies; its name is the name of its point.
+
+    ends: one a body. Places and common axes are the same for all of them, unless `assemble` has to bring
+    them together; those of a distance joint are its two ends.
+    """
+
+    kind: JointKind
+    ends: tuple[End, ...]
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """The names of its bodies."""
+        return tuple(e.body for e in self.ends)
+
+    @property
+    def places(self) -> tuple[Floats, ...]:
+        """Where each body has it; empty for a weld without a place."""
+        return tuple(e.place for e in self.ends if e.place is not None)
+
+    @property
+    def at(self) -> Floats | None:
+        """The place that bears its name, on its first body; a link has none."""
+        return None if self.kind.row.is_link or not self.ends else self.ends[0].place
+
+    @property
+    def axis(self) -> Floats | None:
+        """The axis on its first body."""
+        return self.ends[0].axis if self.ends else None
+
+    def moved(self, moves: Moves, closed: bool) -> Joint:
+        """With its bodies; closed: they meet, so there is one place, and one axis if it is common."""
+        if not moves.keys() & set(self.bodies):
+            return self
+        ends = [
+            End(
+                e.body,
+                None if e.place is None else moved_place(moves, e.body, e.place),
+                None if e.axis is None else moved_direction(moves, e.body, e.axis),
+            )
+            for e in self.ends
+        ]
+        row = self.kind.row
+        if closed and not row.is_link:
+            # the ground does not move: its numbers are the user's own
+            owner = self.bodies.index(GROUND) if GROUND in self.bodies else 0
+            # where a body slides, the point is that of the second one
+            place = ends[1 if row.slides else owner].place
+            common = row.axis == "common"
+            ends = [End(e.body, place, ends[owner].axis if common else e.axis) for e in ends]
+        return replace(self, ends=tuple(ends))
+
+    def scaled(self, size: float) -> Joint:
+        """With its places farther out."""
+        ends = (e if e.place is None else replace(e, place=size * e.place) for e in self.ends)
+        return replace(self, ends=tuple(ends))
+
+    def problems(self, known: Known) -> Iterator[str]:
+        """Its bodies, its places, its axes."""
+        what, row = f"joint '{self.name}' ({self.kind.value})", self.kind.row
+        if len(self.ends) < 2:
+            yield f"{what} has {len(self.ends)} bodies; a joint connects two or more"
+            return
+        for name, count in Counter(self.bodies).items():
+            if count > 1:
+                yield f"{what} connects body '{name}' with itself; name two different bodies"
+            yield from known.body(name, what)
+        if known.dimension == 2 and row.in_plane:
+            yield f"{what} needs a spatial mechanism; in the plane {row.in_plane}"
+        if not self.places:
+            if not row.is_rigid:
+                yield f"{what} has no place; give at=, the point where the bodies meet"
+            return
+        places = self.places if row.is_link else one_or_each(self.places)
+        where = f"{what}, {'place' if row.is_link else 'at'}"
+        bad = [line for place in places for line in known.vector(place, where)]
+        yield from bad
+        if not bad:
+            # where bodies slide only the second one has its point there
+            for end in self.ends[1:] if row.slides else self.ends:
+                if end.place is not None:
+                    yield from known.on_body(end.body, end.place, what)
+        if not bad and row.is_link and self._length() <= 1e-12 * self._largest():
+            yield (
+                f"{what}: length zero, both ends at {show(places[0])}; use a joint that shares a point"
+            )
+        yield from self._axis_problems(known, what)
+
+    def _length(self) -> float:
+        return float(np.linalg.norm(self.places[1] - self.places[0]))
+
+    def _largest(self) -> float:
+        return max(1e-300, *(float(np.abs(p).max()) for p in self.places))
+
+    def _axis_problems(self, known: Known, what: str) -> Iterator[str]:
+        role = self.kind.row.axis
+        if role == "common" and known.dimension == 2:
+            if self.axis is not None:
+                yield f"{what}: in the plane a hinge turns about the normal; leave the axis out"
+            return
+        if not role:
+            return
+        words = ["axis", "second_axis"] if role == "each" else ["axis"]
+        found = []
+        for word, end in zip(words, self.ends, strict=False):
+            if end.axis is None:
+                wanted = "(x, y)" if known.dimension == 2 else "(x, y, z)"
+                found.append(f"{what} has no {word}; give {word}={wanted}")
+                continue
+            zero = f"{what}: its {word} has length zero; give a direction"
+            found += known.direction(end.axis, f"{what}, {word}", zero)
+        yield from found
+        axes = [e.axis for e in self.ends if e.axis is not None]
+        if role == "each" and not found:
+            a, b = (axis / np.linalg.norm(axis) for axis in axes)
+            if np.linalg.norm(np.cross(a, b)) < 1e-6:
+                yield (
+                    f"{what}: its axes {show(a)} and {show(b)} are parallel; a cross needs two directions"
+                )
+        elif role == "common":
+            zero = f"{what}: an axis has length zero; give a direction"
+            for axis in one_or_each(axes)[1:]:
+                yield from known.direction(axis, f"{what}, axis", zero)
+
+    def data(self) -> dict[str, Any]:
+        """Bodies, place and axis: one for all, or one for each body where they do not meet yet."""
+        row = self.kind.row
+        entry: dict[str, Any] = {self.kind.value: list(self.bodies)}
+        if row.is_link:
+            entry["start"], entry["end"] = (plain(place) for place in self.places)
+        elif self.places:
+            entry["at"] = _plain_each(self.places)
+        axes = [e.axis for e in self.ends if e.axis is not None]
+        if row.axis == "each":
+            names = [row.key, f"second_{row.key}"]
+            entry |= {name: plain(axis) for name, axis in zip(names, axes, strict=True)}
+        elif axes:
+            entry[row.key] = _plain_each(axes)
+        return entry
+
+
+def one_or_each(values: Sequence[Floats]) -> Sequence[Floats]:
+    """The one value if all are the same to the last bit, else each."""
+    same = all(v is values[0] or same_bits(v, values[0]) for v in values)
+    return values[:1] if same else values
+
+
+def _plain_each(values: Sequence[Floats]) -> Any:
+    found = one_or_each(values)
+    return plain(found[0] if len(found) == 1 else np.array(found))
+
+
+def measure_apart(joint: Joint) -> Gap:
+    """How far the places and axes of a joint are apart at the start."""
+    far = wide = 0.0
+    row, places = joint.kind.row, joint.places
+    if places and not row.is_link:
+        offsets = np.array(places) - places[0]
+        if joint.axis is not None and row.slides:
+            along = np.outer(offsets @ joint.axis, joint.axis) / float(joint.axis @ joint.axis)
+            offsets = along if row.on_plane else offsets - along
+        far = float(np.linalg.norm(offsets, axis=1).max())
+    if row.axis == "common" and joint.axis is not None:
+        units = np.array(
+            [e.axis / np.linalg.norm(e.axis) for e in joint.ends if e.axis is not None]
+        )
+        sines = np.linalg.norm(np.cross(units, units[0]), axis=1)
+        wide = float(np.arctan2(sines, units @ units[0]).max())
+    return Gap(far, wide)
+
+
+def find_gap(joint: Joint, known: Known) -> Iterator[str]:
+    """A joint whose bodies do not meet at the start: no model can be made of it."""
+    first, places = joint.ends[0], joint.places
+    if all(e.place is first.place and e.axis is first.axis for e in joint.ends):
+        return
+    gap = measure_apart(joint)
+    size = max(
+        (
+            float(np.linalg.norm(e.place - p))
+            for e in joint.ends
+            if e.place is not None and e.body in known.bodies
+            for p in (known.bodies[e.body].center, *(known.bodies[e.body].ends or ()))
+        ),
+        default=0.0,
+    )
+    # places far from the origin carry the rounding of their own size
+    largest = max((float(np.abs(p).max()) for p in places), default=0.0)
+    parts = []
+    if gap.metres > APART * size + 8e-16 * largest:
+        parts.append(f"the places of its bodies by {gap.metres:.6g} m")
+    if gap.radians > APART:
+        parts.append(f"their axes by {gap.radians:.6g} rad")
+    if parts:
+        yield (
+            f"joint '{joint.name}' ({joint.kind.value}) of {', '.join(joint.bodies)} is apart: "
+            f"{' and '.join(parts)}; give one place and axis, or close it with sarrus.assemble() or "
+            "simulate(..., assemble=True)"
+        )

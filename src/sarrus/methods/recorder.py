@@ -1,0 +1,138 @@
+"""The one recorder: outputs sampled from the polynomials of steps, chunk by chunk, and the motion itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..arrays import Floats
+from ..kernels import record as kernels
+from ..kernels.layout import Pieces, make_workspace
+from ..kernels.loads import make_loads
+from .outcome import Law, Motion, Part, Record
+from .run import Run
+
+
+def sample_own(*, accelerations: bool, same: float = 0.0, points: int = 3) -> kernels.Sampling:
+    """Outputs are the method's own states, never projected: their violation is part of its answer.
+
+    accelerations: whether the polynomials have the method's; same: outputs this close to the start of a step,
+    in steps, are that start; points: of Gauss's rule for the work.
+    """
+    rule = np.polynomial.legendre.leggauss(points)
+    return kernels.Sampling(False, accelerations, same, 0.0, 0, np.inf, 0.0, *rule)
+
+
+def sample_projected(
+    *, corrections: int, near: float, damped: bool = False, limit: float = np.inf
+) -> kernels.Sampling:
+    """Outputs are taken back onto the constraints, as `kernels.Sampling` says."""
+    rule = np.polynomial.legendre.leggauss(3)
+    return kernels.Sampling(True, False, 0.0, float(damped), corrections, float(limit), near, *rule)
+
+
+class Recorder:
+    """Fills the outputs of a run while its steps come in."""
+
+    def __init__(self, problem: Run) -> None:
+        self._problem = problem
+        model = problem.model
+        self._ws, self._loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
+        self._record = replace(
+            Record.empty(model, len(problem.times)), times=np.array(problem.times)
+        )
+        self._done = 0
+        # angles of the torsions and work where the next step starts
+        self.carried = np.zeros(
+            len(model.loads.torsions.first) + 1 if self._loads is not None else 0
+        )
+        self._kept: list[Part] = []
+        # the steps taken last, and copies of the last one among them and among those before
+        self._chunk: Part | None = None
+        self._tail: Part | None = None
+        self._before: Part | None = None
+
+    def take(
+        self, pieces: Pieces, sampling: kernels.Sampling, usual: Floats, *, last: bool
+    ) -> None:
+        """Sample the outputs in some steps; last: all that are left belong to them.
+
+        usual: pivots as usual so far. Steps without side series are walked through for their angles and work.
+        """
+        if not pieces.sides.shape[2]:
+            sides = np.zeros((len(pieces.orders), len(self.carried), 1))
+            pieces = pieces._replace(sides=sides)
+            if self._loads is not None:
+                args = self._problem.model.form, self._ws, self._loads, sampling, pieces
+                kernels.fill_sides(*args, self.carried)
+        times, t = self._record.times, pieces.starts[-1]
+        upto = len(times) if last else int(np.searchsorted(times, t, side="right"))
+        chunk = Part(pieces, sampling, usual)
+        self._sample(chunk, self._record[self._done : max(upto, self._done)])
+        self._done = max(self._done, upto)
+        self._chunk = chunk
+        if self._problem.stop is not None:
+            # the buffers of the next steps are the same memory
+            self._before, self._tail = self._tail, _copy(chunk, max(len(pieces.starts) - 2, 0))
+        if self._problem.dense:
+            self._kept.append(_copy(chunk, 0))
+
+    def stop_at(self, t: float) -> None:
+        """Drop the outputs behind a time in the last steps, and add one exactly there."""
+        assert self._chunk is not None
+        kept = self._record[: int(np.searchsorted(self._record.times, t))]
+        more = replace(Record.empty(self._problem.model, 1), times=np.array([t]))
+        # a dip may have begun in the last step before these
+        early = t < self._chunk.pieces.starts[0]
+        self._sample((self._before if early else None) or self._chunk, more)
+        self._record, self._done = kept + more, len(kept) + 1
+
+    def record(self, law: Law | None) -> Record:
+        """The outputs so far."""
+        return replace(self._record[: self._done], law=law)
+
+    def motion(self, law: Law | None) -> Motion | None:
+        """All polynomials, if they were to be kept."""
+        return Motion(self._problem.model, _join(self._kept), law) if self._problem.dense else None
+
+    def _sample(self, part: Part, rows: Record) -> None:
+        self._ws.usual[:] = part.usual
+        kernels.sample(
+            self._problem.model.form, self._ws, self._loads, part.sampling, part.pieces,
+            len(part.pieces.orders), rows.outputs,
+        )  # fmt: skip
+
+
+def _copy(part: Part, first: int) -> Part:
+    """A part from one of its steps on, in memory of its own and no more than is needed."""
+    p = part.pieces
+    orders = p.orders[first:].copy()
+    coefficients = p.coefficients[first:, : int(orders.max()) + 1].copy()
+    pieces = Pieces(p.starts[first:].copy(), orders, coefficients, p.sides[first:].copy())
+    return replace(part, pieces=pieces, usual=part.usual.copy())
+
+
+def _join(chunks: list[Part]) -> tuple[Part, ...]:
+    """Chunks of steps as one part a method."""
+    parts: list[Part] = []
+    methods = [
+        [c for c in chunks if c.sampling is sampling]
+        for sampling in {id(c.sampling): c.sampling for c in chunks}.values()
+    ]
+    for own in methods:
+        moved = [c for c in own if len(c.pieces.starts) > 1] or own[:1]
+        rows = max(c.pieces.coefficients.shape[1] for c in moved)
+        columns: list[list[np.ndarray]] = [[], [], [], []]
+        for number, chunk in enumerate(moved):
+            # what holds the end of a chunk is the start of the next
+            count = None if number == len(moved) - 1 else len(chunk.pieces.starts) - 1
+            starts, orders, coefficients, sides = (x[:count] for x in chunk.pieces)
+            more = ((0, 0), (0, rows - coefficients.shape[1]), (0, 0))
+            for column, values in zip(
+                columns, (starts, orders, np.pad(coefficients, more), sides), strict=True
+            ):
+                column.append(values)
+        pieces = Pieces(*(np.concatenate(column) for column in columns))
+        parts.append(Part(pieces, moved[-1].sampling, moved[-1].usual))
+    return tuple(parts)

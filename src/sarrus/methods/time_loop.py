@@ -1,0 +1,171 @@
+"""The loop that all methods share: steps in chunks, recorded and watched in between."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from ..arrays import Floats
+from ..kernels import reasons
+from ..kernels.layout import Pieces
+from ..kernels.record import Sampling
+from . import status
+from .outcome import COUNTERS, Law, Outcome, Taken
+from .recorder import Recorder
+from .run import Run
+from .status import End
+from .watch import Watcher
+
+# a run that may have to stop looks back after so many steps
+STEPS_AT_ONCE = 16
+
+
+class Clock:
+    """Seconds of CPU and wall time of solving and recording.
+
+    CPU time of this thread: idle threads of a linear algebra library may spin beside it.
+    """
+
+    def __init__(self) -> None:
+        self.timings = {"solve_cpu": 0.0, "solve_wall": 0.0, "record_cpu": 0.0, "record_wall": 0.0}
+
+    @contextmanager
+    def __call__(self, what: str) -> Iterator[None]:
+        """Count what happens within as "solve" or "record"."""
+        wall, cpu = time.perf_counter(), time.thread_time()
+        try:
+            yield
+        finally:
+            self.timings[f"{what}_cpu"] += time.thread_time() - cpu
+            self.timings[f"{what}_wall"] += time.perf_counter() - wall
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps just taken: why their loop returned, and their polynomials, one more where these hold the end.
+
+    orders: of the method, if not those of the polynomials; pivots: the smallest relative one after each step;
+    usual: pivots as usual so far; carried: angles and work at the end, where the pieces have side series;
+    end: how the run ended, if the method says it in words of its own.
+    """
+
+    reason: int
+    pieces: Pieces
+    usual: Floats
+    order: int = 0
+    pivots: Floats = field(default_factory=lambda: np.zeros(0))
+    carried: Floats | None = None
+    end: End | None = None
+
+    @property
+    def count(self) -> int:
+        """How many steps there are."""
+        return len(self.pieces.starts) - 1
+
+    @property
+    def mean(self) -> float:
+        """Their mean length [s]."""
+        return float(self.pieces.starts[-1] - self.pieces.starts[0]) / self.count
+
+
+class Stepper(Protocol):
+    """What a method is to the loop.
+
+    sampling: how its polynomials become outputs; law: what gives accelerations where it has none; remedy: what
+    a user may do about too many steps.
+    """
+
+    sampling: Sampling
+    law: Law | None
+    remedy: str
+
+    def advance(self, clock: Clock, most: int) -> Steps:
+        """Take steps, at most so many, until the buffer is full or the run ends; clock: the solve's."""
+
+    def end(self, t: float, reason: int) -> End:
+        """How the run ended, if its loop did not return for a full buffer."""
+
+    def counters(self) -> dict[str, int]:
+        """What was counted."""
+
+    def notes(self) -> list[str]:
+        """Decisions that a user should know."""
+
+
+# asked after a full buffer: another stepper that is to go on from there, or None
+HandOver = Callable[[Steps, Clock], Stepper | None]
+
+
+def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None) -> Outcome:
+    """Let a stepper simulate from the start to the end, recorded at the outputs and watched throughout."""
+    clock, recorder, watcher = Clock(), Recorder(problem), Watcher(problem.model)
+    steppers = [stepper]
+    history: list[Taken] = []
+    taken, t = 0, 0.0
+    end: End | None = None
+    stopped: float | None = None
+    while end is None:
+        room = problem.max_steps - taken
+        steps = stepper.advance(clock, room if problem.stop is None else min(room, STEPS_AT_ONCE))
+        taken, t = taken + steps.count, float(steps.pieces.starts[-1])
+        if steps.reason != reasons.FULL:
+            end = steps.end or stepper.end(t, steps.reason)
+        elif taken >= problem.max_steps:
+            end = status.too_slow(t, problem.max_steps, stepper.remedy)
+        with clock("record"):
+            done = steps.reason == reasons.DONE
+            recorder.take(steps.pieces, stepper.sampling, steps.usual, last=done)
+            if steps.carried is not None:
+                recorder.carried[:] = steps.carried
+            history.append(_taken(steps))
+        seen = watcher.look(steps.pieces, steps.count, last=end is not None)
+        if problem.stop is not None and seen:
+            stopped = problem.stop([dip for s in seen for dip in s.dips()], watcher.watch())
+            if stopped is not None:
+                recorder.stop_at(stopped)
+                end = status.stopped(stopped)
+        if hand_over is not None and end is None and len(steppers) == 1:
+            following = hand_over(steps, clock)
+            if following is not None:
+                stepper = following
+                steppers.append(stepper)
+
+    watch = watcher.watch()
+    counted = [s.counters() for s in steppers]
+    return Outcome(
+        *end,
+        record=recorder.record(stepper.law),
+        counters={name: sum(c.get(name, 0) for c in counted) for name in COUNTERS},
+        timings={**clock.timings, "watch_cpu": watcher.cpu},
+        notes=[note for s in steppers for note in s.notes()],
+        steps=_joined(history),
+        watch=watch if stopped is None else replace(watch, until=stopped),
+        motion=recorder.motion(stepper.law),
+    )
+
+
+def start_piece(t: float, state: Floats, carried: Floats) -> Pieces:
+    """Where a run stands that takes no step: position, velocity and half the acceleration, if known."""
+    order = np.array([len(state) - 1], dtype=np.int64)
+    return Pieces(np.array([t]), order, state[None].copy(), carried[None, :, None].copy())
+
+
+def _taken(steps: Steps) -> Taken:
+    count = steps.count
+    orders = steps.pieces.orders[:count].copy()
+    if steps.order:
+        orders[:] = steps.order
+    return Taken(steps.pieces.starts[1:].copy(), orders, steps.pivots.copy())
+
+
+def _joined(history: list[Taken]) -> Taken:
+    return Taken(
+        np.concatenate([h.times for h in history]),
+        np.concatenate([h.orders for h in history]),
+        np.concatenate([h.pivots for h in history]),
+    )

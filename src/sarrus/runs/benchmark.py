@@ -1,0 +1,75 @@
+"""The records of a benchmark, one JSON file a cell: written whole, read back, ranked."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from .folder import RunFolderError
+
+Record = dict[str, Any]
+
+CELLS = "cells"
+NEEDED = (
+    *("problem", "method", "tolerance", "step", "status", "message", "judgement", "timings"),
+    *("machine", "versions", "command"),
+)
+
+
+def is_benchmark(folder: Path) -> bool:
+    """Whether a folder holds the cells of a benchmark."""
+    return (folder / CELLS).is_dir()
+
+
+def load_benchmark(folder: Path) -> list[Record]:
+    """All records of a benchmark's folder; raises RunFolderError if there are none."""
+    records = []
+    for path in sorted((folder / CELLS).rglob("*.json")):
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            missing = [key for key in NEEDED if key not in record]
+        except (OSError, ValueError) as error:
+            raise RunFolderError(f"{path} cannot be read ({error}); delete it and go on") from error
+        if missing:
+            raise RunFolderError(f"{path} lacks {', '.join(missing)}; delete it and go on")
+        records.append(record)
+    if not records:
+        raise RunFolderError(
+            f"{folder} holds no records of a benchmark; make them by `sarrus bench`"
+        )
+    return records
+
+
+def write_cell(path: Path, record: Record) -> None:
+    """Write a record whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    os.replace(part, path)
+
+
+def grades(record: Record) -> list[str]:
+    """The classes whose limits a record keeps: "low", "high" for problems with two, else ""."""
+    judged = record["judgement"]
+    checks = judged["checks"]
+    if not any("precision" in c["what"] for c in checks):
+        return [""] if judged["passed"] else []
+    kept = []
+    for grade, other in (("low", "high precision"), ("high", "low precision")):
+        mine = [c["passed"] for c in checks if other not in c["what"]]
+        if judged["complete"] and mine and all(mine):
+            kept.append(grade)
+    return kept
+
+
+def winners(records: list[Record]) -> list[tuple[str, Record]]:
+    """The fastest record of each problem, class and method that keeps the limits, with the class."""
+    best: dict[tuple[str, str, str], Record] = {}
+    for record in records:
+        for grade in grades(record):
+            key = (record["problem"]["id"], record["method"], grade)
+            if key not in best or record["timings"]["solve"] < best[key]["timings"]["solve"]:
+                best[key] = record
+    return [(grade, record) for (_, _, grade), record in best.items()]

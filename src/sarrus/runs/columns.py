@@ -1,0 +1,80 @@
+"""Columns of a run's files by their short names, their units, and which are drawn together.
+
+Short are the names of a source's result file: t, x y z and vx vy vz of the observed point, angle and rate,
+energy, and the violation of each level ("position" ...). Of several points they are "B0.x", with units
+"B0.x [m]" (`export.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..export import LEVELS, TIME, Columns, point_columns, quality_columns, without_units
+from ..result import Result
+
+__all__ = [
+    "LEVELS",
+    "Columns",
+    "Figure",
+    "Panel",
+    "motion_columns",
+    "observed_columns",
+    "quality",
+    "trajectory_columns",
+    "unit_of",
+]
+
+UNITS = {"t": "s", "energy": "J", "angle": "rad", "rate": "rad/s"}
+UNITS |= {level: unit for level, (_, unit) in LEVELS.items()}
+UNITS |= {letter + axis: unit for letter, unit in LEVELS.values() for axis in "xyz"}
+# what files tell of a point
+KEPT = ("position", "velocity")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes: which columns are drawn over time, and how."""
+
+    label: str
+    columns: tuple[str, ...]
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a problem's source or of a run; until: last time drawn [s], None for all."""
+
+    name: str
+    title: str
+    panels: tuple[Panel, ...]
+    until: float | None = None
+
+
+def unit_of(column: str) -> str:
+    """Unit of a column by its short name."""
+    return UNITS[column]
+
+
+def quality(result: Result) -> Columns:
+    """Time, energy and violations, by short names."""
+    columns = {"t": result.times, "energy": result.energy}
+    return columns | {level: result.violation(level) for level in LEVELS}
+
+
+def observed_columns(result: Result, point: str) -> Columns:
+    """The same, and place and velocity of one point."""
+    moving = without_units(point_columns(result, [point], KEPT))
+    return quality(result) | {name.rpartition(".")[2]: x for name, x in moving.items()}
+
+
+def trajectory_columns(result: Result, points: Iterable[str]) -> Columns:
+    """Time, places and velocities of points and energy, without units."""
+    moving = without_units(point_columns(result, points, KEPT))
+    return {"t": result.times, **moving, "energy": result.energy}
+
+
+def motion_columns(result: Result, points: Iterable[str]) -> Columns:
+    """Columns by name with unit: time, place and velocity of points, readings, energy, violations."""
+    moving = point_columns(result, points, KEPT)
+    return {TIME: result.times} | moving | result.readings() | quality_columns(result)

@@ -1,0 +1,208 @@
+"""The folder of a run: run.json, and result.npz for later pictures; written and read back.
+
+result.npz holds plain arrays only, no pickles: the columns of the observed point, energy and violations,
+the exact ones where the problem has them, the steps of the method, and the scene.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats
+from ..result import Result
+from ..scene import Scene, load_scene, scene_arrays
+from .columns import Columns, Figure, Panel
+
+VERSION = 1
+RECORD, DATA = "run.json", "result.npz"
+
+
+class RunFolderError(ValueError):
+    """A folder that holds no run, or one that cannot be read; the message says which file and why."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunFolder:
+    """A run read back from its folder.
+
+    record: what run.json holds; columns and exact: by name, over columns["t"]; figures: which columns are
+    drawn together; steps: times, orders and pivots of the method's steps.
+    """
+
+    folder: Path
+    record: dict[str, Any]
+    columns: Columns
+    exact: Columns
+    figures: tuple[Figure, ...]
+    steps: Columns
+    scene: Scene
+
+    @property
+    def id(self) -> str:
+        """What was simulated, in a word: a problem's id, or the name of a model."""
+        record = self.record
+        return str(record["problem"]["id"] if "problem" in record else record["model"]["name"])
+
+    @property
+    def title(self) -> str:
+        """The same as a headline."""
+        return str(self.record["problem"]["title"]) if "problem" in self.record else self.id
+
+    @property
+    def seconds(self) -> float:
+        """CPU time of the solve [s]."""
+        timings = self.record["timings"]
+        return float(timings["solve"] if "solve" in timings else timings["solve_cpu"])
+
+    @property
+    def times(self) -> Floats:
+        """Times of the outputs [s]."""
+        return self.columns["t"]
+
+
+def save_record(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
+    """Write run.json; returns what it holds."""
+    kept = dict(finite(record))
+    (folder / RECORD).write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+    return kept
+
+
+def describe_result(result: Result) -> dict[str, Any]:
+    """Settings and end of a run."""
+    return {
+        "method": result.method,
+        "tolerance": result.tolerance,
+        "step": result.step,
+        "method_options": result.options,
+        "duration": result.duration,
+        "outputs": len(result.times),
+        "status": result.status,
+        "message": result.message,
+        "notes": result.notes,
+    }
+
+
+def describe_verdict(result: Result) -> dict[str, Any]:
+    """Rank and mobility in words and numbers, and the crossings that were met."""
+    verdict = result.verdict
+    # crossings have a list of their own
+    text = [*str(verdict.inspection).splitlines(), verdict.sentences[0]]
+    return {"verdict": {**verdict.as_dict(), "text": text}}
+
+
+def finite(value: Any) -> Any:
+    """JSON has no infinite numbers: null instead."""
+    if isinstance(value, dict):
+        return {name: finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def save_motion(
+    folder: Path,
+    result: Result,
+    columns: Columns,
+    exact: Columns,
+    figures: tuple[Figure, ...],
+    observed: str,
+) -> None:
+    """Write what later pictures need: result.npz."""
+    words = {"figures": [asdict(f) for f in figures]}
+    arrays = {
+        "version": np.array(VERSION),
+        "words": np.frombuffer(json.dumps(words).encode(), dtype=np.uint8),
+        **{f"column_{name}": values for name, values in columns.items()},
+        **{f"exact_{name}": values for name, values in exact.items()},
+        "step_times": result.step_times,
+        "step_orders": result.step_orders,
+        "step_pivots": result.step_pivots,
+        **scene_arrays(result.scene.observing(observed)),
+    }
+    np.savez_compressed(folder / DATA, **arrays)  # type: ignore[arg-type]
+
+
+def load_run(folder: Path) -> RunFolder:
+    """Read a run back; raises RunFolderError with a sentence if that cannot be done."""
+    record = _load_record(folder / RECORD)
+    path = folder / DATA
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return _read_motion(folder, record, arrays)
+    except FileNotFoundError:
+        raise RunFolderError(
+            f"{path} is missing; repeat the run: {RECORD} alone does not tell how it moved"
+        ) from None
+    except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise RunFolderError(f"{path} cannot be read ({error}); repeat the run") from error
+
+
+def find_runs(folder: Path) -> list[Path]:
+    """The folder itself if it holds a run, else the folders of runs right below it."""
+    if not folder.is_dir():
+        raise RunFolderError(f"there is no folder {folder}")
+    if (folder / RECORD).is_file():
+        return [folder]
+    return sorted(path.parent for path in folder.glob(f"*/{RECORD}"))
+
+
+def _load_record(path: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RunFolderError(
+            f"{path.parent} holds no run: there is no {path.name}; make one with `sarrus run`"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise RunFolderError(f"{path} cannot be read ({error}); repeat the run") from error
+    if not isinstance(record, dict) or record.get("schema") != 1:
+        raise RunFolderError(f"{path} is not a record of a run that this program knows")
+    missing = [key for key in _NEEDED if key not in record]
+    if "model" not in record:
+        missing += [key for key in ("problem", "judgement") if key not in record]
+    if missing:
+        raise RunFolderError(f"{path} lacks {', '.join(missing)}; repeat the run")
+    return record
+
+
+_NEEDED = (
+    *("method", "tolerance", "step", "duration", "outputs", "status", "message", "notes"),
+    *("verdict", "counters", "timings", "machine", "versions", "command", "date"),
+)
+
+
+def _read_motion(folder: Path, record: dict[str, Any], arrays: Any) -> RunFolder:
+    """What `save_motion` wrote."""
+    version = int(arrays["version"])
+    if version != VERSION:
+        raise ValueError(f"it has version {version}, this program reads {VERSION}")
+    words = json.loads(bytes(arrays["words"]).decode())
+    return RunFolder(
+        folder,
+        record,
+        _prefixed(arrays, "column_"),
+        _prefixed(arrays, "exact_"),
+        tuple(_read_figure(figure) for figure in words["figures"]),
+        _prefixed(arrays, "step_"),
+        load_scene(arrays),
+    )
+
+
+def _read_figure(words: dict[str, Any]) -> Figure:
+    panels = (Panel(p["label"], tuple(p["columns"]), bool(p["log"])) for p in words["panels"])
+    return Figure(words["name"], words["title"], tuple(panels), words["until"])
+
+
+def _prefixed(arrays: Any, prefix: str) -> Columns:
+    return {
+        name.removeprefix(prefix): np.asarray(arrays[name], dtype=float)
+        for name in arrays.files
+        if name.startswith(prefix)
+    }

@@ -1,0 +1,23 @@
+"""Specifications of the MBS Benchmark library: XML files whose numbers stand in prose, read and written.
+
+    file -> safe_xml (tree) -> sentences -> facts -> reading (Specification) -> resolving (Problem)
+
+Nothing is decided silently: what was read is listed with its place, what was not read is listed too, and
+where a file is silent and the problem's own number is used, a note says so.
+"""
+
+from .reading import load_specification
+from .resolving import specification_notes, specification_to_problem
+from .safe_xml import SpecificationError
+from .specification import LIBRARY, Specification
+from .writing import write_specification
+
+__all__ = [
+    "LIBRARY",
+    "Specification",
+    "SpecificationError",
+    "load_specification",
+    "specification_notes",
+    "specification_to_problem",
+    "write_specification",
+]

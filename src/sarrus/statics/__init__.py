@@ -1,0 +1,6 @@
+"""Equilibrium, and small motions about it, in the motion's own freedoms."""
+
+from .equilibrium import Equilibrium, equilibrium
+from .modes import Mode, Modes, modes
+
+__all__ = ["Equilibrium", "Mode", "Modes", "equilibrium", "modes"]

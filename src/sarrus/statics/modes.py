@@ -1,0 +1,186 @@
+"""Small motions about a position of rest: frequencies, damping, shapes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..arrays import Complex, Floats
+from ..mechanism import Mechanism, MechanismError
+from .equilibrium import Equilibrium
+from .state import State, make_system, pick_point
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+# a position this far from balance is no equilibrium
+NEAR_BALANCE = 1e-6
+# an imaginary part below this share of an eigenvalue is rounding
+REAL = 1e-13
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One small motion: x(t) = Re(shape exp(eigenvalue t)).
+
+    eigenvalue [1/s], of a pair the one above the real axis; frequency [Hz]: of the same motion without
+    damping, |eigenvalue| / (2 pi), 0 if it does not swing back; damping: ratio, 1 and more if it does
+    not swing; shape: velocities of named points, the largest of all being 1.
+    """
+
+    eigenvalue: complex
+    frequency: float
+    damping: float
+    shapes: dict[str, Complex] = field(repr=False)
+
+    def shape(self, name: str) -> Complex:
+        """Velocity of a joint, named point or centre of a body in this mode, shape (dimension,)."""
+        return pick_point(self.shapes, name)
+
+
+@dataclass(frozen=True)
+class Modes:
+    """Small motions about a position of rest, slowest first; notes: what a user should know."""
+
+    mechanism: str
+    modes: tuple[Mode, ...]
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.modes)
+
+    def __getitem__(self, i: int) -> Mode:
+        return self.modes[i]
+
+    @property
+    def eigenvalues(self) -> Complex:
+        """All of them [1/s], two a freedom, pairs side by side."""
+        found = []
+        for mode in self.modes:
+            z = mode.eigenvalue
+            # a freedom without stiffness and damping has the value 0 twice
+            found += [z] if z.imag == 0.0 and z != 0.0 else [z, z.conjugate()]
+        return np.array(found)
+
+    @property
+    def frequencies(self) -> Floats:
+        """Of all modes [Hz]."""
+        return np.array([mode.frequency for mode in self.modes])
+
+    @property
+    def damping(self) -> Floats:
+        """Damping ratios of all modes."""
+        return np.array([mode.damping for mode in self.modes])
+
+    @property
+    def stable(self) -> bool:
+        """Whether no small motion grows."""
+        return bool(
+            np.all(self.eigenvalues.real <= 1e-9 * np.abs(self.eigenvalues).max(initial=0.0))
+        )
+
+
+def modes(mechanism: Mechanism, at: Equilibrium | None = None) -> Modes:
+    """Natural frequencies, damping and shapes of small motions about a position of rest.
+
+    at: an equilibrium found by `equilibrium`; left out, the start position must be one. Raises
+    MechanismError where forces do not balance, or at a singular position.
+    """
+    system = make_system(mechanism)
+    model = system.model
+    q = np.zeros(model.coordinates)
+    if at is not None:
+        if at.mechanism != mechanism.name or at.coordinates.shape != q.shape:
+            raise MechanismError(
+                f"the equilibrium is that of '{at.mechanism}', not of '{mechanism.name}'; give its own"
+            )
+        q = at.coordinates
+    here = system.state(q)
+    if here.residual > NEAR_BALANCE:
+        raise MechanismError(
+            f"'{mechanism.name}' is not at rest here: {here.residual:.2g} of all forces are not "
+            "balanced along its freedoms; find a position by sarrus.equilibrium and give it as `at`"
+        )
+    if here.singular:
+        raise MechanismError(
+            f"'{mechanism.name}' is at a singular position: {here.freedoms} freedoms meet here, and small "
+            "motions are not those of one linear system; move it a little off"
+        )
+    values, shapes = _solve_modes(here)
+    notes = []
+    if here.smallest < 1e-5:
+        notes.append(
+            f"close to a singular position: the smallest singular value of J is {here.smallest:.1e}"
+        )
+    found = [
+        _make_mode(model, values[i], here.freedom_basis @ shapes[:, i])
+        for i in sorted(_one_of_each(values), key=lambda i: (abs(values[i]), -values[i].real))
+    ]
+    return Modes(mechanism.name, tuple(found), tuple(notes))
+
+
+def _solve_modes(here: State) -> tuple[Complex, Complex]:
+    """Eigenvalues and, as columns, displacements in the freedoms."""
+    from scipy import linalg
+
+    Z = here.freedom_basis
+    M, C, K = Z.T @ here.system.M @ Z, -Z.T @ here.Q_v @ Z, here.stiffness
+    n = len(K)
+    if n == 0:
+        return np.zeros(0, complex), np.zeros((0, 0), complex)
+    scale = float(np.abs(K).max(initial=0.0))
+    even = np.abs(K - K.T).max() <= 1e-11 * max(scale, here.indifferent)
+    if not np.any(C) and even:
+        squares, shapes = linalg.eigh(0.5 * (K + K.T), M)
+        # rounding of the stiffness, in the unit of each mode: shapes have unit mass
+        sizes = here.indifferent * np.sum(shapes**2, axis=0)
+        squares = np.where(np.abs(squares) <= sizes, 0.0, squares)
+        roots = np.sqrt(-squares.astype(complex))
+        return np.concatenate([roots, -roots]), np.hstack([shapes, shapes]).astype(complex)
+    # freedoms without stiffness and damping have the value 0 twice, which rounding would tear apart
+    sizes, vectors = np.linalg.eigh(0.5 * (K + K.T))
+    free = vectors[:, np.abs(sizes) <= here.indifferent]
+    noise = 1e-12 * max(float(np.abs(C).max()), here.indifferent)
+    if max(np.abs(C @ free).max(initial=0.0), np.abs(free.T @ C).max(initial=0.0)) > noise:
+        free = vectors[:, :0]
+    # the others, apart from them by their mass
+    T = linalg.null_space(free.T @ M) if free.shape[1] else np.eye(n)
+    m = T.shape[1]
+    first = np.block([[np.zeros((m, m)), np.eye(m)], [-T.T @ K @ T, -T.T @ C @ T]])
+    second = np.block([[np.eye(m), np.zeros((m, m))], [np.zeros((m, m)), T.T @ M @ T]])
+    values, vectors = linalg.eig(first, second)
+    zeros = np.zeros(2 * free.shape[1])
+    return np.concatenate([zeros, values]), np.hstack([free, free, T @ vectors[:m]])
+
+
+def _one_of_each(values: Complex) -> list[int]:
+    """One of every pair of conjugates, and every real value; of +-0 one."""
+    chosen: list[int] = []
+    rests = 0
+    for i, value in enumerate(values):
+        if value == 0.0:
+            rests += 1
+            if rests % 2:
+                chosen.append(i)
+        elif value.imag >= -REAL * abs(value):
+            chosen.append(i)
+    return chosen
+
+
+def _make_mode(model: Model, value: complex, direction: Complex) -> Mode:
+    rates = (model.places @ direction).reshape(len(model.points), model.dimension)
+    flat = rates.ravel()
+    largest = flat[np.argmax(np.abs(flat))] if flat.size else 1.0
+    if largest != 0.0:
+        rates = rates / largest
+    size = abs(value)
+    swings = abs(value.imag) > REAL * size
+    return Mode(
+        # no negative zeros
+        eigenvalue=complex(value.real + 0.0, value.imag + 0.0 if swings else 0.0),
+        frequency=float(size / (2.0 * np.pi)) if swings else 0.0,
+        damping=float(-value.real / size) if size > 0.0 else 0.0,
+        shapes={name: rates[i] for name, i in model.points.items()},
+    )

@@ -1,0 +1,243 @@
+"""From a study to its folder: samples, cluster, parts, table, overview; with progress on the way."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..runs.provenance import command_line
+from .errors import StudyError, StudyStopped
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .folder import Folder
+    from .study import Study
+
+NEEDED = ("dask", "distributed", "pandas", "pyarrow")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a study is.
+
+    runs: all; before: finished by earlier sessions; done: finished now, those before included; failed: of
+    them; seconds: since this session began; deaths: of workers; remarks: new ones.
+    """
+
+    runs: int
+    before: int
+    done: int
+    failed: int
+    seconds: float
+    deaths: int
+    remarks: tuple[str, ...]
+
+    @property
+    def rate(self) -> float:
+        """Runs a second in this session."""
+        return (self.done - self.before) / max(self.seconds, 1e-9)
+
+
+@dataclass(frozen=True)
+class SessionSummary:
+    """What a session did; overhead [s]: of each run beyond the run itself, over all workers."""
+
+    folder: Path
+    runs: int
+    done: int
+    failed: int
+    ran: int
+    seconds: float
+    overhead: float
+    remarks: tuple[str, ...]
+
+    @property
+    def finished(self) -> bool:
+        """Whether every run is done."""
+        return self.done == self.runs
+
+
+def check_extra() -> None:
+    """Say what to install if the extra is missing."""
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise StudyError(
+            f"studies need {', '.join(missing)}: install them with `pip install sarrus[sweep]`"
+        )
+
+
+def run_to_table(given: str | Path | dict[str, Any], out: Path, **options: Any) -> pd.DataFrame:
+    """Run a study and read its table."""
+    run_in_folder(read(given), out, **options)
+    return read_table(out)
+
+
+def read_table(out: Path) -> pd.DataFrame:
+    """The rows of a study's finished runs, in order."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from .folder import PARTS, RESULTS
+
+    if (out / RESULTS).exists():
+        return pq.read_table(out / RESULTS).to_pandas()
+    parts = [pq.read_table(path) for path in sorted((out / PARTS).glob("*.parquet"))]
+    return pa.concat_tables(parts).sort_by("run").to_pandas()
+
+
+def read(given: str | Path | dict[str, Any]) -> Study:
+    """A study from its file or keys."""
+    from .reading import load_study, make_study
+
+    return make_study(given) if isinstance(given, dict) else load_study(given)
+
+
+def run_in_folder(
+    study: Study,
+    out: Path,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    limit: int | None = None,
+    fresh: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> SessionSummary:
+    """Run what is left of a study; finished runs are kept in the folder whatever happens."""
+    from .folder import open_folder
+    from .sampling import draw_samples
+
+    if workers is not None and workers < 1:
+        raise StudyError(f"{workers} workers; give at least 1")
+    if limit is not None and limit < 1:
+        raise StudyError(f"at most {limit} runs; give at least 1")
+    if workers is not None and scheduler is not None:
+        raise StudyError(
+            "the cluster at the scheduler's address has its own workers; leave --workers out"
+        )
+    samples = draw_samples(study)
+    with open_folder(out, study, samples, command_line(), fresh) as folder:
+        session = _Session(folder, study, progress)
+        left = samples.runs - session.before
+        try:
+            if left:
+                session.run(samples, workers or count_cores(), scheduler, limit)
+        except KeyboardInterrupt:
+            folder.save_manifest("stopped")
+            done = int(folder.done.sum())
+            raise StudyStopped(
+                f"stopped: {done} of {samples.runs} runs are done and kept in {out}; the same command goes on",
+                done,
+                samples.runs,
+            ) from None
+        return session.close()
+
+
+def count_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(len(os.sched_getaffinity(0)), 1)
+    return os.cpu_count() or 1
+
+
+class _Session:
+    """One call: the folder, what is told about it, and its clock."""
+
+    def __init__(
+        self, folder: Folder, study: Study, progress: Callable[[Progress], None] | None
+    ) -> None:
+        self.folder = folder
+        self.study = study
+        self.progress = progress
+        self.before = int(folder.done.sum())
+        self.begin = time.perf_counter()
+        self.spent = 0.0
+        self.capacity = 0.0
+        self.deaths = 0
+        self.remarks = [*study.remarks, *folder.remarks]
+        self.told = 0
+        self.tell()
+
+    def run(self, samples: Any, workers: int, scheduler: str | None, limit: int | None) -> None:
+        from .cluster import Work, connect, run_study
+        from .runs import warm_up
+
+        self.folder.save_manifest("running")
+        # kernels are compiled once, here, before workers share them
+        warm_up(self.study.plan)
+        pending: Iterator[int] = (i for i in range(samples.runs) if not self.folder.done[i])
+        work = Work(self.study, samples, islice(pending, limit), self.write)
+        with connect(scheduler, workers) as client:
+            threads = sum(client.nthreads().values())
+            begin = time.perf_counter()
+            try:
+                self.work = work
+                run_study(client, work, scheduler is None)
+            finally:
+                self.spent = work.seconds
+                self.capacity = threads * (time.perf_counter() - begin)
+                self.deaths = work.deaths
+
+    def write(self, rows: list[dict[str, Any]], trajectories: list[dict[str, Any]]) -> None:
+        self.folder.write_part(rows, trajectories)
+        self.deaths = self.work.deaths
+        if self.work.remarks:
+            self.remarks += self.work.remarks
+            self.work.remarks.clear()
+        self.tell()
+
+    def tell(self) -> None:
+        if self.progress is None:
+            return
+        seconds = time.perf_counter() - self.begin
+        new, self.told = tuple(self.remarks[self.told :]), len(self.remarks)
+        self.progress(
+            Progress(
+                len(self.folder.done),
+                self.before,
+                int(self.folder.done.sum()),
+                self.folder.failed,
+                seconds,
+                self.deaths,
+                new,
+            )
+        )
+
+    def close(self) -> SessionSummary:
+        """Write the table and the overview if all runs are done; what was done."""
+        folder = self.folder
+        done = int(folder.done.sum())
+        ran = done - self.before
+        overhead = max(self.capacity - self.spent, 0.0) / ran if ran else 0.0
+        folder.session |= {
+            "ran": ran,
+            "seconds": time.perf_counter() - self.begin,
+            "worker_deaths": self.deaths,
+            "overhead": overhead,
+            "remarks": self.remarks,
+        }
+        if done == len(folder.done):
+            from .overview import save_overview
+
+            table = folder.finish()
+            save_overview(folder, table)
+            folder.save_manifest("finished")
+        else:
+            folder.save_manifest("stopped")
+        self.tell()
+        return SessionSummary(
+            folder.path,
+            len(folder.done),
+            done,
+            folder.failed,
+            ran,
+            folder.session["seconds"],
+            overhead,
+            tuple(self.remarks),
+        )
