@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..arrays import Floats
 from ..assembly import AssemblyError, assemble, fit_velocities
 from ..mechanism import Mechanism, find_gaps
-from .chains import Same, change_motion, reduce_chain
+from .building import Builder, Rigid
+from .chains import Same, reduce_chain
 from .couplings import take_couplings
+from .fitting import SAME, frame_between, least_turn, measure_gap, spread_turn, tidy
 from .parts import (
     CYLINDRICAL,
     DISTANCE,
     EQUATIONS,
     GROUND,
     LARGEST,
-    ON_LINE,
-    ON_PLANE,
     PLANAR,
     PRISMATIC,
     REVOLUTE,
@@ -28,61 +28,17 @@ from .parts import (
     UNIVERSAL,
     WELD,
     Connection,
-    Link,
     Parts,
     Pose,
     angle_of,
-    frame_along,
     nearest_half_turn,
     turn_about,
 )
 
-# places and directions that differ by less are the same: rounding of a file's own arithmetic
-SAME = 1e-13
 # loops that do not close by less than this share of the mechanism's size are bridged, and told: printed digits
 BRIDGED = 1e-5
-# axes of one body within this of parallel or square are meant to be so [rad]: printed digits
-TIDY = 1e-5
-# an inertia that no body can have is repaired if that changes it by less than this share
-REPAIRED = 0.05
 # share of the mean mass that a massless link gets where nothing depends on it [kg, if nothing weighs]
 LIGHT = 1e-6
-# a slider's spring hangs this many sizes behind it, so that its length never passes zero
-BEHIND = 100.0
-
-
-@dataclass(eq=False)
-class Rigid:
-    """Links welded to each other: the frame is that of its first piece, which names it."""
-
-    name: str
-    pose: Pose
-    pieces: dict[str, Pose] = field(default_factory=dict)
-    mass: float = 0.0
-    center: Floats = field(default_factory=lambda: np.zeros(3))
-    inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))
-    lifts: list[tuple[Floats, Floats]] = field(default_factory=list)
-
-    def add(self, link: Link) -> None:
-        """Take a link's mass, which stands in `pieces`."""
-        if not link.mass:
-            return
-        pose = self.pieces[link.name]
-        center = pose.point(link.center)
-        inertia = pose.turn @ link.inertia @ pose.turn.T
-        total = self.mass + link.mass
-        joint = (self.mass * self.center + link.mass * center) / total
-        for mass, at in ((self.mass, self.center), (link.mass, center)):
-            d = at - joint
-            inertia = inertia + mass * (float(d @ d) * np.eye(3) - np.outer(d, d))
-        if not self.mass:
-            # one piece: its numbers as they are
-            joint, inertia = center, pose.turn @ link.inertia @ pose.turn.T
-        else:
-            inertia = inertia + self.inertia
-        self.mass, self.center, self.inertia = total, joint, inertia
-        if link.lift.any():
-            self.lifts.append((center, link.lift))
 
 
 def compose(parts: Parts, *, close: bool = True, misfit: float | None = None) -> Mechanism:
@@ -95,14 +51,9 @@ def compose(parts: Parts, *, close: bool = True, misfit: float | None = None) ->
     return _Composer(parts).build(close, misfit)
 
 
-class _Composer:
+class _Composer(Builder):
     def __init__(self, parts: Parts) -> None:
-        self.parts, self.report = parts, parts.report
-        self.rigids: dict[str, Rigid] = {}
-        self.where: dict[str, str] = {}
-        self.joints: list[Connection] = []
-        self.names: Counter[str] = Counter()
-        self.size = _size(parts)
+        super().__init__(parts, _size(parts))
 
     def build(self, close: bool, misfit: float | None) -> Mechanism:
         take_couplings(self.parts)
@@ -221,7 +172,7 @@ class _Composer:
             )
             mapped = replace(c, first=a, second=b, frames=frames)
             if a == b:
-                self.within(c, *_misfit(mapped, *frames))
+                self.within(c, *measure_gap(mapped, *frames))
             else:
                 self.joints.append(mapped)
 
@@ -260,7 +211,7 @@ class _Composer:
                 "closes both"
             )
         frames = [
-            _frame_between(e[0], e[1 + far], 0.5 * (1.0 - lengths.min() / max(s, 1e-300)))
+            frame_between(e[0], e[1 + far], 0.5 * (1.0 - lengths.min() / max(s, 1e-300)))
             for e, s in zip(ends, lengths, strict=True)
         ]
         redundant = 3 * len(connects) - 5
@@ -289,7 +240,7 @@ class _Composer:
             axes = [c.frames[k].axis for c, k in ends]
             changed = 0.0
             for (c, k), old, new in zip(ends, axes, tidy(axes), strict=True):
-                turn = _least_turn(old, new)
+                turn = least_turn(old, new)
                 changed = max(changed, angle_of(turn))
                 frame = c.frames[k]
                 frames = list(c.frames)
@@ -497,7 +448,7 @@ class _Composer:
         if c.kind == PRISMATIC:
             turn = A.turn @ nearest_half_turn(A.turn.T @ B.turn) @ B.turn.T
         elif c.kind == UNIVERSAL:
-            turn = _spread_turn(A.axis, B.axis, c.length)
+            turn = spread_turn(A.axis, B.axis, c.length)
         elif c.kind == DISTANCE:
             far = float(np.linalg.norm(offset))
             way = offset / far if far > SAME * self.size else A.axis
@@ -507,167 +458,11 @@ class _Composer:
             angle = float(np.arctan2(A.turn[:, 1] @ B.turn[:, 0], A.turn[:, 0] @ B.turn[:, 0]))
             angle = float(np.remainder(c.start - angle + np.pi, 2.0 * np.pi) - np.pi)
             facing = A.axis if A.axis @ B.axis > 0 else -A.axis
-            turn = turn_about(A.axis, angle) @ _least_turn(B.axis, facing)
+            turn = turn_about(A.axis, angle) @ least_turn(B.axis, facing)
             shift = -offset
         elif c.start is not None and c.kind in (PRISMATIC, CYLINDRICAL):
             shift = c.start * A.axis - offset
         return turn, shift
-
-    # the mechanism
-
-    def mechanism(self, closed: bool = False, held: bool = False) -> Mechanism:
-        """What all this is; closed: joints have one place; held: driven joints are welded, bodies marked."""
-        parts = self.parts
-        m = Mechanism(parts.name, gravity=parts.gravity)
-        m.defaults = dict(parts.defaults)
-        self.names = Counter()
-        for r in self.rigids.values():
-            if r.name == GROUND:
-                continue
-            inertia = r.pose.turn @ self.possible(r) @ r.pose.turn.T
-            center = r.pose.point(r.center)
-            m.body(r.name, r.mass, center, 0.5 * (inertia + inertia.T))
-            for k, (at, force) in enumerate(r.lifts):
-                m.force(f"lift of {r.name} {k + 1}", r.name, at=r.pose.point(at), vector=force)
-            if held:
-                for k, arm in enumerate(np.vstack([np.zeros(3), self.size * np.eye(3)])):
-                    m.point(f"frame {k} of {r.name}", r.name, r.pose.point(arm))
-        for c in self.joints:
-            self.add_joint(m, c, closed, held)
-        if not held:
-            self.add_rest(m)
-        return m
-
-    def add_joint(self, m: Mechanism, c: Connection, closed: bool, held: bool) -> None:
-        A, B = (self.rigids[n].pose @ f for n, f in zip((c.first, c.second), c.frames, strict=True))
-        name = self.own_name(c.name or c.kind)
-        bodies = (c.first, c.second)
-        if c.kind == DISTANCE:
-            m.distance(name, *bodies, start=A.place, end=B.place)
-            if c.motion is not None and not held:
-                m.drive(name, name, c.motion)
-            return
-        if held and c.motion is not None:
-            m.weld(name, *bodies)
-            return
-        far, wide = _misfit(c, A, B)
-        one = closed or far <= SAME * self.size
-        # where a body slides, the point is that of the second one
-        slides = c.kind in (PRISMATIC, CYLINDRICAL, PLANAR, ON_LINE, ON_PLANE)
-        at = (B if slides else A).place if one else np.array([A.place, B.place])
-        if c.kind == SPHERICAL:
-            m.spherical(name, *bodies, at=at)
-            return
-        if c.kind == UNIVERSAL:
-            m.universal(name, *bodies, at=at, axis=A.axis, second_axis=B.axis)
-            return
-        axis = A.axis
-        if c.kind in (REVOLUTE, CYLINDRICAL, PLANAR) and not closed and wide > SAME:
-            other = B.axis if c.closure is False or A.axis @ B.axis >= 0 else -B.axis
-            axis = np.array([A.axis, other])
-        if c.kind == REVOLUTE:
-            m.revolute(name, *bodies, at=at, axis=axis)
-        elif c.kind == PRISMATIC:
-            m.prismatic(name, *bodies, at=at, axis=axis)
-        elif c.kind == CYLINDRICAL:
-            m.cylindrical(name, *bodies, at=at, axis=axis)
-        elif c.kind == ON_LINE:
-            m.point_on_line(name, *bodies, at=at, axis=axis)
-        elif c.kind == PLANAR:
-            m.planar(name, *bodies, at=at, normal=axis)
-        else:
-            m.point_on_plane(name, *bodies, at=at, normal=axis)
-        self.add_load(m, c, name, A, B, held)
-
-    def add_load(
-        self, m: Mechanism, c: Connection, name: str, A: Pose, B: Pose, held: bool
-    ) -> None:
-        """The spring, damper or drive of a joint."""
-        if held:
-            return
-        if c.motion is not None:
-            m.drive(name, name, change_motion(c.motion, 1.0, -(c.start or 0.0)))
-        if not (c.stiffness or c.damping):
-            return
-        if c.kind == REVOLUTE:
-            m.torsion(name, name, stiffness=c.stiffness, damping=c.damping, free_angle=c.rest)
-        elif c.kind == PRISMATIC:
-            # on the slider's own line, so far behind that length and travel are the same but for a constant
-            arm = BEHIND * self.size
-            m.spring(
-                name,
-                c.first,
-                c.second,
-                start=B.place - arm * A.axis,
-                end=B.place,
-                stiffness=c.stiffness,
-                damping=c.damping,
-                free_length=arm + c.rest,
-            )
-        else:
-            self.report.drop(f"springs and damping of {c.kind} joints", c.name)
-
-    def add_rest(self, m: Mechanism) -> None:
-        """Springs, points, velocities."""
-        for s in self.parts.springs:
-            a, b = (
-                self.rigids[self.where[n]].pose @ self.rigids[self.where[n]].pieces[n]
-                for n in (s.first, s.second)
-            )
-            m.spring(
-                self.own_name(s.name),
-                self.where[s.first],
-                self.where[s.second],
-                start=a.point(s.places[0]),
-                end=b.point(s.places[1]),
-                stiffness=s.stiffness,
-                damping=s.damping,
-                free_length=s.length,
-                preload=s.preload,
-            )
-        for name, link, place in self.parts.points:
-            rigid = self.rigids.get(self.where[link])
-            if rigid is not None and rigid.name != GROUND:
-                m.point(
-                    self.own_name(name), rigid.name, (rigid.pose @ rigid.pieces[link]).point(place)
-                )
-        for link, velocity, spin in self.parts.velocities:
-            rigid = self.rigids.get(self.where[link])
-            if rigid is None or rigid.name != link:
-                continue
-            point = f"{link} origin"
-            if point not in self.names:
-                m.point(self.own_name(point), link, rigid.pose.place)
-            m.set_velocity(point, velocity)
-            m.set_angular_velocity(link, spin)
-
-    def own_name(self, name: str) -> str:
-        """A name that nothing else has yet."""
-        self.names[name] += 1
-        return name if self.names[name] == 1 else self.own_name(f"{name} #{self.names[name]}")
-
-    def possible(self, r: Rigid) -> Floats:
-        """The inertia of a body, the nearest one that a body can have."""
-        moments = 0.5 * np.trace(r.inertia) * np.eye(3) - r.inertia
-        values, vectors = np.linalg.eigh(0.5 * (moments + moments.T))
-        size = float(np.abs(r.inertia).max())
-        if size == 0.0 or values[0] >= -1e-9 * size:
-            return r.inertia
-        share = float(-values[0] / size)
-        if share > REPAIRED:
-            raise self.parts.refuse(
-                f"body '{r.name}': no body has principal inertias "
-                f"{', '.join(f'{x:.4g}' for x in np.linalg.eigvalsh(r.inertia))} kg m^2 (the largest exceeds the "
-                "sum of the others, or one is negative); correct them"
-            )
-        moments = (vectors * np.maximum(values, 0.0)) @ vectors.T
-        line = (
-            f"inertia of body '{r.name}': no body has it (by {share:.1e} of its size); the nearest possible "
-            "was taken"
-        )
-        if line not in self.report.changed:
-            self.report.changed.append(line)
-        return np.trace(moments) * np.eye(3) - moments
 
     # closing
 
@@ -677,7 +472,7 @@ class _Composer:
         for c in self.joints:
             pair = zip((c.first, c.second), c.frames, strict=True)
             A, B = (self.rigids[n].pose @ f for n, f in pair)
-            found = _misfit(c, A, B)
+            found = measure_gap(c, A, B)
             if max(found[0], found[1] * self.size) >= max(far, wide * self.size):
                 worst, (far, wide) = c.name, found
         return f"the largest gap is {far:.3g} m, {wide:.3g} rad at '{worst}'"
@@ -741,7 +536,7 @@ class _Composer:
                 pose = self.rigids[name].pose
                 now = pose @ frame
                 facing = axis if axis @ now.axis > 0 else -axis
-                turn = _least_turn(now.axis, facing) @ now.turn
+                turn = least_turn(now.axis, facing) @ now.turn
                 frames.append(pose.inverse @ Pose(turn, now.place))
             c.frames = (frames[0], frames[1])
 
@@ -798,67 +593,6 @@ def _size(parts: Parts) -> float:
         return 1.0
     spread = float(np.ptp(np.array(places), axis=0).max())
     return spread if spread > 0 else 1.0
-
-
-def _misfit(c: Connection, A: Pose, B: Pose) -> tuple[float, float]:
-    """How far a connection is open [m, rad], its frames standing at A and B."""
-    offset = B.place - A.place
-    if c.kind in (PRISMATIC, CYLINDRICAL, ON_LINE):
-        offset = offset - A.axis * float(A.axis @ offset)
-    elif c.kind in (PLANAR, ON_PLANE):
-        offset = A.axis * float(A.axis @ offset)
-    elif c.kind == DISTANCE:
-        offset = np.array([float(np.linalg.norm(offset)) - c.length])
-    wide = 0.0
-    if c.kind in (REVOLUTE, CYLINDRICAL, PLANAR):
-        sine, cosine = float(np.linalg.norm(np.cross(A.axis, B.axis))), float(A.axis @ B.axis)
-        wide = float(np.arctan2(sine, abs(cosine) if c.closure else cosine))
-    elif c.kind == WELD:
-        wide = angle_of(A.turn.T @ B.turn)
-    elif c.kind == PRISMATIC:
-        wide = angle_of(nearest_half_turn(A.turn.T @ B.turn).T @ A.turn.T @ B.turn)
-    return float(np.linalg.norm(offset)), wide
-
-
-def tidy(axes: list[Floats]) -> list[Floats]:
-    """Unit directions, those nearly parallel made parallel, those nearly square made square."""
-    kept: list[Floats] = []
-    out = []
-    for axis in axes:
-        same = next((k for k in kept if np.linalg.norm(np.cross(k, axis)) < TIDY), None)
-        if same is None:
-            same = np.array(axis)
-            for k in kept:
-                if abs(float(k @ same)) < TIDY:
-                    same = same - k * float(k @ same)
-            same = same if (same == axis).all() else same / np.linalg.norm(same)
-            kept.append(same)
-        out.append(same if same @ axis > 0 else -same)
-    return out
-
-
-def _least_turn(a: Floats, b: Floats) -> Floats:
-    """The least rotation that brings one unit direction to a near one."""
-    across = np.cross(a, b)
-    K = np.array(
-        [[0.0, -across[2], across[1]], [across[2], 0.0, -across[0]], [-across[1], across[0], 0.0]]
-    )
-    return np.eye(3) + K + K @ K / (1.0 + float(a @ b))
-
-
-def _spread_turn(a: Floats, b: Floats, angle: float) -> Floats:
-    """The least rotation of b that makes its angle with a, or with -a, what it should be."""
-    across = np.cross(a, b)
-    sine = float(np.linalg.norm(across))
-    now = float(np.arctan2(sine, a @ b))
-    if sine < SAME:
-        across = np.cross(a, np.eye(3)[int(np.argmin(np.abs(a)))])
-    return turn_about(across / np.linalg.norm(across), angle - now)
-
-
-def _frame_between(a: Floats, b: Floats, share: float) -> Pose:
-    """A frame along a line, moved towards its middle by a share: so both bodies' points meet half way."""
-    return frame_along(b - a, a + share * (b - a))
 
 
 def _other(c: Connection, name: str) -> str:
