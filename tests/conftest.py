@@ -1,6 +1,13 @@
-"""Its place lets every test import the helpers beside it; the terminal is the same for all."""
+"""Its place lets every test import the helpers beside it; terminal and patience are the same for all."""
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# a busy machine takes long for any example, or for making one; what failed can be run again by its blob
+settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("patient")
 
 # they colour and wrap what is printed, and come from the terminal or the service that runs the tests
 OF_TERMINALS = (

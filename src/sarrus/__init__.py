@@ -4,31 +4,48 @@ from . import formats, problems
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
 from .formats import load
 from .inspect import inspect
-from .mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table
-from .result import Result
+from .mechanism import (
+    Mechanism,
+    MechanismError,
+    ModelFileError,
+    Polynomial,
+    Sine,
+    SmoothStep,
+    Table,
+)
+from .names import UnknownNameError
+from .result import Result, load_result
 from .simulate import simulate
 from .statics import Equilibrium, Mode, Modes, equilibrium, modes
-from .studies import sweep
+from .storage import SavedResultError
+from .studies import StudyError, sweep
+from .verdict import LockedError
 
 __all__ = [
     "Assembly",
     "AssemblyError",
     "Equilibrium",
+    "LockedError",
     "Mechanism",
     "MechanismError",
     "Mode",
+    "ModelFileError",
     "Modes",
     "Polynomial",
     "Result",
+    "SavedResultError",
     "Sine",
     "SmoothStep",
+    "StudyError",
     "Table",
+    "UnknownNameError",
     "assemble",
     "assemble_branches",
     "equilibrium",
     "formats",
     "inspect",
     "load",
+    "load_result",
     "modes",
     "problems",
     "simulate",

@@ -39,7 +39,7 @@ class Motion(Protocol):
     """What columns are read of: a Result."""
 
     @property
-    def energy(self) -> Floats:
+    def energy_balance(self) -> Floats:
         """Drift of the energy [J]."""
 
     def position(self, name: str, /) -> Floats:
@@ -69,7 +69,7 @@ def point_columns(motion: Motion, names: Iterable[str], levels: Iterable[str] = 
 
 def quality_columns(motion: Motion) -> Columns:
     """How good a motion is: drift of the energy and violations of the constraints."""
-    columns = {"energy [J]": motion.energy}
+    columns = {"energy [J]": motion.energy_balance}
     for level, (_, unit) in LEVELS.items():
         columns[f"violation of {level} [{unit}]"] = motion.violation(level)
     return columns

@@ -17,9 +17,10 @@ def a02():
 
 def spoil(problem, result, change):
     """The result with its coordinates changed so that the observed point moves by `change`."""
-    rows = result.reading.rows(problem.observed)
+    rows = result.model.point_rows(problem.observed)
     shift = np.linalg.pinv(rows.toarray()) @ np.asarray(change, dtype=float)
-    return replace(result, coordinates=result.coordinates + shift)
+    record = replace(result.record, q=result.coordinates + shift)
+    return replace(result, outcome=replace(result.outcome, record=record))
 
 
 def test_a_good_run_passes(a02):

@@ -218,7 +218,8 @@ def test_a_long_file_is_left_at_its_first_row_too_many(tmp_path, monkeypatch):
 
 
 QUICK = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 FIELD = st.one_of(
     st.floats().map(repr),

@@ -54,7 +54,7 @@ def test_simulate_writes_columns_record_model_and_figure(file, tmp_path):
         "run.json",
         "model.yaml",
         "motion.png",
-        "result.npz",
+        "result.h5",
     }
     with open(out / "columns.csv", newline="", encoding="utf-8") as stream:
         head, *rows = csv.reader(stream)

@@ -1,5 +1,7 @@
 """Each element beside a slow twin: laws, derivatives by complex steps, series by exact polynomials."""
 
+from typing import NamedTuple
+
 import numba
 import numpy as np
 import pytest
@@ -61,12 +63,18 @@ def call_series(springs, torsions, products, fc, theta, known, w, work):
     turning.add_work(products, fc, known, work[2])
 
 
+class Only(NamedTuple):
+    """Loads that are nothing but drives."""
+
+    drives: drive.Drives
+
+
 @compiled
-def call_drives(drives, t, order):
+def call_drives(loads, t, order):
     """Coefficients of motions and right sides."""
-    drive.start_drives(drives, t)
+    drive.start_drives(loads, t)
     for m in range(2, order + 1):
-        drive.drive_coefficients(drives, m)
+        drive.drive_coefficients(loads, m)
 
 
 # the twins, for complex numbers too
@@ -274,7 +282,7 @@ def test_series_of_right_sides():
         ORDER + 1,
     )
     t = 0.7
-    call_drives(drives, t, ORDER)
+    call_drives(Only(drives), t, ORDER)
 
     def sides(s):
         since = t + s - 0.3

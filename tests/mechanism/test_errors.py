@@ -567,7 +567,7 @@ def test_massless_spin_that_moves_no_point_is_simulated(build):
         warnings.simplefilter("error")
         result = sarrus.simulate(build(), 0.5, 0.1)
     assert result.status == "done", result.message
-    for values in (result.coordinates, result.rates, result.accelerations, result.energy):
+    for values in (result.coordinates, result.rates, result.accelerations, result.energy_balance):
         assert np.isfinite(values).all()
     assert result.energy_drift < 1e-7
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import yaml
 from everything import assert_same_bits, plane_of_everything, space_of_everything
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sarrus
@@ -107,7 +107,7 @@ def test_the_simulation_is_the_same_to_the_last_bit(dimension, tmp_path):
     m = random_mechanism(4, dimension)
     one, two = (simulate(x, 0.2, 0.05) for x in (m, again(m, tmp_path)))
     np.testing.assert_array_equal(one.coordinates, two.coordinates)
-    np.testing.assert_array_equal(one.energy, two.energy)
+    np.testing.assert_array_equal(one.energy_balance, two.energy_balance)
 
 
 def test_a_file_means_what_python_means(tmp_path):
@@ -429,7 +429,7 @@ VALUES = st.one_of(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", EVERYTHING.values(), ids=EVERYTHING)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(data=st.data())
 def test_mutated_data_load_or_are_refused(make, data):
     """Values replaced, removed or moved: a mechanism or a ModelFileError, each line printable."""
@@ -452,7 +452,7 @@ def test_mutated_data_load_or_are_refused(make, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_mutated_texts_load_or_are_refused(data):
     """Pieces of a good file cut out, doubled or replaced by the signs of YAML."""

@@ -20,7 +20,7 @@ def simulate(m, duration=1.0, step=0.1, **options):
         warnings.simplefilter("error")
         result = sarrus.simulate(m, duration, step, **options)
     assert result.status == "done", result
-    for values in (result.coordinates, result.rates, result.accelerations, result.energy):
+    for values in (result.coordinates, result.rates, result.accelerations, result.energy_balance):
         assert np.isfinite(values).all()
     assert len(result.times) == round(duration / step) + 1
     return result
@@ -335,7 +335,7 @@ def test_names_in_any_script():
     m.revolute("Ω '\"\n", m.ground, "тяга", at=(0, 0))
     m.point("", "тяга", (1, 0))
     result = simulate(m)
-    assert result.mechanism == "Механизм 機構 🦾"
+    assert result.name == "Механизм 機構 🦾"
     np.testing.assert_allclose(result.position(""), falling_tip(result.times), atol=1e-9)
     np.testing.assert_array_equal(result.position("Ω '\"\n"), np.zeros((11, 2)))
 

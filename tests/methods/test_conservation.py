@@ -110,7 +110,7 @@ def test_generalized_alpha_damps_by_its_radius():
         abs(
             simulate(
                 n_four_bar(1), 0.6, 0.02, method="generalized-alpha", step=0.02, spectral_radius=r
-            ).energy[-1]
+            ).energy_balance[-1]
         )
         for r in (0.2, 0.6, 1.0)
     ]

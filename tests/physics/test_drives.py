@@ -144,7 +144,7 @@ def test_pendulum_with_a_driven_length():
     # the rope pulls with m (l th'^2 + g cos th - l''), a drive along its length pushes by minus that
     pull = 1.5 * (length * s.y[1] ** 2 + G * np.cos(s.y[0]) + 0.3 * w**2 * np.sin(w * r.times))
     np.testing.assert_allclose(r.drive_force("winch"), -pull, atol=1e-6)
-    # r.energy is T + V - W
+    # r.energy_balance is T + V - W
     assert r.energy_drift < 1e-8
 
 

@@ -153,7 +153,7 @@ def test_options_reach_the_mechanism():
         ("flyball-governor", {"section": -1}, "0 for thin rods"),
         ("four-bar-spring", {"damping": -1.0}, "from 0 on"),
         ("n-four-bar", {"windows": 10_001}, "windows = 10001; give a whole number from 1 to 10000"),
-        ("simple-pendulum", {"speed": 1.0}, "it has none"),
+        ("simple-pendulum", {"speed": 1.0}, "known: none"),
     ],
 )
 def test_wrong_options_are_named(name, options, fragment):

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from html import unescape
 
+import h5py
 import numpy as np
 import pytest
 
@@ -174,13 +175,28 @@ def test_bad_folders_are_refused_in_words(tmp_path, folder):
     with pytest.raises(RunFolderError, match="lacks"):
         load_run(tmp_path)
     (tmp_path / "run.json").write_text((folder / "run.json").read_text())
-    with pytest.raises(RunFolderError, match=r"result\.npz is missing"):
+    with pytest.raises(RunFolderError, match=r"result\.h5 is missing"):
         load_run(tmp_path)
-    for content in (b"", b"PK\x03\x04 nonsense", (folder / "result.npz").read_bytes()[:5000]):
-        (tmp_path / "result.npz").write_bytes(content)
-        with pytest.raises(RunFolderError, match=r"result\.npz cannot be read"):
+    for content in (b"", b"\x89HDF nonsense", (folder / "result.h5").read_bytes()[:5000]):
+        (tmp_path / "result.h5").write_bytes(content)
+        with pytest.raises(RunFolderError, match=r"result\.h5 cannot be read"):
             load_run(tmp_path)
-    # arrays of objects would be unpickled: refused
-    np.savez(tmp_path / "result.npz", version=np.array([{"a": 1}], dtype=object))
-    with pytest.raises(RunFolderError, match=r"result\.npz cannot be read"):
+    # what is no plain number is refused
+    path = tmp_path / "result.h5"
+    path.write_bytes((folder / "result.h5").read_bytes())
+    with h5py.File(path, "a") as file:
+        name = file["pictures/0"].attrs["name"]
+        del file["pictures/0"]
+        file["pictures/0"] = "some text"
+        file["pictures/0"].attrs["name"] = name
+    with pytest.raises(RunFolderError, match="version holds no plain numbers"):
         load_run(tmp_path)
+
+
+def test_the_whole_result_is_in_the_folder(folder):
+    """What was simulated can be asked anything later: the columns are those of the result."""
+    found = load_run(folder)
+    assert found.result.success
+    np.testing.assert_array_equal(found.result.times, found.times)
+    np.testing.assert_array_equal(found.result.energy_balance, found.columns["energy"])
+    assert len(found.result.crossings) == len(found.scene.marks)

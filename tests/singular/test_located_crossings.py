@@ -14,12 +14,12 @@ from sarrus import Mechanism, Polynomial, problems, simulate
 from sarrus.assembly import solve_start_velocity
 from sarrus.kernels.layout import make_workspace
 from sarrus.kernels.watch import sample_pivots
+from sarrus.kinematics.constraints import Constraints
 from sarrus.kinematics.pose import read_poses
 from sarrus.methods import Run, series
 from sarrus.methods.watch import without_masses
 from sarrus.model import make_model
 from sarrus.problems.n_four_bar.reference import flat_times
-from sarrus.verdict.branches import _jacobian
 
 # required; runs at the default tolerance reach some 1e-10
 RIGHT = 1e-8
@@ -80,7 +80,10 @@ def test_all_crossings_of_ten_seconds(windows):
     # energy and closure before and after are those of the outputs around it
     c = result.crossings[0]
     i = int(np.searchsorted(result.times, c.time))
-    assert (c.energy_before, c.energy_after) == (result.energy[i - 1], result.energy[i])
+    assert (c.energy_before, c.energy_after) == (
+        result.energy_balance[i - 1],
+        result.energy_balance[i],
+    )
     assert (c.closure_before, c.closure_after) == tuple(result.violation()[i - 1 : i + 1])
 
 
@@ -277,7 +280,8 @@ def test_pivots_are_distances_between_rows():
     nc = model.equations
     found = np.zeros(nc)
     sample_pivots(form, make_workspace(form, 0), np.array([q, q]), 1, 0.0, np.zeros((3, nc)), found)
-    J, J0 = _jacobian(form, q), _jacobian(form, 0 * q)
+    joints = Constraints(form, joints=True)
+    J, J0 = joints.jacobian(q), joints.jacobian(0 * q)
     for k in range(nc):
         before = J[form.pos_c < form.pos_c[k]]
         rest = J[k] - before.T @ np.linalg.lstsq(before.T, J[k], rcond=None)[0]
@@ -312,8 +316,8 @@ def test_a_run_that_diverges_is_watched_to_its_end():
 def test_the_same_as_singular_values_at_many_outputs():
     """Sarrus' linkage: crossings are where the least value that usually counts dips, found by hand."""
     result = simulate(sarrus_linkage(), 3.0, 0.01)
-    e = result.reading.equations
-    poses = read_poses(e.centers, result.reading.bodies, result.coordinates)
+    e = result.joint_equations
+    poses = read_poses(e.centers, result.model.body_rows, result.coordinates)
     values = np.array(
         [np.linalg.svd(e.scaled(p).matrix.toarray(), compute_uv=False) for p in poses]
     )

@@ -54,7 +54,7 @@ def test_records_are_those_of_a_single_simulation():
     assert row["crossing_times"] == [c.time for c in result.crossings]
     assert row["crossings"] == len(result.crossings) > 0
     assert row["final B0.vx"] == result.velocity("B0")[-1, 0]
-    assert row["minimum energy"] == result.energy.min()
+    assert row["minimum energy"] == result.energy_balance.min()
     forces = np.linalg.norm(result.reaction("A0").force, axis=1)
     assert row["reaction_max A0"] == forces.max()
     assert row["mobility"] == 1

@@ -135,8 +135,8 @@ def test_mended_dimensions_move_exactly(m):
     assert mended.radians * locked.length < 10 * locked.misfit
     result = simulate(mended.mechanism, 2.0, 0.2)
     assert result.status == "done"
-    equations = result.reading.equations
-    for pose in read_poses(equations.centers, result.reading.bodies, result.coordinates):
+    equations = result.joint_equations
+    for pose in read_poses(equations.centers, result.model.body_rows, result.coordinates):
         found = measure_mobility(equations, pose)
         assert found.here == 1
         assert found.rank.below[0] < 1e-12

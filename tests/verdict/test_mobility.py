@@ -64,8 +64,8 @@ def test_planar_mechanism_in_space(windows):
 def test_bricard_along_its_motion(section):
     """Count 0, mobility 1, one redundant equation, at every pose of a simulated motion."""
     result = simulate(bricard(section), 4.0, 0.4)
-    equations = result.reading.equations
-    poses = read_poses(equations.centers, result.reading.bodies, result.coordinates)
+    equations = result.joint_equations
+    poses = read_poses(equations.centers, result.model.body_rows, result.coordinates)
     assert len(poses) == 11
     for pose in poses:
         found = measure_mobility(equations, pose)

@@ -16,11 +16,9 @@ ROUND_OFF = 1e-9
 
 def joint_power(result):
     """Power of each joint on its two bodies [W], (n, pairs), from forces, places and velocities alone."""
-    r = result.reading
-    e = r.equations
-    motion = read_motion(
-        e, r.bodies, result.times, result.coordinates, result.rates, result.accelerations
-    )
+    e = result.joint_equations
+    states = result.coordinates, result.rates, result.accelerations
+    motion = read_motion(e, result.model.body_rows, result.times, *states)
     # the ground is a body that rests
     n = len(result.times)
     still = np.zeros((n, 1, 3))

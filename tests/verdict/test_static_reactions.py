@@ -192,7 +192,7 @@ def test_elastic_sharing_by_displacements():
 
 def test_elastic_sharing_dense_and_sparse(monkeypatch):
     """Both ways to solve share alike; rigid joints are ten to the eight times stiffer in one of them."""
-    from sarrus.verdict import reactions
+    from sarrus.verdict import wrenches
 
     for stiffness in (
         {"H0": (1e6, 1e3), "H1": (2e6, 2e3), "H2": (5e5, 1e3)},
@@ -200,7 +200,7 @@ def test_elastic_sharing_dense_and_sparse(monkeypatch):
     ):
         values = []
         for limit in (10_000, 0):
-            monkeypatch.setattr(reactions, "SPARSE", limit)
+            monkeypatch.setattr(wrenches, "SPARSE", limit)
             values.append(statics(door(HEIGHTS), stiffness).values)
         assert np.allclose(*values, rtol=0, atol=1e-5)
 

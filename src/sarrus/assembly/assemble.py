@@ -20,6 +20,7 @@ from ..mechanism import (
     move_bodies,
     without_drives,
 )
+from ..names import describe_known
 
 if TYPE_CHECKING:
     from ..verdict.joint_equations import JointEquations
@@ -219,12 +220,16 @@ def _weights(
     out = usual_weights(equations)
     for name, value in weights.items():
         if name not in number:
-            raise MechanismError(f"weight of '{name}': there is no such body; {_known(number)}")
+            raise MechanismError(
+                f"weight of '{name}': there is no such body; {describe_known(name, number)}"
+            )
         out[number[name]] = _number(f"weight of '{name}'", value, least=1e-12)
     for body in [fixed] if isinstance(fixed, Body | str) else fixed:
         name = body.name if isinstance(body, Body) else body
         if name not in number:
-            raise MechanismError(f"fixed body '{name}': there is no such body; {_known(number)}")
+            raise MechanismError(
+                f"fixed body '{name}': there is no such body; {describe_known(name, number)}"
+            )
         out[number[name]] = np.inf
     if not everything:
         out[~_reached(equations)] = np.inf
@@ -268,11 +273,6 @@ def _largest(gaps: dict[str, Gap]) -> Gap:
         max((g.metres for g in gaps.values()), default=0.0),
         max((g.radians for g in gaps.values()), default=0.0),
     )
-
-
-def _known(names: Iterable[str]) -> str:
-    listed = [f"'{n}'" for n in names]
-    return "known: " + ", ".join(listed[:8]) + (", ..." if len(listed) > 8 else "")
 
 
 def _number(what: str, value: Any, least: float) -> float:

@@ -96,7 +96,7 @@ def time_solve(
 def fingerprint(result: Result) -> str:
     """Digest of the numbers of a result."""
     digest = hashlib.sha256()
-    for part in (result.times, result.coordinates, result.rates, result.energy):
+    for part in (result.times, result.coordinates, result.rates, result.energy_balance):
         digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()
 

@@ -57,7 +57,7 @@ def save_run(
     timing: Timing,
     command: str,
 ) -> dict[str, Any]:
-    """Write results.txt, result.npz and run.json; returns what run.json holds."""
+    """Write results.txt, result.h5 and run.json; returns what run.json holds."""
     folder.mkdir(parents=True, exist_ok=True)
     columns = problem.result_columns(result)
     header = " ".join(f"{name}[{unit_of(name)}]" for name in problem.columns)

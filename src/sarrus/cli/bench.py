@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from .. import problems
+from ..names import pick
 from .report import REPORT
 
 
@@ -43,8 +44,7 @@ def bench(
     from ..runs.provenance import command_line
 
     for name in method or ():
-        if name not in METHODS:
-            raise ValueError(f"no method is called '{name}'; known: {', '.join(METHODS)}")
+        pick(METHODS, name, "method")
     if repeat < 1:
         raise ValueError(f"--repeat {repeat}: give at least 1")
     chosen = [problems.get(name) for name in names or problems.names()]

@@ -14,6 +14,7 @@ from .importing import import_file
 from .inspect import inspect
 from .judge import judge
 from .listing import list_problems
+from .methods import list_methods
 from .modes import modes
 from .movie import movie
 from .report import report
@@ -33,6 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("list")(list_problems)
+app.command("methods")(list_methods)
 app.command("run")(run)
 app.command("simulate")(simulate)
 app.command("report")(report)

@@ -50,7 +50,7 @@ def run(
     as_json: Json = False,
     with_report: WithReport = False,
 ) -> None:
-    """Simulate a problem (or all), judge it, write results.txt, run.json, result.npz and the figures."""
+    """Simulate a problem (or all), judge it, write results.txt, run.json, result.h5 and the figures."""
     if problem is None and options:
         raise ValueError(f"name the problem that --{next(iter(options))} is meant for")
     if problem is not None and is_model_file(problem):

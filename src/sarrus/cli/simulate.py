@@ -49,7 +49,7 @@ def simulate(
     as_json: Json = False,
     with_report: WithReport = False,
 ) -> None:
-    """Simulate the mechanism of a file; write columns.csv, run.json, result.npz, model.yaml, motion.png."""
+    """Simulate the mechanism of a file; write columns.csv, run.json, result.h5, model.yaml, motion.png."""
     screen = Console(stderr=True)
     mechanism = load_model(file, screen)
     given = {

@@ -167,7 +167,7 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
         b[form.pos_q[i]] *= scale
     cauchy_products(form, ws, m, b)
     if loads is not None:
-        add_sides(form, loads.drives, m, b)
+        add_sides(form, loads, m, b)
     solve_refined(form, ws.J, ws.L, b, refinements, ws.r, ws.x)
     largest = 0.0
     row = qc[m]
@@ -209,7 +209,7 @@ def make_series(form, ws, loads, t, log_tolerance, log_cost, refinements, qc):
     """
     if loads is not None:
         start_loads(loads, qc[0], qc[1])
-        start_drives(loads.drives, t)
+        start_drives(loads, t)
     least = least_order(loads)
     eval_form_rates(form, qc[1], ws.de)
     gather(form, ws, 0, ws.e)
@@ -302,11 +302,11 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
     kinetic, potential = eval_energy(form, q, v)
     energy = kinetic + potential
     na = len(carried) - 1
-    springs = 0.0
+    stored = 0.0
     if loads is not None:
         eval_load_forms(loads, q)
-        springs = eval_load_energy(loads, carried)
-        energy += springs - carried[na]
+        stored = eval_load_energy(loads, carried)
+        energy += stored - carried[na]
     # what an error of the energy is measured by: the largest kinetic energy so far; at rest in an
     # equilibrium there is none, but the rounding of the weights' work
     if counters[STEPS] == 0:
@@ -376,7 +376,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
                 work = carried[na] + eval_series(loads.work, 2 * known, h)
                 now += strain - work
                 # where little moves, what springs, dampers and drives exchange is what counts
-                exchanged = max(kinetic, abs(strain - springs), abs(work))
+                exchanged = max(kinetic, abs(strain - stored), abs(work))
                 held += abs(strain) + abs(work)
             off = max(moved, turned * h / order)
             allowed = ENERGY_SLACK * (tolerance + NOISE) * max(scale, exchanged) + 1e-12 * held
@@ -407,7 +407,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
         balance[1] = scale
         if loads is not None:
             keep_sides(loads, known, carried, sides[n])
-            springs = strain
+            stored = strain
             for i in range(na):
                 carried[i] = loads.theta[i]
             carried[na] = work

@@ -52,11 +52,18 @@ class Constraints:
         pairs = np.bincount(f.bl_eq, f.bl_c * e[f.bl_a] * e[f.bl_b], self.total)
         return np.asarray(squares + pairs - f.phi0)[self.kept]
 
-    def jacobian(self, q: Floats | None = None) -> sparse.csr_array:
-        """J(q), at the start if q is left out."""
+    def jacobian(self, q: Floats) -> Floats:
+        """J(q), dense."""
         f = self.form
-        e = f.e0 if q is None else f.e0 + self._D @ q
-        J = sparse.csr_array((self._C @ e, (f.J_eq, f.J_col)), shape=(self.total, self._D.shape[1]))
+        J = np.zeros((self.total, self._D.shape[1]))
+        np.add.at(J, (f.J_eq, f.J_col), self._C @ (f.e0 + self._D @ q))
+        return J[self.kept] if self.joints else J
+
+    def start_jacobian(self) -> sparse.csr_array:
+        """J at the start, sparse."""
+        f = self.form
+        entries = (self._C @ f.e0, (f.J_eq, f.J_col))
+        J = sparse.csr_array(entries, shape=(self.total, self._D.shape[1]))
         return J[self.kept] if self.joints else J
 
     def bend(self, x: Floats) -> Floats:

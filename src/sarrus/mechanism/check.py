@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .elements import Known, choices, show
+from ..names import describe_known
+from .elements import Known, show
 from .errors import MechanismError
 from .joints import find_gap
 from .mechanism import Mechanism
@@ -124,13 +125,14 @@ def _velocities(m: Mechanism, known: Known) -> Iterator[str]:
     for name, velocity in m.velocities:
         if name not in known.points:
             yield (
-                f"velocity given for '{name}', but no joint or point has that name; {choices(known.points)}"
+                f"velocity given for '{name}', but no joint or point has that name; "
+                f"{describe_known(name, known.points)}"
             )
         yield from known.vector(velocity, f"velocity of point '{name}'")
     for name, rate in m.angular_velocities:
         what = f"angular velocity of body '{name}'"
         if name not in known.bodies:
-            yield f"{what}: there is no such body; {choices(known.bodies)}"
+            yield f"{what}: there is no such body; {describe_known(name, known.bodies)}"
         if rate.shape != (() if m.dimension == 2 else (3,)):
             need = "one number" if m.dimension == 2 else "3 numbers"
             yield f"{what}: {rate.size} numbers of shape {rate.shape}; this mechanism needs {need}"

@@ -5,7 +5,7 @@ A mechanism only iterates over its parts; a new one brings its own answers, in i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
+from ..names import describe_known
+from .errors import MechanismError
 
 if TYPE_CHECKING:
     from .bodies import Body
@@ -114,7 +116,7 @@ class Known:
     def body(self, name: str, what: str) -> Iterator[str]:
         """A body that is not there."""
         if name not in self.bodies and name != GROUND:
-            yield f"{what}: there is no body '{name}'; {choices(self.bodies)}"
+            yield f"{what}: there is no body '{name}'; {describe_known(name, self.bodies)}"
 
     def on_body(self, name: str, at: Floats, what: str) -> Iterator[str]:
         """A good place that is beside its body: a rod is the segment between its ends."""
@@ -136,11 +138,30 @@ class Known:
             yield from self.on_body(name, at, what)
 
 
-def choices(names: Iterable[str]) -> str:
-    """The names that are known, the first eight."""
-    listed = [f"'{n}'" for n in names]
-    shown = ", ".join(listed[:8]) + (", ..." if len(listed) > 8 else "")
-    return f"known: {shown}" if listed else "none is known"
+def as_word(name: object, what: str) -> str:
+    """A name, or a message; what: which name it is."""
+    if not isinstance(name, str):
+        raise MechanismError(f"{what}: {name!r} is no name; give a string")
+    return name
+
+
+def as_number(value: Any, what: str) -> float:
+    """A plain number, or a message."""
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise MechanismError(f"{what}: {value!r} is not a number; give a plain number") from error
+
+
+def as_vector(values: ArrayLike | None, what: str) -> Floats:
+    """A private float copy, or a message that says which entry is not numeric."""
+    try:
+        # None would silently become nan
+        if values is None:
+            raise TypeError("None")
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise MechanismError(f"{what}: {values!r} is not numeric; give plain numbers") from error
 
 
 def show(values: ArrayLike) -> str:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arrays import Floats
+from ..names import describe_known
+from .bodies import Body, Marker
 from .elements import (
     Element,
     Known,
     Moves,
-    choices,
+    as_number,
+    as_vector,
+    as_word,
     moved_direction,
     moved_place,
     plain,
@@ -23,7 +28,7 @@ from .elements import (
 from .errors import MechanismError
 from .joint_kinds import JointKind
 from .joints import Joint
-from .motion import Motion, check_motion, make_pieces, motion_data
+from .motion import Motion, as_motion, check_motion, make_pieces, motion_data
 
 WORLD, BODY = "world", "body"
 
@@ -169,7 +174,7 @@ class Torsion(Element):
         what = f"torsion '{self.name}'"
         joint = known.joints.get(self.joint)
         if joint is None:
-            yield f"{what}: there is no joint '{self.joint}'; {choices(known.joints)}"
+            yield f"{what}: there is no joint '{self.joint}'; {describe_known(self.joint, known.joints)}"
         elif joint.kind.row.coordinate != "angle":
             wanted = ", ".join(k.value for k in JointKind if k.row.coordinate == "angle")
             yield f"{what}: joint '{self.joint}' is {joint.kind.value}; it has to be {wanted}"
@@ -201,7 +206,7 @@ class UserForce(Element):
             yield f"{what} acts at no point; name at least one"
         for name in self.points:
             if name not in known.holds:
-                yield f"{what}: there is no joint, point or body '{name}'; {choices(known.holds)}"
+                yield f"{what}: there is no joint, point or body '{name}'; {describe_known(name, known.holds)}"
         if not callable(self.function):
             yield f"{what}: {self.function!r} is no function; give f(t, position, velocity)"
 
@@ -231,7 +236,7 @@ class Drive(Element):
         yield from bad
         joint = known.joints.get(self.joint)
         if joint is None:
-            yield f"{what}: there is no joint '{self.joint}'; {choices(known.joints)}"
+            yield f"{what}: there is no joint '{self.joint}'; {describe_known(self.joint, known.joints)}"
             return
         coordinate = joint.kind.row.coordinate
         if not coordinate:
@@ -264,6 +269,167 @@ class Drive(Element):
     def data(self) -> dict[str, Any]:
         """Joint and motion."""
         return {"joint": self.joint, **motion_data(self.motion)}
+
+
+# the lists of a mechanism, in the order of a file, which calls them the same
+LOADS = ("forces", "torques", "springs", "torsions", "user_forces", "drives")
+
+
+class LoadCalls:
+    """The calls of a mechanism that add what acts on it, one a kind, and the lists of that."""
+
+    forces: list[Force]
+    torques: list[Torque]
+    springs: list[Spring]
+    torsions: list[Torsion]
+    user_forces: list[UserForce]
+    drives: list[Drive]
+
+    def _name(self, body: Body | str, what: str) -> str:
+        raise NotImplementedError
+
+    def _joint_name(self, joint: Joint | str, what: str) -> str:
+        raise NotImplementedError
+
+    def force(
+        self,
+        name: str,
+        body: Body | str,
+        *,
+        at: ArrayLike,
+        vector: ArrayLike,
+        fixed_in: str = WORLD,
+    ) -> Force:
+        """Let a constant force [N] act at a point of a body.
+
+        fixed_in: "world" keeps its direction, "body" turns it with the body.
+        """
+        name = as_word(name, "name of a force")
+        force = Force(
+            name,
+            self._name(body, f"force '{name}'"),
+            as_vector(at, f"place of force '{name}'"),
+            as_vector(vector, f"vector of force '{name}'"),
+            fixed_in,
+        )
+        self.forces.append(force)
+        return force
+
+    def torque(
+        self, name: str, body: Body | str, vector: ArrayLike | float, *, fixed_in: str = WORLD
+    ) -> Torque:
+        """Let a constant torque [N m] act on a body: a number in the plane, 3 numbers in space."""
+        name = as_word(name, "name of a torque")
+        torque = Torque(
+            name,
+            self._name(body, f"torque '{name}'"),
+            as_vector(vector, f"vector of torque '{name}'"),
+            fixed_in,
+        )
+        self.torques.append(torque)
+        return torque
+
+    def joint_torque(self, name: str, joint: Joint | str, torque: float) -> Torsion:
+        """Let a revolute joint turn its second body by a constant torque [N m], its first by the opposite."""
+        return self.torsion(name, joint, torque=torque)
+
+    def spring(
+        self,
+        name: str,
+        first: Body | str,
+        second: Body | str,
+        *,
+        start: ArrayLike,
+        end: ArrayLike,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        free_length: float | None = None,
+        preload: float = 0.0,
+    ) -> Spring:
+        """Put a spring and damper between `start` on the first body and `end` on the second.
+
+        It pulls with stiffness (length - free_length) + damping (rate of length) + preload [N];
+        free_length: the length at the start if left out.
+        """
+        name = as_word(name, "name of a spring")
+        what = f"spring '{name}'"
+        a, b = as_vector(start, f"start of {what}"), as_vector(end, f"end of {what}")
+        if free_length is None:
+            free = float(np.linalg.norm(b - a)) if a.shape == b.shape else 0.0
+        else:
+            free = as_number(free_length, f"free length of {what}")
+        spring = Spring(
+            name,
+            (self._name(first, what), self._name(second, what)),
+            (a, b),
+            as_number(stiffness, f"stiffness of {what}"),
+            as_number(damping, f"damping of {what}"),
+            free,
+            as_number(preload, f"preload of {what}"),
+        )
+        self.springs.append(spring)
+        return spring
+
+    def torsion(
+        self,
+        name: str,
+        joint: Joint | str,
+        *,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        free_angle: float = 0.0,
+        torque: float = 0.0,
+    ) -> Torsion:
+        """Put a torsional spring and damper [N m/rad, N m s/rad] into a revolute joint of two bodies.
+
+        The angle is that of the second body seen from the first, 0 at the start, and goes on counting
+        beyond a turn.
+        """
+        name = as_word(name, "name of a torsional spring")
+        what = f"torsion '{name}'"
+        torsion = Torsion(
+            name,
+            self._joint_name(joint, what),
+            as_number(stiffness, f"stiffness of {what}"),
+            as_number(damping, f"damping of {what}"),
+            as_number(free_angle, f"free angle of {what}"),
+            as_number(torque, f"torque of {what}"),
+        )
+        self.torsions.append(torsion)
+        return torsion
+
+    def user_force(
+        self,
+        name: str,
+        points: Sequence[Joint | Marker | str],
+        function: Callable[[float, Floats, Floats], Any],
+    ) -> UserForce:
+        """Let forces act at named points, computed by function(t, position, velocity).
+
+        position [m] and velocity [m/s] of the points are arrays of shape (points, dimension); the
+        function returns the forces [N], same shape. It is compiled if it can be.
+        """
+        name = as_word(name, "name of a user force")
+        listed = [points] if isinstance(points, Joint | Marker | str) else list(points)
+        names = tuple(
+            p.name if isinstance(p, Joint | Marker) else as_word(p, f"point of user force '{name}'")
+            for p in listed
+        )
+        force = UserForce(name, names, function)
+        self.user_forces.append(force)
+        return force
+
+    def drive(self, name: str, joint: Joint | str, motion: Motion | float) -> Drive:
+        """Prescribe the coordinate of a joint as a function of time.
+
+        The angle [rad] of a revolute joint or the travel [m] of a prismatic or cylindrical one, both 0
+        at the start; the length [m] of a distance joint.
+        """
+        name = as_word(name, "name of a drive")
+        what = f"drive '{name}'"
+        drive = Drive(name, self._joint_name(joint, what), as_motion(motion, what))
+        self.drives.append(drive)
+        return drive
 
 
 def _fixed_in(fixed_in: object, what: str) -> Iterator[str]:

@@ -15,27 +15,18 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from .bodies import Body, Marker, make_rod
-from .elements import GROUND, Element
+from .elements import GROUND, Element, as_number, as_vector, as_word
 from .errors import MechanismError
-from .forces import WORLD, Drive, Force, Spring, Torque, Torsion, UserForce
+from .forces import LOADS, LoadCalls
 from .joint_kinds import JointCalls, JointKind
 from .joints import End, Joint
-from .motion import Motion, as_motion
 
 # the lists of a mechanism, and what a file calls them, in the order of a file
 STRUCTURE = {"bodies": "bodies", "joints": "joints", "markers": "points"}
-LOADS = {
-    "forces": "forces",
-    "torques": "torques",
-    "springs": "springs",
-    "torsions": "torsions",
-    "user_forces": "user_forces",
-    "drives": "drives",
-}
-PARTS = STRUCTURE | LOADS
+PARTS = STRUCTURE | {name: name for name in LOADS}
 
 
-class Mechanism(JointCalls):
+class Mechanism(JointCalls, LoadCalls):
     """A linkage: rigid bodies joined to each other and to the ground.
 
     gravity: acceleration [m/s^2]; its length says whether the mechanism is planar (2) or spatial (3).
@@ -47,19 +38,15 @@ class Mechanism(JointCalls):
     GROUND = GROUND
 
     def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, -9.81)) -> None:
-        self.name = _word(name, "name of a mechanism")
-        self.gravity = _vector(gravity, f"gravity of mechanism '{name}'")
+        self.name = as_word(name, "name of a mechanism")
+        self.gravity = as_vector(gravity, f"gravity of mechanism '{name}'")
         self.assemble = False
         self.ground = Body(self.GROUND, np.inf, np.zeros(self.dimension), np.zeros(0))
         self.bodies: list[Body] = []
         self.joints: list[Joint] = []
         self.markers: list[Marker] = []
-        self.forces: list[Force] = []
-        self.torques: list[Torque] = []
-        self.springs: list[Spring] = []
-        self.torsions: list[Torsion] = []
-        self.user_forces: list[UserForce] = []
-        self.drives: list[Drive] = []
+        for loads in LOADS:
+            setattr(self, loads, [])
         self.velocities: list[tuple[str, Floats]] = []
         self.angular_velocities: list[tuple[str, Floats]] = []
         # what `sarrus simulate` does unless told otherwise: duration [s], output_step [s], tolerance, ...
@@ -84,7 +71,7 @@ class Mechanism(JointCalls):
             yield from getattr(self, name)
 
     def loads(self) -> Iterator[Element]:
-        """All that acts on it: forces, torques, springs, torsions, user forces, drives."""
+        """All that acts on it, in the order of a file."""
         for name in LOADS:
             yield from getattr(self, name)
 
@@ -119,11 +106,11 @@ class Mechanism(JointCalls):
 
         section: side of its square cross section [m]; 0 is a thin rod without inertia about its axis.
         """
-        name = _word(name, "name of a rod")
-        a = _vector(start, f"start of rod '{name}'")
-        b = _vector(end, f"end of rod '{name}'")
-        kilograms = _number(mass, f"mass of rod '{name}'")
-        side = _number(section, f"section of rod '{name}'")
+        name = as_word(name, "name of a rod")
+        a = as_vector(start, f"start of rod '{name}'")
+        b = as_vector(end, f"end of rod '{name}'")
+        kilograms = as_number(mass, f"mass of rod '{name}'")
+        side = as_number(section, f"section of rod '{name}'")
         return self._add(make_rod(name, a, b, kilograms, side))
 
     def body(
@@ -134,166 +121,24 @@ class Mechanism(JointCalls):
         inertia [kg m^2]: a number in the plane; in space a 3 x 3 matrix, or its three diagonal
         entries, in world directions at the start; left out, a point mass.
         """
-        name = _word(name, "name of a body")
-        c = _vector(center, f"center of body '{name}'")
+        name = as_word(name, "name of a body")
+        c = as_vector(center, f"center of body '{name}'")
         if inertia is None:
             values = np.zeros(()) if c.size == 2 else np.zeros((3, 3))
         else:
-            values = _vector(inertia, f"inertia of body '{name}'")
+            values = as_vector(inertia, f"inertia of body '{name}'")
             if values.shape == (3,):
                 values = np.diag(values)
-        return self._add(Body(name, _number(mass, f"mass of body '{name}'"), c, values))
+        return self._add(Body(name, as_number(mass, f"mass of body '{name}'"), c, values))
 
     def point(self, name: str, body: Body | str, at: ArrayLike) -> Marker:
         """Name a point of a body, to observe it or to give it a velocity."""
-        name = _word(name, "name of a point")
+        name = as_word(name, "name of a point")
         marker = Marker(
-            name, self._name(body, f"point '{name}'"), _vector(at, f"place of point '{name}'")
+            name, self._name(body, f"point '{name}'"), as_vector(at, f"place of point '{name}'")
         )
         self.markers.append(marker)
         return marker
-
-    # forces
-
-    def force(
-        self,
-        name: str,
-        body: Body | str,
-        *,
-        at: ArrayLike,
-        vector: ArrayLike,
-        fixed_in: str = WORLD,
-    ) -> Force:
-        """Let a constant force [N] act at a point of a body.
-
-        fixed_in: "world" keeps its direction, "body" turns it with the body.
-        """
-        name = _word(name, "name of a force")
-        force = Force(
-            name,
-            self._name(body, f"force '{name}'"),
-            _vector(at, f"place of force '{name}'"),
-            _vector(vector, f"vector of force '{name}'"),
-            fixed_in,
-        )
-        self.forces.append(force)
-        return force
-
-    def torque(
-        self, name: str, body: Body | str, vector: ArrayLike | float, *, fixed_in: str = WORLD
-    ) -> Torque:
-        """Let a constant torque [N m] act on a body: a number in the plane, 3 numbers in space."""
-        name = _word(name, "name of a torque")
-        torque = Torque(
-            name,
-            self._name(body, f"torque '{name}'"),
-            _vector(vector, f"vector of torque '{name}'"),
-            fixed_in,
-        )
-        self.torques.append(torque)
-        return torque
-
-    def joint_torque(self, name: str, joint: Joint | str, torque: float) -> Torsion:
-        """Let a revolute joint turn its second body by a constant torque [N m], its first by the opposite."""
-        return self.torsion(name, joint, torque=torque)
-
-    def spring(
-        self,
-        name: str,
-        first: Body | str,
-        second: Body | str,
-        *,
-        start: ArrayLike,
-        end: ArrayLike,
-        stiffness: float = 0.0,
-        damping: float = 0.0,
-        free_length: float | None = None,
-        preload: float = 0.0,
-    ) -> Spring:
-        """Put a spring and damper between `start` on the first body and `end` on the second.
-
-        It pulls with stiffness (length - free_length) + damping (rate of length) + preload [N];
-        free_length: the length at the start if left out.
-        """
-        name = _word(name, "name of a spring")
-        what = f"spring '{name}'"
-        a, b = _vector(start, f"start of {what}"), _vector(end, f"end of {what}")
-        if free_length is None:
-            free = float(np.linalg.norm(b - a)) if a.shape == b.shape else 0.0
-        else:
-            free = _number(free_length, f"free length of {what}")
-        spring = Spring(
-            name,
-            (self._name(first, what), self._name(second, what)),
-            (a, b),
-            _number(stiffness, f"stiffness of {what}"),
-            _number(damping, f"damping of {what}"),
-            free,
-            _number(preload, f"preload of {what}"),
-        )
-        self.springs.append(spring)
-        return spring
-
-    def torsion(
-        self,
-        name: str,
-        joint: Joint | str,
-        *,
-        stiffness: float = 0.0,
-        damping: float = 0.0,
-        free_angle: float = 0.0,
-        torque: float = 0.0,
-    ) -> Torsion:
-        """Put a torsional spring and damper [N m/rad, N m s/rad] into a revolute joint of two bodies.
-
-        The angle is that of the second body seen from the first, 0 at the start, and goes on counting
-        beyond a turn.
-        """
-        name = _word(name, "name of a torsional spring")
-        what = f"torsion '{name}'"
-        torsion = Torsion(
-            name,
-            self._joint_name(joint, what),
-            _number(stiffness, f"stiffness of {what}"),
-            _number(damping, f"damping of {what}"),
-            _number(free_angle, f"free angle of {what}"),
-            _number(torque, f"torque of {what}"),
-        )
-        self.torsions.append(torsion)
-        return torsion
-
-    def user_force(
-        self,
-        name: str,
-        points: Sequence[Joint | Marker | str],
-        function: Callable[[float, Floats, Floats], Any],
-    ) -> UserForce:
-        """Let forces act at named points, computed by function(t, position, velocity).
-
-        position [m] and velocity [m/s] of the points are arrays of shape (points, dimension); the
-        function returns the forces [N], same shape. It is compiled if it can be.
-        """
-        name = _word(name, "name of a user force")
-        listed = [points] if isinstance(points, Joint | Marker | str) else list(points)
-        names = tuple(
-            p.name if isinstance(p, Joint | Marker) else _word(p, f"point of user force '{name}'")
-            for p in listed
-        )
-        force = UserForce(name, names, function)
-        self.user_forces.append(force)
-        return force
-
-    def drive(self, name: str, joint: Joint | str, motion: Motion | float) -> Drive:
-        """Prescribe the coordinate of a joint as a function of time.
-
-        The angle [rad] of a revolute joint or the travel [m] of a prismatic or cylindrical one, both 0
-        at the start; the length [m] of a distance joint.
-        """
-        name = _word(name, "name of a drive")
-        what = f"drive '{name}'"
-        drive = Drive(name, self._joint_name(joint, what), as_motion(motion, what))
-        self.drives.append(drive)
-        return drive
 
     # start velocities
 
@@ -304,14 +149,16 @@ class Mechanism(JointCalls):
         kinetic energy is taken, and the result says so.
         """
         name = (
-            point.name if isinstance(point, Joint | Marker) else _word(point, "velocity of a point")
+            point.name
+            if isinstance(point, Joint | Marker)
+            else as_word(point, "velocity of a point")
         )
-        self.velocities.append((name, _vector(velocity, f"velocity of point '{name}'")))
+        self.velocities.append((name, as_vector(velocity, f"velocity of point '{name}'")))
 
     def set_angular_velocity(self, body: Body | str, velocity: ArrayLike | float) -> None:
         """Give the start angular velocity of a body [rad/s]: a number in the plane, else 3."""
         name = self._name(body, "angular velocity of a body")
-        self.angular_velocities.append((name, _vector(velocity, f"angular velocity of '{name}'")))
+        self.angular_velocities.append((name, as_vector(velocity, f"angular velocity of '{name}'")))
 
     def check(self) -> None:
         """Raise MechanismError if this cannot be simulated; the message lists every reason."""
@@ -362,7 +209,7 @@ class Mechanism(JointCalls):
         axis: ArrayLike | None = None,
         second_axis: ArrayLike | None = None,
     ) -> Joint:
-        name = _word(name, "name of a joint")
+        name = as_word(name, "name of a joint")
         count, role = len(bodies), kind.row.axis
         what = f"joint '{name}' ({kind.value})"
         places = _each(at, f"place of joint '{name}'") or [None]
@@ -380,7 +227,9 @@ class Mechanism(JointCalls):
             )
         if role != "common":
             second = second_axis if role == "each" else None
-            axes += [None if second is None else _vector(second, f"second axis of joint '{name}'")]
+            axes += [
+                None if second is None else as_vector(second, f"second axis of joint '{name}'")
+            ]
             axes += [None] * (count - 2)
         return self._add_joint(name, kind, bodies, places, axes)
 
@@ -392,9 +241,9 @@ class Mechanism(JointCalls):
         start: ArrayLike,
         end: ArrayLike,
     ) -> Joint:
-        name = _word(name, "name of a joint")
+        name = as_word(name, "name of a joint")
         ends = (("start", start), ("end", end))
-        places = [_vector(place, f"{word} of joint '{name}'") for word, place in ends]
+        places = [as_vector(place, f"{word} of joint '{name}'") for word, place in ends]
         return self._add_joint(name, kind, bodies, places, [None])
 
     def _add_joint(
@@ -415,35 +264,11 @@ class Mechanism(JointCalls):
         return joint
 
 
-def _word(name: object, what: str) -> str:
-    if not isinstance(name, str):
-        raise MechanismError(f"{what}: {name!r} is no name; give a string")
-    return name
-
-
-def _number(value: Any, what: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError) as error:
-        raise MechanismError(f"{what}: {value!r} is not a number; give a plain number") from error
-
-
-def _vector(values: ArrayLike | None, what: str) -> Floats:
-    """A private float copy, or a message that says which entry is not numeric."""
-    try:
-        # None would silently become nan
-        if values is None:
-            raise TypeError("None")
-        return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise MechanismError(f"{what}: {values!r} is not numeric; give plain numbers") from error
-
-
 def _each(values: ArrayLike | None, what: str) -> list[Floats | None]:
     """A vector for each body of a joint, one if it is for all, none if there is none."""
     if values is None:
         return []
-    vectors = _vector(values, what)
+    vectors = as_vector(values, what)
     if vectors.ndim < 2 or not len(vectors):
         return [vectors]
     return [v.copy() for v in vectors]

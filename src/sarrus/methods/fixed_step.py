@@ -7,12 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..kernels import reasons
+from ..kernels import hermite, reasons
 from ..kernels import stepping as kernels
 from ..kernels.layout import Form, Pieces, Workspace
 from ..kernels.solve import EPS
 from . import status
-from .hermite import cubics, quintics
 from .outcome import Law, Outcome
 from .recorder import sample_own
 from .run import Run
@@ -87,6 +86,8 @@ class _FixedSteps:
         # memory is handed out when it is first touched: do that now, not in the solve
         self._store.fill(0.0)
         self._store[0, 1] = problem.velocity
+        self._rows = np.zeros((capacity + 1, 6 if complete else 4, nq))
+        self._rows.fill(0.0)
         self._taken = 0
         self._counters = np.zeros(4, np.int64)
         self._beside = len(problem.model.loads.torsions.first) + 1 if problem.model.loaded else 0
@@ -110,14 +111,15 @@ class _FixedSteps:
 
     def _polynomials(self, starts: Floats, states: Floats) -> Pieces:
         """Of all steps, and one without length that is the state at the end."""
-        make = quintics if self._complete else cubics
-        inner = make(starts, states)
-        coefficients = np.zeros((len(starts), inner.shape[1], states.shape[2]))
-        coefficients[:-1] = inner
+        count = len(starts)
+        coefficients = self._rows[:count]
+        fill = hermite.fill_quintics if self._complete else hermite.fill_cubics
+        fill(starts, states, coefficients)
+        coefficients[-1] = 0.0
         coefficients[-1, :2] = states[-1, :2]
         coefficients[-1, 2] = 0.5 * states[-1, 2]
-        orders = np.full(len(starts), inner.shape[1] - 1, np.int64)
-        return Pieces(starts, orders, coefficients, np.zeros((len(starts), self._beside, 0)))
+        orders = np.full(count, coefficients.shape[1] - 1, np.int64)
+        return Pieces(starts, orders, coefficients, np.zeros((count, self._beside, 0)))
 
     def end(self, t: float, reason: int) -> status.End:
         """How it ended."""

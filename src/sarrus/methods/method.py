@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ..kernels.elements.user import count_forms
 from ..model import Model
 from .outcome import Outcome
 from .run import Run
@@ -39,7 +40,7 @@ def needs_of(model: Model) -> frozenset[str]:
     """What a method must be able to do for a model, besides constant forces."""
     loads = model.loads
     found = {
-        LOADS: len(loads.springs.first) + len(loads.torsions.first) + len(loads.turning.c),
+        LOADS: len(loads.f0) - count_forms(loads.user),
         DRIVES: len(loads.drives.equations),
         USER_FORCES: len(loads.user.calls),
     }

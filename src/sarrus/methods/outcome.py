@@ -93,12 +93,12 @@ class Record:
     @property
     def kinetic(self) -> Floats:
         """Kinetic energy (n,)."""
-        return self._energies[0]
+        return self.energies[0]
 
     @property
     def potential(self) -> Floats:
         """Potential energy of constant forces, springs and torsions (n,); 0 of the forces at the start."""
-        return self._energies[1]
+        return self.energies[1]
 
     @property
     def energy(self) -> Floats:
@@ -114,7 +114,8 @@ class Record:
         return forces
 
     @cached_property
-    def _energies(self) -> Floats:
+    def energies(self) -> Floats:
+        """Kinetic and potential energy (2, n)."""
         energies = np.zeros((2, len(self)))
         kernels.eval_energies(self.model.form, *self.scratch, self.outputs, energies)
         return energies

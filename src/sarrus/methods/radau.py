@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats, Ints
+from ..kernels import hermite, reasons
 from ..kernels import radau as kernels
-from ..kernels import reasons
 from ..kernels.layout import Form, Pieces, make_workspace, pack
 from ..kernels.loads import Loads, make_loads
 from ..kernels.radau_newton import Stages, Tangent
 from ..model.order import make_factor
 from . import status
-from .hermite import quintics, quintics_over_two
 from .outcome import Law, Outcome
 from .recorder import sample_projected
 from .run import Run
@@ -120,10 +119,13 @@ class Radau:
             piece = start_piece(float(self._ends[first]), state, np.zeros(self._beside))
             return piece._replace(sides=np.zeros((1, self._beside, 0)))
         starts, states = self._ends[: last + 1], self._store[: last + 1]
-        coefficients = quintics_over_two(starts, states)
-        if not first:
-            coefficients = np.concatenate([quintics(starts[:2], states[:2]), coefficients])
-        count = len(coefficients)
+        count = last - first
+        coefficients = np.zeros((count, 6, states.shape[2]))
+        if first:
+            hermite.fill_quintics_over_two(starts, states, coefficients)
+        else:
+            hermite.fill_quintics(starts[:2], states[:2], coefficients)
+            hermite.fill_quintics_over_two(starts, states, coefficients[1:])
         sides = np.zeros((count, self._beside, 0))
         return Pieces(starts[first:].copy(), np.full(count, 5, np.int64), coefficients, sides)
 

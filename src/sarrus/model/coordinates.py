@@ -17,11 +17,12 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kinematics.length import LINK, measure_length
+from ..kinematics.turns import in_space
 from ..mechanism import Body, Mechanism
 from .drives import drive_needs
 from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
 from .joints import Direction, Factor
-from .loads import Features, in_space, load_needs
+from .loads import Features, load_needs
 from .model import Units
 from .reduce import Reduction, Row, component_rows, drop_fixed
 from .sharing import GROUND, Group, Sharing, share_features

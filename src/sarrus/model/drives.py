@@ -20,9 +20,10 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels.elements import drive as element
 from ..kernels.elements.drive import COSINE, LINEAR, SINE, SQUARE
+from ..kinematics.turns import in_space
 from ..mechanism import Joint, Mechanism, MechanismError
 from ..mechanism.motion import Pieces, make_pieces
-from .loads import Features, in_space, joint_triad, subtract_rows
+from .loads import Features, joint_triad, subtract_rows
 
 if TYPE_CHECKING:
     from .quadratic import Equations

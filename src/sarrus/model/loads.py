@@ -22,6 +22,7 @@ from ..kernels.elements.turning import Turning
 from ..kernels.elements.user import User
 from ..kernels.loads import Loads, list_entries
 from ..kernels.user_function import UserCall
+from ..kinematics.turns import in_space
 from ..mechanism import Joint, Mechanism
 from ..mechanism.forces import BODY, Force, Spring, Torsion
 from .reduce import Row
@@ -249,11 +250,6 @@ def _triad(vector: Floats) -> tuple[Floats, Floats, Floats]:
     y = other - (x @ other) * x
     y /= np.linalg.norm(y)
     return x, y, np.cross(x, y)
-
-
-def in_space(vector: Floats) -> Floats:
-    """A vector of the plane as one in space."""
-    return np.append(vector, 0.0) if len(vector) == 2 else vector
 
 
 def subtract_rows(a: Row, b: Row) -> Row:

@@ -12,6 +12,7 @@ from ..kernels.loads import Loads
 from ..kernels.user_function import UserCall
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import BodyRows
+from ..names import pick
 from .readings import Readings
 
 
@@ -71,12 +72,16 @@ class Model:
 
     def point_rows(self, name: str) -> sparse.csr_array:
         """World displacement of a point [m] per unit of q, shape (dimension, nq)."""
-        i = self.points[name] * self.dimension
+        i = pick(self.points, name, "joint, point or body") * self.dimension
         return self.places[i : i + self.dimension]
+
+    def origin(self, name: str) -> Floats:
+        """World place of a point at the start [m], shape (dimension,)."""
+        return self.origins[pick(self.points, name, "joint, point or body")]
 
     def jacobian(self) -> sparse.csr_array:
         """J at the start position."""
-        return Constraints(self.form).jacobian()
+        return Constraints(self.form).start_jacobian()
 
     def mass_matrix(self) -> sparse.csr_array:
         """M, constant."""

@@ -8,10 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Floats
+from ..kinematics.turns import in_space
 from ..mechanism import Mechanism
 from ..mechanism.forces import Spring, Torsion
 from ..mechanism.motion import Pieces, make_pieces
-from .loads import Features, in_space, joint_triad, subtract_rows
+from .loads import Features, joint_triad, subtract_rows
 from .quadratic import sparse_from_rows
 
 

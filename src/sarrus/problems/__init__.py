@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..names import pick, unknown
 from .andrews_squeezer.problem import (
     make_andrews_squeezer,
     make_andrews_squeezer_a03,
@@ -72,8 +73,7 @@ def get(problem: str, **options: float) -> Problem:
     known = [option.name for option in maker.options]
     for name in options:
         if name not in known:
-            has = f"it has: {', '.join(known)}" if known else "it has none"
-            raise ValueError(f"problem '{problem}' has no option '{name}'; {has}")
+            raise unknown(f"problem '{problem}' has no option '{name}'", name, known)
     return maker(**options)
 
 
@@ -92,6 +92,4 @@ def all_options() -> dict[str, Option]:
 
 
 def _maker(problem: str) -> Maker:
-    if problem not in _MAKERS:
-        raise ValueError(f"no problem is called '{problem}'; known: {', '.join(_MAKERS)}")
-    return _MAKERS[problem]
+    return pick(_MAKERS, problem, "problem")

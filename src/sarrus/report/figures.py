@@ -42,7 +42,7 @@ def save_motion_figure(path: Path, result: Result, points: list[str]) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Page
 
-    columns = {"t": result.times, "energy": result.energy, "violation": result.violation()}
+    columns = {"t": result.times, "energy": result.energy_balance, "violation": result.violation()}
     panels = []
     for point in points[:MOST_POINTS]:
         # names of a user are no formulas
@@ -58,7 +58,7 @@ def save_motion_figure(path: Path, result: Result, points: list[str]) -> None:
     page = Page(figsize=(7.0, max(3.5, 0.9 + 1.75 * len(panels))), layout="constrained")
     FigureCanvasAgg(page)
     _draw(page, figure, columns, {}, result.method)
-    page.suptitle(result.mechanism.replace("$", r"\$"), fontsize=11)
+    page.suptitle(result.name.replace("$", r"\$"), fontsize=11)
     page.savefig(path, dpi=150)
 
 

@@ -58,7 +58,7 @@ def unit_of(column: str) -> str:
 
 def quality(result: Result) -> Columns:
     """Time, energy and violations, by short names."""
-    columns = {"t": result.times, "energy": result.energy}
+    columns = {"t": result.times, "energy": result.energy_balance}
     return columns | {level: result.violation(level) for level in LEVELS}
 
 
@@ -71,7 +71,7 @@ def observed_columns(result: Result, point: str) -> Columns:
 def trajectory_columns(result: Result, points: Iterable[str]) -> Columns:
     """Time, places and velocities of points and energy, without units."""
     moving = without_units(point_columns(result, points, KEPT))
-    return {"t": result.times, **moving, "energy": result.energy}
+    return {"t": result.times, **moving, "energy": result.energy_balance}
 
 
 def motion_columns(result: Result, points: Iterable[str]) -> Columns:

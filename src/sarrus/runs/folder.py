@@ -1,27 +1,31 @@
-"""The folder of a run: run.json, and result.npz for later pictures; written and read back.
+"""The folder of a run: run.json, and result.h5 with all the rest; written and read back.
 
-result.npz holds plain arrays only, no pickles: the columns of the observed point, energy and violations,
-the exact ones where the problem has them, the steps of the method, and the scene.
+result.h5 is the result as `Result.save` writes it, and beside it what pictures need, ready to be drawn: columns
+of the observed point, energy and violations, the exact ones where the problem has them, the steps of the
+method, and the scene. Plain arrays only, no pickles.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import zipfile
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import Floats
-from ..result import Result
+from ..result import Result, load_result
 from ..scene import Scene, load_scene, scene_arrays
+from ..storage import add_arrays, load_arrays
 from .columns import Columns, Figure, Panel
 
 VERSION = 1
-RECORD, DATA = "run.json", "result.npz"
+RECORD, DATA = "run.json", "result.h5"
+PICTURES = "pictures"
 
 
 class RunFolderError(ValueError):
@@ -43,6 +47,11 @@ class RunFolder:
     figures: tuple[Figure, ...]
     steps: Columns
     scene: Scene
+
+    @cached_property
+    def result(self) -> Result:
+        """The whole result, read when first asked for."""
+        return load_result(self.folder / DATA)
 
     @property
     def id(self) -> str:
@@ -114,7 +123,7 @@ def save_motion(
     figures: tuple[Figure, ...],
     observed: str,
 ) -> None:
-    """Write what later pictures need: result.npz."""
+    """Write result.h5: the result, and what later pictures need."""
     words = {"figures": [asdict(f) for f in figures]}
     arrays = {
         "version": np.array(VERSION),
@@ -126,7 +135,7 @@ def save_motion(
         "step_pivots": result.step_pivots,
         **scene_arrays(result.scene.observing(observed)),
     }
-    np.savez_compressed(folder / DATA, **arrays)  # type: ignore[arg-type]
+    add_arrays(result.save(folder / DATA), PICTURES, arrays)
 
 
 def load_run(folder: Path) -> RunFolder:
@@ -134,13 +143,12 @@ def load_run(folder: Path) -> RunFolder:
     record = _load_record(folder / RECORD)
     path = folder / DATA
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return _read_motion(folder, record, arrays)
+        return _read_motion(folder, record, load_arrays(path, PICTURES))
     except FileNotFoundError:
         raise RunFolderError(
             f"{path} is missing; repeat the run: {RECORD} alone does not tell how it moved"
         ) from None
-    except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, TypeError, OSError, RuntimeError) as error:
         raise RunFolderError(f"{path} cannot be read ({error}); repeat the run") from error
 
 
@@ -178,7 +186,9 @@ _NEEDED = (
 )
 
 
-def _read_motion(folder: Path, record: dict[str, Any], arrays: Any) -> RunFolder:
+def _read_motion(
+    folder: Path, record: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> RunFolder:
     """What `save_motion` wrote."""
     version = int(arrays["version"])
     if version != VERSION:
@@ -200,9 +210,9 @@ def _read_figure(words: dict[str, Any]) -> Figure:
     return Figure(words["name"], words["title"], tuple(panels), words["until"])
 
 
-def _prefixed(arrays: Any, prefix: str) -> Columns:
+def _prefixed(arrays: dict[str, NDArray[Any]], prefix: str) -> Columns:
     return {
-        name.removeprefix(prefix): np.asarray(arrays[name], dtype=float)
-        for name in arrays.files
+        name.removeprefix(prefix): np.asarray(values, dtype=float)
+        for name, values in arrays.items()
         if name.startswith(prefix)
     }

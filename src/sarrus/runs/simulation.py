@@ -24,11 +24,7 @@ def choose_points(mechanism: Mechanism, result: Result, wanted: Iterable[str]) -
     """The points whose columns are written: those wanted, else all joints and named points."""
     chosen = list(dict.fromkeys(wanted))
     for name in chosen:
-        try:
-            result.position(name)
-        except KeyError as error:
-            # its text without the quotes of a KeyError
-            raise ValueError(error.args[0]) from None
+        result.position(name)
     named = [joint.name for joint in mechanism.joints] + [p.name for p in mechanism.markers]
     return chosen or [name for name in named if name in result.points]
 
@@ -36,7 +32,7 @@ def choose_points(mechanism: Mechanism, result: Result, wanted: Iterable[str]) -
 def save_simulation(
     folder: Path, mechanism: Mechanism, result: Result, points: list[str], source: str, command: str
 ) -> dict[str, Any]:
-    """Write columns.csv, model.yaml, run.json and result.npz; returns what run.json holds."""
+    """Write columns.csv, model.yaml, run.json and result.h5; returns what run.json holds."""
     folder.mkdir(parents=True, exist_ok=True)
     columns = motion_columns(result, points)
     save_csv(folder / "columns.csv", columns)
@@ -67,7 +63,7 @@ def save_simulation(
 
 
 def _save_pictures(folder: Path, result: Result, points: list[str]) -> None:
-    """Write result.npz: a figure of the places of the first points, one of energy and violations."""
+    """Write result.h5: a figure of the places of the first points, one of energy and violations."""
     moving = [p for p in points if np.ptp(result.position(p), axis=0).max(initial=0.0) > 0]
     columns = quality(result)
     places = []

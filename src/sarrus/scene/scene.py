@@ -206,7 +206,7 @@ def _stretch_guides(sketch: Sketch, points: Floats, motion: _Motion) -> tuple[Sk
 
 
 def scene_arrays(scene: Scene) -> dict[str, NDArray[Any]]:
-    """A scene as plain arrays for a .npz file: single precision is more than a picture needs."""
+    """A scene as plain arrays for a file: single precision is more than a picture needs."""
     words = {
         "sketch": scene.sketch.as_dict(),
         "duration": scene.duration,

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..arrays import Floats
 from ..mechanism import Mechanism
-from .state import State, System, make_system, pick_point
+from ..names import pick
+from .state import State, System, make_system
 
 # forces along the freedoms that count as none, of all forces
 BALANCED = 1e-15
@@ -47,7 +48,7 @@ class Equilibrium:
 
     def position(self, name: str) -> Floats:
         """World place of a joint, named point or centre of a body [m]."""
-        return pick_point(self.points, name)
+        return pick(self.points, name, "joint, point or body")
 
 
 def equilibrium(mechanism: Mechanism) -> Equilibrium:

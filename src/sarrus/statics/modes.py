@@ -9,8 +9,9 @@ import numpy as np
 
 from ..arrays import Complex, Floats
 from ..mechanism import Mechanism, MechanismError
+from ..names import pick
 from .equilibrium import Equilibrium
-from .state import State, make_system, pick_point
+from .state import State, make_system
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -37,7 +38,7 @@ class Mode:
 
     def shape(self, name: str) -> Complex:
         """Velocity of a joint, named point or centre of a body in this mode, shape (dimension,)."""
-        return pick_point(self.shapes, name)
+        return pick(self.shapes, name, "joint, point or body")
 
 
 @dataclass(frozen=True)

@@ -76,10 +76,6 @@ class System:
         # driven joints stay where they start
         self.start = self.constraints.phi(np.zeros(nq))
 
-    def jacobian(self, q: Floats) -> Floats:
-        """J(q)."""
-        return np.asarray(self.constraints.jacobian(q).toarray())
-
     def loads(self, q: Floats) -> tuple[Floats, Floats, Floats]:
         """Q, dQ/dq and dQ/dv at rest."""
         form, nq, loads = self.form, self.model.coordinates, self.acting
@@ -115,7 +111,7 @@ class System:
         """The nearest position that the joints allow; None if there is none near."""
 
         def look(q: Floats) -> tuple[Floats, Floats]:
-            return self.constraints.phi(q) - self.start, self.jacobian(q)
+            return self.constraints.phi(q) - self.start, self.constraints.jacobian(q)
 
         found = lower_gaps(q, look, np.add, enough=CLOSED, steps=CLOSING)
         return found.position if found.size < ALMOST_CLOSED else None
@@ -127,7 +123,7 @@ class State:
     def __init__(self, system: System, q: Floats) -> None:
         self.system, self.q = system, q
         self.Q, self.Q_q, self.Q_v = system.loads(q)
-        J = system.jacobian(q)
+        J = system.constraints.jacobian(q)
         if J.shape[0]:
             U, s, Vt = np.linalg.svd(J)
         else:
@@ -184,12 +180,3 @@ class State:
         curvature = self.system.constraints.curvature
         bent = [np.abs(curvature(n, Z)).max(initial=0.0) for n in self.left_null.T]
         return bool(max(bent, default=0.0) > 1e-6)
-
-
-def pick_point(points: dict[str, T], name: str) -> T:
-    """What belongs to a point, or a message with the names there are."""
-    if name not in points:
-        known = ", ".join(f"'{n}'" for n in list(points)[:12])
-        more = ", ..." if len(points) > 12 else ""
-        raise KeyError(f"no joint, point or body is called '{name}'; known: {known}{more}")
-    return points[name]

@@ -91,7 +91,7 @@ def extreme(t: Floats, x: Floats, rate: Floats) -> tuple[float, float]:
 def read_curve(result: Result, what: str) -> tuple[Floats, Floats | None]:
     """Values of a coordinate such as B0.x, B0.vy or `energy` at the outputs, and their rates if known."""
     if what == "energy":
-        return result.energy, None
+        return result.energy_balance, None
     name, axis = split_coordinate(what)
     levels = list(LEVELS)
     order = [letter for letter, _ in LEVELS.values()].index(axis[:-1])

@@ -238,7 +238,9 @@ def warm_up(plan: Plan) -> None:
     tiny.revolute("pin", tiny.ground, "rod", at=(0, 0))
     method = plan.settings.get("method")
     result = simulate(tiny, 1e-3, **({} if method is None else {"method": method}))
-    if result.watch is not None and any(r.what.startswith("crossing") for r in plan.records):
+    if result.outcome.watch is not None and any(
+        r.what.startswith("crossing") for r in plan.records
+    ):
         _ = result.crossings
 
 

@@ -25,11 +25,12 @@ from ..kinematics.closing import lower_gaps
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import read_poses, read_spins
 from .nearby import NEARBY_TOLERANCE
-from .poses import Reading
 from .rank import measure_rank
 
 if TYPE_CHECKING:
     from ..kernels.layout import Form
+    from ..model import Model
+    from .joint_equations import JointEquations
 
 
 # directions are listed up to so many freedoms more than the motion has
@@ -128,7 +129,11 @@ class Branches:
 
 
 def find_branches(
-    form: Form, reading: Reading, q: Floats, v: Floats | None = None, rise: int | None = None
+    model: Model,
+    equations: JointEquations,
+    q: Floats,
+    v: Floats | None = None,
+    rise: int | None = None,
 ) -> Branches:
     """The motions that meet at the position q; v: rates of the motion so far, none if left out.
 
@@ -136,8 +141,8 @@ def find_branches(
     """
     if rise is not None and rise > MOST_EXTRA:
         return _too_many(rise)
-    joints = Constraints(form, joints=True)
-    U, values, V = np.linalg.svd(joints.jacobian(q).toarray())
+    joints = Constraints(model.form, joints=True)
+    U, values, V = np.linalg.svd(joints.jacobian(q))
     rank = _rank(values)
     m = len(q) - rank
     if rise is None and m - 1 > MOST_EXTRA:
@@ -152,7 +157,7 @@ def find_branches(
     found = single if continuum else np.concatenate([single, multiple])
     items, back = [], 0
     for a in found:
-        branch = _follow(joints, reading, q, N @ a, v)
+        branch = _follow(model, equations, q, N @ a, v)
         if branch is None:
             back += 1
         else:
@@ -188,7 +193,7 @@ def _sentence(m: int, items: list[Branch], back: int, continuum: bool) -> str:
 def leads_on(form: Form, q: Floats, w: Floats) -> bool:
     """Whether a velocity that the joints allow at q leads on in second order."""
     joints = Constraints(form, joints=True)
-    U, values, _ = np.linalg.svd(joints.jacobian(q).toarray())
+    U, values, _ = np.linalg.svd(joints.jacobian(q))
     size = float(np.linalg.norm(w)) or 1.0
     left = U[:, _rank(values) :].T @ joints.bend(w / size)
     return bool(np.abs(left).max(initial=0.0) < ALONG)
@@ -236,10 +241,11 @@ def _directions(H: Floats, m: int) -> tuple[Floats, Floats]:
 
 
 def _follow(
-    joints: Constraints, reading: Reading, q: Floats, w: Floats, v: Floats | None
+    model: Model, equations: JointEquations, q: Floats, w: Floats, v: Floats | None
 ) -> Branch | None:
     """A direction followed for a short distance; None if it leads nowhere."""
     w = w / np.abs(w).max()
+    joints = Constraints(model.form, joints=True)
     there = None
     for step in (STEP, -STEP):
         x = _close(joints, q, step * w)
@@ -248,11 +254,11 @@ def _follow(
             break
     if there is None:
         return None
-    e = reading.equations.undriven
-    pose = read_poses(e.centers, reading.bodies, there[None])[0]
+    e = equations.undriven
+    pose = read_poses(e.centers, model.body_rows, there[None])[0]
     rank = measure_rank(e.scaled(pose).matrix, e.columns_a_body, NEARBY_TOLERANCE)
-    spins = read_spins(reading.bodies, q[None], w[None], np.zeros((1, len(q))))[0][0]
-    centers = np.asarray(reading.bodies.centers @ w).reshape(-1, 3)
+    spins = read_spins(model.body_rows, q[None], w[None], np.zeros((1, len(q))))[0][0]
+    centers = np.asarray(model.body_rows.centers @ w).reshape(-1, 3)
     fastest = max(
         float(np.linalg.norm(spins, axis=1).max()),
         float(np.linalg.norm(centers, axis=1).max()) / e.length,
@@ -264,14 +270,14 @@ def _follow(
         fastest = float(np.copysign(fastest, cosine))
         so_far = abs(cosine) > 1.0 - SAME**2
     w, spins = w / fastest, _clean(spins / fastest)
-    moved = _clean(np.asarray(reading.places @ w).reshape(-1, reading.dimension), e.length)
+    moved = _clean(np.asarray(model.places @ w).reshape(-1, model.dimension), e.length)
     # joints on the ground never move: no word about them
-    free = np.diff(reading.places.indptr[:: reading.dimension]) > 0
-    bodies = set(reading.bodies.names)
-    planar = reading.dimension == 2
+    free = np.diff(model.places.indptr[:: model.dimension]) > 0
+    bodies = set(model.body_rows.names)
+    planar = model.dimension == 2
     return Branch(
         direction=w,
-        velocities={n: moved[i] for n, i in reading.points.items() if free[i] and n not in bodies},
+        velocities={n: moved[i] for n, i in model.points.items() if free[i] and n not in bodies},
         turning={n: s[2] if planar else s for n, s in zip(e.bodies, spins, strict=True)},
         mobility=e.columns - rank.rank,
         so_far=so_far,
@@ -284,7 +290,7 @@ def _close(joints: Constraints, q: Floats, x: Floats) -> Floats | None:
 
     def look(x: Floats) -> tuple[Floats, Floats]:
         # what q itself is off is no matter of the branch
-        return J @ x + 0.5 * joints.bend(x), joints.jacobian(q + x).toarray()
+        return J @ x + 0.5 * joints.bend(x), joints.jacobian(q + x)
 
     found = lower_gaps(x, look, np.add, enough=ROUNDING)
     return found.position if found.size < CLOSED else None

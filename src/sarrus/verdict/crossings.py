@@ -22,12 +22,12 @@ from ..kernels.watch import find_dips, sample_pivots
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import read_poses
 from .branches import Branches, find_branches
-from .poses import Reading
+from .joint_equations import JointEquations
 from .rank import Rank, measure_rank
 
 if TYPE_CHECKING:
-    from ..kernels.layout import Form
     from ..methods.watch import Dip, Watch
+    from ..model import Model
 
 
 # a smallest value below this share of what it is nearby makes a near miss
@@ -71,17 +71,16 @@ class _Moment:
     closure_after: float
     coordinates: Floats = field(repr=False)
     rates: Floats = field(repr=False)
-    reading: Reading = field(repr=False)
-    form: Form = field(repr=False)
+    model: Model = field(repr=False)
+    equations: JointEquations = field(repr=False)
 
     def position(self, name: str) -> Floats:
         """World place of a joint, named point or centre of a body at this moment [m]."""
-        rows = self.reading.rows(name)
-        return np.asarray(self.reading.origins[self.reading.points[name]] + rows @ self.coordinates)
+        return np.asarray(self.model.origin(name) + self.model.point_rows(name) @ self.coordinates)
 
     def velocity(self, name: str) -> Floats:
         """Its velocity [m/s]."""
-        return np.asarray(self.reading.rows(name) @ self.rates)
+        return np.asarray(self.model.point_rows(name) @ self.rates)
 
     def _record(self) -> dict[str, Any]:
         return {
@@ -132,7 +131,7 @@ class Crossing(_Moment):
     @cached_property
     def branches(self) -> Branches:
         """The motions that meet here; found when first asked for."""
-        return find_branches(self.form, self.reading, self.coordinates, self.rates, self.rise)
+        return find_branches(self.model, self.equations, self.coordinates, self.rates, self.rise)
 
     def __str__(self) -> str:
         return (
@@ -194,19 +193,24 @@ class Motion:
 
 
 def judge_dips(
-    reading: Reading, watch: Watch, dips: tuple[Dip, ...], motion: Motion, tolerance: float
+    model: Model,
+    equations: JointEquations,
+    watch: Watch,
+    dips: tuple[Dip, ...],
+    motion: Motion,
+    tolerance: float,
 ) -> tuple[list[Crossing], list[NearMiss]]:
     """Crossings and near misses among the dips of a run that had the given tolerance."""
     crossings: list[Crossing] = []
     misses: list[NearMiss] = []
-    zero = max(LEAST_ZERO, reading.equations.tolerance, min(RUN_SHARE * tolerance, MOST_ZERO))
+    zero = max(LEAST_ZERO, equations.tolerance, min(RUN_SHARE * tolerance, MOST_ZERO))
     ws = make_workspace(watch.form, 0)
     done: list[tuple[float, float]] = []
     if watch.singular_start:
         # the series there is noisy: the start itself is looked at
         q, v = watch.begin
-        here, later = (_rank_at(reading, watch.form, x, zero) for x in (q, watch.later))
-        found = _moment(0.0, here, later, q, v, reading, watch.form, motion)
+        here, later = (_rank_at(model, equations, x, zero) for x in (q, watch.later))
+        found = _moment(0.0, here, later, q, v, model, equations, motion)
         if isinstance(found, Crossing):
             crossings.append(found)
     for dip in dips:
@@ -220,7 +224,7 @@ def judge_dips(
             if any(abs(t - other) <= SAME * max(aside, width) for other, width in done):
                 continue
             done.append((t, aside))
-            found = _judge(reading, watch.form, dip, t, motion, zero)
+            found = _judge(model, equations, dip, t, motion, zero)
             if isinstance(found, Crossing):
                 crossings.append(found)
             elif found is not None:
@@ -237,16 +241,16 @@ def _before_after(values: tuple[float, float], unit: str) -> str:
 
 
 def _judge(
-    reading: Reading, form: Form, dip: Dip, t: float, motion: Motion, zero: float
+    model: Model, equations: JointEquations, dip: Dip, t: float, motion: Motion, zero: float
 ) -> Crossing | NearMiss | None:
     """What W says at a time, compared with the ends of the dip."""
     piece = dip.piece(t)
     q, v = piece.position(t), piece.velocity(t)
-    here = _rank_at(reading, form, q, zero)
+    here = _rank_at(model, equations, q, zero)
     ends = (dip.times[0], dip.times[2])
-    beside = [_rank_at(reading, form, dip.piece(x).position(x), zero) for x in ends]
+    beside = [_rank_at(model, equations, dip.piece(x).position(x), zero) for x in ends]
     nearby = max(beside, key=lambda r: (r.rank, r.smallest))
-    return _moment(t, here, nearby, q, v, reading, form, motion)
+    return _moment(t, here, nearby, q, v, model, equations, motion)
 
 
 def _moment(
@@ -255,24 +259,24 @@ def _moment(
     nearby: Rank,
     q: Floats,
     v: Floats,
-    reading: Reading,
-    form: Form,
+    model: Model,
+    equations: JointEquations,
     motion: Motion,
 ) -> Crossing | NearMiss | None:
     """What a rank says, compared with one nearby."""
-    record = (t, here, nearby, *motion.around(t), q, v, reading, form)
+    record = (t, here, nearby, *motion.around(t), q, v, model, equations)
     if here.rank < nearby.rank:
         return Crossing(*record)
     near = here.rank == nearby.rank and here.smallest < NEAR_SHARE * nearby.smallest
     return NearMiss(*record) if near else None
 
 
-def _rank_at(reading: Reading, form: Form, q: Floats, zero: float) -> Rank:
+def _rank_at(model: Model, equations: JointEquations, q: Floats, zero: float) -> Rank:
     """The rank at a position; one that is not quite closed hides zeros."""
-    e = reading.equations
-    gap = float(np.abs(Constraints(form, joints=True).phi(q)).max(initial=0.0))
+    e = equations
+    gap = float(np.abs(Constraints(model.form, joints=True).phi(q)).max(initial=0.0))
     tolerance = max(zero, min(HIDES * gap, MOST_ZERO))
-    pose = read_poses(e.centers, reading.bodies, q[None])[0]
+    pose = read_poses(e.centers, model.body_rows, q[None])[0]
     return measure_rank(e.scaled(pose).matrix, e.columns_a_body, tolerance)
 
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Flags, Floats, Words
 from ..kinematics.pose import Pose
+from ..names import unknown
 from .joint_equations import JointEquations
 from .loads import BodyLoads
 from .mobility import NEAR
@@ -142,17 +143,13 @@ class Reactions:
             wanted = e.row_drive == e.drives.index(name)
             what, pairs = "drive", e.row_pair[wanted]
         else:
-            known = [f"'{n}'" for n in (*e.joints, *e.drives)]
-            listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
             kinds = "joint or drive" if e.drives else "joint"
-            raise KeyError(f"no {kinds} is called '{name}'; known: {listed or 'none'}")
+            raise unknown(f"no {kinds} is called '{name}'", name, (*e.joints, *e.drives))
         first = e.body_name(e.pair_bodies[pairs[0], 0])
         others = [e.body_name(b) for b in e.pair_bodies[pairs, 1]]
         body = others[0] if body is None else body
         if body not in [first, *others]:
-            raise KeyError(
-                f"{what} '{name}' has no body '{body}'; it joins {first}, {', '.join(others)}"
-            )
+            raise unknown(f"{what} '{name}' has no body '{body}'", body, [first, *others])
         # the first body feels the opposite of all others
         sign = -1.0 if body == first else 1.0
         mine = pairs if body == first else pairs[[others.index(body)]]

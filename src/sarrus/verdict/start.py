@@ -12,10 +12,13 @@ from .rank import DENSE
 
 if TYPE_CHECKING:
     from ..methods.watch import Watch
-    from .poses import Reading
+    from ..model import Model
+    from .joint_equations import JointEquations
 
 
-def describe_start(reading: Reading, watch: Watch, v: Floats, a: Floats, failed: bool) -> str:
+def describe_start(
+    model: Model, equations: JointEquations, watch: Watch, v: Floats, a: Floats, failed: bool
+) -> str:
     """What is missing at a start where motions meet; empty if nothing is.
 
     v, a: rates and accelerations of the coordinates at the start; failed: the run did not leave it.
@@ -24,9 +27,9 @@ def describe_start(reading: Reading, watch: Watch, v: Floats, a: Floats, failed:
         return ""
     moving = bool(np.any(v))
     q, w = np.zeros(len(v)), v if moving else a
-    if not failed and (len(q) > DENSE or leads_on(watch.form, q, w)):
+    if not failed and (len(q) > DENSE or leads_on(model.form, q, w)):
         return ""
-    branches = find_branches(watch.form, reading, q)
+    branches = find_branches(model, equations, q)
     if branches.leads_nowhere:
         return (
             "cannot leave the start: the velocities that its joints allow there lead back, so it moves by "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,9 +11,12 @@ from ..arrays import Floats
 from ..kinematics.pose import read_poses, read_rows, read_spins
 from .crossings import Crossing, NearMiss
 from .inspection import Inspection, inspect_equations
+from .joint_equations import JointEquations
 from .mobility import CROSSING, NEAR_SINGULAR, REGULAR
-from .poses import Reading
 from .rank import Rank, measure_rank
+
+if TYPE_CHECKING:
+    from ..kinematics.pose import BodyRows
 
 # poses looked at along a motion
 POSES = 9
@@ -116,8 +119,9 @@ class Verdict:
 
 
 def make_verdict(
-    reading: Reading,
     name: str,
+    bodies: BodyRows,
+    equations: JointEquations,
     method: str,
     times: Floats,
     q: Floats,
@@ -127,17 +131,17 @@ def make_verdict(
     watched_until: float,
 ) -> Verdict:
     """The verdict on a motion: outputs q, v at some times; closure [m]; moments: if watched for."""
-    e = reading.equations
+    e = equations
     given = []
     if len(v) and np.any(v[0]):
-        spins, _ = read_spins(reading.bodies, q[:1], v[:1], np.zeros_like(q[:1]))
-        twists = np.hstack([read_rows(reading.bodies.centers, v[:1])[0], spins[0]])
+        spins, _ = read_spins(bodies, q[:1], v[:1], np.zeros_like(q[:1]))
+        twists = np.hstack([read_rows(bodies.centers, v[:1])[0], spins[0]])
         given = [("the given velocity", twists)]
     spread = np.linspace(0, len(times) - 1, POSES).round() if len(times) else np.zeros(0)
     chosen = np.unique(spread).astype(int).tolist()
     ranks = []
     for i in chosen:
-        pose = read_poses(e.centers, reading.bodies, q[i : i + 1])[0]
+        pose = read_poses(e.centers, bodies, q[i : i + 1])[0]
         tolerance = max(e.tolerance, HIDES * float(closure[i]) / e.length)
         ranks.append(measure_rank(e.scaled(pose).matrix, e.columns_a_body, tolerance))
     return Verdict(

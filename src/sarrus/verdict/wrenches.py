@@ -11,6 +11,7 @@ from scipy.sparse.linalg import splu
 
 from ..arrays import Floats
 from ..kinematics.pose import BodyRows, Pose, read_poses, read_rows, read_spins
+from ..names import unknown
 from .joint_equations import JointEquations
 from .loads import BodyMotion
 
@@ -68,9 +69,8 @@ def row_stiffness(equations: JointEquations, stiffness: Stiffness) -> Floats:
         elif name in e.drives:
             rows = e.row_drive == e.drives.index(name)
         else:
-            known = [f"'{n}'" for n in (*e.joints, *e.drives)]
-            listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
-            raise KeyError(f"stiffness of '{name}': no joint has that name; known: {listed}")
+            sentence = f"stiffness of '{name}': no joint has that name"
+            raise unknown(sentence, name, (*e.joints, *e.drives))
         try:
             force, moment = (float(k) for k in pair)
         except (TypeError, ValueError) as error:

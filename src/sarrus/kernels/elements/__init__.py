@@ -14,4 +14,7 @@ holds all that is known of its element, in the model's units where it matters:
     add_work            Taylor coefficients of the work of what has no potential
 
 A drive acts on equations instead, and has their right sides for w. Sums over all kinds: loads.py.
+
+Small kernels take the tuple of their kind. What is compiled on its own (`block`) takes all loads: handing on
+a part of a tuple copies it at every call, a tenth of the time of a small mechanism.
 """

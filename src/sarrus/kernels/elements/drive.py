@@ -234,17 +234,19 @@ def motion_coefficients(drives, m, t, x):
 
 
 @block
-def start_drives(drives, t):
+def start_drives(loads, t):
     """Coefficients of all motions about t, and the first two of the driven right sides."""
+    drives = loads.drives
     for m in range(len(drives.sines)):
         motion_coefficients(drives, m, t, drives.motion[m])
-    drive_coefficients(drives, 0)
-    drive_coefficients(drives, 1)
+    drive_coefficients(loads, 0)
+    drive_coefficients(loads, 1)
 
 
 @block
-def drive_coefficients(drives, m):
+def drive_coefficients(loads, m):
     """Coefficient m of the driven right sides, side[k, m], without their factors."""
+    drives = loads.drives
     for k in range(len(drives.equations)):
         x = drives.motion[drives.equations[k, MOTION]]
         y = drives.side[k]
@@ -265,9 +267,10 @@ def drive_coefficients(drives, m):
 
 
 @kernel
-def add_sides(form, drives, m, b):
+def add_sides(form, loads, m, b):
     """Coefficient m of the driven right sides, added to those of all equations in the factor's order."""
-    drive_coefficients(drives, m)
+    drive_coefficients(loads, m)
+    drives = loads.drives
     for n in range(len(drives.equations)):
         b[form.pos_c[drives.equations[n, EQUATION]]] += drives.factor[n] * drives.side[n, m]
 

@@ -104,9 +104,10 @@ def follow_angle(torsions, n, f, theta):
 def add_weights(torsions, f, df, theta, w):
     """What torsions exert; theta: their angles as last seen, updated."""
     for n in range(len(torsions.first)):
-        follow_angle(torsions, n, f, theta)
         c, s, dc, ds = eval_turning(torsions, n, f, df)
-        M = moment(torsions.numbers[n], theta[n], c * ds - s * dc)
+        angle = unwrap(np.arctan2(s, c), theta[n])
+        theta[n] = angle
+        M = moment(torsions.numbers[n], angle, c * ds - s * dc)
         u = torsions.first[n]
         for i in range(u, u + 3):
             w[i] -= M * s * f[i + 6]

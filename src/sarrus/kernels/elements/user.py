@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ...arrays import Floats, Ints
 from ..compiler import kernel
 from ..layout import list_block
@@ -25,6 +27,11 @@ class User(NamedTuple):
 
     calls: Ints
     factor: Floats
+
+
+def count_forms(user: User) -> int:
+    """How many of the load forms are places of their points."""
+    return int(np.sum(user.calls[:, POINTS] * user.calls[:, DIMENSION]))
 
 
 def list_entries(user: User) -> list[tuple[int, int]]:

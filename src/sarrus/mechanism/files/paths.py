@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import re
 from typing import Any
 
 import numpy as np
 
+from ...names import find_meant
 from ..errors import MechanismError
 from .units import shorten
 
@@ -72,9 +72,8 @@ def set_value(data: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
 
 def nearest(word: str, known: list[str]) -> str:
     """The known word that is probably meant, else all of them."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    if close:
-        return f"did you mean '{close[0]}'?"
+    if meant := find_meant(word, known):
+        return f"did you mean '{meant}'?"
     shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
     return f"known: {shown}" if known else "there is none"
 

@@ -24,14 +24,14 @@ def test_columns_have_units_and_the_values_of_the_result(result):
     assert list(columns) == [
         "t [s]",
         *("B0.x [m]", "B0.y [m]", "B0.vx [m/s]", "B0.vy [m/s]", "B0.ax [m/s^2]", "B0.ay [m/s^2]"),
-        "energy [J]",
+        *("kinetic energy [J]", "potential energy [J]", "energy [J]"),
         "violation of position [m]",
         "violation of velocity [m/s]",
         "violation of acceleration [m/s^2]",
     ]
     np.testing.assert_array_equal(columns["B0.vy [m/s]"], result.velocity("B0")[:, 1])
     # all joints if none is named, and the angles of those of two bodies
-    assert len(result.columns()) == 1 + 6 * 6 + len(result.readings()) + 4
+    assert len(result.columns()) == 1 + 6 * 6 + len(result.readings()) + 6
 
 
 def test_readings_of_joints_springs_and_drives():

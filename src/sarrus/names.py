@@ -1,0 +1,49 @@
+"""Names that nothing has: one error, with the names there are and the one that was probably meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
+
+# longer lists are cut
+MOST_SHOWN = 12
+# how alike two words have to be, of 1
+ALIKE = 0.5
+
+
+class UnknownNameError(KeyError, ValueError):
+    """Nothing has that name; the message says which names there are. A KeyError and a ValueError."""
+
+    # a KeyError would show the quoted repr of its sentence
+    __str__ = Exception.__str__
+
+
+def unknown(sentence: str, name: object, known: Iterable[str]) -> UnknownNameError:
+    """The error for a name that is not among the known; sentence: what is wrong, without a full stop."""
+    return UnknownNameError(f"{sentence}; {describe_known(name, known)}")
+
+
+def pick(known: Mapping[str, T], name: str, what: str) -> T:
+    """What has a name, or the error that says so; what: such as "spring"."""
+    if not isinstance(name, str) or name not in known:
+        raise unknown(f"no {what} is called '{name}'", name, known)
+    return known[name]
+
+
+def describe_known(name: object, known: Iterable[str]) -> str:
+    """The names there are, and the one that was probably meant: "known: 'B0', 'B1'; did you mean 'B1'?"."""
+    names = [str(n) for n in known]
+    if not names:
+        return "known: none"
+    shown = ", ".join(f"'{n}'" for n in names[:MOST_SHOWN])
+    more = ", ..." if len(names) > MOST_SHOWN else ""
+    meant = find_meant(name, names)
+    return f"known: {shown}{more}" + (f"; did you mean '{meant}'?" if meant else "")
+
+
+def find_meant(name: object, known: Iterable[str]) -> str:
+    """The known word that is most like a name, empty if none is."""
+    return next(iter(difflib.get_close_matches(str(name), list(known), n=1, cutoff=ALIKE)), "")

@@ -1,0 +1,225 @@
+"""Reading a motion by name: points, springs, torsions, drives, joints and bodies at its outputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .arrays import Floats
+from .kinematics.pose import read_spins, read_turns
+from .kinematics.turns import next_to, unwrap
+from .names import pick
+
+if TYPE_CHECKING:
+    from .kinematics.pose import BodyRows
+    from .methods.outcome import Record
+    from .model import Model
+    from .model.readings import ArmRows
+
+
+class Readout:
+    """What can be read of a record by name, with the help of its model; a `Result` is one."""
+
+    model: Model
+
+    @property
+    def record(self) -> Record:
+        """The outputs, in units of the model."""
+        raise NotImplementedError
+
+    @property
+    def times(self) -> Floats:
+        """Times of the outputs [s], shape (n,)."""
+        return self.record.times
+
+    @property
+    def coordinates(self) -> Floats:
+        """Natural coordinates at the outputs, in units of the model, 0 at the start, shape (n, nq)."""
+        return self.record.q
+
+    @property
+    def rates(self) -> Floats:
+        """Their rates."""
+        return self.record.v
+
+    @property
+    def accelerations(self) -> Floats:
+        """Their second rates; computed when first asked for."""
+        return self.record.a
+
+    # points
+
+    @property
+    def points(self) -> list[str]:
+        """Names that can be read: joints, named points, and bodies (their centres of mass)."""
+        return list(self.model.points)
+
+    def position(self, name: str) -> Floats:
+        """World place of a joint, named point or centre of a body [m], shape (n, dimension)."""
+        return self.model.origin(name) + (self.model.point_rows(name) @ self.coordinates.T).T
+
+    def velocity(self, name: str) -> Floats:
+        """Its velocity [m/s], shape (n, dimension)."""
+        return (self.model.point_rows(name) @ self.rates.T).T
+
+    def acceleration(self, name: str) -> Floats:
+        """Its acceleration [m/s^2], shape (n, dimension)."""
+        return (self.model.point_rows(name) @ self.accelerations.T).T
+
+    # springs, torsions, drives
+
+    def length(self, name: str) -> Floats:
+        """Length of a spring or of a distance joint [m], shape (n,)."""
+        named = self.model.readings
+        arms = {k: arm for k, (_, arm) in named.springs.items()} | named.lengths
+        return np.asarray(
+            np.linalg.norm(self._arm(pick(arms, name, "spring or distance joint")), axis=1)
+        )
+
+    def force(self, name: str) -> Floats:
+        """Pull of a spring and damper [N], negative if it pushes, shape (n,)."""
+        from .kernels.elements.spring import numbers_of, pull
+
+        spring, rows = pick(self.model.readings.springs, name, "spring")
+        arm, speed = self._arm(rows), (rows.rows @ self.rates.T).T
+        length = np.linalg.norm(arm, axis=1)
+        rate = np.einsum("ij,ij->i", arm, speed) / length
+        return np.asarray(pull(numbers_of(spring), length, rate))
+
+    def torque(self, name: str) -> Floats:
+        """Torque of a torsional spring, damper or joint torque on its second body [N m], shape (n,)."""
+        from .kernels.elements.torsion import moment, numbers_of
+
+        torsion, number = pick(self.model.readings.torsions, name, "torsion")
+        rate = self._angle_rates(torsion.joint)[0]
+        return np.asarray(moment(numbers_of(torsion), self.record.angles[:, number], rate))
+
+    def drive_force(self, name: str) -> Floats:
+        """What a drive exerts along its motion: a force [N], or a torque [N m] on an angle, shape (n,).
+
+        Positive if it pushes the second body the way the motion counts; not a number where the
+        mechanism is at a singular position.
+        """
+        drive = pick(self.model.readings.drives, name, "drive")
+        return np.asarray(self.record.drive_forces[:, drive.number] * drive.unit)
+
+    # joints and bodies
+
+    def angle(self, joint: str) -> Floats:
+        """Angle of a joint's second body seen from its first [rad], 0 at the start, shape (n,).
+
+        Of a revolute joint of two bodies, a cylindrical or a planar one; it counts on beyond a turn.
+        """
+        what = "cylindrical or planar joint, or revolute one of two bodies,"
+        rows = pick(self.model.readings.angles, joint, what)
+        _, u, b = rows.triad
+        first, second = (self._rotations(body) for body in rows.bodies)
+        mark = second @ u
+        turned = np.arctan2(
+            np.einsum("ij,ij->i", mark, first @ b), np.einsum("ij,ij->i", mark, first @ u)
+        )
+        named = self.model.readings
+        for torsion, number in named.torsions.values():
+            if torsion.joint == joint:
+                return next_to(turned, self.record.angles[:, number])
+        for drive in named.drives.values():
+            if drive.joint == joint and drive.turns:
+                return next_to(turned, np.array([drive.pieces.value(t) for t in self.times]))
+        return self._unwrapped(turned, *self._angle_rates(joint), f"joint '{joint}'")
+
+    def travel(self, joint: str) -> Floats:
+        """Travel along the axis of a prismatic, cylindrical or point-on-line joint [m], 0 at the start."""
+        what = "prismatic, cylindrical or point-on-line joint"
+        rows = pick(self.model.readings.travels, joint, what)
+        arm = self._arm(rows.arm)
+        axis = (self._rotations(rows.body) @ rows.axis)[:, : arm.shape[1]]
+        return np.asarray(np.einsum("ij,ij->i", arm, axis))
+
+    def orientation(self, body: str) -> Floats:
+        """How a body has turned since the start: an angle [rad] in the plane, shape (n,), counted on
+        beyond a turn; rotation matrices in space, shape (n, 3, 3).
+        """
+        turned = self._rotations(body)
+        if self.model.dimension == 3:
+            return turned
+        spin, more = self._spins(body)
+        angle = np.arctan2(turned[:, 1, 0], turned[:, 0, 0])
+        return self._unwrapped(angle, spin[:, 2], more[:, 2], f"body '{body}'")
+
+    def angular_velocity(self, body: str) -> Floats:
+        """Angular velocity of a body [rad/s]: shape (n,) in the plane, (n, 3) in space.
+
+        A thin rod without joint axes has no spin about itself: it is given as 0.
+        """
+        spin, _ = self._spins(body)
+        return spin if self.model.dimension == 3 else spin[:, 2]
+
+    def _arm(self, arm: ArmRows) -> Floats:
+        return np.asarray(arm.start + (arm.rows @ self.coordinates.T).T)
+
+    def _rows_of(self, body: str) -> BodyRows:
+        rows = self.model.body_rows
+        return rows.only(pick({name: name for name in rows.names}, body, "body"))
+
+    def _rotations(self, body: str) -> Floats:
+        """Rotation matrices of a body since the start, shape (n, 3, 3)."""
+        if body == "ground":
+            return np.broadcast_to(np.eye(3), (len(self.times), 3, 3))
+        rows = self._rows_of(body)
+        if not rows.show_turn:
+            raise ValueError(
+                f"body '{body}' has no orientation: it is a thin rod or a point, whose spin nothing holds"
+            )
+        return read_turns(rows, self.coordinates)[:, 0]
+
+    def _spins(self, body: str) -> tuple[Floats, Floats]:
+        """Angular velocity and acceleration of a body, shape (n, 3)."""
+        if body == "ground":
+            return np.zeros((len(self.times), 3)), np.zeros((len(self.times), 3))
+        rows = self._rows_of(body)
+        spin, more = read_spins(rows, self.coordinates, self.rates, self.accelerations)
+        return spin[:, 0], more[:, 0]
+
+    def _angle_rates(self, joint: str) -> tuple[Floats, Floats]:
+        """Rate and second rate of the angle of a revolute joint, shape (n,)."""
+        rows = self.model.readings.angles[joint]
+        axis = self._rotations(rows.bodies[0]) @ rows.triad[0]
+        spins = [self._spins(body) for body in rows.bodies]
+        rate, more = (np.einsum("ij,ij->i", b - a, axis) for a, b in zip(*spins, strict=True))
+        return rate, more
+
+    def _unwrapped(self, angle: Floats, rate: Floats, more: Floats, what: str) -> Floats:
+        """The angle with its turns counted from output to output, with the help of its rates."""
+        # an output step of many turns leaves room for doubt
+        counted, doubtful = unwrap(self.times, angle, rate, more)
+        if doubtful.any():
+            t = self.times[int(np.argmax(doubtful))]
+            raise ValueError(
+                f"the turns of {what} cannot be counted at t = {t:g} s: it turns too far from one "
+                "output to the next; give a shorter output_step"
+            )
+        return counted
+
+    def readings(self) -> dict[str, Floats]:
+        """Columns by name with unit of joints, springs, torsions and drives.
+
+        Not a number is an angle whose turns cannot be counted.
+        """
+        named = self.model.readings
+        columns: dict[str, Floats] = {}
+        for joint in named.angles:
+            try:
+                columns[f"{joint}.angle [rad]"] = self.angle(joint)
+            except ValueError:
+                columns[f"{joint}.angle [rad]"] = np.full(len(self.times), np.nan)
+        columns |= {f"{joint}.travel [m]": self.travel(joint) for joint in named.travels}
+        columns |= {f"{name}.length [m]": self.length(name) for name in named.lengths}
+        for name in named.springs:
+            columns[f"{name}.length [m]"] = self.length(name)
+            columns[f"{name}.force [N]"] = self.force(name)
+        columns |= {f"{name}.torque [N m]": self.torque(name) for name in named.torsions}
+        for name, drive in named.drives.items():
+            kind = "drive torque [N m]" if drive.turns else "drive force [N]"
+            columns[f"{name}.{kind}"] = self.drive_force(name)
+        return columns

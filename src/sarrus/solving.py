@@ -1,0 +1,199 @@
+"""The heavy half of `simulate`: model, start, method, result. Importing it loads the compiler and SciPy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from .arrays import Floats
+from .asked import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, Asked
+from .assembly import assemble, fit_velocities, solve_start_velocity
+from .mechanism import Mechanism, MechanismError, check_mechanism, find_remarks
+from .methods import CHOICES, METHODS, Method, Outcome, Run, Status, first_part, skipped
+from .methods.method import needs_of
+from .methods.status import failed
+from .methods.warm_up import warm_up
+from .methods.watch import Dip, Watch
+from .model import Model, make_model
+from .names import pick, unknown
+from .result import Result
+from .verdict.crossings import Motion, judge_dips
+from .verdict.joint_equations import make_joint_equations
+from .verdict.locked import MISFIT
+from .verdict.mending import bridge_misfit
+from .verdict.start import describe_start
+
+# outputs times coordinates; more would not fit into memory
+MOST_NUMBERS = 200_000_000
+
+
+def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: float) -> Result:
+    """Simulate a checked mechanism; every: the step of a method with a fixed one, if none is given [s]."""
+    method, asked = _choose_method(asked, every)
+    mechanism, notes = _assembled(mechanism, asked)
+    begin = time.thread_time()
+    mechanism, model, bridged = _make_model(mechanism, asked)
+    velocity, start_notes = solve_start_velocity(model, mechanism)
+    start_notes += _check_user_forces(model, mechanism, velocity)
+    if len(asked.outputs) * model.coordinates > MOST_NUMBERS:
+        raise ValueError(
+            f"{len(asked.outputs)} outputs of {model.coordinates} coordinates would not fit into memory; "
+            "give a longer output_step"
+        )
+    stop = (
+        None if asked.at_crossing == CONTINUE else _first_crossing(mechanism, model, asked.setting)
+    )
+    # the start is recorded also if nobody asked for it: energies are counted from there
+    late = int(asked.outputs[0] > 0.0)
+    run = Run(
+        model, velocity, np.concatenate([np.zeros(late), asked.outputs]), asked.duration,
+        asked.setting, asked.max_steps, asked.options, stop, asked.dense,
+    )  # fmt: skip
+    set_up = time.thread_time() - begin
+    needs = needs_of(model)
+    if needs <= method.does:
+        first = first_part(method, model)
+        compiling = warm_up(first.id, first.run, model.loaded, first.options)
+        outcome = method.run(run)
+    else:
+        compiling, outcome = 0.0, skipped(model, _refusal(method, needs))
+    outcome = _check_start(_told_user_failure(outcome, model), mechanism, run)
+    result = Result(
+        mechanism,
+        model,
+        outcome.record[:1],
+        asked,
+        replace(
+            outcome,
+            record=outcome.record[late:],
+            notes=[*notes, *bridged, *find_remarks(mechanism), *start_notes, *outcome.notes],
+            timings={
+                "import": import_seconds,
+                "set_up": set_up,
+                **outcome.timings,
+                "compile": compiling + outcome.timings.get("compile", 0.0),
+            },
+        ),
+    )
+    if outcome.status == Status.STOPPED and asked.at_crossing == BRANCHES:
+        result.notes.append(str(result.branches))
+    return result
+
+
+def _choose_method(asked: Asked, every: float) -> tuple[Method, Asked]:
+    """The method, and what was asked with all that was left out."""
+    method = pick(CHOICES, asked.method, "method")
+    for name in asked.options:
+        if name not in method.options:
+            raise unknown(f"method '{method.id}' has no option '{name}'", name, method.options)
+    if method.setting == "tolerance" and asked.step is not None:
+        raise ValueError(f"method '{method.id}' chooses its own steps; give tolerance, not step")
+    if method.setting == "step" and asked.tolerance is not None:
+        raise ValueError(f"method '{method.id}' has a fixed step; give step, not tolerance")
+    asked = replace(asked, options=method.options | asked.options)
+    if method.setting == "tolerance" and asked.tolerance is None:
+        asked = replace(asked, tolerance=DEFAULT_TOLERANCE)
+    if method.setting == "step" and asked.step is None:
+        asked = replace(asked, step=every)
+    return method, asked
+
+
+def _assembled(mechanism: Mechanism, asked: Asked) -> tuple[Mechanism, list[str]]:
+    """A mechanism of the result's own, its joints closed if wanted, and a note if it had to be moved."""
+    if not (asked.assemble or mechanism.assemble):
+        return mechanism.copy(), []
+    usual = MISFIT * make_joint_equations(mechanism).length
+    done = assemble(mechanism, misfit=usual if asked.misfit is None else asked.misfit)
+    check_mechanism(done.mechanism)
+    return done.mechanism.copy(), [] if done.unmoved else [str(done)]
+
+
+def _make_model(mechanism: Mechanism, asked: Asked) -> tuple[Mechanism, Model, list[str]]:
+    """The model; of a locked linkage that a small misfit lets move, with the mechanism changed so, and notes."""
+    model = make_model(mechanism)
+    # only where there are as many equations as coordinates can all be locked; a drive is no lock
+    locked = model.equations >= model.coordinates > 0 and not mechanism.drives
+    if not locked or asked.misfit == 0.0:
+        return mechanism, model, []
+    mended, notes = bridge_misfit(mechanism, make_joint_equations(mechanism), asked.misfit)
+    if mended is mechanism:
+        return mechanism, model, []
+    notes = [*notes, *fit_velocities(mended)]
+    return mended, make_model(mended), notes
+
+
+def _check_user_forces(model: Model, mechanism: Mechanism, velocity: Floats) -> list[str]:
+    """Evaluate all user forces at the start; raises what is wrong, and notes which are compiled."""
+    notes = []
+    for n, (force, call) in enumerate(zip(mechanism.user_forces, model.user_calls, strict=True)):
+        place = np.array([model.origins[model.points[name]] for name in force.points])
+        speed = np.array([model.point_rows(name) @ velocity for name in force.points])
+        call.check(place.reshape(call.shape), speed.reshape(call.shape))
+        if call.failure:
+            raise MechanismError(call.failure)
+        # a compiled function that disagrees with the plain one is dropped
+        model.loads.user.calls[n, 0] = call.address
+        how = "runs compiled" if call.compiled else "runs as plain Python: it cannot be compiled"
+        notes.append(f"user force '{force.name}' {how}")
+    return notes
+
+
+def _refusal(method: Method, needs: frozenset[str]) -> str:
+    """Why a method cannot do a mechanism, and which can."""
+    able = [f"'{m.id}'" for m in METHODS.values() if needs <= m.does]
+    why = " (it needs their derivatives)" if method.id == "series" else ""
+    return (
+        f"method '{method.id}' cannot do {' and '.join(sorted(needs - method.does))}{why}; "
+        f"use {' or '.join(able) or 'another method'}"
+    )
+
+
+def _told_user_failure(outcome: Outcome, model: Model) -> Outcome:
+    """The outcome; one that a user force stopped says so."""
+    for call in model.user_calls:
+        if call.interrupt is not None:
+            raise call.interrupt
+        if call.failure and outcome.status != Status.DONE:
+            times = outcome.record.times
+            end = failed(call.failure, times[-1] if len(times) else 0.0)
+            return replace(outcome, status=end.status, message=end.message)
+    return outcome
+
+
+def _check_start(outcome: Outcome, mechanism: Mechanism, run: Run) -> Outcome:
+    """The outcome, cut to its start if that is a singular position and nothing chooses a motion."""
+    watch, record = outcome.watch, outcome.record
+    if watch is None or not len(record.times):
+        return outcome
+    held = outcome.status == Status.NOT_CONVERGED and watch.until <= 1e-6 * run.duration
+    if not (watch.singular_start or held):
+        return outcome
+    start = record[:1]
+    equations = make_joint_equations(mechanism)
+    missing = describe_start(run.model, equations, watch, start.v[0], start.a[0], held)
+    if not missing:
+        return outcome
+    return replace(
+        outcome,
+        status=Status.NOT_CONVERGED,
+        message=missing,
+        record=start,
+        watch=replace(watch, until=0.0),
+    )
+
+
+def _first_crossing(
+    mechanism: Mechanism, model: Model, tolerance: float
+) -> Callable[[list[Dip], Watch], float | None]:
+    """What a run asks to know whether to stop: the first crossing behind the start."""
+    equations = make_joint_equations(mechanism)
+    none = Motion(np.zeros(0), np.zeros(0), np.zeros(0))
+
+    def stop(dips: list[Dip], watch: Watch) -> float | None:
+        found, _ = judge_dips(model, equations, watch, tuple(dips), none, tolerance)
+        return next((c.time for c in found if c.time > 0.0), None)
+
+    return stop

@@ -1,0 +1,52 @@
+"""One fact, one place: in how many files of the package a kind of force is known."""
+
+import ast
+from pathlib import Path
+
+import sarrus
+
+PACKAGE = Path(sarrus.__file__).parent
+
+# what a new force needs: described, in files, its law and series, the sums over all kinds, its forms, its wrench
+NEEDED = {
+    "mechanism/forces.py",
+    "mechanism/files/schema.py",
+    "kernels/elements/spring.py",
+    "kernels/loads.py",
+    "model/loads.py",
+    "verdict/loads.py",
+}
+# what else springs have, with the reason
+MORE = {
+    "mechanism/__init__.py": "public names",
+    "mechanism/check.py": "lengths are read by name, of springs and of links: no name twice",
+    "kinematics/length.py": "springs hold bodies, their arms count in the mechanism's length",
+    "model/readings.py": "length and force are read by name",
+    "result.py": "length and force are read by name",
+    "scene/draw.py": "drawn",
+    "scene/sketch.py": "drawn",
+    "studies/changes.py": "ends move with a rod that grows",
+    "specification/writing.py": "no part of the library's files",
+}
+
+
+def names_in(path):
+    """All identifiers of a file: no comments, no texts."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for field in ("id", "attr", "name", "asname", "arg", "module"):
+            value = getattr(node, field, None)
+            if isinstance(value, str):
+                yield value.lower()
+
+
+def test_a_force_is_known_in_six_files():
+    """A new force touches six files; what springs have besides is written down here."""
+    found = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if any("spring" in name for name in names_in(path))
+    }
+    assert len(NEEDED) <= 6
+    assert found >= NEEDED
+    # problems use springs, as users do
+    assert {p for p in found - NEEDED if not p.startswith("problems/")} == set(MORE)
