@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
+from ..thresholds import SINGULAR_LANDING
 from .compiler import block, entry, kernel
 from .elements.drive import add_sides, next_break, start_drives
 from .elements.torsion import ANGLE
@@ -53,8 +54,7 @@ LOOSEST = 1e-5
 # Newton's steps back onto the constraints: a landing is near
 CORRECTIONS = 3
 
-# a landing with pivots this much smaller than usual is at a singular position: land so much further
-NEAR = 1e-4
+# from a landing at a singular position: land so much further
 BEYOND = 1.1
 
 # places in the counters
@@ -363,7 +363,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
             # a step that starts at a singular position is noisy: land a little behind it
             # (beyond the end of the run too: what is recorded there comes from the series)
             # and not beyond a break, where the motion of a drive goes on otherwise
-            if drop < NEAR and beyond < 2 and (stop == t_end or BEYOND * h < stop - t):
+            if drop < SINGULAR_LANDING and beyond < 2 and (stop == t_end or BEYOND * h < stop - t):
                 beyond += 1
                 h *= BEYOND
                 continue

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Floats
-from .joint_equations import TOLERANCE
+from ..thresholds import RANK_TOLERANCE
 
 # up to this many columns: dense singular values
 DENSE = 600
@@ -68,7 +68,7 @@ class Rank:
 
 
 def measure_rank(
-    W: sparse.csr_array, columns_a_body: int, tolerance: float = TOLERANCE, dense: int = DENSE
+    W: sparse.csr_array, columns_a_body: int, tolerance: float = RANK_TOLERANCE, dense: int = DENSE
 ) -> Rank:
     """Rank of a scaled matrix of joint equations."""
     rows, columns = W.shape
