@@ -20,9 +20,9 @@ from .methods.watch import Dip, Watch
 from .model import Model, make_model
 from .names import pick, unknown
 from .result import Result
+from .thresholds import MISFIT
 from .verdict.crossings import Motion, judge_dips
 from .verdict.joint_equations import make_joint_equations
-from .verdict.locked import MISFIT
 from .verdict.mending import bridge_misfit
 from .verdict.start import describe_start
 

@@ -20,6 +20,7 @@ from .arrays import Floats
 from .asked import Asked
 from .mechanism import Mechanism, MechanismError
 from .mechanism.files import to_data, to_text
+from .thresholds import SAME_MODEL
 
 if TYPE_CHECKING:
     import h5py
@@ -30,8 +31,6 @@ FORMAT = "sarrus result"
 VERSION = 1
 # arrays smaller than this are not worth compressing
 SMALL = 256
-# numbers of a model that another machine rounds differently
-SAME_MODEL = 1e-9
 # what a record computes when asked for: kept, since it may take functions that are not
 DERIVED = ("a", "norms", "energies", "drive_forces")
 

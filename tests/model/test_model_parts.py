@@ -9,8 +9,9 @@ from scipy import sparse
 from sarrus import problems
 from sarrus.model import make_model
 from sarrus.model.order import make_factor
-from sarrus.model.quadratic import ROUNDING, _light_coordinates
+from sarrus.model.quadratic import _light_coordinates
 from sarrus.model.reduce import Reduction
+from sarrus.thresholds import NO_MASS
 
 
 @settings(deadline=None, max_examples=60)
@@ -79,7 +80,7 @@ def test_light_coordinates_count_the_null_space(seed):
     n, rank = 7, int(rng.integers(0, 8))
     F = rng.integers(-2, 3, (n, rank)).astype(float)
     M = F @ F.T
-    light = _light_coordinates(sparse.csr_array(M), ROUNDING)
+    light = _light_coordinates(sparse.csr_array(M), NO_MASS)
     assert light.sum() == n - np.linalg.matrix_rank(M, tol=1e-9)
 
 

@@ -21,6 +21,7 @@ from ..mechanism import (
     without_drives,
 )
 from ..names import describe_known
+from ..thresholds import CLOSED_ASSEMBLY, SAME_ANSWER
 
 if TYPE_CHECKING:
     from ..verdict.joint_equations import JointEquations
@@ -154,7 +155,7 @@ def assemble_branches(
     allowed, wanted = _number("misfit", misfit, least=0.0), int(_number("most", most, least=1.0))
     # SciPy's solvers load slowly: only an assembly pays for them
     from ..verdict.joint_equations import make_joint_equations
-    from .closing import CLOSED, RESTARTS, find_closed, joint_gaps
+    from .closing import RESTARTS, find_closed, joint_gaps
 
     equations = make_joint_equations(without_drives(mechanism))
     apart = bool(find_gaps(mechanism))
@@ -168,7 +169,7 @@ def assemble_branches(
         equations,
         chosen,
         branches=wanted,
-        closed=max(CLOSED, allowed / equations.length),
+        closed=max(CLOSED_ASSEMBLY, allowed / equations.length),
         restarts=RESTARTS if wanted == 1 else 20 * wanted,
     )
     if not found[0].closed:
@@ -176,7 +177,7 @@ def assemble_branches(
     out = [_written(mechanism, equations, c, before) for c in found]
     if not apart:
         # the position it stands in is the first branch, to the last bit
-        out = [untouched, *(a for a in out if a.distance > 1e-9 * equations.length)][:wanted]
+        out = [untouched, *(a for a in out if a.distance > SAME_ANSWER * equations.length)][:wanted]
     return out
 
 
@@ -241,8 +242,6 @@ def _reached(equations: JointEquations) -> Flags:
     from scipy import sparse
     from scipy.sparse.csgraph import connected_components
 
-    from .closing import CLOSED
-
     pairs = equations.pair_bodies
     free = pairs[(pairs >= 0).all(axis=1)]
     n = len(equations.bodies)
@@ -250,7 +249,7 @@ def _reached(equations: JointEquations) -> Flags:
     _, part = connected_components(links, directed=False)
     # gaps of rounding size are none
     size = np.where(equations.row_about, 1.0, equations.length + np.abs(equations.origin).max())
-    open_ = np.abs(equations.gaps(equations.start())) > CLOSED * size
+    open_ = np.abs(equations.gaps(equations.start())) > CLOSED_ASSEMBLY * size
     touched = pairs[equations.row_pair[open_]]
     return np.isin(part, part[touched[touched >= 0]])
 

@@ -28,19 +28,14 @@ from ..arrays import Floats
 from ..kinematics.closing import DENSE, STEPS, lower_gaps, project_out, solve_damped
 from ..kinematics.pose import Pose
 from ..mechanism import Gap, Mechanism, Move
+from ..thresholds import CLOSED_ASSEMBLY, DEPENDENT_ROW, DIFFERENT_ANSWER, NEARLY_CLOSED
 from ..verdict.joint_equations import JointEquations
 
-# gaps below this, as pure numbers, are rounding: the joints are closed
-CLOSED = 1e-12
-# a dependent row has a singular value below this
-DEPENDENT = 1e-7
 # x has no part along a motion: relative to x
 SETTLED = 1e-8
 POLISHING = 20
 # other starts tried where the first does not close
 RESTARTS = 12
-# poses further apart than this (radians, or lengths of the mechanism) are different answers
-DIFFERENT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +59,7 @@ def find_closed(
     weights: Floats,
     *,
     branches: int = 1,
-    closed: float = CLOSED,
+    closed: float = CLOSED_ASSEMBLY,
     restarts: int = RESTARTS,
 ) -> list[Closing]:
     """Closed poses, nearest to the start first; one pose that is not closed if there is none.
@@ -101,7 +96,7 @@ class _Search:
                 there = self._settle(there)
                 answer = self._answer(there, True, number)
                 length = self.equations.length
-                if not any(a.pose.distance(there, length) < DIFFERENT for a in found):
+                if not any(a.pose.distance(there, length) < DIFFERENT_ANSWER for a in found):
                     found.append(answer)
                 if len(found) >= branches:
                     break
@@ -178,7 +173,7 @@ class _Search:
                 pose, now = there
                 if before - now < 0.05 * before:
                     break
-            if self._size(pose) < 1e-6:
+            if self._size(pose) < NEARLY_CLOSED:
                 break
         return pose
 
@@ -212,6 +207,7 @@ class _Search:
         """The least gaps to all digits: Newton's method, with a Hessian from differences of gradients."""
         if self.equations.columns > DENSE:
             return pose
+        # the third root of rounding: differences lose as much by it as by their curvature
         h = 1e-5
         unit = np.eye(self.equations.columns)
         for _ in range(POLISHING):
@@ -222,7 +218,7 @@ class _Search:
             behind = [self._gradient(self._moved(pose, -h * e)) for e in unit]
             H = (np.array(ahead) - np.array(behind)) / (2 * h)
             values, V = np.linalg.eigh(0.5 * (H + H.T))
-            held = np.abs(values) > DEPENDENT
+            held = np.abs(values) > DEPENDENT_ROW
             step = -V[:, held] @ ((V.T @ gradient)[held] / np.abs(values[held]))
             # a step of more than a radian or a length would leave the valley
             step /= max(1.0, float(np.linalg.norm(step)))
@@ -239,7 +235,7 @@ class _Search:
         x = self._x(pose)
         for _ in range(STEPS):
             W = self._matrix(pose)
-            along = project_out(W, x, DEPENDENT)
+            along = project_out(W, x, DEPENDENT_ROW)
             if np.linalg.norm(along) <= SETTLED * np.linalg.norm(x) + 1e-13 or share < 1e-3:
                 break
             there = self._close(self._moved(pose, -share * along))

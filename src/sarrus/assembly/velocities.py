@@ -11,13 +11,12 @@ from scipy import sparse
 
 from ..arrays import Floats
 from ..mechanism import Mechanism, MechanismError, without_drives
+from ..thresholds import RANK_TOLERANCE, SAME_VELOCITY, TYPED_VELOCITY
 
 if TYPE_CHECKING:
     from ..model import Model
 
 
-# a given velocity may differ by this much of itself from what the joints allow: typed decimals
-ALLOWED = 1e-8
 # systems up to this many equations are solved densely
 DENSE = 600
 
@@ -50,7 +49,7 @@ def fit_velocities(m: Mechanism) -> list[str]:
         value = taken[at : at + size].reshape(given.shape)
         at += size
         miss = float(np.abs(value - given).max())
-        if miss > 0.1 * ALLOWED * largest:
+        if miss > 0.1 * TYPED_VELOCITY * largest:
             sentences.append(
                 f"the velocity of '{name}' was changed from {_show(given)} to {_show(value)} {unit}, "
                 "the nearest that the joints allow there"
@@ -79,7 +78,8 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
         missed = float(
             np.abs(J @ _least(model.mass_matrix(), J, model.drive_rates) - model.drive_rates).max()
         )
-        if missed > ALLOWED * np.abs(model.drive_rates).max() + 1e-14:
+        # 1e-14: where all rates are zero, rounding is allowed
+        if missed > TYPED_VELOCITY * np.abs(model.drive_rates).max() + 1e-14:
             raise MechanismError(
                 "the joints forbid the start rates of the drives "
                 f"({', '.join(repr(d.name) for d in mechanism.drives)}): together they miss them by "
@@ -88,13 +88,13 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
             )
     # a velocity of zero beside others is as exact as they are
     largest = max((float(np.linalg.norm(w.side)) for w in wanted), default=0.0)
-    if any(np.linalg.norm(w.rows @ v - w.side) > ALLOWED * largest + 1e-14 for w in wanted):
+    if any(np.linalg.norm(w.rows @ v - w.side) > TYPED_VELOCITY * largest + 1e-14 for w in wanted):
         raise MechanismError(_forbidden(model, wanted, J))
     # the motion nearest to another one is the same only if nothing was left open
     other = np.random.default_rng(0).standard_normal(len(v)) * np.abs(v).max(initial=0.0)
     other += _least(model.mass_matrix(), A, b - A @ other)
     notes = []
-    if wanted and np.abs(other - v).max(initial=0.0) > 1e-6 * np.abs(v).max(initial=0.0):
+    if wanted and np.abs(other - v).max(initial=0.0) > SAME_VELOCITY * np.abs(v).max(initial=0.0):
         notes.append(
             f"the velocities given leave the start open{_fixed(J, A)}; the motion of least kinetic energy "
             "was taken"
@@ -106,7 +106,7 @@ def _fixed(J: sparse.csr_array, A: sparse.csr_array) -> str:
     """How many of the freedoms J leaves the rows of A fix, in words."""
     if A.shape[1] > DENSE:
         return ""
-    rank, more = (int(np.linalg.matrix_rank(x.toarray(), tol=1e-9)) for x in (J, A))
+    rank, more = (int(np.linalg.matrix_rank(x.toarray(), tol=RANK_TOLERANCE)) for x in (J, A))
     return f": they fix {more - rank} of its {A.shape[1] - rank} freedoms"
 
 

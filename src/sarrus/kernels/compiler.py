@@ -1,7 +1,8 @@
 """How kernels are compiled: one set of flags, one cache folder.
 
 The compiler's own cache notices a change in the file of a function, not in the files of what it calls.
-So the folder is named by a digest of all kernel sources and the versions that compiled them.
+So the folder is named by a digest of all kernel sources, of the thresholds, which are compiled in, and of the
+versions that compiled them.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def _digest() -> str:
     text = hashlib.sha256()
     for part in (numba.__version__, np.__version__, sys.version, repr(sorted(FLAGS))):
         text.update(part.encode())
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
+    here = Path(__file__).parent
+    for path in (here.parent / "thresholds.py", *sorted(here.rglob("*.py"))):
         text.update(path.read_bytes())
     return text.hexdigest()[:16]
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
+from ..thresholds import NEW_MOTION, WEAK_CHOICE
 from .compiler import block, entry, kernel
 from .forms import (
     eval_constraints,
@@ -36,10 +37,6 @@ from .stepping import (
     pivot_gap,
 )
 
-# a pivot of the chosen part of R below this: the velocities are no longer independent
-WEAK = 1e-9
-# what is left of a vector after projection, in the mass metric; below it was no new motion
-NEW_MOTION = 1e-6
 # entries of R above this call for another choice of independent velocities
 CHOOSE_AGAIN = 1.5
 
@@ -247,7 +244,7 @@ def advance(form, ws, loads, h, refinements, project, fresh, basis, store, count
             form, ws, loads, 0.0, refinements, basis, store[0, 0], now, store[0, 1], store[0, 2]
         )
         counters[FACTORISATIONS] += 1
-        if not pivot > WEAK:
+        if not pivot > WEAK_CHOICE:
             return LOST_RANK, 0
     q = ws.q
     for n in range(store.shape[0] - 1):
@@ -268,7 +265,7 @@ def advance(form, ws, loads, h, refinements, project, fresh, basis, store, count
                 form, ws, loads, t + part, refinements, basis, q, now, k[0, stage], k[1, stage]
             )
             counters[FACTORISATIONS] += 1
-            if not pivot > WEAK:
+            if not pivot > WEAK_CHOICE:
                 return LOST_RANK if np.isfinite(pivot) else OVERFLOW, n
         for i in range(nq):
             end[0, i] = q0[i] + h / 6.0 * (v0[i] + 2.0 * (k[0, 0, i] + k[0, 1, i]) + k[0, 2, i])
@@ -286,7 +283,7 @@ def advance(form, ws, loads, h, refinements, project, fresh, basis, store, count
         reason = check_state(opening, end)
         if reason != FULL:
             return reason, n
-        if not pivot > WEAK:
+        if not pivot > WEAK_CHOICE:
             return LOST_RANK, n
         counters[STEPS] += 1
         largest = 0.0

@@ -1,5 +1,6 @@
 """Back onto the constraints: position by Newton, velocity mass-orthogonally, both with one factor."""
 
+from ..thresholds import ROUND_OFF
 from .compiler import kernel
 from .elements.drive import drive_constraints, eval_drives, subtract_drives
 from .forms import (
@@ -10,9 +11,6 @@ from .forms import (
     eval_jacobian,
 )
 from .solve import eval_pivots, factorise, factorise_damped, refinements_for, solve_refined
-
-# constraints are met when what is left is the rounding of their own terms (all of order one)
-ROUND_OFF = 4e-16
 
 
 @kernel

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..thresholds import SINGULAR_LANDING
 from .compiler import block, entry, kernel
 from .elements.drive import eval_drive_power, next_break, subtract_drives
 from .forms import eval_curvature, eval_energy, eval_form_rates, eval_forms, eval_jacobian
@@ -67,21 +68,19 @@ MOST_STEPS = 100.0
 # the projections may move the end of a step by so many local tolerances: another branch is further
 SLACK = 10.0
 # kinetic energy may differ from the work of the forces by so many tolerances of what is exchanged; NOISE
-# is what rounding may do to a long chain
+# is what rounding may do to a long chain. Ten times what series allows: the work is a sum over three stages,
+# not the integral of the motion's own polynomials
 ENERGY_SLACK = 1e4
 NOISE = 1e-9
 # steps below this part of the run would not end in any sensible time
 SHORTEST = 1e-12
 # Newton's steps back onto the constraints
 MOST_CORRECTIONS = 4
-# a pivot this much smaller than usual: beside a singular position (see kernels/series.py). Rounding may
-# forbid any step there: after so many tries all tolerances are ten times looser, up to the loosest
-NEAR = 1e-4
+# beside a singular position rounding may forbid any step: after so many tries all tolerances are ten times
+# looser, up to the loosest
 TRIES = 4
 OTHERS = np.array([1.0, 0.7, 1.4, 0.4])
 LOOSEST = 1e-5
-# and this much smaller: accelerations there are rounding
-TOO_NEAR = 1e-10
 
 # how an iteration ended
 FAILED, CONVERGED, STALLED = 0, 1, 2
@@ -299,7 +298,7 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
             for k in range(len(st.theta)):
                 st.theta[k] = loads.theta[k]
         while True:
-            if tried > 0 and tried % TRIES == 0 and nearest < NEAR:
+            if tried > 0 and tried % TRIES == 0 and nearest < SINGULAR_LANDING:
                 # rounding, not truncation: no step is short enough; go on a little looser, counted
                 loose *= 10.0
                 h = wanted
@@ -348,7 +347,7 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
                 counters[REJECTED] += 1
                 tried += 1
                 control[RATE] = 1.0
-                if nearest < NEAR and tried % TRIES > 0:
+                if nearest < SINGULAR_LANDING and tried % TRIES > 0:
                     # a stage too near to a singular position: the others lie beside it or beyond
                     h = wanted * OTHERS[tried % TRIES]
                 elif stale:
@@ -375,7 +374,7 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
             # rule; another branch of the motion has another. (In stiff motions that rule is less exact
             # than the states.)
             kinetic, _ = eval_energy(form, st.q[2], st.v[2])
-            near = min(nearest, drop) < NEAR
+            near = min(nearest, drop) < SINGULAR_LANDING
             work, exchanged = 0.0, max(kinetic, control[KINETIC]) + 1e-300
             for k in range(3):
                 work += h * A[2, k] * st.power[k]

@@ -5,12 +5,8 @@ K is quasi-definite, so the factorisation exists for every symmetric order witho
 rounding along the null space of J^T, which exerts no force.
 """
 
+from ..thresholds import EPS, PERMANENT_PIVOT, WEAK_PIVOT
 from .compiler import block, kernel
-
-# eps of an equation relative to its own J M^-1 J^T: far below one, above rounding
-EPS = 1e-14
-# an equation that never had a larger relative pivot is redundant at every position
-PERMANENT = 1e-6
 
 
 @block
@@ -66,13 +62,13 @@ def learn_pivots(form, L, usual):
 def eval_pivots(form, L, usual):
     """The smallest relative pivot, and the smallest against what is usual for its equation.
 
-    An equation that never had more than PERMANENT is redundant at every position: it says nothing
+    An equation that never had more than PERMANENT_PIVOT is redundant at every position: it says nothing
     about singular ones (its pivot is eps, and that of the equations it depends on).
     """
     smallest = 1.0
     drop = 1.0
     for k in range(len(usual)):
-        if usual[k] > PERMANENT:
+        if usual[k] > PERMANENT_PIVOT:
             pivot = -EPS / (L[form.pos_c[k]] * form.eps[k])
             smallest = min(smallest, pivot)
             drop = min(drop, pivot / usual[k])
@@ -142,6 +138,6 @@ def refinements_for(smallest, tolerance):
     """How many refinements a solve needs: eps counts as eps / pivot along a weak direction."""
     if tolerance * smallest >= EPS:
         return 0
-    if smallest > 1e-6:
+    if smallest > WEAK_PIVOT:
         return 1
     return 2

@@ -6,6 +6,7 @@ position, velocity, acceleration; store[0] is where the chunk starts.
 
 import numpy as np
 
+from ..thresholds import DEPENDENT_PIVOT, EPS, TORN_OPEN
 from .compiler import block, entry, kernel
 from .elements.drive import drive_constraints, eval_drives, subtract_drives
 from .forms import (
@@ -18,15 +19,10 @@ from .forms import (
 )
 from .loads import eval_loads
 from .reasons import FULL, OVERFLOW, TORN
-from .solve import EPS, add_augmentation, factorise, refinements_for, solve_factored, solve_refined
+from .solve import add_augmentation, factorise, refinements_for, solve_factored, solve_refined
 
 # places in the counters
 STEPS, ITERATIONS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3
-
-# Constraints are lengths in units of a typical link: above this the loops are torn open.
-OPEN = 1.0
-# a pivot below this, in units of what the equation has alone, is a dependent equation
-DEPENDENT = 1e-9
 
 
 @kernel
@@ -83,7 +79,7 @@ def pivot_gap(form, L):
     above = 1.0
     for k in range(len(form.phi0)):
         ratio = -EPS / (L[form.pos_c[k]] * form.eps[k])
-        if ratio > DEPENDENT:
+        if ratio > DEPENDENT_PIVOT:
             above = min(above, ratio)
         else:
             count += 1
@@ -139,7 +135,7 @@ def check_state(opening, state):
             return OVERFLOW
     if not np.isfinite(opening):
         return OVERFLOW
-    if opening > OPEN:
+    if opening > TORN_OPEN:
         return TORN
     return FULL
 

@@ -19,12 +19,11 @@ import numba
 import numpy as np
 
 from ..arrays import Floats
+from ..thresholds import SAME_VALUE
 
 DOUBLES = ctypes.POINTER(ctypes.c_double)
 UserFunction = ctypes.CFUNCTYPE(None, ctypes.c_double, DOUBLES, DOUBLES, DOUBLES)
 
-# compiled and plain values may differ by the rounding of another order of operations
-SAME = 1e-9
 # compiled functions that are kept for later runs
 MOST_KEPT = 32
 
@@ -119,7 +118,7 @@ class UserCall:
         if self.compiled and self._entry is not None and not self.failure:
             arrays = [np.array(x, dtype=float, order="C") for x in (position, velocity, plain)]
             self._entry.code.ctypes(0.0, *(x.ctypes.data_as(DOUBLES) for x in arrays))
-            size = SAME * (1e-300 + np.abs(plain).max(initial=0.0))
+            size = SAME_VALUE * (1e-300 + np.abs(plain).max(initial=0.0))
             self.compiled = bool(np.all(np.abs(arrays[2] - plain) <= size))
 
     def call(self, t: float, position: Any, velocity: Any, force: Any) -> None:

@@ -9,10 +9,11 @@ taken whenever some link has turned by ANGLE.
 
 import numpy as np
 
+from ..thresholds import EPS, WATCHED_PIVOT
 from .compiler import block, entry, kernel
 from .forms import eval_form_rates, eval_forms, eval_jacobian
 from .polynomials import eval_derivatives
-from .solve import EPS, factorise
+from .solve import factorise
 
 # a link turns by this between two samples [rad]; two links against each other by twice as much
 ANGLE = 0.3
@@ -25,8 +26,6 @@ BOTTOM = 0.1
 DEEP = 1e-3
 # beyond the ends of a run the series is followed as far as its last term stays below this
 BEYOND_TERM = 1e-6
-# an equation whose pivot never was larger than this is redundant at every position
-REDUNDANT = 1e-8
 
 
 @kernel
@@ -102,7 +101,7 @@ def eval_reach(nq, qc, order, gaps, h):
 @kernel
 def is_dip(times, f0, f1, f2, usual):
     """Whether a pivot dips to zero between three samples: it, or the parabola through them."""
-    if not (usual > REDUNDANT and f1 <= f0 and f1 <= f2 and f1 < LOW * usual):
+    if not (usual > WATCHED_PIVOT and f1 <= f0 and f1 <= f2 and f1 < LOW * usual):
         return False
     # f1 + p s + r s^2
     a = times[0] - times[1]

@@ -8,11 +8,10 @@ import numpy as np
 
 from ..arrays import Floats
 from ..mechanism import Mechanism
+from ..thresholds import NO_ARM
 
 # a link between two joints is about twice the arm from its centre to one of them
 LINK = 2.0
-# an arm shorter than this share of the body is the rounding of a joint at its centre
-ROUNDING = 1e-12
 
 
 def measure_length(mechanism: Mechanism) -> float:
@@ -28,7 +27,7 @@ def measure_length(mechanism: Mechanism) -> float:
         for place in held[body.name]
     ]
     spread = [float(np.sqrt(np.max(b.inertia) / b.mass)) for b in mechanism.bodies]
-    long = [a for a in arms if a > ROUNDING * max([*arms, *spread])]
+    long = [a for a in arms if a > NO_ARM * max([*arms, *spread])]
     return float(np.mean(long or [s for s in spread if s > 0] or [1.0 / LINK]))
 
 

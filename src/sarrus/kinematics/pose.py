@@ -13,16 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Floats, Ints
+from ..thresholds import PARALLEL_AXES, SHOWN_SPIN
 from .turns import turn_matrices, turn_vectors
 
 if TYPE_CHECKING:
     # SciPy loads slowly: only who reads coordinates pays for it
     from scipy import sparse
-
-# a spin that the vectors of a body show with less than this share of the others is not shown
-SHOWN = 1e-10
-# unit vectors whose sine is below this are parallel
-PARALLEL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,7 @@ class BodyRows:
     def show_turn(self) -> bool:
         """Whether the vectors show how a body turns: two of them are not parallel."""
         across = np.cross(self.starts[:, None], self.starts[None, :])
-        return bool(np.linalg.norm(across, axis=2).max(initial=0.0) > PARALLEL)
+        return bool(np.linalg.norm(across, axis=2).max(initial=0.0) > PARALLEL_AXES)
 
 
 def read_poses(start: Floats, bodies: BodyRows, q: Floats) -> list[Pose]:
@@ -133,7 +129,7 @@ def read_spins(bodies: BodyRows, q: Floats, v: Floats, a: Floats) -> tuple[Float
     # sum (|c|^2 - c c^T) w = sum c x c'
     squares = np.einsum("tvi,tvi->tv", c, c)[..., None, None] * np.eye(3)
     spread = _collect(bodies, squares - c[..., :, None] * c[..., None, :])
-    inverse = np.linalg.pinv(spread, rcond=SHOWN, hermitian=True)
+    inverse = np.linalg.pinv(spread, rcond=SHOWN_SPIN, hermitian=True)
     w = np.einsum("tbij,tbj->tbi", inverse, _collect(bodies, np.cross(c, c1)))
     own = w[:, bodies.owner]
     rest = c2 - np.cross(own, np.cross(own, c))

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..thresholds import ON_ROD
 from .elements import Element, Known, Moves, plain, same_bits, show
 from .errors import MechanismError
-
-# a joint may miss a rod by this much of the rod's length: rounding, not more
-ON_ROD = 1e-12
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..names import describe_known
+from ..thresholds import DRIVE_START
 from .bodies import Body, Marker
 from .elements import (
     Element,
@@ -31,9 +32,6 @@ from .joints import Joint
 from .motion import Motion, as_motion, check_motion, make_pieces, motion_data
 
 WORLD, BODY = "world", "body"
-
-# a motion may miss its joint at the start by this much: typed decimals
-START = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +256,7 @@ class Drive(Element):
                 return
             start = float(np.linalg.norm(joint.places[1] - joint.places[0]))
         value = make_pieces(self.motion).value(0.0)
-        if abs(value - start) > START * max(1.0, abs(start)):
+        if abs(value - start) > DRIVE_START * max(1.0, abs(start)):
             unit = "rad" if coordinate == "angle" else "m"
             yield (
                 f"{what}: the {coordinate} of joint '{joint.name}' is {start:.12g} {unit} at the start "

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..thresholds import JOINT_GAP
 from .elements import (
     GROUND,
     Element,
@@ -22,9 +23,6 @@ from .elements import (
     show,
 )
 from .joint_kinds import JointKind
-
-# places of a joint may be apart by this much of the bodies' size, its axes by this angle [rad]
-APART = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,9 +238,9 @@ def find_gap(joint: Joint, known: Known) -> Iterator[str]:
     # places far from the origin carry the rounding of their own size
     largest = max((float(np.abs(p).max()) for p in places), default=0.0)
     parts = []
-    if gap.metres > APART * size + 8e-16 * largest:
+    if gap.metres > JOINT_GAP * size + 8e-16 * largest:
         parts.append(f"the places of its bodies by {gap.metres:.6g} m")
-    if gap.radians > APART:
+    if gap.radians > JOINT_GAP:
         parts.append(f"their axes by {gap.radians:.6g} rad")
     if parts:
         yield (

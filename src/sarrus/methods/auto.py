@@ -21,6 +21,7 @@ from scipy.linalg import eigvals, null_space
 from ..arrays import Floats
 from ..kernels.loads import is_damped
 from ..model import Model
+from ..thresholds import DEPENDENT_VALUE
 from . import radau
 from .outcome import Outcome
 from .radau import Radau, Start
@@ -36,8 +37,6 @@ COST = 10.0
 # radau has to be this much better
 GAIN = 1.5
 TRIAL_STEPS = 30
-# singular values of J below this part of the largest are zero: J here is that of a regular position
-DEPENDENT = 1e-9
 
 
 def first_part(model: Model) -> str:
@@ -109,7 +108,7 @@ class _Move:
 
 def fastest_decay(model: Model, J: Floats, S: Floats, G: Floats) -> float:
     """Largest -Re of the eigenvalues of M x'' = G x' + S x over the null space of J [1/s]."""
-    R = null_space(J, rcond=DEPENDENT) if len(J) else np.eye(model.coordinates)
+    R = null_space(J, rcond=DEPENDENT_VALUE) if len(J) else np.eye(model.coordinates)
     n = R.shape[1]
     if not n:
         return 0.0

@@ -10,7 +10,7 @@ from ..arrays import Floats, Ints
 from ..kernels import hermite, reasons
 from ..kernels import stepping as kernels
 from ..kernels.layout import Form, Pieces, Workspace
-from ..kernels.solve import EPS
+from ..thresholds import EPS, SAME_OUTPUT, SOFT_EPS
 from . import status
 from .outcome import Law, Outcome
 from .recorder import sample_own
@@ -19,12 +19,8 @@ from .time_loop import Clock, Steps, run_steps
 
 # memory for the states between two recordings
 BUFFER_BYTES = 16_000_000
-# eps of dependent equations, of each equation's own J M^-1 J^T: see `soften`
-SOFT = 1e-6
 # refinements that take it out again where no iteration does
 SOFT_REFINEMENTS = 2
-# outputs this close to the end of a step, in steps, are that end
-SAME = 1e-7
 
 # (store, whether the run starts here, counters) -> (reason, steps)
 Advance = Callable[[Floats, bool, Ints], tuple[int, int]]
@@ -46,11 +42,11 @@ def soften(form: Form, ws: Workspace) -> tuple[Form, list[str]]:
     count, below, above = kernels.count_dependent(form, ws, np.zeros(len(form.Q)))
     if not count:
         return form, []
-    soft = form._replace(eps=form.eps * (SOFT / EPS))
+    soft = form._replace(eps=form.eps * (SOFT_EPS / EPS))
     word = "equation depends" if count == 1 else "equations depend"
     return soft, [
         f"{count} {word} on the others at the start (pivot {below:.0e}, the next {above:.0e}); "
-        f"eps = {SOFT:g} in the solves, taken out by refinement"
+        f"eps = {SOFT_EPS:g} in the solves, taken out by refinement"
     ]
 
 
@@ -92,7 +88,7 @@ class _FixedSteps:
         self._counters = np.zeros(4, np.int64)
         self._beside = len(problem.model.loads.torsions.first) + 1 if problem.model.loaded else 0
         self._usual = np.zeros(problem.model.equations)
-        self.sampling = sample_own(accelerations=complete, same=SAME)
+        self.sampling = sample_own(accelerations=complete, same=SAME_OUTPUT)
 
     def advance(self, clock: Clock, most: int) -> Steps:
         """Take steps."""
@@ -146,7 +142,7 @@ class _FixedSteps:
             )
         times = self._problem.times
         at = times[times <= self._taken * self._h] / self._h
-        if np.any(np.abs(at - np.rint(at)) > SAME):
+        if np.any(np.abs(at - np.rint(at)) > SAME_OUTPUT):
             notes.append(
                 "outputs between the ends of steps are interpolated; their energy and violations show "
                 "that as well"

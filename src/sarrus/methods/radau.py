@@ -21,6 +21,7 @@ from ..kernels.layout import Form, Pieces, make_workspace, pack
 from ..kernels.loads import Loads, make_loads
 from ..kernels.radau_newton import Stages, Tangent
 from ..model.order import make_factor
+from ..thresholds import SINGULAR_ACCELERATION
 from . import status
 from .outcome import Law, Outcome
 from .recorder import sample_projected
@@ -89,7 +90,7 @@ class Radau:
         self._beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
         self.sampling = sample_projected(
             corrections=kernels.MOST_CORRECTIONS,
-            near=kernels.TOO_NEAR,
+            near=SINGULAR_ACCELERATION,
             damped=True,
             limit=self._goal.local,
         )

@@ -13,6 +13,7 @@ from ..kernels import reasons
 from ..kernels import series as kernels
 from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import make_loads
+from ..thresholds import SINGULAR_LANDING
 from . import status
 from .certificate import AGREES, Certificate, Leap
 from .outcome import Law, Outcome
@@ -74,7 +75,7 @@ class Series:
         self._floored = self._local > wanted
         self._log_cost = _log_cost()
         self._t = self._moved = 0.0
-        self.sampling = sample_projected(corrections=kernels.CORRECTIONS, near=kernels.NEAR)
+        self.sampling = sample_projected(corrections=kernels.CORRECTIONS, near=SINGULAR_LANDING)
 
     @property
     def state(self) -> Floats:

@@ -12,11 +12,9 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..kernels import watch as kernels
 from ..kernels.layout import Form, Pieces, make_workspace
-from ..kernels.solve import EPS
 from ..model import Model
+from ..thresholds import EPS, SINGULAR_START, WATCHED_PIVOT
 
-# a pivot below this share of what is usual is zero at the start
-SINGULAR = 1e-9
 # steps whose polynomials are watched at once
 AT_ONCE = 1024
 # a series turns a link by less than 5 rad in a step: more samples than this are never taken
@@ -114,7 +112,9 @@ class Watch:
     @property
     def singular_start(self) -> bool:
         """Whether an equation depends on others at the start, and not all along."""
-        return bool(np.any((self.usual > kernels.REDUNDANT) & (self.start < SINGULAR * self.usual)))
+        return bool(
+            np.any((self.usual > WATCHED_PIVOT) & (self.start < SINGULAR_START * self.usual))
+        )
 
 
 class Watcher:

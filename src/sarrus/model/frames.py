@@ -17,13 +17,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..arrays import Floats
+from ..thresholds import FLATTEST, SPANNED
 from .sharing import Feature, Group, Sharing
-
-# vectors of a frame stand at least this far (sine of the angle) from the plane of the others:
-# a flatter frame would cost digits, an auxiliary vector costs three coordinates
-INDEPENDENT = 0.1
-# what sticks out of a frame by less than this is rounding
-SPANNED = 4e-12
 
 Linear = dict[int, Floats]
 
@@ -125,7 +120,7 @@ def _frame_turning(
     axes = [(k, flat @ features[k].start) for k in group.axes if not features[k].fixed]
     arms.sort(key=lambda arm: -np.linalg.norm(arm[1]).round(9))
     for k, value in [*arms[:1], *axes]:
-        if np.linalg.norm(value) > INDEPENDENT:
+        if np.linalg.norm(value) > FLATTEST:
             linear = {k: flat, frame.origin: -flat} if k in group.points else {k: flat}
             break
     else:
@@ -159,7 +154,7 @@ def _frame_free(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted, fram
     ]
     for vector in candidates:
         rest = _outside(basis, vector.start)
-        if np.linalg.norm(rest) > INDEPENDENT * max(1.0, float(np.linalg.norm(vector.start))):
+        if np.linalg.norm(rest) > FLATTEST * max(1.0, float(np.linalg.norm(vector.start))):
             frame.vectors.append(vector)
             basis.append(rest / np.linalg.norm(rest))
     needs = _needs(sharing, group, mass, wanted)

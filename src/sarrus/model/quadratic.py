@@ -12,17 +12,10 @@ from scipy.sparse import csgraph
 
 from ..arrays import Flags, Floats, Ints
 from ..kernels.layout import Form, pack
-from ..kernels.solve import EPS
+from ..thresholds import EPS, LIGHT_MASS, NO_MASS, ZERO_COMPONENT
 from .drives import Drives
 from .order import make_factor
 from .reduce import Row
-
-# a coordinate with less than this share of its entry in M (a rod with a small section) is treated like one
-# without mass: J M^-1 J^T would be huge there and cost digits. Below rounding there is no mass at all
-LIGHT = 1e-4
-ROUNDING = 1e-12
-# a component of a vector below this share of its length is what rounding left of a zero
-ZERO = 1e-14
 
 
 class MasslessFreedomError(Exception):
@@ -60,7 +53,9 @@ class Equations:
         products: dict[tuple[int, int], float] = defaultdict(float)
         for ra, xa, rb, xb in zip(rows_a, start_a, rows_b, start_b, strict=True):
             # a constant that rounding left of a zero, as in a turned world, is a zero
-            still = (not ra and abs(xa) < ZERO * sizes[0]) or (not rb and abs(xb) < ZERO * sizes[1])
+            still = (not ra and abs(xa) < ZERO_COMPONENT * sizes[0]) or (
+                not rb and abs(xb) < ZERO_COMPONENT * sizes[1]
+            )
             if (ra or rb) and not still:
                 (fa, sa), (fb, sb) = self._form(ra, float(xa)), self._form(rb, float(xb))
                 products[min(fa, fb), max(fa, fb)] += scale * sa * sb
@@ -151,7 +146,7 @@ def assemble_form(equations: Equations, M: sparse.csr_array, Q: Floats, drives: 
     lower = sparse.tril(M).tocoo()
     augmented = sparse.csr_array(M + J0.T @ sparse.diags_array(rho) @ J0)
     if rho.any():
-        massless = np.flatnonzero(_light_coordinates(augmented, ROUNDING))
+        massless = np.flatnonzero(_light_coordinates(augmented, NO_MASS))
         if massless.size:
             raise MasslessFreedomError(massless.tolist())
     diagonal = augmented.diagonal()
@@ -188,7 +183,7 @@ def _augmented(M: sparse.csr_array, J_eq: Ints, J_col: Ints, nc: int) -> Floats:
     rho = np.zeros(nc)
     _, part = csgraph.connected_components(M, directed=False)
     # a null vector of M may reach all coordinates that M connects with its pivot
-    light = np.isin(part, part[_light_coordinates(M, LIGHT)])
+    light = np.isin(part, part[_light_coordinates(M, LIGHT_MASS)])
     # a model without any mass still gets a pivot, and then a message
     rho[np.unique(J_eq[light[J_col]])] = M.diagonal().max(initial=0.0) or 1.0
     return rho

@@ -10,10 +10,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-Row = dict[int, float]
+from ..thresholds import ZERO_COEFFICIENT
 
-# a coefficient below this is what rounding left of a zero
-ZERO = 1e-12
+Row = dict[int, float]
 
 
 class Reduction:
@@ -29,13 +28,13 @@ class Reduction:
         """Use one relation sum c_i x_i = 0 to eliminate a variable, a preferred one if possible."""
         row = self.substitute(relation)
         largest = max((abs(c) for c in row.values()), default=0.0)
-        if largest < ZERO:
+        if largest < ZERO_COEFFICIENT:
             return
         wanted = set(prefer)
         # a preferred pivot may be smaller, but not so small that the division costs digits
         pivot = max(row, key=lambda i: (abs(row[i]) * (10.0 if i in wanted else 1.0), -i))
         factor = -1.0 / row.pop(pivot)
-        solved = {i: factor * c for i, c in row.items() if abs(c) > ZERO * largest}
+        solved = {i: factor * c for i, c in row.items() if abs(c) > ZERO_COEFFICIENT * largest}
         for user in list(self._users.pop(pivot, ())):
             old = self._expression[user]
             share = old.pop(pivot)
@@ -53,7 +52,7 @@ class Reduction:
             for j, d in self._expression.get(i, {i: 1.0}).items():
                 out[j] = out.get(j, 0.0) + c * d
         scale = max((abs(c) for c in row.values()), default=0.0)
-        return {j: c for j, c in out.items() if abs(c) > ZERO * scale}
+        return {j: c for j, c in out.items() if abs(c) > ZERO_COEFFICIENT * scale}
 
     def number(self, fixed: set[int]) -> int:
         """Number the independent variables that are not fixed; returns how many there are."""

@@ -15,11 +15,8 @@ from scipy.spatial import cKDTree
 
 from ..arrays import Floats
 from ..mechanism import Body, Joint, Mechanism
+from ..thresholds import SAME_FEATURE
 from .joints import own_axes, shared_axes
-
-# features of one body closer than this (in units of the mechanism's length) are one feature;
-# a looser value would move joints, a tighter one would split what rounding separated
-SAME = 1e-12
 
 GROUND = 0
 
@@ -61,7 +58,7 @@ class Sharing:
                 rest = self.features[k].start.copy()
                 for b in basis:
                     rest -= (b @ rest) * b
-                if np.linalg.norm(rest) > SAME:
+                if np.linalg.norm(rest) > SAME_FEATURE:
                     basis.append(rest / np.linalg.norm(rest))
         return basis
 
@@ -148,13 +145,13 @@ def _merge(
 
 
 def _near(places: Floats) -> set[tuple[int, int]]:
-    return cKDTree(places).query_pairs(SAME * (1.0 + np.abs(places).max()))
+    return cKDTree(places).query_pairs(SAME_FEATURE * (1.0 + np.abs(places).max()))
 
 
 def _parallel(axes: Floats) -> set[tuple[int, int]]:
     # an axis and its opposite are one axis: look for neighbours among both signs
     n = len(axes)
-    pairs = cKDTree(np.vstack([axes, -axes])).query_pairs(SAME)
+    pairs = cKDTree(np.vstack([axes, -axes])).query_pairs(SAME_FEATURE)
     return {(a % n, b % n) for a, b in pairs if a % n != b % n}
 
 

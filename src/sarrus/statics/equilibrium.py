@@ -14,10 +14,9 @@ import numpy as np
 from ..arrays import Floats
 from ..mechanism import Mechanism
 from ..names import pick
+from ..thresholds import BALANCED, BALANCED_ENOUGH
 from .state import State, System, make_system
 
-# forces along the freedoms that count as none, of all forces
-BALANCED = 1e-15
 # steps of the search, and their lengths: at first, at most, and where it gives up
 ITERATIONS = 1000
 FIRST, LONGEST, SHORTEST = 0.1, 0.5, 1e-14
@@ -115,7 +114,7 @@ def _search(system: System) -> tuple[Floats, str, bool, int]:
         if np.abs(q).max() > FAR:
             return q, "nothing holds it: it falls without end", False, step
         # rounding allows no more
-        ended = tiny and 0.5 * before <= here.residual < 1e-9
+        ended = tiny and 0.5 * before <= here.residual < BALANCED_ENOUGH
         if ended and here.stiffness_values[0] >= -here.indifferent:
             return q, f"at rest after {step + 1} steps", True, step + 1
     return q, f"no rest within {ITERATIONS} steps: {_stuck(here)}", False, ITERATIONS

@@ -10,16 +10,12 @@ import numpy as np
 from ..arrays import Complex, Floats
 from ..mechanism import Mechanism, MechanismError
 from ..names import pick
+from ..thresholds import NEAR_BALANCE, NEAR_SINGULAR_MODES, REAL_VALUE, STABLE, SYMMETRIC
 from .equilibrium import Equilibrium
 from .state import State, make_system
 
 if TYPE_CHECKING:
     from ..model import Model
-
-# a position this far from balance is no equilibrium
-NEAR_BALANCE = 1e-6
-# an imaginary part below this share of an eigenvalue is rounding
-REAL = 1e-13
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,7 @@ class Modes:
     def stable(self) -> bool:
         """Whether no small motion grows."""
         return bool(
-            np.all(self.eigenvalues.real <= 1e-9 * np.abs(self.eigenvalues).max(initial=0.0))
+            np.all(self.eigenvalues.real <= STABLE * np.abs(self.eigenvalues).max(initial=0.0))
         )
 
 
@@ -111,7 +107,7 @@ def modes(mechanism: Mechanism, at: Equilibrium | None = None) -> Modes:
         )
     values, shapes = _solve_modes(here)
     notes = []
-    if here.smallest < 1e-5:
+    if here.smallest < NEAR_SINGULAR_MODES:
         notes.append(
             f"close to a singular position: the smallest singular value of J is {here.smallest:.1e}"
         )
@@ -132,7 +128,7 @@ def _solve_modes(here: State) -> tuple[Complex, Complex]:
     if n == 0:
         return np.zeros(0, complex), np.zeros((0, 0), complex)
     scale = float(np.abs(K).max(initial=0.0))
-    even = np.abs(K - K.T).max() <= 1e-11 * max(scale, here.indifferent)
+    even = np.abs(K - K.T).max() <= SYMMETRIC * max(scale, here.indifferent)
     if not np.any(C) and even:
         squares, shapes = linalg.eigh(0.5 * (K + K.T), M)
         # rounding of the stiffness, in the unit of each mode: shapes have unit mass
@@ -165,7 +161,7 @@ def _one_of_each(values: Complex) -> list[int]:
             rests += 1
             if rests % 2:
                 chosen.append(i)
-        elif value.imag >= -REAL * abs(value):
+        elif value.imag >= -REAL_VALUE * abs(value):
             chosen.append(i)
     return chosen
 
@@ -177,7 +173,7 @@ def _make_mode(model: Model, value: complex, direction: Complex) -> Mode:
     if largest != 0.0:
         rates = rates / largest
     size = abs(value)
-    swings = abs(value.imag) > REAL * size
+    swings = abs(value.imag) > REAL_VALUE * size
     return Mode(
         # no negative zeros
         eigenvalue=complex(value.real + 0.0, value.imag + 0.0 if swings else 0.0),

@@ -22,18 +22,13 @@ from ..arrays import Floats
 from ..kinematics.closing import lower_gaps
 from ..kinematics.constraints import Constraints
 from ..mechanism import Mechanism, MechanismError, check_mechanism
+from ..thresholds import ALMOST_CLOSED, BENT, CLOSED_STATICS, DEPENDENT_VALUE, INDIFFERENT
 
 if TYPE_CHECKING:
     from ..model import Model
 
 T = TypeVar("T")
 
-# singular values of J below this share of the largest are dependence: entries are of order one
-DEPENDENT = 1e-9
-# stiffness that counts as none, of the sum of all its parts
-INDIFFERENT = 1e-9
-# constraints that are closed, in lengths of a typical link; what rounding may leave at a dependent one
-CLOSED, ALMOST_CLOSED = 1e-13, 1e-10
 # steps back onto the constraints
 CLOSING = 30
 
@@ -113,7 +108,7 @@ class System:
         def look(q: Floats) -> tuple[Floats, Floats]:
             return self.constraints.phi(q) - self.start, self.constraints.jacobian(q)
 
-        found = lower_gaps(q, look, np.add, enough=CLOSED, steps=CLOSING)
+        found = lower_gaps(q, look, np.add, enough=CLOSED_STATICS, steps=CLOSING)
         return found.position if found.size < ALMOST_CLOSED else None
 
 
@@ -128,7 +123,7 @@ class State:
             U, s, Vt = np.linalg.svd(J)
         else:
             U, s, Vt = np.zeros((0, 0)), np.zeros(0), np.eye(len(q))
-        kept = s > DEPENDENT * s.max(initial=0.0)
+        kept = s > DEPENDENT_VALUE * s.max(initial=0.0)
         rank = int(np.count_nonzero(kept))
         # freedoms: columns that no equation holds
         self.freedom_basis = Vt[rank:].T
@@ -179,4 +174,4 @@ class State:
         Z = self.freedom_basis
         curvature = self.system.constraints.curvature
         bent = [np.abs(curvature(n, Z)).max(initial=0.0) for n in self.left_null.T]
-        return bool(max(bent, default=0.0) > 1e-6)
+        return bool(max(bent, default=0.0) > BENT)

@@ -24,7 +24,16 @@ from ..arrays import Floats
 from ..kinematics.closing import lower_gaps
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import read_poses, read_spins
-from .nearby import NEARBY_TOLERANCE
+from ..thresholds import (
+    ALONG_BRANCH,
+    BRANCH_ROOT,
+    CLOSED_NEARBY,
+    CLOSED_WHOLLY,
+    NEARBY_TOLERANCE,
+    NO_COMBINATION,
+    SAME_BRANCH,
+    SHOWN_ZERO,
+)
 from .rank import measure_rank
 
 if TYPE_CHECKING:
@@ -35,16 +44,8 @@ if TYPE_CHECKING:
 
 # directions are listed up to so many freedoms more than the motion has
 MOST_EXTRA = 3
-# a row of J whose part in a combination is below this is no dependence; J has entries of order one
-ZERO = 1e-7
-# velocities typed with some digits miss a motion by less than this
-ALONG = 1e-6
 STARTS = 300
 ITERATIONS = 60
-# two directions are the same up to this: a double root is found to half the digits
-SAME = 1e-3
-# constraints are kept: to this, and below that nothing is left but rounding
-CLOSED, ROUNDING = 1e-10, 1e-16
 # a branch is followed for this share of a typical link
 STEP = 0.05
 # words for the velocities of so many points
@@ -196,11 +197,11 @@ def leads_on(form: Form, q: Floats, w: Floats) -> bool:
     U, values, _ = np.linalg.svd(joints.jacobian(q))
     size = float(np.linalg.norm(w)) or 1.0
     left = U[:, _rank(values) :].T @ joints.bend(w / size)
-    return bool(np.abs(left).max(initial=0.0) < ALONG)
+    return bool(np.abs(left).max(initial=0.0) < ALONG_BRANCH)
 
 
 def _rank(values: Floats) -> int:
-    return int(np.sum(values > ZERO))
+    return int(np.sum(values > NO_COMBINATION))
 
 
 def _quadrics(joints: Constraints, U: Floats, N: Floats) -> Floats:
@@ -210,7 +211,7 @@ def _quadrics(joints: Constraints, U: Floats, N: Floats) -> Floats:
     if not len(H):
         return H
     _, values, V = np.linalg.svd(H.reshape(len(H), -1), full_matrices=False)
-    return np.asarray(V[values > ZERO].reshape(-1, m, m))
+    return np.asarray(V[values > NO_COMBINATION].reshape(-1, m, m))
 
 
 def _directions(H: Floats, m: int) -> tuple[Floats, Floats]:
@@ -231,12 +232,12 @@ def _directions(H: Floats, m: int) -> tuple[Floats, Floats]:
     F = np.abs(np.einsum("sa,iab,sb->si", a, H, a)).max(axis=1, initial=0.0)
     kinds: tuple[list[Floats], list[Floats]] = ([], [])
     # the best of each bundle first
-    for x in a[np.argsort(F)][: int(np.sum(F < 1e-11))]:
+    for x in a[np.argsort(F)][: int(np.sum(F < BRANCH_ROOT))]:
         known = [*kinds[0], *kinds[1]]
-        if any(min(np.abs(x - y).max(), np.abs(x + y).max()) < SAME for y in known):
+        if any(min(np.abs(x - y).max(), np.abs(x + y).max()) < SAME_BRANCH for y in known):
             continue
         slopes = np.linalg.svd(np.concatenate([2.0 * H @ x, x[None]]), compute_uv=False)
-        kinds[0 if len(slopes) == m and slopes[-1] > SAME else 1].append(x)
+        kinds[0 if len(slopes) == m and slopes[-1] > SAME_BRANCH else 1].append(x)
     return np.array(kinds[0]).reshape(-1, m), np.array(kinds[1]).reshape(-1, m)
 
 
@@ -268,7 +269,7 @@ def _follow(
         # along the way it came, not against it
         cosine = float(w @ v) / float(np.linalg.norm(w) * np.linalg.norm(v))
         fastest = float(np.copysign(fastest, cosine))
-        so_far = abs(cosine) > 1.0 - SAME**2
+        so_far = abs(cosine) > 1.0 - SAME_BRANCH**2
     w, spins = w / fastest, _clean(spins / fastest)
     moved = _clean(np.asarray(model.places @ w).reshape(-1, model.dimension), e.length)
     # joints on the ground never move: no word about them
@@ -292,13 +293,13 @@ def _close(joints: Constraints, q: Floats, x: Floats) -> Floats | None:
         # what q itself is off is no matter of the branch
         return J @ x + 0.5 * joints.bend(x), joints.jacobian(q + x)
 
-    found = lower_gaps(x, look, np.add, enough=ROUNDING)
-    return found.position if found.size < CLOSED else None
+    found = lower_gaps(x, look, np.add, enough=CLOSED_WHOLLY)
+    return found.position if found.size < CLOSED_NEARBY else None
 
 
 def _clean(x: Floats, scale: float = 1.0) -> Floats:
     """Rounding set to zero."""
-    return np.where(np.abs(x) < 1e-7 * scale, 0.0, x)
+    return np.where(np.abs(x) < SHOWN_ZERO * scale, 0.0, x)
 
 
 def _vector(v: Floats) -> str:

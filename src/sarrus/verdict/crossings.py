@@ -21,6 +21,16 @@ from ..kernels.layout import make_workspace
 from ..kernels.watch import find_dips, sample_pivots
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import read_poses
+from ..thresholds import (
+    AT_MOMENT,
+    HIDDEN_AT_CROSSING,
+    LEAST_ZERO,
+    MOST_ZERO,
+    NEAR_MISS,
+    ROOTLESS_DIP,
+    SAME_BOTTOM,
+    SAME_CROSSING,
+)
 from .branches import Branches, find_branches
 from .joint_equations import JointEquations
 from .rank import Rank, measure_rank
@@ -30,21 +40,8 @@ if TYPE_CHECKING:
     from ..model import Model
 
 
-# a smallest value below this share of what it is nearby makes a near miss
-NEAR_SHARE = 0.02
 # values of W at a crossing are zero up to so many tolerances of the run, and never above MOST_ZERO
 RUN_SHARE = 1.0
-MOST_ZERO = 1e-4
-# what the rounding of a crossing's time leaves of a zero, in a mechanism turning at some rad/s
-LEAST_ZERO = 1e-8
-# and up to so many times the largest violation of a constraint there, over a typical link
-HIDES = 10.0
-# crossings closer than this share of the time between samples are one
-SAME = 1e-6
-# an output this close to a moment is at it, neither before nor behind [s]
-AT = 1e-10
-# equations whose pivots fall below this share at a bottom found have no other one
-GONE = 1e-9
 # points for t(g), as shares of the distance at which the position is regular again
 NODES = np.array([-1.0, -2 / 3, -1 / 3, 1 / 3, 2 / 3, 1.0])
 # passes of t(g), ever nearer: a dip of a motion that begins slowly is wide
@@ -181,8 +178,9 @@ class Motion:
 
     def around(self, t: float) -> tuple[float, float, float, float]:
         """Energy and closure at the outputs before and behind a time."""
-        i = int(np.searchsorted(self.times, t - AT))
-        j = int(np.searchsorted(self.times, t + AT))
+        at = AT_MOMENT * float(self.times[-1]) if len(self.times) else 0.0
+        i = int(np.searchsorted(self.times, t - at))
+        j = int(np.searchsorted(self.times, t + at))
         out = []
         for column in (self.energy, self.closure):
             out += [
@@ -217,11 +215,11 @@ def judge_dips(
         if watch.singular_start and dip.times[0] < 0.0:
             continue
         for t, aside in _bottoms(watch, ws, dip):
-            if not -SAME * aside <= t <= watch.until + SAME * aside:
+            if not -SAME_CROSSING * aside <= t <= watch.until + SAME_CROSSING * aside:
                 continue
             # a run that starts at a crossing starts there
-            t = 0.0 if t <= SAME * aside else t
-            if any(abs(t - other) <= SAME * max(aside, width) for other, width in done):
+            t = 0.0 if t <= SAME_CROSSING * aside else t
+            if any(abs(t - other) <= SAME_CROSSING * max(aside, width) for other, width in done):
                 continue
             done.append((t, aside))
             found = _judge(model, equations, dip, t, motion, zero)
@@ -267,7 +265,7 @@ def _moment(
     record = (t, here, nearby, *motion.around(t), q, v, model, equations)
     if here.rank < nearby.rank:
         return Crossing(*record)
-    near = here.rank == nearby.rank and here.smallest < NEAR_SHARE * nearby.smallest
+    near = here.rank == nearby.rank and here.smallest < NEAR_MISS * nearby.smallest
     return NearMiss(*record) if near else None
 
 
@@ -275,7 +273,7 @@ def _rank_at(model: Model, equations: JointEquations, q: Floats, zero: float) ->
     """The rank at a position; one that is not quite closed hides zeros."""
     e = equations
     gap = float(np.abs(Constraints(model.form, joints=True).phi(q)).max(initial=0.0))
-    tolerance = max(zero, min(HIDES * gap, MOST_ZERO))
+    tolerance = max(zero, min(HIDDEN_AT_CROSSING * gap, MOST_ZERO))
     pose = read_poses(e.centers, model.body_rows, q[None])[0]
     return measure_rank(e.scaled(pose).matrix, e.columns_a_body, tolerance)
 
@@ -306,7 +304,7 @@ def _bottoms(watch: Watch, ws: Any, dip: Dip) -> Iterator[tuple[float, float]]:
         t, aside = _follow(pivot, dip.times[0], dip.times[2])
         yield t, aside
         open_[j] = False
-        open_ &= pivots(t) > GONE * ends
+        open_ &= pivots(t) > SAME_BOTTOM * ends
 
 
 def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
@@ -321,7 +319,7 @@ def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[f
     for near in NARROWING:
         times = t + near * aside * NODES
         values = np.array([pivot(x) for x in times])
-        if pivot(t) > 1e-4 * values.min():
+        if pivot(t) > ROOTLESS_DIP * values.min():
             # a near miss has no root to be found
             break
         # f ~ (t - ts)^(2a): a is 1, unless the motion only touches the position
@@ -330,6 +328,7 @@ def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[f
         )
         g = np.sign(NODES) * values ** (1.0 / max(2.0, 2.0 * round(0.5 * growth)))
         root = _interpolate_at_zero(g, times)
+        # rounding of pivots aside
         if pivot(root) > pivot(t) + 1e-10 * values.min():
             # too far off for a polynomial
             continue

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..thresholds import NEARBY_TOLERANCE
 from .joint_equations import JointEquations
 from .mobility import Mobility
-from .nearby import NEARBY_TOLERANCE, find_nearby
+from .nearby import find_nearby
 from .rank import measure_rank
 from .redundancy import Dependence, find_redundancy
 

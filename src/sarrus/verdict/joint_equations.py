@@ -26,12 +26,10 @@ from ..kinematics.length import measure_length
 from ..kinematics.pose import Pose
 from ..kinematics.turns import in_space, turn_vectors, unit
 from ..mechanism import Joint, Mechanism
+from ..thresholds import RANK_TOLERANCE
 from .joint_frames import JOINT_FRAMES, WORLD, JointFrame, axis_frames, name_direction
 from .joint_pairs import GROUND, JointPairs
 from .scaling import BodyScale, Scaled, make_scale, measure_reach
-
-# scaled singular values are of order one; joints typed to 12 digits leave zeros of about 1e-12
-TOLERANCE = 1e-9
 
 ALONG, ABOUT = "along", "about"
 
@@ -99,9 +97,9 @@ class JointEquations(JointPairs):
 
     @property
     def tolerance(self) -> float:
-        """Scaled values below this are zero: TOLERANCE, or what rounding of far places leaves."""
+        """Scaled values below this are zero: RANK_TOLERANCE, or what rounding of far places leaves."""
         far = float(np.abs(self.origin).max()) + float(np.abs(self.centers).max())
-        return max(TOLERANCE, 100 * float(np.finfo(float).eps) * far / self.length)
+        return max(RANK_TOLERANCE, 100 * float(np.finfo(float).eps) * far / self.length)
 
     @property
     def count(self) -> int:

@@ -18,9 +18,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..mechanism import JointKind
-
-# parts of an axis that differ by less than this are equal
-SAME = 1e-9
+from ..thresholds import SAME_DIRECTION, WORLD_AXIS
 
 WORLD, AXIS, LINK, CROSS = range(4)
 
@@ -101,7 +99,7 @@ def axis_frames(axes: Floats, planar: bool = False) -> Floats:
     size = np.abs(axes)
     n = np.arange(len(axes))
     # parts that differ by rounding only are equal: the first wins
-    top = np.argmax(size >= size.max(axis=1, keepdims=True) - SAME, axis=1)
+    top = np.argmax(size >= size.max(axis=1, keepdims=True) - SAME_DIRECTION, axis=1)
     e = axes * np.sign(axes[n, top])[:, None]
     if planar:
         z = np.tile((0.0, 0.0, 1.0), (len(axes), 1))
@@ -116,6 +114,6 @@ def axis_frames(axes: Floats, planar: bool = False) -> Floats:
 def name_direction(u: tuple[float, float, float]) -> str:
     """The letter of a world axis, or the unit vector."""
     for letter, value in zip("xyz", u, strict=True):
-        if abs(abs(value) - 1.0) < 1e-8:
+        if abs(abs(value) - 1.0) < WORLD_AXIS:
             return letter
     return "(" + ", ".join(f"{round(c, 4) + 0.0:g}" for c in u) + ")"

@@ -20,28 +20,25 @@ import numpy as np
 from ..arrays import Floats
 from ..kinematics.closing import lower_gaps
 from ..kinematics.pose import Pose, largest_twist
+from ..thresholds import (
+    ALMOST_FREE,
+    BLOCKED_PATH,
+    EXACT_MISFIT,
+    FREE_ALONE,
+    INSTANT_FREEDOM,
+    MISFIT,
+    SHORTEST_PATH,
+)
 from .joint_equations import JointEquations
 from .mobility import LOCKED, MOBILE_WITHIN, NEAR_SINGULAR, OVER_CONSTRAINED, Mobility, idle_spins
 from .rank import measure_rank
 
-# a misfit up to this share of the mechanism's length counts as mobile: dimensions typed to 9 digits
-MISFIT = 1e-8
-# a misfit below this share is rounding: the linkage is mobile in truth
-EXACT = 2e-15
-# a singular value below this is almost a freedom, if the next one is above that
-ALMOST, ALONE = 1e-2, 1e-4
-# and below this it is a freedom here, for an instant at least
-INSTANT = 1e-13
 # larger mechanisms are left to the rank
 MOST_COLUMNS = 240
 # step along the path and how far it is followed each way: radians, or lengths of the mechanism
 STEP = 0.15
 STEPS = 20
 LOOK = 3
-# a larger misfit, as a share of the length, is no play any more: the path ends
-BLOCKED = 5e-3
-# a path shorter than this is no motion
-SHORTEST = 0.6
 # closing goes along directions above this share
 WEAK = 1e-5
 # steps of it
@@ -99,16 +96,16 @@ def find_locked(equations: JointEquations) -> Locked | None:
         return None
     _, values, V = np.linalg.svd(_held(equations, pose, idle))
     last = equations.columns - 1
-    if values[last] > ALMOST or (last > 0 and values[last - 1] < ALONE):
+    if values[last] > ALMOST_FREE or (last > 0 and values[last - 1] < FREE_ALONE):
         return None
     far = float(np.abs(equations.origin).max()) + float(np.abs(equations.centers).max())
-    rounding = EXACT * equations.length * (1.0 + far / equations.length)
+    rounding = EXACT_MISFIT * equations.length * (1.0 + far / equations.length)
     # most paradoxical linkages move exactly: a few steps tell
     look = _follow(equations, pose, V[last], idle, LOOK)
     if len(look.poses) == LOOK and look.misfit <= rounding:
         return None
     sides = [_follow(equations, pose, sign * V[last], idle, STEPS) for sign in (1.0, -1.0)]
-    open_ = [side for side in sides if side.reach >= SHORTEST]
+    open_ = [side for side in sides if side.reach >= SHORTEST_PATH]
     value = float(values[last])
     travel = tuple(side.travel for side in sides)
     if not open_:
@@ -132,7 +129,7 @@ def decide_locked(equations: JointEquations, mobility: Mobility) -> tuple[Mobili
     moves = locked.within(MISFIT * equations.length)
     motion = idle + int(moves)
     # a freedom that is one at this very position is no matter of play
-    here = mobility.here if locked.value <= INSTANT else motion
+    here = mobility.here if locked.value <= INSTANT_FREEDOM else motion
     rank = mobility.rank
     if rank.rank != equations.columns - here:
         # the misfit has decided, so the tolerance of the rank goes to the other side of the value
@@ -224,7 +221,7 @@ def _follow(
         if not 0.5 * STEP < distance < 2.0 * STEP:
             break
         travel.append((travel[-1][0] + distance, gap))
-        if not gap <= BLOCKED * equations.length:
+        if not gap <= BLOCKED_PATH * equations.length:
             break
         misfit, pose = max(misfit, gap), there
         poses.append(pose)

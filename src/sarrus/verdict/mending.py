@@ -17,13 +17,10 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..kinematics.pose import Pose
 from ..mechanism import End, Mechanism, MechanismError, Move, loosen_rods, move_bodies
+from ..thresholds import MENDED, MISFIT, NULL_SHARE
 from .joint_equations import JointEquations, make_joint_equations
-from .locked import MISFIT, Locked, find_locked, measure_misfit
+from .locked import Locked, find_locked, measure_misfit
 
-# gaps that mended dimensions may leave
-MENDED = 1e-13
-# left null vectors belong to values below this share of the largest
-NULL = 1e-3
 # conditions on the dimensions weaker than this share of the strongest are left out, at first
 WEAKEST = (1e-3, 1e-5, 1e-7, 1e-9)
 
@@ -106,7 +103,7 @@ def _mend(
         for pose in poses:
             W, g, P = _rates(now, slot, pose, n)
             U, values, V = np.linalg.svd(W)
-            rank = int(np.sum(values > NULL * values[0]))
+            rank = int(np.sum(values > NULL_SHARE * values[0]))
             null = U[:, rank:]
             conditions.append(null.T @ P)
             sides.append(-null.T @ g)

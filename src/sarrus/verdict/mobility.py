@@ -16,14 +16,13 @@ from ..arrays import Floats
 from ..kinematics.pose import Pose
 from ..kinematics.turns import in_space
 from ..mechanism import Mechanism
+from ..thresholds import IDLE_SPIN, MOVED_ZERO, NEAR_VALUE, THIN_BODY
 from .joint_equations import JointEquations
 from .joint_pairs import GROUND
 from .loads import find_point
 from .nearby import STEP, Nearby, find_nearby, step_along
 from .rank import DENSE, Rank, measure_rank
 
-# a smallest value below this, though above the tolerance, is a singular position close by
-NEAR = 1e-4
 # velocities followed one by one to see whether they lead on: at most so many
 FOLLOWED = 12
 
@@ -81,7 +80,7 @@ def measure_mobility(
     W = equations.scaled(pose).matrix
     rank = measure_rank(W, width, equations.tolerance)
     here, most = equations.columns - rank.rank, min(equations.rows, equations.columns)
-    close = rank.smallest < NEAR
+    close = rank.smallest < NEAR_VALUE
     nearby: list[Nearby] = []
     if here and (rank.rank < most or close):
         nearby = find_nearby(equations, pose, given or [], most)
@@ -171,7 +170,7 @@ def _count_leading_on(equations: JointEquations, pose: Pose, mobility: int, move
     if equations.columns > DENSE or mobility > FOLLOWED:
         return mobility
     _, values, basis = np.linalg.svd(equations.scaled(pose).matrix.toarray())
-    free = basis[int(np.sum(values > (STEP * 1e-4 if moved else equations.tolerance))) :]
+    free = basis[int(np.sum(values > (STEP * MOVED_ZERO if moved else equations.tolerance))) :]
     reached = []
     for direction in free:
         there = step_along(equations, pose, direction)
@@ -200,7 +199,7 @@ def idle_spins(equations: JointEquations, pose: Pose) -> tuple[str, ...]:
     if equations.dimension == 2:
         return ()
     sizes, axes = np.linalg.eigh(equations.inertias)
-    thin = np.flatnonzero((sizes[:, 0] <= 1e-9 * sizes[:, 2]) & (sizes[:, 2] > 0))
+    thin = np.flatnonzero((sizes[:, 0] <= THIN_BODY * sizes[:, 2]) & (sizes[:, 2] > 0))
     if not thin.size:
         return ()
     W = equations.matrix(pose).tocsc()
@@ -208,6 +207,6 @@ def idle_spins(equations: JointEquations, pose: Pose) -> tuple[str, ...]:
     for i in thin:
         axis = pose.turns[i] @ axes[i, :, 0]
         effect = W[:, 6 * i + 3 : 6 * i + 6] @ axis
-        if np.abs(effect).max(initial=0.0) <= 1e-9 * equations.length:
+        if np.abs(effect).max(initial=0.0) <= IDLE_SPIN * equations.length:
             out.append(equations.bodies[i])
     return tuple(out)

@@ -15,18 +15,12 @@ from scipy import sparse
 from ..arrays import Floats
 from ..kinematics.closing import lower_gaps, project_out
 from ..kinematics.pose import Pose, largest_twist
+from ..thresholds import CLOSED_NEARBY, CLOSED_WHOLLY, FORBIDDEN_WISH, NEARBY_TOLERANCE
 from .joint_equations import JointEquations
 from .rank import DENSE, Rank, measure_rank
 
 # size of the step: radians, or lengths of the mechanism
 STEP = 0.05
-# at a step's distance from a singular position values are of the order of the step; what double roots
-# leave of a zero is up to 1e-7
-NEARBY_TOLERANCE = 1e-6
-# closed: gaps below this, as pure numbers
-CLOSED = 1e-10
-# and below this nothing is left but rounding
-ROUNDING = 1e-16
 ITERATIONS = 80
 # more poses would tell no more
 MOST_POSES = 6
@@ -57,7 +51,7 @@ def find_nearby(
     matrix = equations.scaled(pose).matrix
     for words, wish in _wishes(equations, pose, given):
         allowed = project_out(matrix, wish, equations.tolerance, DENSE)
-        if np.linalg.norm(allowed) < 1e-6 * np.linalg.norm(wish):
+        if np.linalg.norm(allowed) < FORBIDDEN_WISH * np.linalg.norm(wish):
             continue
         there = step_along(equations, pose, allowed)
         if there is None:
@@ -82,7 +76,7 @@ def wander(equations: JointEquations, pose: Pose) -> list[Nearby]:
         for _ in range(WALK):
             W = equations.scaled(there).matrix
             allowed = project_out(W, wish, equations.tolerance, DENSE)
-            if np.linalg.norm(allowed) < 1e-6 * np.linalg.norm(wish):
+            if np.linalg.norm(allowed) < FORBIDDEN_WISH * np.linalg.norm(wish):
                 break
             ahead = step_along(equations, there, allowed)
             if ahead is None:
@@ -125,8 +119,8 @@ def solve_closed(equations: JointEquations, pose: Pose) -> Pose | None:
     def move(pose: Pose, change: Floats) -> Pose:
         return pose.moved(equations.twists(pose, change))
 
-    found = lower_gaps(pose, look, move, enough=ROUNDING, steps=ITERATIONS)
-    return found.position if found.size < CLOSED else None
+    found = lower_gaps(pose, look, move, enough=CLOSED_WHOLLY, steps=ITERATIONS)
+    return found.position if found.size < CLOSED_NEARBY else None
 
 
 def _wishes(

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Floats
-from .joint_equations import TOLERANCE
+from ..thresholds import RANK_TOLERANCE
 
 # up to this many columns: dense singular values
 DENSE = 600
@@ -47,6 +47,7 @@ class Rank:
     @property
     def gap(self) -> float:
         """How many times the smallest value that counts exceeds the largest that does not."""
+        # an exact zero counts as 1e-17, below all rounding
         return self.smallest / max(self.below[0], 1e-17) if self.below else np.inf
 
     @property
@@ -68,7 +69,7 @@ class Rank:
 
 
 def measure_rank(
-    W: sparse.csr_array, columns_a_body: int, tolerance: float = TOLERANCE, dense: int = DENSE
+    W: sparse.csr_array, columns_a_body: int, tolerance: float = RANK_TOLERANCE, dense: int = DENSE
 ) -> Rank:
     """Rank of a scaled matrix of joint equations."""
     rows, columns = W.shape

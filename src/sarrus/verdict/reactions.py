@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from ..arrays import Flags, Floats, Words
 from ..kinematics.pose import Pose
 from ..names import unknown
+from ..thresholds import NEAR_VALUE, NO_PART_IN_STRESS
 from .joint_equations import JointEquations
 from .loads import BodyLoads
-from .mobility import NEAR
 from .wrenches import Stiffness, inertia_forces, read_motion, row_stiffness, solve_wrenches
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 UNIQUE, SHARED, UNDETERMINED = "unique", "shared", "undetermined"
 LEAST_NORM, ELASTIC = "least norm", "stiffness"
 
-# a unit self-stress with a smaller part than this in a component leaves it unique
-NO_PART = 1e-6
 # outputs treated at once
 CHUNK = 64
 
@@ -102,7 +100,7 @@ class Reaction:
                 if np.any(v) or not np.all(w == UNIQUE):
                     largest = float(np.abs(v).max(initial=0.0))
                     parts.append(f"{what} {name} up to {largest:.6g} {unit}, {_summary(w)}")
-        near = int(np.sum(self.smallest < NEAR))
+        near = int(np.sum(self.smallest < NEAR_VALUE))
         if near:
             parts.append(
                 f"close to a singular position at {near} of {len(self.smallest)} outputs (smallest value "
@@ -167,8 +165,8 @@ class Reactions:
         for t, stress in enumerate(self.self_stress):
             if stress.shape[1]:
                 part = stress[rows].sum(axis=0)
-                unique[t] = np.linalg.norm(part, axis=1) <= NO_PART
-                world_unique[t] = np.linalg.norm(world[t] @ part, axis=1) <= NO_PART
+                unique[t] = np.linalg.norm(part, axis=1) <= NO_PART_IN_STRESS
+                world_unique[t] = np.linalg.norm(world[t] @ part, axis=1) <= NO_PART_IN_STRESS
         lost, world_lost = _find_alone(unique), _find_alone(world_unique)
         wrench = np.einsum("tik,tk->ti", world, values)
         force, moment = slice(e.dimension), 5 if e.dimension == 2 else slice(3, 6)

@@ -20,14 +20,13 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kinematics.pose import Pose
+from ..thresholds import NEARBY_TOLERANCE, NO_PART_IN_DEPENDENCE, SAME_SPAN
 from .joint_equations import Equation, JointEquations
 from .joint_frames import FREER
 from .joint_pairs import GROUND
-from .nearby import NEARBY_TOLERANCE, STEP
+from .nearby import STEP
 from .rank import DENSE
 
-# a coefficient below this share of the largest is rounding
-ZERO = 1e-7
 # joints tried as the place where the dependent equations are chosen
 MOST_ORDERS = 30
 
@@ -235,7 +234,9 @@ def _minimal_sets(
         sets = basis @ parts
         for n in range(k):
             size = np.abs(sets[:, n]).max()
-            clean = np.where(np.abs(sets[:, n]) > ZERO * size, sets[:, n] / size, 0.0)
+            clean = np.where(
+                np.abs(sets[:, n]) > NO_PART_IN_DEPENDENCE * size, sets[:, n] / size, 0.0
+            )
             support = tuple(int(i) for i in np.flatnonzero(clean))
             candidates.setdefault(support, (clean, parts[:, n] / size))
     chosen: list[Floats] = []
@@ -245,7 +246,9 @@ def _minimal_sets(
         span = span / np.linalg.norm(span, axis=0)
     for _, (clean, part) in sorted(candidates.items(), key=lambda item: len(item[0])):
         more = np.column_stack([span, part / np.linalg.norm(part)])
-        if np.linalg.matrix_rank(more, tol=1e-6) > np.linalg.matrix_rank(more[:, :-1], tol=1e-6):
+        if np.linalg.matrix_rank(more, tol=SAME_SPAN) > np.linalg.matrix_rank(
+            more[:, :-1], tol=SAME_SPAN
+        ):
             chosen.append(clean)
             span = more
     return chosen
@@ -256,7 +259,7 @@ def _pivot_rows(basis: Floats, order: list[int]) -> list[int]:
     left = basis.copy()
     sizes = np.linalg.norm(basis, axis=1)
     D: list[int] = []
-    for threshold in (0.05, 1e-6, 0.0):
+    for threshold in (0.05, SAME_SPAN, 0.0):
         for i in order:
             size = np.linalg.norm(left[i])
             if i not in D and size > threshold * sizes.max() and size > 0:
@@ -311,7 +314,7 @@ def _replacements(
         options = [*freer, ("", list(range(len(own))))]
         for words, freed in options:
             part = Q[[place[own[i]] for i in freed]]
-            if np.linalg.matrix_rank(part, tol=1e-6) == len(freed):
+            if np.linalg.matrix_rank(part, tol=SAME_SPAN) == len(freed):
                 out.append(Replacement(name, words, len(freed)))
     return out
 

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Floats, Ints
+from ..thresholds import NO_REACH
 from .joint_pairs import GROUND
 
 # an inertia below this share of m l^2 counts as this share
@@ -118,5 +119,5 @@ def measure_reach(
         body = pairs[held, side]
         np.maximum.at(reach, body, np.linalg.norm(places[held, side] - centers[body], axis=1))
     # a body without extent takes the length of the mechanism
-    reach[reach <= 1e-9 * reach.max()] = length
+    reach[reach <= NO_REACH * reach.max()] = length
     return reach

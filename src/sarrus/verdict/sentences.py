@@ -117,7 +117,7 @@ def _it(n: int) -> str:
 
 
 def _play(locked: Locked) -> str:
-    from .locked import MISFIT
+    from ..thresholds import MISFIT
 
     allowed = MISFIT * locked.length
     text = (

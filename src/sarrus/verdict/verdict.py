@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kinematics.pose import read_poses, read_rows, read_spins
+from ..thresholds import HIDDEN_BY_VIOLATION, SAME_END
 from .crossings import Crossing, NearMiss
 from .inspection import Inspection, inspect_equations
 from .joint_equations import JointEquations
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
 # poses looked at along a motion
 POSES = 9
-# a violated constraint [lengths of the mechanism] hides a dependence of this many times its size
-HIDES = 100.0
-# the end of the last step and the last output are the same up to this
-ROUNDING = 1e-9
 # longer lists are cut on the screen
 MOST_LINES = 12
 
@@ -81,7 +78,7 @@ class Verdict:
         if self.crossings is None:
             out.append("The motion was not watched for crossings.")
             return out
-        if self.times and self.watched_until < (1.0 - ROUNDING) * self.times[-1]:
+        if self.times and self.watched_until < (1.0 - SAME_END) * self.times[-1]:
             out.append(f"Watched until t = {self.watched_until:.9g} s of {self.times[-1]:.9g} s.")
         for found, one, more in (
             (self.crossings, "crossing", "crossings"),
@@ -142,7 +139,7 @@ def make_verdict(
     ranks = []
     for i in chosen:
         pose = read_poses(e.centers, bodies, q[i : i + 1])[0]
-        tolerance = max(e.tolerance, HIDES * float(closure[i]) / e.length)
+        tolerance = max(e.tolerance, HIDDEN_BY_VIOLATION * float(closure[i]) / e.length)
         ranks.append(measure_rank(e.scaled(pose).matrix, e.columns_a_body, tolerance))
     return Verdict(
         inspection=inspect_equations(name, e, given),

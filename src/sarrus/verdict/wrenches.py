@@ -12,6 +12,7 @@ from scipy.sparse.linalg import splu
 from ..arrays import Floats
 from ..kinematics.pose import BodyRows, Pose, read_poses, read_rows, read_spins
 from ..names import unknown
+from ..thresholds import NO_SELF_STRESS
 from .joint_equations import JointEquations
 from .loads import BodyMotion
 
@@ -115,7 +116,7 @@ def _solve_sparse(
     rng = np.random.default_rng(4)
     free = [least.nearest(probe, np.zeros(e.columns)) for probe in rng.normal(size=(4, e.rows))]
     # what is left of a probe without any self-stress is rounding
-    kept = [y / np.linalg.norm(y) for y in free if np.abs(y).max() > 1e-5]
+    kept = [y / np.linalg.norm(y) for y in free if np.abs(y).max() > NO_SELF_STRESS]
     smallest = least.estimate_smallest(z + 1e-3 * np.linalg.norm(z) * rng.normal(size=e.rows))
     f = z * weights
     if stiffness is not None and kept:

@@ -1,0 +1,228 @@
+"""The numbers that decide what is zero, the same, singular, redundant, closed or locked.
+
+One name each; above it what it is a share of (1: a pure number), and why it has its size. None (but that of
+drives) is a length or a time: lengths count over that of the mechanism, angles in radians, times over that of the
+run or of its samples.
+Rounding is 1e-16 of the numbers themselves, so what is left of a zero is some powers of ten above that; what a
+person types has 6 to 12 digits.
+
+Where no reason is given beyond a size, the number was chosen by that size, and others were not tried. Numbers that
+only steer an iteration or a step stay beside it. docs/thresholds.md has the table; a test keeps it.
+"""
+
+# == Mechanisms as typed ==
+
+# the bodies' size, and rad: places and axes of a joint that are equal but for the rounding of their digits
+JOINT_GAP = 1e-12
+# the rod's length: as for joints, of a joint beside its rod
+ON_ROD = 1e-12
+# the value of a joint, or m and rad below one: a motion typed with decimals that misses its joint at the
+# start
+DRIVE_START = 1e-9
+# a given velocity: typed decimals that the joints do not quite allow
+TYPED_VELOCITY = 1e-8
+# the largest velocity: two motions that differ by more are two answers
+SAME_VELOCITY = 1e-6
+
+# == Model: natural coordinates ==
+
+# the length: features of a body this close are one. A looser value would move joints, a tighter one would
+# split what rounding separated
+SAME_FEATURE = 1e-12
+# a vector's length: what sticks out of the span of a frame; rounding, divided by a frame as flat as FLATTEST
+SPANNED = 4e-12
+# 1, the sine of an angle: vectors of a frame stand this far from the plane of the others. A flatter frame
+# would cost digits, an auxiliary vector costs three coordinates
+FLATTEST = 0.1
+# 1, coefficients are of order one: what rounding left of a zero in a linear relation
+ZERO_COEFFICIENT = 1e-12
+# the vector's length: a component that rounding left of a zero
+ZERO_COMPONENT = 1e-14
+# its entry in M: a coordinate with less mass is treated like one without: J M^-1 J^T would be huge there and
+# cost digits
+LIGHT_MASS = 1e-4
+# its entry in M: below rounding there is no mass at all
+NO_MASS = 1e-12
+# numbers of a model: another machine sums in another order
+SAME_MODEL = 1e-9
+
+# == Solving: pivots ==
+
+# an equation's own J M^-1 J^T: what is subtracted at every equation, so that dependent ones can be solved;
+# far below one, above rounding
+EPS = 1e-14
+# an equation's own J M^-1 J^T: one that never had a larger pivot is redundant at every position. Between EPS,
+# which a redundant one has, and one; with light bodies beside heavy ones regular pivots are small too
+PERMANENT_PIVOT = 1e-6
+# an equation's own J J^T: the same without masses, so nothing but angles makes it small; it is their square:
+# links that are never more than 1e-4 rad off count as parallel
+WATCHED_PIVOT = 1e-8
+# an equation's own J M^-1 J^T: a smaller pivot makes EPS felt after one refinement: two are made (EPS / pivot
+# squared is below rounding for pivots above)
+WEAK_PIVOT = 1e-6
+# an equation's own J M^-1 J^T: dependent on others
+DEPENDENT_PIVOT = 1e-9
+# an equation's own J M^-1 J^T: eps of methods with a fixed step. 1e-14 to 1e-5 were tried
+# (docs/methods/multipliers.md): 1e-6 errs least
+SOFT_EPS = 1e-6
+# what is usual for the equation: a landing there is at a singular position, and a step from it would be
+# noisy. A square: the links are at a hundredth of their usual angle
+SINGULAR_LANDING = 1e-4
+# what is usual for the equation: accelerations there are rounding
+SINGULAR_ACCELERATION = 1e-10
+# what is usual for the equation: zero at the start of a run; a square, of an angle of 3e-5
+SINGULAR_START = 1e-9
+# the largest singular value: J at a regular position has entries of order one
+DEPENDENT_VALUE = 1e-9
+# the unit: a pivot of the chosen velocities below this: they are no longer independent
+WEAK_CHOICE = 1e-9
+# a unit vector in the mass metric: what projection leaves of a motion that is none of its own
+NEW_MOTION = 1e-6
+# terms of a constraint, of order one: met when what is left is their rounding
+ROUND_OFF = 4e-16
+# the length: a constraint violated by a whole link is torn open
+TORN_OPEN = 1.0
+# the largest value: compiled and plain user functions may differ by the order of operations
+SAME_VALUE = 1e-9
+# a step: outputs this close to the end of a step are that end; times of many steps add up rounding
+SAME_OUTPUT = 1e-7
+
+# == Kinematics: where bodies are ==
+
+# the body's size: an arm that is the rounding of a joint at the centre
+NO_ARM = 1e-12
+# the spins that show best: a spin that a body's vectors hardly show
+SHOWN_SPIN = 1e-10
+# 1, the sine of an angle: parallel; half of the digits, as the cross product of parallel vectors has
+PARALLEL_AXES = 1e-6
+
+# == Rank of the joint equations W, scaled so that its values are of order one ==
+
+# 1: values below are zero; joints typed to 12 digits leave zeros of about 1e-12
+RANK_TOLERANCE = 1e-9
+# 1: zero after a step of 0.05 to a position nearby, where what counts is of the order of the step; what
+# double roots leave of a zero is up to 1e-7
+NEARBY_TOLERANCE = 1e-6
+# a step to a position nearby: values below are zero there when a velocity is followed
+MOVED_ZERO = 1e-4
+# 1: a smallest value below, though above zero, is a singular position close by
+NEAR_VALUE = 1e-4
+# 1: gaps of a position nearby or on a branch: closed
+CLOSED_NEARBY = 1e-10
+# 1: gaps below which closing is not continued: nothing is left but rounding
+CLOSED_WHOLLY = 1e-16
+# the wish: what joints leave of a wished velocity that they forbid
+FORBIDDEN_WISH = 1e-6
+# the violation, over the length: of a dependence that it hides in the verdict on a run's end
+HIDDEN_BY_VIOLATION = 100.0
+# the largest moment of inertia: a body this thin has a spin of its own
+THIN_BODY = 1e-9
+# the length: a spin with less effect on the joints is idle
+IDLE_SPIN = 1e-9
+# the largest reach: a body without extent
+NO_REACH = 1e-9
+# 1, unit vectors: parts of an axis that are equal
+SAME_DIRECTION = 1e-9
+# 1, unit vectors: an axis that is called x, y or z
+WORLD_AXIS = 1e-8
+# the duration: the end of the last step and the last output are the same
+SAME_END = 1e-9
+
+# == Redundancy and reactions ==
+
+# the largest part: a row's part in a dependence that is rounding
+NO_PART_IN_DEPENDENCE = 1e-7
+# 1, unit vectors: what a further dependence adds to the span of others, if it is new
+SAME_SPAN = 1e-6
+# a unit self-stress: a component with a smaller part in it is unique
+NO_PART_IN_STRESS = 1e-6
+# a random probe: what is left of it where there is no self-stress. The sparse solve is regularised by 1e-10,
+# whose root is 1e-5
+NO_SELF_STRESS = 1e-5
+
+# == Crossings and branches ==
+
+# what it is nearby: a smallest value below makes a near miss
+NEAR_MISS = 0.02
+# 1: values at a crossing are zero below, whatever the run's tolerance: the rounding of its time leaves so
+# much
+LEAST_ZERO = 1e-8
+# 1: and never above, however loose the run is
+MOST_ZERO = 1e-4
+# the violation, over the length: of a dependence that it hides at a crossing
+HIDDEN_AT_CROSSING = 10.0
+# the time between samples: crossings this close are one
+SAME_CROSSING = 1e-6
+# the time of the last output: an output this close to a moment is at it, neither before nor behind
+AT_MOMENT = 1e-10
+# the pivot beside: equations whose pivots fall this low at a bottom have no other one
+SAME_BOTTOM = 1e-9
+# the pivot beside: a dip that does not fall this low has no root
+ROOTLESS_DIP = 1e-4
+# 1, J has entries of order one: a row's part in a combination that is no dependence
+NO_COMBINATION = 1e-7
+# the velocity: one typed with some digits misses a branch by less
+ALONG_BRANCH = 1e-6
+# 1, unit vectors: directions of branches that are the same; a double root is found to half the digits
+SAME_BRANCH = 1e-3
+# 1: what the quadratic equations of a branch leave at a root; at a double root the direction has half of
+# these digits
+BRANCH_ROOT = 1e-11
+# the largest component: not shown in a direction
+SHOWN_ZERO = 1e-7
+
+# == Locked or mobile ==
+
+# the length: a misfit that counts as mobile: dimensions typed to 9 digits
+MISFIT = 1e-8
+# the length: a misfit that is rounding: mobile in truth; tested at random places
+EXACT_MISFIT = 2e-15
+# 1: a singular value below is almost a freedom
+ALMOST_FREE = 1e-2
+# 1: and it is the only one if the next value is above this
+FREE_ALONE = 1e-4
+# 1: a value below is a freedom here, for an instant at least
+INSTANT_FREEDOM = 1e-13
+# the length: a larger misfit is no play any more, the path ends
+BLOCKED_PATH = 5e-3
+# rad, or lengths: a shorter path is no motion
+SHORTEST_PATH = 0.6
+# the length: gaps that mended dimensions may leave
+MENDED = 1e-13
+# the largest value: left null vectors belong to values below
+NULL_SHARE = 1e-3
+
+# == Assembly and statics ==
+
+# 1: gaps of joints that are closed: the rounding of sums over a chain
+CLOSED_ASSEMBLY = 1e-12
+# the length: a gap from which closing alone goes on, without the pull towards the start
+NEARLY_CLOSED = 1e-6
+# 1: singular values of dependent rows while closing: a double root closes to half the digits
+DEPENDENT_ROW = 1e-7
+# rad, or lengths: poses further apart are different answers
+DIFFERENT_ANSWER = 1e-6
+# the length: an answer this close to the start is the start
+SAME_ANSWER = 1e-9
+# all forces: those along the freedoms that count as none; rounding
+BALANCED = 1e-15
+# all forces: what rounding may leave where steps no longer help
+BALANCED_ENOUGH = 1e-9
+# all forces: further from balance is no equilibrium to vibrate about
+NEAR_BALANCE = 1e-6
+# the sum of all parts of a stiffness: counts as none
+INDIFFERENT = 1e-9
+# the length: constraints that are closed
+CLOSED_STATICS = 1e-13
+# the length: what rounding may leave at a dependent constraint
+ALMOST_CLOSED = 1e-10
+# 1, J and its derivative are of order one: a dependent equation that bends along a freedom
+BENT = 1e-6
+# 1: a smallest singular value of J below is said with the modes: they lose as many digits
+NEAR_SINGULAR_MODES = 1e-5
+# the eigenvalue: an imaginary part that is rounding
+REAL_VALUE = 1e-13
+# the largest eigenvalue: a real part that grows by no more is rounding
+STABLE = 1e-9
+# the largest stiffness: a difference from its transpose that is rounding
+SYMMETRIC = 1e-11
