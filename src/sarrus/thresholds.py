@@ -68,6 +68,15 @@ SOFT_EPS = 1e-6
 # what is usual for the equation: a landing there is at a singular position, and a step from it would be
 # noisy. A square: the links are at a hundredth of their usual angle
 SINGULAR_LANDING = 1e-4
+# an equation's own J M^-1 J^T: a smaller pivot is rounding, EPS with what elimination adds to it, and tells no
+# distance between motions
+RESOLVED_PIVOT = 1e-12
+# the distance between motions that touch, the root of the smallest pivot: a series followed over a singular
+# stretch tells them apart if it leaves out less
+SHARP_PREDICTION = 0.1
+# the same distance: a place agrees with a prediction if it is no further away, a third of the way to the other
+# motion. With it none of 140 double Watt linkages ended on the wrong one; others were not tried
+AGREEING_PLACE = 0.3
 # what is usual for the equation: accelerations there are rounding
 SINGULAR_ACCELERATION = 1e-10
 # what is usual for the equation: zero at the start of a run; a square, of an angle of 3e-5

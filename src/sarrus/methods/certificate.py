@@ -19,16 +19,10 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kernels.layout import Pieces
-from ..kernels.series import NEAR
+from ..thresholds import AGREEING_PLACE, RESOLVED_PIVOT, SHARP_PREDICTION, SINGULAR_LANDING
 
 # columns of what is seen at the end of a step: the smallest pivot, and the smallest against what is usual
 PIVOT, DROP = 0, 2
-# a prediction tells motions apart if it leaves out less than this share of their distance ...
-SHARP = 0.1
-# ... and agrees with a place that is no further away than this share: a third of the way to the other
-AGREES = 0.3
-# a pivot below this is rounding, 1e-14 of itself in the factor (EPS of kernels/solve.py): it tells no distance
-RESOLVED = 1e-12
 # steps before and behind a stretch that are asked
 BEFORE, BEHIND = 3, 2
 # places in each step behind at which it is asked: between landings predictions may be sharper
@@ -60,7 +54,7 @@ class Certificate:
 
         seen: of each step's end. A step before the first of the pieces has a negative number.
         """
-        if self._before is None and not np.any(seen[:, DROP] < NEAR):
+        if self._before is None and not np.any(seen[:, DROP] < SINGULAR_LANDING):
             return None
         earlier = 0
         if self._before is not None:
@@ -80,7 +74,7 @@ class Certificate:
 
 def find_stretches(drops: Floats) -> list[tuple[int, int]]:
     """Landings inside singular stretches, (first, behind the last); drops: of the landing of each step."""
-    inside = np.concatenate([[False], drops < NEAR, [False]])
+    inside = np.concatenate([[False], drops < SINGULAR_LANDING, [False]])
     edges = np.flatnonzero(np.diff(inside.astype(int)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
@@ -101,13 +95,13 @@ def _judge(pieces: Pieces, seen: Floats, first: int, last: int) -> Leap | None:
     gates = [
         n
         for n in range(max(0, first - BEFORE), bottom + 1)
-        if pieces.orders[n] >= 3 and (n == 0 or pivots[n - 1] > RESOLVED)
+        if pieces.orders[n] >= 3 and (n == 0 or pivots[n - 1] > RESOLVED_PIVOT)
     ]
     best: Leap | None = None
     for x in range(bottom + 1, min(last + BEHIND, len(seen))):
         # the landing before and after: between them the pivot lies between theirs
         apart = np.sqrt(min(pivots[x - 1], pivots[x]))
-        if apart * apart <= RESOLVED:
+        if apart * apart <= RESOLVED_PIVOT:
             continue
         for share in np.arange(1.0, PLACES + 1.0) / PLACES:
             s = share * (pieces.starts[x + 1] - pieces.starts[x])
@@ -120,9 +114,9 @@ def _judge(pieces: Pieces, seen: Floats, first: int, last: int) -> Leap | None:
                 predicted, left, order = follow(
                     pieces.coefficients[gate], int(pieces.orders[gate]), ahead
                 )
-                if left > SHARP * apart:
+                if left > SHARP_PREDICTION * apart:
                     continue
-                if np.abs(place - predicted).max() <= AGREES * apart:
+                if np.abs(place - predicted).max() <= AGREEING_PLACE * apart:
                     return None
                 if best is None or left < best.left:
                     best = Leap(gate, time, order, left)

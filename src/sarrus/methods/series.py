@@ -13,9 +13,9 @@ from ..kernels import reasons
 from ..kernels import series as kernels
 from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import make_loads
-from ..thresholds import SINGULAR_LANDING
+from ..thresholds import AGREEING_PLACE, SINGULAR_LANDING
 from . import status
-from .certificate import AGREES, Certificate, Leap
+from .certificate import Certificate, Leap
 from .outcome import Law, Outcome
 from .recorder import sample_projected
 from .run import Run
@@ -114,7 +114,7 @@ class Series:
                 self._problem.model.form, self._ws, self._loads, leap.time, pieces.coefficients[n],
                 leap.order, ahead, kept.state,
             )  # fmt: skip
-            if moved <= AGREES * np.sqrt(pivot):
+            if moved <= AGREEING_PLACE * np.sqrt(pivot):
                 kept.carried[:] = np.polynomial.polynomial.polyval(ahead, pieces.sides[n].T)
                 kept.counters[kernels.LOOSENED] += 1
                 pieces.starts[n + 1], pieces.orders[n] = leap.time, leap.order
