@@ -35,7 +35,7 @@ LEVELS = {
 }
 
 
-class Motion(Protocol):
+class Readable(Protocol):
     """What columns are read of: a Result."""
 
     @property
@@ -55,7 +55,9 @@ class Motion(Protocol):
         """Norm of the constraints at a level."""
 
 
-def point_columns(motion: Motion, names: Iterable[str], levels: Iterable[str] = LEVELS) -> Columns:
+def point_columns(
+    motion: Readable, names: Iterable[str], levels: Iterable[str] = LEVELS
+) -> Columns:
     """What points do: "B0.x [m]", "B0.vx [m/s]", ..."""
     levels = tuple(levels)
     columns = {}
@@ -67,7 +69,7 @@ def point_columns(motion: Motion, names: Iterable[str], levels: Iterable[str] = 
     return columns
 
 
-def quality_columns(motion: Motion) -> Columns:
+def quality_columns(motion: Readable) -> Columns:
     """How good a motion is: drift of the energy and violations of the constraints."""
     columns = {"energy [J]": motion.energy_balance}
     for level, (_, unit) in LEVELS.items():

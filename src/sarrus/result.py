@@ -329,14 +329,14 @@ class Result(Readout):
 
     @cached_property
     def _moments(self) -> tuple[tuple[Crossing, ...], tuple[NearMiss, ...]]:
-        from .verdict.crossings import Motion, judge_dips
+        from .verdict.crossings import RunOutputs, judge_dips
 
         watch = self.outcome.watch
         if watch is None:
             raise ValueError(
                 f"the run of '{self.name}' was not watched for crossings: {self.message}"
             )
-        motion = Motion(self.times, self.energy_balance, self.norms[:, 0])
+        motion = RunOutputs(self.times, self.energy_balance, self.norms[:, 0])
         tolerance = FIXED_STEP if self.tolerance is None else self.tolerance
         crossings, misses = judge_dips(
             self.model, self.joint_equations, watch, watch.dips, motion, tolerance

@@ -21,7 +21,7 @@ from .model import Model, make_model
 from .names import pick, unknown
 from .result import Result
 from .thresholds import MISFIT
-from .verdict.crossings import Motion, judge_dips
+from .verdict.crossings import RunOutputs, judge_dips
 from .verdict.joint_equations import make_joint_equations
 from .verdict.mending import bridge_misfit
 from .verdict.start import describe_start
@@ -190,7 +190,7 @@ def _first_crossing(
 ) -> Callable[[list[Dip], Watch], float | None]:
     """What a run asks to know whether to stop: the first crossing behind the start."""
     equations = make_joint_equations(mechanism)
-    none = Motion(np.zeros(0), np.zeros(0), np.zeros(0))
+    none = RunOutputs(np.zeros(0), np.zeros(0), np.zeros(0))
 
     def stop(dips: list[Dip], watch: Watch) -> float | None:
         found, _ = judge_dips(model, equations, watch, tuple(dips), none, tolerance)

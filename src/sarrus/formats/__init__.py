@@ -16,7 +16,7 @@ from .rational import from_rational
 from .report import Report
 
 if TYPE_CHECKING:
-    from .asmt import Series
+    from .asmt import StoredSeries
     from .parts import Parts
 
 __all__ = [
@@ -41,7 +41,7 @@ class Imported:
 
     mechanism: Mechanism
     report: Report
-    series: Series | None = None
+    series: StoredSeries | None = None
 
 
 def read(

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ..arrays import Floats
-from ..mechanism import ModelFileError, Motion
+from ..mechanism import DriveMotion, ModelFileError
 from ..mechanism.files.reading import read_text
 from .formulas import Formula, make_motion, parse
 from .parts import (
@@ -34,8 +34,8 @@ from .parts import (
     FormatError,
     Link,
     Parts,
-    Pose,
-    Spring,
+    Placement,
+    SpringPart,
     nearest_half_turn,
     turn_about,
 )
@@ -80,7 +80,7 @@ class Item:
 
 
 @dataclass(frozen=True, eq=False)
-class Series:
+class StoredSeries:
     """The stored motion: times [s] and, by the path of a part, joint or motion, its columns.
 
     X, Y, Z are the place of a part's frame, Bryantx, Bryanty, Bryantz its angles, FXonI ... TZonI what a joint
@@ -103,7 +103,7 @@ class Series:
         )
 
 
-def read_asmt(path: Path) -> tuple[Parts, Series | None]:
+def read_asmt(path: Path) -> tuple[Parts, StoredSeries | None]:
     """The parts of an ASMT file and its stored series, if there is one."""
     try:
         text = read_text(path)
@@ -143,7 +143,7 @@ def _tree(lines: list[str], parts: Parts) -> Item:
 class _Reader:
     def __init__(self, parts: Parts, assembly: Item) -> None:
         self.parts, self.report, self.assembly = parts, parts.report, assembly
-        self.markers: dict[str, tuple[str, Pose]] = {}
+        self.markers: dict[str, tuple[str, Placement]] = {}
         self.twice: set[str] = set()
         self.joints: dict[str, Connection] = {}
         self.name = assembly.text("Name")
@@ -189,7 +189,7 @@ class _Reader:
             raise self.parts.refuse(f"{where} cannot be meant; at most {LARGEST:g} is read")
         return values
 
-    def pose(self, item: Item) -> Pose:
+    def pose(self, item: Item) -> Placement:
         turn = self.numbers(item, "RotationMatrix", 9).reshape(3, 3)
         u, _, v = np.linalg.svd(turn)
         near = u @ v
@@ -199,7 +199,7 @@ class _Reader:
             )
         # printed digits: the nearest rotation, or the matrix itself where it is one
         turn = turn if np.abs(turn.T @ turn - np.eye(3)).max() < 4e-16 else near
-        return Pose(turn, self.numbers(item, "Position3D", 3))
+        return Placement(turn, self.numbers(item, "Position3D", 3))
 
     def settings(self) -> None:
         self.report.changed.append(
@@ -219,7 +219,7 @@ class _Reader:
 
     # parts and markers
 
-    def add_part(self, item: Item, base: Pose) -> None:
+    def add_part(self, item: Item, base: Placement) -> None:
         name = item.text("Name")
         own = name or "part"
         while own in self.parts.links or own == GROUND:
@@ -238,7 +238,7 @@ class _Reader:
         self.parts.links[own] = link
         self.report.paths[f"/{self.name}/{name}"] = own
         self.parts.points.append((f"{own} origin", own, np.zeros(3)))
-        self.add_markers(item, own, f"/{self.name}/{name}", Pose())
+        self.add_markers(item, own, f"/{self.name}/{name}", Placement())
         velocity, spin = self.numbers(item, "Velocity3D", 3), self.numbers(item, "Omega3D", 3)
         if velocity.any() or spin.any():
             self.parts.velocities.append((own, base.turn @ velocity, base.turn @ spin))
@@ -246,7 +246,7 @@ class _Reader:
         if features is not None and features.items:
             self.report.drop("shapes of parts", own)
 
-    def add_markers(self, owner: Item, link: str, path: str, base: Pose) -> None:
+    def add_markers(self, owner: Item, link: str, path: str, base: Placement) -> None:
         points = owner.find("RefPoints")
         for point in points.items if points is not None else ():
             frame = base @ self.pose(point)
@@ -261,7 +261,7 @@ class _Reader:
             if found is not None and found.items:
                 self.report.drop(f"{word} of parts", f"{link} ({len(found.items)})")
 
-    def marker(self, item: Item, name: str) -> tuple[str, Pose]:
+    def marker(self, item: Item, name: str) -> tuple[str, Placement]:
         path = item.text(name)
         what = f"line {item.line}: {item.name} '{item.text('Name')}'"
         if path in self.twice:
@@ -292,11 +292,13 @@ class _Reader:
         (a, A), (b, B) = self.marker(item, "MarkerI"), self.marker(item, "MarkerJ")
         offset = item.find("offset")
         if kind in (PLANAR, ON_PLANE) and offset is not None:
-            A = A @ Pose(np.eye(3), np.array([0.0, 0.0, float(self.numbers(item, "offset", 1)[0])]))
+            A = A @ Placement(
+                np.eye(3), np.array([0.0, 0.0, float(self.numbers(item, "offset", 1)[0])])
+            )
         if kind in (WELD, PRISMATIC):
             # its equations hold for half turns as well: the way it stands is meant
             stand = (self.parts.pose(a) @ A).turn.T @ (self.parts.pose(b) @ B).turn
-            A = A @ Pose(nearest_half_turn(stand), np.zeros(3))
+            A = A @ Placement(nearest_half_turn(stand), np.zeros(3))
         length = 0.0
         if kind == DISTANCE:
             length = float(self.numbers(item, "distanceIJ", 1)[0])
@@ -314,7 +316,7 @@ class _Reader:
         except FormatError as error:
             raise self.parts.refuse(f"{what}: {error}") from error
 
-    def moving(self, formula: Formula, what: str) -> Motion:
+    def moving(self, formula: Formula, what: str) -> DriveMotion:
         try:
             motion, note = make_motion(formula, self.begin, self.end)
         except FormatError as error:
@@ -363,7 +365,7 @@ class _Reader:
                 f"line {item.line}: {what} prescribes {len(moves)} coordinates at once; one can be driven here"
             )
         name = item.text("Name") or item.name
-        here = Pose(turn, values[:3])
+        here = Placement(turn, values[:3])
         if not moves:
             frames = (A @ here, B)
             joint = Connection(name, WELD, a, b, frames, closure=True)
@@ -374,9 +376,9 @@ class _Reader:
             cycle = np.roll(np.eye(3), axis + 1, axis=0)
             at = values[:3] * (np.arange(3) != k)
             if k < 3:
-                frames = (A @ Pose(cycle, at), B @ Pose(turn.T @ cycle, np.zeros(3)))
+                frames = (A @ Placement(cycle, at), B @ Placement(turn.T @ cycle, np.zeros(3)))
             else:
-                frames = (A @ Pose(cycle, at), B @ Pose(cycle, np.zeros(3)))
+                frames = (A @ Placement(cycle, at), B @ Placement(cycle, np.zeros(3)))
             kind = PRISMATIC if k < 3 else REVOLUTE
             joint = Connection(name, kind, a, b, frames, closure=True)
             joint.motion = self.moving(formulas[k], what)
@@ -403,7 +405,7 @@ class _Reader:
         (a, A), (b, B) = self.marker(item, "MarkerI"), self.marker(item, "MarkerJ")
         free, preload = (-f[0] / k, 0.0) if k else (0.0, f[0])
         name = item.text("Name") or item.name
-        self.parts.springs.append(Spring(name, a, b, (A.place, B.place), k, c, free, preload))
+        self.parts.springs.append(SpringPart(name, a, b, (A.place, B.place), k, c, free, preload))
 
     def count(self) -> None:
         """Freedoms as the file counts them; start velocities only where drives leave some of them."""
@@ -418,7 +420,7 @@ class _Reader:
 # stored series
 
 
-def _series(lines: list[str], parts: Parts) -> Series | None:
+def _series(lines: list[str], parts: Parts) -> StoredSeries | None:
     times: list[float] = []
     columns: dict[str, dict[str, Floats]] = {}
     here: dict[str, Floats] | None = None
@@ -442,7 +444,7 @@ def _series(lines: list[str], parts: Parts) -> Series | None:
     if short:
         parts.report.drop("series that are shorter than their times", *short)
     kept = {p: c for p, c in columns.items() if p not in short}
-    return Series(np.array(times), kept)
+    return StoredSeries(np.array(times), kept)
 
 
 def _rows(lines: list[str]) -> Iterator[list[str]]:

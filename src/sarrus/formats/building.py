@@ -25,7 +25,7 @@ from .parts import (
     Connection,
     Link,
     Parts,
-    Pose,
+    Placement,
 )
 
 # an inertia that no body can have is repaired if that changes it by less than this share
@@ -39,8 +39,8 @@ class Rigid:
     """Links welded to each other: the frame is that of its first piece, which names it."""
 
     name: str
-    pose: Pose
-    pieces: dict[str, Pose] = field(default_factory=dict)
+    pose: Placement
+    pieces: dict[str, Placement] = field(default_factory=dict)
     mass: float = 0.0
     center: Floats = field(default_factory=lambda: np.zeros(3))
     inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))
@@ -144,7 +144,7 @@ class Builder:
         self.add_load(m, c, name, A, B, held)
 
     def add_load(
-        self, m: Mechanism, c: Connection, name: str, A: Pose, B: Pose, held: bool
+        self, m: Mechanism, c: Connection, name: str, A: Placement, B: Placement, held: bool
     ) -> None:
         """The spring, damper or drive of a joint."""
         if held:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..arrays import Floats
-from ..mechanism import Motion, Polynomial, Sine, SmoothStep, Table
+from ..mechanism import DriveMotion, Polynomial, Sine, SmoothStep, Table
 from .parts import (
     CYLINDRICAL,
     DISTANCE,
@@ -24,7 +24,7 @@ from .parts import (
     SPHERICAL,
     UNIVERSAL,
     Connection,
-    Pose,
+    Placement,
     frame_along,
 )
 
@@ -40,10 +40,10 @@ class Same:
     """
 
     kind: str
-    frames: tuple[Pose, Pose]
+    frames: tuple[Placement, Placement]
     swapped: bool = False
     length: float = 0.0
-    motion: Motion | None = None
+    motion: DriveMotion | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ def reduce_chain(steps: list[Connection], size: float) -> list[Same] | None:
     hinges: list[_Line] = []
     slides: list[_Line] = []
     balls: list[_Line] = []
-    pose = Pose()
+    pose = Placement()
     for number, step in enumerate(steps):
         frame = pose @ step.frames[0]
         line = _Line(frame.axis, frame.place, number, step)
@@ -84,7 +84,7 @@ class _Chain:
         hinges: list[_Line],
         slides: list[_Line],
         balls: list[_Line],
-        end: Pose,
+        end: Placement,
         count: int,
         size: float,
     ) -> None:
@@ -214,7 +214,7 @@ class _Chain:
         return Same(kind, ends[::-1] if swapped else ends, swapped)
 
 
-def change_motion(motion: Motion, factor: float, offset: float) -> Motion:
+def change_motion(motion: DriveMotion, factor: float, offset: float) -> DriveMotion:
     """The motion times a factor, and an offset added."""
     if isinstance(motion, Polynomial):
         first, *rest = (factor * c for c in motion.coefficients)

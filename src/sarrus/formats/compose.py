@@ -29,7 +29,7 @@ from .parts import (
     WELD,
     Connection,
     Parts,
-    Pose,
+    Placement,
     angle_of,
     nearest_half_turn,
     turn_about,
@@ -88,7 +88,7 @@ class _Composer(Builder):
 
     def merge(self) -> None:
         """One body of links that are welded to each other, by joints or by closures."""
-        welds: dict[str, list[tuple[Connection, str, Pose]]] = {}
+        welds: dict[str, list[tuple[Connection, str, Placement]]] = {}
         for c in self.parts.connections:
             if c.kind != WELD:
                 continue
@@ -101,7 +101,7 @@ class _Composer(Builder):
         for base in bases:
             if base in self.where:
                 continue
-            rigid = Rigid(base, self.parts.pose(base), {base: Pose()})
+            rigid = Rigid(base, self.parts.pose(base), {base: Placement()})
             self.rigids[base] = rigid
             self.where[base] = base
             self.spread(rigid, base, welds)
@@ -115,7 +115,7 @@ class _Composer(Builder):
                 self.report.changed.append(f"one body '{base}' with: {', '.join(others)}")
 
     def spread(
-        self, rigid: Rigid, base: str, welds: dict[str, list[tuple[Connection, str, Pose]]]
+        self, rigid: Rigid, base: str, welds: dict[str, list[tuple[Connection, str, Placement]]]
     ) -> None:
         waiting, used = [base], set()
         while waiting:
@@ -244,7 +244,9 @@ class _Composer(Builder):
                 changed = max(changed, angle_of(turn))
                 frame = c.frames[k]
                 frames = list(c.frames)
-                frames[k] = Pose(turn @ frame.turn, frame.place) if (old != new).any() else frame
+                frames[k] = (
+                    Placement(turn @ frame.turn, frame.place) if (old != new).any() else frame
+                )
                 c.frames = (frames[0], frames[1])
             most = max(most, changed)
             if changed > SAME * 10:
@@ -436,7 +438,7 @@ class _Composer(Builder):
             at = (rigid.pose @ c.frames[end]).place
             turn, shift = (turn, shift) if end else (turn.T, -shift)
             place = at + shift + turn @ (rigid.pose.place - at)
-            rigid.pose = Pose(turn @ rigid.pose.turn, place)
+            rigid.pose = Placement(turn @ rigid.pose.turn, place)
             done.add(name)
             self.report.changed.append(f"body '{name}' was moved by {how} to fit joint '{c.name}'")
 
@@ -505,7 +507,7 @@ class _Composer(Builder):
                 continue
             arms = np.array([places[n] - places[names[0]] for n in names[1:]]).T / self.size
             u, _, v = np.linalg.svd(arms)
-            r.pose = Pose(u @ v, places[names[0]])
+            r.pose = Placement(u @ v, places[names[0]])
         if bridged:
             self.meet()
         return bridged
@@ -537,7 +539,7 @@ class _Composer(Builder):
                 now = pose @ frame
                 facing = axis if axis @ now.axis > 0 else -axis
                 turn = least_turn(now.axis, facing) @ now.turn
-                frames.append(pose.inverse @ Pose(turn, now.place))
+                frames.append(pose.inverse @ Placement(turn, now.place))
             c.frames = (frames[0], frames[1])
 
     def tell_taken(self, m: Mechanism) -> None:

@@ -14,7 +14,7 @@ from .parts import (
     Connection,
     Coupling,
     Parts,
-    Pose,
+    Placement,
     frame_along,
     turn_about,
 )
@@ -43,9 +43,9 @@ def _hold(parts: Parts, joint: Connection, value: float) -> None:
     first = joint.frames[0]
     shift = np.array([0.0, 0.0, value])
     if joint.kind == REVOLUTE:
-        held = first @ Pose(turn_about(np.array([0.0, 0.0, 1.0]), value), np.zeros(3))
+        held = first @ Placement(turn_about(np.array([0.0, 0.0, 1.0]), value), np.zeros(3))
     else:
-        held = first @ Pose(np.eye(3), shift)
+        held = first @ Placement(np.eye(3), shift)
     _swap(parts, joint, [replace(joint, kind=WELD, frames=(held, joint.frames[1]), closure=True)])
     parts.report.changed.append(f"joint '{joint.name}' is held at {value:g}")
 
@@ -65,7 +65,7 @@ def _together(parts: Parts, coupling: Coupling, joint: Connection, other: Connec
     apart = float(np.linalg.norm(across))
     pair = (other.second, joint.second)
     if joint.kind == PRISMATIC or apart < ALIKE:
-        weld = Connection(coupling.name, WELD, *pair, (stand, Pose()))
+        weld = Connection(coupling.name, WELD, *pair, (stand, Placement()))
         _swap(parts, joint, [weld])
         parts.report.changed.append(
             f"coupling '{coupling.name}': '{joint.name}' and '{other.name}' move as one body"

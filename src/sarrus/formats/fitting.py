@@ -15,7 +15,7 @@ from .parts import (
     REVOLUTE,
     WELD,
     Connection,
-    Pose,
+    Placement,
     angle_of,
     frame_along,
     nearest_half_turn,
@@ -28,7 +28,7 @@ SAME = 1e-13
 TIDY = 1e-5
 
 
-def measure_gap(c: Connection, A: Pose, B: Pose) -> tuple[float, float]:
+def measure_gap(c: Connection, A: Placement, B: Placement) -> tuple[float, float]:
     """How far a connection is open [m, rad], its frames standing at A and B."""
     offset = B.place - A.place
     if c.kind in (PRISMATIC, CYLINDRICAL, ON_LINE):
@@ -84,6 +84,6 @@ def spread_turn(a: Floats, b: Floats, angle: float) -> Floats:
     return turn_about(across / np.linalg.norm(across), angle - now)
 
 
-def frame_between(a: Floats, b: Floats, share: float) -> Pose:
+def frame_between(a: Floats, b: Floats, share: float) -> Placement:
     """A frame along a line, moved towards its middle by a share: so both bodies' points meet half way."""
     return frame_along(b - a, a + share * (b - a))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Floats
-from ..mechanism import Motion, Polynomial, Sine, Table
+from ..mechanism import DriveMotion, Polynomial, Sine, Table
 from .parts import FormatError
 
 LONGEST = 20_000
@@ -131,7 +131,7 @@ class _Form:
         return self.wave is None and not any(self.powers[1:])
 
 
-def make_motion(formula: Formula, begin: float, end: float) -> tuple[Motion, str]:
+def make_motion(formula: Formula, begin: float, end: float) -> tuple[DriveMotion, str]:
     """The motion of a formula, time counted from `begin`, and a sentence if it is only approximate."""
     form = _form(formula.tree, begin)
     if form is not None and form.wave is None:

@@ -27,7 +27,7 @@ from .parts import (
     FormatError,
     Link,
     Parts,
-    Pose,
+    Placement,
     frame_along,
 )
 from .report import Report
@@ -261,21 +261,21 @@ class _Reader:
 
     def add_body(self, k: int) -> None:
         m, name = self.model, self.bodies[k]
-        inner = Pose(_turn(m.body_iquat[k]), np.array(m.body_ipos[k]))
-        pose = Pose(_turn(self.data.xquat[k]), np.array(self.data.xpos[k]))
+        inner = Placement(_turn(m.body_iquat[k]), np.array(m.body_ipos[k]))
+        pose = Placement(_turn(self.data.xquat[k]), np.array(self.data.xpos[k]))
         mass = float(m.body_mass[k])
         inertia = inner.turn @ np.diag(m.body_inertia[k]) @ inner.turn.T
         lift = -mass * float(m.body_gravcomp[k]) * self.parts.gravity
         self.parts.links[name] = Link(name, pose, mass, inner.place, inertia, lift)
         parent = self.bodies[m.body_parentid[k]]
         # where it stands in its parent with all joints at qpos0
-        stand = Pose(_turn(m.body_quat[k]), np.array(m.body_pos[k]))
+        stand = Placement(_turn(m.body_quat[k]), np.array(m.body_pos[k]))
         joints = range(m.body_jntadr[k], m.body_jntadr[k] + m.body_jntnum[k])
         if m.body_mocapid[k] >= 0:
             self.report.drop("motion of mocap bodies (they are fixed)", name)
         if not joints:
             self.parts.connections.append(
-                Connection(f"{name} fixed", WELD, parent, name, (stand, Pose()))
+                Connection(f"{name} fixed", WELD, parent, name, (stand, Placement()))
             )
             return
         for number, j in enumerate(joints):
@@ -284,9 +284,9 @@ class _Reader:
             if not last:
                 self.parts.links[child] = Link(child, pose)
             self.add_joint(j, parent, child, stand)
-            parent, stand = child, Pose()
+            parent, stand = child, Placement()
 
-    def add_joint(self, j: int, parent: str, child: str, stand: Pose) -> None:
+    def add_joint(self, j: int, parent: str, child: str, stand: Placement) -> None:
         m, kinds = self.model, self.mujoco.mjtJoint
         name, kind = self.name("jnt", j), kinds(int(m.jnt_type[j]))
         dof = m.jnt_dofadr[j]
@@ -308,7 +308,7 @@ class _Reader:
         if kind == kinds.mjJNT_BALL:
             if stiffness or damping or armature:
                 self.report.drop("stiffness, damping and armature of ball joints", name)
-            line = Pose(np.eye(3), np.array(m.jnt_pos[j]))
+            line = Placement(np.eye(3), np.array(m.jnt_pos[j]))
             joint = Connection(name, SPHERICAL, parent, child, (stand @ line, line))
         else:
             rest = float(m.qpos_spring[at] - self.data.qpos[at]) if stiffness else 0.0
@@ -327,14 +327,14 @@ class _Reader:
 
     # equalities
 
-    def end(self, k: int, number: int) -> tuple[str, Pose, bool]:
+    def end(self, k: int, number: int) -> tuple[str, Placement, bool]:
         """Link and frame of an end; whether it is a site."""
         m = self.model
         obj = int((m.eq_obj1id, m.eq_obj2id)[number][k])
         if int(m.eq_objtype[k]) == int(self.mujoco.mjtObj.mjOBJ_SITE):
-            frame = Pose(_turn(m.site_quat[obj]), np.array(m.site_pos[obj]))
+            frame = Placement(_turn(m.site_quat[obj]), np.array(m.site_pos[obj]))
             return self.bodies[m.site_bodyid[obj]], frame, True
-        return self.bodies[obj], Pose(), False
+        return self.bodies[obj], Placement(), False
 
     def add_equality(self, k: int) -> int:
         """Take an equality; the number of its equations."""
@@ -352,12 +352,12 @@ class _Reader:
         (a, A, site), (b, B, _) = self.end(k, 0), self.end(k, 1)
         if kind == kinds.mjEQ_CONNECT:
             if not site:
-                A, B = Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])
+                A, B = Placement(np.eye(3), data[:3]), Placement(np.eye(3), data[3:6])
             what = SPHERICAL
         else:
             if not site:
                 # the point is told in both bodies, the second one first; the second turns with the first
-                A, B = Pose(_turn(data[6:10]), data[3:6]), Pose(np.eye(3), data[:3])
+                A, B = Placement(_turn(data[6:10]), data[3:6]), Placement(np.eye(3), data[:3])
             what = WELD
         self.parts.connections.append(Connection(name, what, a, b, (A, B), closure=True))
         return EQUATIONS[what]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..arrays import Floats
-from ..mechanism import Mechanism, MechanismError, Motion
+from ..mechanism import DriveMotion, Mechanism, MechanismError
 from .report import Report
 
 GROUND = Mechanism.GROUND
@@ -44,7 +44,7 @@ class FormatError(MechanismError):
 
 
 @dataclass(frozen=True, eq=False)
-class Pose:
+class Placement:
     """A frame: a place p of it is at place + turn p."""
 
     turn: Floats = field(default_factory=lambda: np.eye(3))
@@ -54,13 +54,13 @@ class Pose:
         """Where a point of this frame is."""
         return self.place + self.turn @ p
 
-    def __matmul__(self, other: Pose) -> Pose:
-        return Pose(self.turn @ other.turn, self.point(other.place))
+    def __matmul__(self, other: Placement) -> Placement:
+        return Placement(self.turn @ other.turn, self.point(other.place))
 
     @property
-    def inverse(self) -> Pose:
+    def inverse(self) -> Placement:
         """The frame around, seen from this one."""
-        return Pose(self.turn.T, -self.turn.T @ self.place)
+        return Placement(self.turn.T, -self.turn.T @ self.place)
 
     @property
     def axis(self) -> Floats:
@@ -75,13 +75,13 @@ def turn_about(axis: Floats, angle: float) -> Floats:
     return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K)
 
 
-def frame_along(axis: Floats, place: Floats) -> Pose:
+def frame_along(axis: Floats, place: Floats) -> Placement:
     """A frame at a place whose z is along an axis; exact if that is a coordinate direction."""
     z = np.asarray(axis, float) / np.linalg.norm(axis)
     other = np.eye(3)[int(np.argmin(np.abs(z)))]
     x = np.cross(other, z)
     x /= np.linalg.norm(x)
-    return Pose(np.column_stack([x, np.cross(z, x), z]), np.array(place, float))
+    return Placement(np.column_stack([x, np.cross(z, x), z]), np.array(place, float))
 
 
 def nearest_half_turn(turn: Floats) -> Floats:
@@ -101,7 +101,7 @@ class Link:
     """A rigid piece: where it stands, its mass, centre and inertia about that, in its own frame."""
 
     name: str
-    pose: Pose
+    pose: Placement
     mass: float = 0.0
     center: Floats = field(default_factory=lambda: np.zeros(3))
     inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))
@@ -123,13 +123,13 @@ class Connection:
     kind: str
     first: str
     second: str
-    frames: tuple[Pose, Pose]
+    frames: tuple[Placement, Placement]
     closure: bool = False
     stiffness: float = 0.0
     damping: float = 0.0
     rest: float = 0.0
     armature: float = 0.0
-    motion: Motion | None = None
+    motion: DriveMotion | None = None
     start: float | None = None
     length: float = 0.0
     # whether first and second were exchanged, so that its coordinate runs backwards
@@ -152,7 +152,7 @@ class Coupling:
 
 
 @dataclass(eq=False)
-class Spring:
+class SpringPart:
     """A spring and damper between places of two links; length: where it is free."""
 
     name: str
@@ -174,7 +174,7 @@ class Parts:
     report: Report
     links: dict[str, Link] = field(default_factory=dict)
     connections: list[Connection] = field(default_factory=list)
-    springs: list[Spring] = field(default_factory=list)
+    springs: list[SpringPart] = field(default_factory=list)
     couplings: list[Coupling] = field(default_factory=list)
     # name, link, place in it
     points: list[tuple[str, str, Floats]] = field(default_factory=list)
@@ -189,6 +189,6 @@ class Parts:
         """The error of this file."""
         return FormatError(f"{self.report.source}: {why}")
 
-    def pose(self, name: str) -> Pose:
+    def pose(self, name: str) -> Placement:
         """Where a link stands; the ground is the world."""
-        return Pose() if name == GROUND else self.links[name].pose
+        return Placement() if name == GROUND else self.links[name].pose

@@ -27,7 +27,7 @@ from .parts import (
     FormatError,
     Link,
     Parts,
-    Pose,
+    Placement,
     frame_along,
 )
 from .report import Report
@@ -112,7 +112,7 @@ class _Reader:
         if floating:
             self.believed += 6
         else:
-            weld = Connection("base", WELD, GROUND, base, (Pose(), Pose()))
+            weld = Connection("base", WELD, GROUND, base, (Placement(), Placement()))
             self.parts.connections.append(weld)
             self.report.changed.append(
                 f"its root link '{base}' is fixed to the ground, as a URDF does not say (floating: it is free)"
@@ -138,7 +138,7 @@ class _Reader:
         name = self.text(node, "name")
         if name in self.parts.links or name == GROUND:
             raise self.parts.refuse(f"line {node.line}: two links are called '{name}'")
-        link = Link(name, Pose())
+        link = Link(name, Placement())
         inertial = self.child(node, "inertial")
         if inertial is not None:
             frame = origin(inertial, self.source)
@@ -264,7 +264,9 @@ class _Reader:
             self.parts.connections.append(cross)
             return
         if kind in (WELD, SPHERICAL):
-            self.parts.connections.append(Connection(name, kind, first, second, (frame, Pose())))
+            self.parts.connections.append(
+                Connection(name, kind, first, second, (frame, Placement()))
+            )
             if kind == WELD and second not in (self.ends(j)[0] for j in self.joints.values()):
                 self.parts.points.append((second, second, np.zeros(3)))
             return
@@ -274,7 +276,7 @@ class _Reader:
         self.parts.connections.append(joint)
         self.mimic(joint, node)
 
-    def axis(self, node: Node, what: str) -> Pose:
+    def axis(self, node: Node, what: str) -> Placement:
         found = self.child(node, "axis")
         axis = np.array([1.0, 0.0, 0.0])
         if found is not None:
@@ -318,15 +320,17 @@ class _Reader:
 
     # closures
 
-    def frame(self, name: str, what: str) -> tuple[str, Pose]:
+    def frame(self, name: str, what: str) -> tuple[str, Placement]:
         """The link and place of a frame: that of a joint is on its child."""
         if name in self.joints:
-            return self.ends(self.joints[name])[1], Pose()
+            return self.ends(self.joints[name])[1], Placement()
         if name in self.parts.links:
-            return name, Pose()
+            return name, Placement()
         raise self.parts.refuse(f"{what}: there is no joint or link '{name}'")
 
-    def close(self, name: str, word: str, ends: list[tuple[str, Pose]], axis: Pose) -> None:
+    def close(
+        self, name: str, word: str, ends: list[tuple[str, Placement]], axis: Placement
+    ) -> None:
         kind = CLOSURES.get(word.lower())
         if kind is None:
             raise self.parts.refuse(
@@ -348,7 +352,7 @@ class _Reader:
             a, b = map(str, pair)
             what = f"{file}: closed_loop[{k}]"
             word = str(words[k]) if k < len(words) else "6d"
-            self.close(f"{a}/{b}", word, [self.frame(a, what), self.frame(b, what)], Pose())
+            self.close(f"{a}/{b}", word, [self.frame(a, what), self.frame(b, what)], Placement())
         if not any(c.closure for c in self.parts.connections):
             self.report.changed.append("it tells no closure: a tree")
         if data.get("name_mot"):

@@ -41,7 +41,7 @@ WIDE = '<limit lower="-1e9" upper="1e9" effort="1e9" velocity="1e9"/>'
 
 
 @dataclass(eq=False)
-class Joint:
+class WrittenJoint:
     """A joint of two bodies as plain data."""
 
     name: str
@@ -51,21 +51,21 @@ class Joint:
     axis: Floats
     second: Floats
 
-    def turned(self) -> Joint:
+    def turned(self) -> WrittenJoint:
         """Seen from its other body: about the opposite axis its coordinate is the same."""
         axes = (self.second, self.axis) if self.kind == UNIVERSAL else (-self.axis, self.second)
-        return Joint(self.name, self.kind, (self.bodies[1], self.bodies[0]), self.at, *axes)
+        return WrittenJoint(self.name, self.kind, (self.bodies[1], self.bodies[0]), self.at, *axes)
 
 
 @dataclass(eq=False)
 class Tree:
     """Bodies below each body, with the joint that hangs them there (none: free); joints that close loops."""
 
-    children: dict[str, list[tuple[str, Joint | None]]] = field(default_factory=dict)
-    closures: list[Joint] = field(default_factory=list)
+    children: dict[str, list[tuple[str, WrittenJoint | None]]] = field(default_factory=dict)
+    closures: list[WrittenJoint] = field(default_factory=list)
 
 
-def _joints(mechanism: Mechanism, what: str) -> list[Joint]:
+def _joints(mechanism: Mechanism, what: str) -> list[WrittenJoint]:
     """Joints between two bodies; one of three bodies is two."""
     out = []
     for name, data in to_data(mechanism).get("joints", {}).items():
@@ -91,11 +91,11 @@ def _joints(mechanism: Mechanism, what: str) -> list[Joint]:
         axis, second = axis / np.linalg.norm(axis), second / np.linalg.norm(second)
         for k in range(1, len(bodies)):
             own = name if len(bodies) == 2 else f"{name} {k}"
-            out.append(Joint(own, kind, (bodies[0], bodies[k]), at, axis, second))
+            out.append(WrittenJoint(own, kind, (bodies[0], bodies[k]), at, axis, second))
     return out
 
 
-def _grow(mechanism: Mechanism, joints: list[Joint]) -> Tree:
+def _grow(mechanism: Mechanism, joints: list[WrittenJoint]) -> Tree:
     """A tree from the ground, of joints that could not close a loop first; free bodies hang there freely."""
     group = {name: name for name in (GROUND, *(b.name for b in mechanism.bodies))}
 
@@ -105,7 +105,7 @@ def _grow(mechanism: Mechanism, joints: list[Joint]) -> Tree:
         return name
 
     tree = Tree()
-    at: dict[str, list[Joint]] = {}
+    at: dict[str, list[WrittenJoint]] = {}
     for joint in sorted(joints, key=lambda j: j.kind in EASY):
         a, b = (top(n) for n in joint.bodies)
         if a == b:
@@ -211,7 +211,7 @@ def _mjcf_bodies(m: Mechanism, tree: Tree, name: str, depth: int, report: Report
         yield f"{pad}</body>"
 
 
-def _steps(joint: Joint) -> list[tuple[str, str, Floats]]:
+def _steps(joint: WrittenJoint) -> list[tuple[str, str, Floats]]:
     """A joint as hinges and sliders in a row: name, kind, axis."""
     name, axis = joint.name, joint.axis
     if joint.kind == CYLINDRICAL:
@@ -228,7 +228,7 @@ def _steps(joint: Joint) -> list[tuple[str, str, Floats]]:
     return [(name, joint.kind, axis)]
 
 
-def _mjcf_joints(m: Mechanism, joint: Joint, report: Report) -> Iterator[str]:
+def _mjcf_joints(m: Mechanism, joint: WrittenJoint, report: Report) -> Iterator[str]:
     words = {REVOLUTE: "hinge", PRISMATIC: "slide", SPHERICAL: "ball"}
     for name, kind, axis in _steps(joint) if joint.kind != WELD else ():
         loads = _torsion(m, name, report) if kind == REVOLUTE else {}
@@ -247,7 +247,7 @@ def _torsion(m: Mechanism, name: str, report: Report) -> dict[str, Any]:
     return {key: float(v) for key, v in values.items() if v}
 
 
-def _mjcf_closure(m: Mechanism, joint: Joint) -> Iterator[str]:
+def _mjcf_closure(m: Mechanism, joint: WrittenJoint) -> Iterator[str]:
     """A joint that closes a loop, as points that stay together; every frame is the world's at the start."""
     first, other = joint.bodies if joint.bodies[0] != GROUND else joint.bodies[::-1]
     ends = {"body1": first, "body2": None if other == GROUND else other}
@@ -339,7 +339,7 @@ class _Urdf:
             "  </joint>",
         ]
 
-    def row(self, joint: Joint, parent: str, child: str) -> None:
+    def row(self, joint: WrittenJoint, parent: str, child: str) -> None:
         """A joint as joints of URDF in a row, through links without mass."""
         steps = [(joint.name, PLANAR, joint.axis)] if joint.kind == PLANAR else _steps(joint)
         if joint.kind == SPHERICAL:
@@ -371,7 +371,7 @@ class _Urdf:
         self.link(name)
         self.joint(f"{name} frame", WELD, body, name, at, np.zeros(3))
 
-    def close(self, joint: Joint) -> Iterator[tuple[str, str, str]]:
+    def close(self, joint: WrittenJoint) -> Iterator[tuple[str, str, str]]:
         """Frames of a joint that closes a loop, and how they are held together.
 
         A ball is a point (3d), a hinge two points on its axis: one equation more than it has, never one less. Any

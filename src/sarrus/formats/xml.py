@@ -9,13 +9,13 @@ import numpy as np
 from ..arrays import Floats
 
 # the one place that knows where the safe reader lives
-from ..specification.safe_xml import Document, Node, SpecificationError, load_xml
-from .parts import LARGEST, FormatError, Pose
+from ..specification.safe_xml import Node, SpecificationError, XmlDocument, load_xml
+from .parts import LARGEST, FormatError, Placement
 
 __all__ = ["Node", "load", "numbers", "origin", "place", "rotation"]
 
 
-def load(path: str | Path) -> Document:
+def load(path: str | Path) -> XmlDocument:
     """The tree of a file without namespaces; whatever is wrong with it is one FormatError."""
     try:
         return load_xml(path, {"": ""})
@@ -52,13 +52,15 @@ def rotation(rpy: Floats) -> Floats:
     )
 
 
-def place(node: Node, source: str) -> Pose:
+def place(node: Node, source: str) -> Placement:
     """The frame that an element with xyz and rpy tells."""
     rpy = numbers(node, "rpy", "0 0 0", 3, source)
-    return Pose(rotation(rpy) if rpy.any() else np.eye(3), numbers(node, "xyz", "0 0 0", 3, source))
+    return Placement(
+        rotation(rpy) if rpy.any() else np.eye(3), numbers(node, "xyz", "0 0 0", 3, source)
+    )
 
 
-def origin(node: Node, source: str, name: str = "origin") -> Pose:
+def origin(node: Node, source: str, name: str = "origin") -> Placement:
     """The frame of an element's <origin>."""
     child = next((c for c in node.children if c.name == name), None)
-    return Pose() if child is None else place(child, source)
+    return Placement() if child is None else place(child, source)

@@ -9,7 +9,7 @@ from .forces import Drive, Force, Spring, Torque, Torsion, UserForce
 from .joint_kinds import JointKind
 from .joints import End, Gap, Joint, measure_apart
 from .mechanism import Mechanism
-from .motion import Motion, Polynomial, Sine, SmoothStep, Table
+from .motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
 from .moved import loosen_rods, move_bodies, vary, without_drives
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
     "Mechanism",
     "MechanismError",
     "ModelFileError",
-    "Motion",
+    "DriveMotion",
     "Move",
     "Polynomial",
     "Sine",

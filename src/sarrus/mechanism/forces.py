@@ -29,7 +29,7 @@ from .elements import (
 from .errors import MechanismError
 from .joint_kinds import JointKind
 from .joints import Joint
-from .motion import Motion, as_motion, check_motion, make_pieces, motion_data
+from .motion import DriveMotion, as_motion, check_motion, make_pieces, motion_data
 
 WORLD, BODY = "world", "body"
 
@@ -225,7 +225,7 @@ class Drive(Element):
     """
 
     joint: str
-    motion: Motion
+    motion: DriveMotion
 
     def problems(self, known: Known) -> Iterator[str]:
         """Its motion, its joint, and whether they meet at the start."""
@@ -417,7 +417,7 @@ class LoadCalls:
         self.user_forces.append(force)
         return force
 
-    def drive(self, name: str, joint: Joint | str, motion: Motion | float) -> Drive:
+    def drive(self, name: str, joint: Joint | str, motion: DriveMotion | float) -> Drive:
         """Prescribe the coordinate of a joint as a function of time.
 
         The angle [rad] of a revolute joint or the travel [m] of a prismatic or cylindrical one, both 0

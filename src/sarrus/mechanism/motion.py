@@ -52,11 +52,11 @@ class Table:
     values: tuple[float, ...]
 
 
-Motion = Polynomial | Sine | SmoothStep | Table
+DriveMotion = Polynomial | Sine | SmoothStep | Table
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
+class MotionPieces:
     """A motion as numbers: on piece i, from breaks[i] on, sum_k coefficients[i, k] (t - breaks[i])^k;
     to that comes amplitude sin(angular t + phase). end: where it stops being defined [s].
     """
@@ -84,24 +84,26 @@ class Pieces:
         return polynomial + self.amplitude * self.angular * wave
 
 
-def make_pieces(motion: Motion) -> Pieces:
+def make_pieces(motion: DriveMotion) -> MotionPieces:
     """The numbers of a checked motion."""
     if isinstance(motion, Polynomial):
-        return Pieces(np.zeros(1), np.array([motion.coefficients], dtype=float))
+        return MotionPieces(np.zeros(1), np.array([motion.coefficients], dtype=float))
     if isinstance(motion, Sine):
         rate = 2.0 * np.pi * motion.frequency
         offset = np.array([[motion.offset]])
-        return Pieces(np.zeros(1), offset, motion.amplitude, rate, motion.phase)
+        return MotionPieces(np.zeros(1), offset, motion.amplitude, rate, motion.phase)
     if isinstance(motion, SmoothStep):
         return _step_pieces(motion)
     from scipy.interpolate import CubicSpline
 
     spline = CubicSpline(motion.times, motion.values)
     # its coefficients come with the highest power first
-    return Pieces(spline.x[:-1], np.ascontiguousarray(spline.c[::-1].T), end=float(spline.x[-1]))
+    return MotionPieces(
+        spline.x[:-1], np.ascontiguousarray(spline.c[::-1].T), end=float(spline.x[-1])
+    )
 
 
-def _step_pieces(motion: SmoothStep) -> Pieces:
+def _step_pieces(motion: SmoothStep) -> MotionPieces:
     rise, width = motion.last - motion.first, motion.end - motion.begin
     between = np.array([0.0, 0.0, 0.0, 10.0, -15.0, 6.0]) * rise / width ** np.arange(6.0)
     between[0] = motion.first
@@ -109,10 +111,10 @@ def _step_pieces(motion: SmoothStep) -> Pieces:
     coefficients[0, 0], coefficients[1], coefficients[2, 0] = motion.first, between, motion.last
     # the first piece counts from before any run
     breaks = np.array([min(0.0, motion.begin) - 1.0, motion.begin, motion.end])
-    return Pieces(breaks, coefficients)
+    return MotionPieces(breaks, coefficients)
 
 
-def motion_data(motion: Motion) -> dict[str, Any]:
+def motion_data(motion: DriveMotion) -> dict[str, Any]:
     """A motion as plain data: what its entry of a file holds."""
     if isinstance(motion, Polynomial):
         return {"polynomial": [float(c) for c in motion.coefficients]}
@@ -126,7 +128,7 @@ def motion_data(motion: Motion) -> dict[str, Any]:
 
 def check_motion(motion: object, what: str) -> list[str]:
     """What is wrong with a motion, in words."""
-    if not isinstance(motion, Motion):
+    if not isinstance(motion, DriveMotion):
         return [f"{what}: {motion!r} is no motion; give a Polynomial, Sine, SmoothStep or Table"]
     numbers = [x for value in vars(motion).values() for x in np.ravel(value)]
     try:
@@ -154,7 +156,7 @@ def check_motion(motion: object, what: str) -> list[str]:
     return []
 
 
-def as_motion(motion: Motion | float | int, what: str) -> Motion:
+def as_motion(motion: DriveMotion | float | int, what: str) -> DriveMotion:
     """A motion; a plain number is a constant."""
     if isinstance(motion, bool):
         raise MechanismError(f"{what}: {motion!r} is no motion; give a Polynomial, Sine or Table")

@@ -27,7 +27,7 @@ from .outcome import Outcome
 from .radau import Radau, Start
 from .run import Run
 from .series import Series
-from .time_loop import Clock, Steps, run_steps
+from .time_loop import Steps, Stopwatch, run_steps
 from .warm_up import warm_up
 
 # a step of a series is limited by stiffness if it is this long, in decay times: less is accuracy
@@ -74,7 +74,7 @@ class _Move:
         self.wait = self.pause = 0
         self.compile_seconds = 0.0
 
-    def __call__(self, steps: Steps, clock: Clock) -> Radau | None:
+    def __call__(self, steps: Steps, clock: Stopwatch) -> Radau | None:
         """Radau, if it is to go on behind these steps."""
         if self.wait:
             self.wait -= 1

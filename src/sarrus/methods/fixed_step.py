@@ -15,7 +15,7 @@ from . import status
 from .outcome import Law, Outcome
 from .recorder import sample_own
 from .run import Run
-from .time_loop import Clock, Steps, run_steps
+from .time_loop import Steps, Stopwatch, run_steps
 
 # memory for the states between two recordings
 BUFFER_BYTES = 16_000_000
@@ -90,7 +90,7 @@ class _FixedSteps:
         self._usual = np.zeros(problem.model.equations)
         self.sampling = sample_own(accelerations=complete, same=SAME_OUTPUT)
 
-    def advance(self, clock: Clock, most: int) -> Steps:
+    def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
         left = min(most, self._count - self._taken)
         with clock("solve"):
@@ -117,7 +117,7 @@ class _FixedSteps:
         orders = np.full(count, coefficients.shape[1] - 1, np.int64)
         return Pieces(starts, orders, coefficients, np.zeros((count, self._beside, 0)))
 
-    def end(self, t: float, reason: int) -> status.End:
+    def end(self, t: float, reason: int) -> status.Ending:
         """How it ended."""
         if reason == reasons.DONE:
             how = f" in {self._count} steps of {self._h:g} s"

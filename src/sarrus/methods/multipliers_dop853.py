@@ -22,7 +22,7 @@ from .fixed_step import SOFT_REFINEMENTS, soften
 from .outcome import Law, Outcome
 from .recorder import sample_own
 from .run import Run
-from .time_loop import Clock, Steps, run_steps
+from .time_loop import Steps, Stopwatch, run_steps
 
 OPTIONS = {"alpha": 10.0, "beta": 10.0}
 ORDER = 8
@@ -86,7 +86,7 @@ class _Dop853:
         # the work is as exact as the steps: ten orders for eight
         self.sampling = sample_own(accelerations=False, points=5)
 
-    def advance(self, clock: Clock, most: int) -> Steps:
+    def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
         starts: list[float] = []
         rows: list[Floats] = []
@@ -119,7 +119,7 @@ class _Dop853:
         pieces = Pieces(np.array(starts), orders, np.array(rows), sides)
         return Steps(reason, pieces, self._usual, ORDER, end=end)
 
-    def _step(self, solver: DOP853) -> tuple[int, status.End | None]:
+    def _step(self, solver: DOP853) -> tuple[int, status.Ending | None]:
         """One step, judged."""
         solver.step()
         duration, nq = self._problem.duration, self._problem.model.coordinates
@@ -132,7 +132,7 @@ class _Dop853:
             return reason, status.ended_early(reason, solver.t_old, self._problem.setting)
         return (reasons.DONE if solver.status == "finished" else reasons.FULL), None
 
-    def end(self, t: float, reason: int) -> status.End:
+    def end(self, t: float, reason: int) -> status.Ending:
         """How it ended."""
         return status.done(self._problem.duration)
 

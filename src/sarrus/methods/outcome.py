@@ -13,7 +13,7 @@ from ..kernels import record as kernels
 from ..kernels.layout import Form, Pieces, Workspace, make_workspace
 from ..kernels.loads import Loads, make_loads
 from ..model import Model
-from .status import End, Status
+from .status import Ending, Status
 from .watch import Watch
 
 
@@ -238,7 +238,7 @@ TIMINGS = ("solve_cpu", "solve_wall", "record_cpu", "watch_cpu")
 
 def skipped(model: Model, why: str) -> Outcome:
     """The outcome of a method that cannot do a problem, with the sentence that says why."""
-    end = End(Status.SKIPPED, why)
+    end = Ending(Status.SKIPPED, why)
     return Outcome(
         *end, Record.empty(model), dict.fromkeys(COUNTERS, 0), dict.fromkeys(TIMINGS, 0.0)
     )

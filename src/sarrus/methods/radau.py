@@ -26,7 +26,7 @@ from . import status
 from .outcome import Law, Outcome
 from .recorder import sample_projected
 from .run import Run
-from .time_loop import Clock, Steps, run_steps, start_piece
+from .time_loop import Steps, Stopwatch, run_steps, start_piece
 
 OPTIONS = {"longest_step": 0.0}
 ORDER = 5
@@ -95,7 +95,7 @@ class Radau:
             limit=self._goal.local,
         )
 
-    def advance(self, clock: Clock, most: int) -> Steps:
+    def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
         first, store, ends = self._first, self._store, self._ends
         room = store[: min(first + 1 + most, len(store))]
@@ -130,7 +130,7 @@ class Radau:
         sides = np.zeros((count, self._beside, 0))
         return Pieces(starts[first:].copy(), np.full(count, 5, np.int64), coefficients, sides)
 
-    def end(self, t: float, reason: int) -> status.End:
+    def end(self, t: float, reason: int) -> status.Ending:
         """How it ended."""
         if reason == reasons.DONE:
             return status.done(self._problem.duration)
@@ -162,7 +162,7 @@ def try_steps(problem: Run, start: Start, most: int) -> tuple[float, Floats, Flo
     dQ/dv on the way, as full matrices.
     """
     model, nq, radau = problem.model, problem.model.coordinates, Radau(problem, start)
-    tried = radau.advance(Clock(), most)
+    tried = radau.advance(Stopwatch(), most)
     tangent, stages = radau.tangent, radau.stages
     J, (S, G) = np.zeros((model.equations, nq)), np.zeros((2, nq, nq))
     J[model.form.J_eq, model.form.J_col] = stages.J[3]

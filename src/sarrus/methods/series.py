@@ -19,7 +19,7 @@ from .certificate import Certificate, Leap
 from .outcome import Law, Outcome
 from .recorder import sample_projected
 from .run import Run
-from .time_loop import Clock, Steps, run_steps, start_piece
+from .time_loop import Steps, Stopwatch, run_steps, start_piece
 
 HIGHEST_ORDER = 30
 # a step holds this share of the tolerance, so that a whole run comes near to it; above 1e-6 the share
@@ -82,7 +82,7 @@ class Series:
         """Position and velocity now."""
         return self._kept.state
 
-    def advance(self, clock: Clock, most: int) -> Steps:
+    def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
         form, pieces, kept = self._problem.model.form, self._pieces, self._kept
         room = pieces._replace(coefficients=pieces.coefficients[:most])
@@ -126,7 +126,7 @@ class Series:
                 return reasons.FULL, n + 1
         return reasons.UNCERTAIN, max(n, 0)
 
-    def end(self, t: float, reason: int) -> status.End:
+    def end(self, t: float, reason: int) -> status.Ending:
         """How it ended."""
         if reason == reasons.DONE:
             return status.done(self._problem.duration)

@@ -25,7 +25,7 @@ class Status(StrEnum):
         return self in (Status.DONE, Status.STOPPED)
 
 
-class End(NamedTuple):
+class Ending(NamedTuple):
     """How a run ended."""
 
     status: Status
@@ -69,46 +69,46 @@ _EARLY = {
 }
 
 
-def done(duration: float, how: str = "") -> End:
+def done(duration: float, how: str = "") -> Ending:
     """The whole duration is simulated; how: in what steps."""
-    return End(Status.DONE, f"simulated {duration:g} s{how}")
+    return Ending(Status.DONE, f"simulated {duration:g} s{how}")
 
 
-def ended_early(reason: int, t: float, setting: float) -> End:
+def ended_early(reason: int, t: float, setting: float) -> Ending:
     """A loop returned at t [s] before its end; setting: the tolerance or step."""
     status, why = _EARLY[reason]
-    return End(status, f"stopped at t = {t:.9g} s: {why.format(setting=setting)}")
+    return Ending(status, f"stopped at t = {t:.9g} s: {why.format(setting=setting)}")
 
 
-def too_slow(t: float, max_steps: int, remedy: str) -> End:
+def too_slow(t: float, max_steps: int, remedy: str) -> Ending:
     """No more steps are allowed; remedy: what else would help."""
-    return End(
+    return Ending(
         Status.TOO_SLOW,
         f"stopped at t = {t:.9g} s after {max_steps} steps; allow more with max_steps, or {remedy}",
     )
 
 
-def held_at_start(pivot: float) -> End:
+def held_at_start(pivot: float) -> Ending:
     """No step leaves the start; pivot: the smallest there."""
-    return End(
+    return Ending(
         Status.NOT_CONVERGED,
         "cannot leave the start: no motion continues it. Joints that should depend on each other may "
         f"close only roughly (smallest relative pivot {pivot:.1e}): give places and axes to all digits",
     )
 
 
-def crawling(t: float, tolerance: float) -> End:
+def crawling(t: float, tolerance: float) -> Ending:
     """An integrator whose steps got too short to end in any sensible time."""
-    return End(
+    return Ending(
         Status.NOT_CONVERGED,
         f"stopped at t = {t:.9g} s: no step is short enough for the tolerance {tolerance:g}, as happens at "
         "a singular position; try a looser one",
     )
 
 
-def uncertain(t: float) -> End:
+def uncertain(t: float) -> Ending:
     """Before a singular stretch behind which the motions cannot be told apart."""
-    return End(
+    return Ending(
         Status.NOT_CONVERGED,
         f"stopped at t = {t:.9g} s: motions touch shortly behind it, closer than double precision tells apart, "
         f"so nobody can say which one a run would be on behind that; {_GOOD}. Other dimensions or "
@@ -116,11 +116,11 @@ def uncertain(t: float) -> End:
     )
 
 
-def stopped(t: float) -> End:
+def stopped(t: float) -> Ending:
     """Stopped at a crossing, as told."""
-    return End(Status.STOPPED, f"stopped at the crossing at t = {t:.12g} s, as asked for")
+    return Ending(Status.STOPPED, f"stopped at the crossing at t = {t:.12g} s, as asked for")
 
 
-def failed(what: str, t: float) -> End:
+def failed(what: str, t: float) -> Ending:
     """Something that a user gave failed."""
-    return End(Status.ERROR, f"{what}; the results up to t = {t:.9g} s are good")
+    return Ending(Status.ERROR, f"{what}; the results up to t = {t:.9g} s are good")

@@ -18,14 +18,14 @@ from . import status
 from .outcome import COUNTERS, Law, Outcome, Taken
 from .recorder import Recorder
 from .run import Run
-from .status import End
+from .status import Ending
 from .watch import Watcher
 
 # a run that may have to stop looks back after so many steps
 STEPS_AT_ONCE = 16
 
 
-class Clock:
+class Stopwatch:
     """Seconds of CPU and wall time of solving and recording.
 
     CPU time of this thread: idle threads of a linear algebra library may spin beside it.
@@ -60,7 +60,7 @@ class Steps:
     order: int = 0
     pivots: Floats = field(default_factory=lambda: np.zeros(0))
     carried: Floats | None = None
-    end: End | None = None
+    end: Ending | None = None
 
     @property
     def count(self) -> int:
@@ -84,10 +84,10 @@ class Stepper(Protocol):
     law: Law | None
     remedy: str
 
-    def advance(self, clock: Clock, most: int) -> Steps:
+    def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps, at most so many, until the buffer is full or the run ends; clock: the solve's."""
 
-    def end(self, t: float, reason: int) -> End:
+    def end(self, t: float, reason: int) -> Ending:
         """How the run ended, if its loop did not return for a full buffer."""
 
     def counters(self) -> dict[str, int]:
@@ -98,16 +98,16 @@ class Stepper(Protocol):
 
 
 # asked after a full buffer: another stepper that is to go on from there, or None
-HandOver = Callable[[Steps, Clock], Stepper | None]
+HandOver = Callable[[Steps, Stopwatch], Stepper | None]
 
 
 def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None) -> Outcome:
     """Let a stepper simulate from the start to the end, recorded at the outputs and watched throughout."""
-    clock, recorder, watcher = Clock(), Recorder(problem), Watcher(problem.model)
+    clock, recorder, watcher = Stopwatch(), Recorder(problem), Watcher(problem.model)
     steppers = [stepper]
     history: list[Taken] = []
     taken, t = 0, 0.0
-    end: End | None = None
+    end: Ending | None = None
     stopped: float | None = None
     while end is None:
         room = problem.max_steps - taken

@@ -22,7 +22,7 @@ from ..kernels.elements import drive as element
 from ..kernels.elements.drive import COSINE, LINEAR, SINE, SQUARE
 from ..kinematics.turns import in_space
 from ..mechanism import Joint, Mechanism, MechanismError
-from ..mechanism.motion import Pieces, make_pieces
+from ..mechanism.motion import MotionPieces, make_pieces
 from .loads import Features, joint_triad, subtract_rows
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Drives:
+class DrivenEquations:
     """Driven equations (number, kind, motion, factor, constant) and motions in the model's units."""
 
     equations: list[tuple[int, int, int, float, float]] = field(default_factory=list)
-    motions: list[Pieces] = field(default_factory=list)
+    motions: list[MotionPieces] = field(default_factory=list)
 
     def add(
         self, joint: Joint, kind: int, motion: int, equation: int, factor: float, constant: float
@@ -93,9 +93,9 @@ def drive_needs(mechanism: Mechanism) -> Iterator[tuple[str, Floats | None, list
                 yield end.body, end.place, []
 
 
-def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -> Drives:
+def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -> DrivenEquations:
     """Add the equations of all drives."""
-    drives = Drives()
+    drives = DrivenEquations()
     joints = {j.name: j for j in mechanism.joints}
     for drive in mechanism.drives:
         joint = joints[drive.joint]
@@ -134,12 +134,12 @@ def _axis(joint: Joint) -> Floats:
     return in_space(joint.axis) / np.linalg.norm(joint.axis)
 
 
-def _scaled(pieces: Pieces, factor: float) -> Pieces:
+def _scaled(pieces: MotionPieces, factor: float) -> MotionPieces:
     coefficients, amplitude = pieces.coefficients * factor, pieces.amplitude * factor
     return replace(pieces, coefficients=coefficients, amplitude=amplitude)
 
 
-def _shifted(pieces: Pieces, start: float) -> Floats:
+def _shifted(pieces: MotionPieces, start: float) -> Floats:
     coefficients = pieces.coefficients.copy()
     coefficients[:, 0] += start - pieces.value(0.0)
     return coefficients

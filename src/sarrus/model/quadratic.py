@@ -13,7 +13,7 @@ from scipy.sparse import csgraph
 from ..arrays import Flags, Floats, Ints
 from ..kernels.layout import Form, pack
 from ..thresholds import EPS, LIGHT_MASS, NO_MASS, ZERO_COMPONENT
-from .drives import Drives
+from .drives import DrivenEquations
 from .order import make_factor
 from .reduce import Row
 
@@ -94,7 +94,9 @@ class Equations:
         return self._form_number[key], factor
 
 
-def assemble_form(equations: Equations, M: sparse.csr_array, Q: Floats, drives: Drives) -> Form:
+def assemble_form(
+    equations: Equations, M: sparse.csr_array, Q: Floats, drives: DrivenEquations
+) -> Form:
     """Flatten forms, products, J, M and the factor into the kernel's arrays."""
     nq, nc = len(Q), len(equations.products)
     squares = [

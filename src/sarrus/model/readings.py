@@ -11,7 +11,7 @@ from ..arrays import Floats
 from ..kinematics.turns import in_space
 from ..mechanism import Mechanism
 from ..mechanism.forces import Spring, Torsion
-from ..mechanism.motion import Pieces, make_pieces
+from ..mechanism.motion import MotionPieces, make_pieces
 from .loads import Features, joint_triad, subtract_rows
 from .quadratic import sparse_from_rows
 
@@ -50,7 +50,7 @@ class DriveRows:
 
     number: int
     joint: str
-    pieces: Pieces
+    pieces: MotionPieces
     turns: bool
     unit: float
 

@@ -22,7 +22,7 @@ NEWTON_STEPS = 8
 
 
 @dataclass(frozen=True)
-class Clock:
+class TimeOfAngle:
     """t(x) between the first and the last break; t = 0 at the first.
 
     breaks of x and times there, (n + 1,); series: Chebyshev coefficients of t, from the panel's begin,
@@ -59,7 +59,7 @@ class Clock:
         return np.asarray(self.breaks[panel] + half * (s + 1.0)), rate
 
 
-def make_clock(slope: Callable[[Floats], Floats], breaks: Floats) -> Clock:
+def make_clock(slope: Callable[[Floats], Floats], breaks: Floats) -> TimeOfAngle:
     """The clock of a positive dt/dx; breaks: ends of the panels, increasing."""
     nodes = np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)
     half = 0.5 * np.diff(breaks)
@@ -72,4 +72,4 @@ def make_clock(slope: Callable[[Floats], Floats], breaks: Floats) -> Clock:
     series = chebyshev.chebint(slopes, lbnd=-1, axis=0) * half
     # all terms of a series are 1 at its end
     times = np.concatenate([[0.0], np.cumsum(series.sum(axis=0))])
-    return Clock(np.asarray(breaks, dtype=float), times, series, slopes)
+    return TimeOfAngle(np.asarray(breaks, dtype=float), times, series, slopes)

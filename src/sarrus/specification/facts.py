@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NoReturn
 
-from .safe_xml import Document
+from .safe_xml import XmlDocument
 from .sentences import Sentence
 
 # a decimal number, a power of ten, or a word that is no number; never a part of something longer
@@ -211,7 +211,7 @@ ANY_NUMBER = re.compile(
 )
 
 
-def find_facts(document: Document, sentences: list[Sentence]) -> tuple[list[Fact], list[str]]:
+def find_facts(document: XmlDocument, sentences: list[Sentence]) -> tuple[list[Fact], list[str]]:
     """What the patterns read, and the sentences with numbers that none of them read."""
     facts: list[Fact] = []
     left: list[str] = []
@@ -233,7 +233,7 @@ def find_facts(document: Document, sentences: list[Sentence]) -> tuple[list[Fact
     return facts, left
 
 
-def _match(document: Document, p: Pattern, sentence: Sentence) -> Iterator[Fact]:
+def _match(document: XmlDocument, p: Pattern, sentence: Sentence) -> Iterator[Fact]:
     if sentence.section[0] not in p.sections or p.listed != sentence.listed:
         return
     if p.beside is not None and not p.beside.search(sentence.text):

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..problems import Limits
 from .facts import Fact, find_facts
-from .safe_xml import Document, Node, clip, load_xml, one_line
+from .safe_xml import Node, XmlDocument, clip, load_xml, one_line
 from .sentences import BLOCKS, sentences_of
 from .specification import LARGEST, LIMITS, MBSB, NAMESPACES, UNITS, WORDS, Specification
 
@@ -71,7 +71,7 @@ def load_specification(path: str | Path) -> Specification:
 class _Reader:
     """Collects what a document says, and what of it was not understood."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: XmlDocument) -> None:
         self.document = document
         self.understood: list[tuple[str, str, str]] = []
         self.not_understood: list[str] = []

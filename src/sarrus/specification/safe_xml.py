@@ -76,7 +76,7 @@ class Node:
 
 
 @dataclass
-class Document:
+class XmlDocument:
     """A file that was read: its root, and what was decided on the way."""
 
     name: str
@@ -106,14 +106,14 @@ def clip(text: str, size: int) -> str:
     return line if len(line) <= size else line[: size - 3] + "..."
 
 
-def load_xml(path: str | Path, prefixes: dict[str, str]) -> Document:
+def load_xml(path: str | Path, prefixes: dict[str, str]) -> XmlDocument:
     """Read an XML file; prefixes: name of each known namespace."""
     name = one_line(Path(path).name or str(path))
     data = _read(path, name)
     if not data.strip():
         refuse(name, None, "the file is empty")
     text, notes = _decode(data, name)
-    return Document(name, _parse(text, name, prefixes), notes)
+    return XmlDocument(name, _parse(text, name, prefixes), notes)
 
 
 def _read(path: str | Path, name: str) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from .safe_xml import Document, Node
+from .safe_xml import Node, XmlDocument
 
 MAX_PROSE = 100_000
 MAX_SENTENCE = 2_000
@@ -32,7 +32,7 @@ class Sentence:
         return self.lines[min(at, len(self.lines) - 1)]
 
 
-def sentences_of(document: Document, sections: dict[str, list[Node]]) -> list[Sentence]:
+def sentences_of(document: XmlDocument, sections: dict[str, list[Node]]) -> list[Sentence]:
     """All prose of the named sections, cut into sentences."""
     found: list[Sentence] = []
     size = 0
@@ -94,7 +94,7 @@ def _blocks(top: Node) -> Iterator[tuple[bool, str, list[int]]]:
 
 
 def _split(
-    document: Document, section: str, listed: bool, characters: str, lines: list[int]
+    document: XmlDocument, section: str, listed: bool, characters: str, lines: list[int]
 ) -> Iterator[Sentence]:
     # one dash and one way to write a power, character for character
     text = characters.translate({0x2212: "-", 0x2010: "-", 0x2011: "-", 0x2013: "-"})

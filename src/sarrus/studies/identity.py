@@ -12,11 +12,11 @@ import numpy as np
 
 from .. import problems
 from .schema import StudyFile
-from .study import Base, Change, Record
+from .study import Base, Change, StudyRecord
 
 
 def make_identity(
-    given: Any, file: StudyFile, base: Base, changes: list[Change], records: tuple[Record, ...]
+    given: Any, file: StudyFile, base: Base, changes: list[Change], records: tuple[StudyRecord, ...]
 ) -> dict[str, Any]:
     """Everything that decides the table, in parts that a message can name; given: the file as it was read."""
     data = plain(given)

@@ -20,7 +20,7 @@ from .record_entries import find_wrong_name, find_wrong_point, make_record
 from .records import RecordError
 from .runs import FIRST_COLUMNS, LAST_COLUMNS
 from .sampling import count_runs
-from .study import Base, Change, ChangeKind, Parameter, Plan, Record, Study
+from .study import Base, Change, ChangeKind, Parameter, Plan, Study, StudyRecord
 from .validation import validate_study
 from .values import MOST_RUNS, given_numbers, given_values, in_si, make_parameter
 
@@ -292,7 +292,7 @@ class _Reader:
                 self.problem(("combine",), f"row by row needs lists of one length, but {told}")
         return samples or 1
 
-    def records(self, base: Base) -> Iterator[Record]:
+    def records(self, base: Base) -> Iterator[StudyRecord]:
         given = self.file.record
         if isinstance(given, dict):
             items: list[tuple[Where, str | None, Any]] = [

@@ -20,10 +20,10 @@ from .records import (
     load_function,
     split_coordinate,
 )
-from .study import Record
+from .study import StudyRecord
 
 
-def make_record(name: str | None, what: Any, simulated: bool, folder: Path) -> Record:
+def make_record(name: str | None, what: Any, simulated: bool, folder: Path) -> StudyRecord:
     """A record as it stands in a study; name: of its column, if it has one; folder: of files with functions."""
     argument = None
     if callable(what):
@@ -60,10 +60,10 @@ def make_record(name: str | None, what: Any, simulated: bool, folder: Path) -> R
     elif argument is not None and (not quantity.argument or not isinstance(argument, str)):
         wants = f"give {quantity.argument}" if quantity.argument else "it takes nothing"
         raise RecordError(f"'{word}: {argument}' is not understood; {wants}")
-    return Record((name or label,), word, argument)
+    return StudyRecord((name or label,), word, argument)
 
 
-def find_wrong_name(record: Record, mechanism: Mechanism) -> str:
+def find_wrong_name(record: StudyRecord, mechanism: Mechanism) -> str:
     """What is wrong with the joint or point that a record names, in a sentence; else nothing."""
     argument = QUANTITIES[record.what].argument if record.what in QUANTITIES else ""
     if argument == JOINT and record.argument is not None:
@@ -89,7 +89,7 @@ def find_wrong_point(name: str, mechanism: Mechanism) -> str:
     return f"there is no joint, point or body '{name}'; {nearest(name, points)}"
 
 
-def _make_function(name: str | None, entry: dict[str, Any], folder: Path) -> Record:
+def _make_function(name: str | None, entry: dict[str, Any], folder: Path) -> StudyRecord:
     unknown = [key for key in entry if key not in ("function", "columns")]
     if unknown:
         raise RecordError(f"unknown key '{unknown[0]}'; a function has function and columns")
@@ -101,7 +101,7 @@ def _make_function(name: str | None, entry: dict[str, Any], folder: Path) -> Rec
     if callable(what):
         word = getattr(what, "__name__", "function")
         columns = tuple(given or [name or word])
-        return Record(columns, "function", word, _source(what), what)
+        return StudyRecord(columns, "function", word, _source(what), what)
     if not isinstance(what, str) or ":" not in what:
         raise RecordError(
             f"{shorten(what)} is no function; give file and function, like records.py:peak"
@@ -112,7 +112,7 @@ def _make_function(name: str | None, entry: dict[str, Any], folder: Path) -> Rec
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise RecordError(f"{file} cannot be read: {error}") from None
-    record = Record(tuple(given or [name or word]), "function", what, text)
+    record = StudyRecord(tuple(given or [name or word]), "function", what, text)
     try:
         load_function(record)
     except RecordError:

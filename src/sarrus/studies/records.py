@@ -14,7 +14,7 @@ from ..arrays import Floats
 from ..mechanism import Mechanism
 from ..result import Result
 from ..runs.columns import LEVELS, unit_of
-from .study import Record
+from .study import StudyRecord
 
 if TYPE_CHECKING:
     from ..verdict.inspection import Inspection
@@ -213,7 +213,7 @@ QUANTITIES: dict[str, RecordedQuantity] = {
 }
 
 
-def column_kinds(record: Record) -> list[tuple[str, str, str]]:
+def column_kinds(record: StudyRecord) -> list[tuple[str, str, str]]:
     """Column, kind and unit of all that a record keeps."""
     if record.what == "function":
         return [(column, NUMBER, "") for column in record.columns]
@@ -225,7 +225,7 @@ def column_kinds(record: Record) -> list[tuple[str, str, str]]:
     return [(record.columns[0], quantity.kind, unit)]
 
 
-def read_record(record: Record, run: RecordSource) -> dict[str, Any]:
+def read_record(record: StudyRecord, run: RecordSource) -> dict[str, Any]:
     """The values of a record; raises RecordError, or whatever a function of the user raises."""
     if record.what != "function":
         return {record.columns[0]: _finite(QUANTITIES[record.what].read(run, record.argument))}
@@ -246,7 +246,7 @@ def read_record(record: Record, run: RecordSource) -> dict[str, Any]:
     return {column: _number(column, given[column]) for column in record.columns}
 
 
-def load_function(record: Record) -> Callable[..., Any]:
+def load_function(record: StudyRecord) -> Callable[..., Any]:
     """The function of a record, from its text if it came with a file."""
     if record.call is not None:
         return record.call
@@ -261,7 +261,7 @@ def load_function(record: Record) -> Callable[..., Any]:
 
 
 # functions of study files that this process has read
-_LOADED: dict[Record, Callable[..., Any]] = {}
+_LOADED: dict[StudyRecord, Callable[..., Any]] = {}
 
 
 def _number(column: str, value: Any) -> float | None:

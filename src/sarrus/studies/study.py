@@ -49,7 +49,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Record:
+class StudyRecord:
     """One thing that is kept of a run: its columns, what it is, and its argument.
 
     text: source of a function of a file; call: a function given in Python.
@@ -84,7 +84,7 @@ class Plan:
     changes: tuple[Change, ...]
     columns: tuple[str, ...]
     settings: dict[str, Any] | None
-    records: tuple[Record, ...]
+    records: tuple[StudyRecord, ...]
     trajectory: tuple[str, ...] | None
     time_limit: float | None
     digest: str

@@ -169,7 +169,7 @@ class NearMiss(_Moment):
 
 
 @dataclass(frozen=True)
-class Motion:
+class RunOutputs:
     """What the outputs of a run say besides its polynomials: times [s], energy drift [J], closure [m]."""
 
     times: Floats
@@ -195,7 +195,7 @@ def judge_dips(
     equations: JointEquations,
     watch: Watch,
     dips: tuple[Dip, ...],
-    motion: Motion,
+    motion: RunOutputs,
     tolerance: float,
 ) -> tuple[list[Crossing], list[NearMiss]]:
     """Crossings and near misses among the dips of a run that had the given tolerance."""
@@ -239,7 +239,7 @@ def _before_after(values: tuple[float, float], unit: str) -> str:
 
 
 def _judge(
-    model: Model, equations: JointEquations, dip: Dip, t: float, motion: Motion, zero: float
+    model: Model, equations: JointEquations, dip: Dip, t: float, motion: RunOutputs, zero: float
 ) -> Crossing | NearMiss | None:
     """What W says at a time, compared with the ends of the dip."""
     piece = dip.piece(t)
@@ -259,7 +259,7 @@ def _moment(
     v: Floats,
     model: Model,
     equations: JointEquations,
-    motion: Motion,
+    motion: RunOutputs,
 ) -> Crossing | NearMiss | None:
     """What a rank says, compared with one nearby."""
     record = (t, here, nearby, *motion.around(t), q, v, model, equations)

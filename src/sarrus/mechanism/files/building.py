@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from ..check import find_problems, find_remarks
 from ..errors import MechanismError, ModelFileError
 from ..mechanism import Mechanism
-from ..motion import Motion, Polynomial, Sine, SmoothStep, Table
+from ..motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
 from . import schema, units
 from .paths import nearest
 from .reading import Document, Where
@@ -284,7 +284,7 @@ class _Builder:
         make: Callable[..., Any] = getattr(self.m, word)
         make(name, *bodies, **{key: value for key, value in entry if key != word})
 
-    def motion(self, name: str, drive: Any) -> Motion:
+    def motion(self, name: str, drive: Any) -> DriveMotion:
         """The motion of a drive: angles or lengths, as its joint asks for."""
         joint = self.model.joints.get(drive.joint)
         joint_kind = schema.joint_kind(joint) if joint else None

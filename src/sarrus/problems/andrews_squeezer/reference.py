@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...arrays import Complex, Floats
-from ..quadrature import Clock, make_clock
+from ..quadrature import TimeOfAngle, make_clock
 
 A, B, C = -0.06934 - 0.00227j, -0.03635 + 0.03273j, 0.014 + 0.072j
 RR, RA = 0.007, 0.00092
@@ -40,7 +40,7 @@ STIFFNESS, FREE_LENGTH, TORQUE = 4530.0, 0.07785, 0.033
 NEAR, PANEL, NODES = 0.8, 0.3, 20
 
 
-class Pose(NamedTuple):
+class SqueezerPose(NamedTuple):
     """All bodies at crank angles: joints, spring point, centres and their rates per unit of beta."""
 
     E: Complex
@@ -53,7 +53,7 @@ class Pose(NamedTuple):
     spins: tuple[Floats, ...]
 
 
-def squeezer_pose(beta: ArrayLike) -> Pose:
+def squeezer_pose(beta: ArrayLike) -> SqueezerPose:
     """Where all bodies are, and how they move, at crank angles [rad] of any shape."""
     turn = np.exp(1j * np.asarray(beta, dtype=np.float64))
     F_ = RR * turn
@@ -91,7 +91,7 @@ def squeezer_pose(beta: ArrayLike) -> Pose:
         _dot(1j * (E_ - H_), E1 - H1) / ZF**2,
         ep1,
     )
-    return Pose(
+    return SqueezerPose(
         E_,
         F_,
         G_,
@@ -136,7 +136,7 @@ def squeezer_reference(times: ArrayLike, beta0: float) -> Floats:
 
 
 @lru_cache(maxsize=8)
-def _solve_clock(beta0: float, reach: float) -> Clock:
+def _solve_clock(beta0: float, reach: float) -> TimeOfAngle:
     """t(u) at least as far as `reach` seconds."""
     _, V0 = squeezer_energy(beta0)
     nodes, weights = np.polynomial.legendre.leggauss(NODES)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...arrays import Floats
-from ..quadrature import Clock, make_clock
+from ..quadrature import TimeOfAngle, make_clock
 
 
 def cart_pole_angle(
@@ -52,7 +52,7 @@ def cart_pole_reference(
 
 
 @lru_cache(maxsize=8)
-def _solve_half(cart: float, bob: float, length: float, g: float) -> Clock:
+def _solve_half(cart: float, bob: float, length: float, g: float) -> TimeOfAngle:
     """chi(t) over half a period, chi counted from the vertical."""
 
     def slope(chi: Floats) -> Floats:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...arrays import Floats
-from ..quadrature import Clock, make_clock
+from ..quadrature import TimeOfAngle, make_clock
 
 CRANK, ROD = 0.08, 0.3
 A = np.array([0.0, 0.1, 0.12])
@@ -92,7 +92,7 @@ def slider_crank_reference(times: ArrayLike, inertia: tuple[float, float, float]
 
 
 @lru_cache(maxsize=8)
-def _solve_turn(inertia: tuple[float, float, float]) -> Clock:
+def _solve_turn(inertia: tuple[float, float, float]) -> TimeOfAngle:
     M0, V0 = slider_crank_energy(0.0, inertia)
     energy = 0.5 * M0 * SPEED**2 + V0
 
