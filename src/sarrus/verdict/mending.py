@@ -16,7 +16,14 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..kinematics.pose import Pose
-from ..mechanism import End, Mechanism, MechanismError, Move, loosen_rods, move_bodies
+from ..mechanism import (
+    End,
+    LockedError,
+    Mechanism,
+    Move,
+    loosen_rods,
+    move_bodies,
+)
 from .joint_equations import JointEquations, make_joint_equations
 from .locked import MISFIT, Locked, find_locked, measure_misfit
 
@@ -26,10 +33,6 @@ MENDED = 1e-13
 NULL = 1e-3
 # conditions on the dimensions weaker than this share of the strongest are left out, at first
 WEAKEST = (1e-3, 1e-5, 1e-7, 1e-9)
-
-
-class LockedError(MechanismError):
-    """The mechanism is locked: no motion keeps all joints closed."""
 
 
 @dataclass(frozen=True, eq=False)
