@@ -5,6 +5,7 @@ from .assembly import Assembly, AssemblyError, assemble, assemble_branches
 from .formats import load
 from .inspect import inspect
 from .mechanism import (
+    LockedError,
     Mechanism,
     MechanismError,
     ModelFileError,
@@ -19,7 +20,6 @@ from .simulate import simulate
 from .statics import Equilibrium, Mode, Modes, equilibrium, modes
 from .storage import SavedResultError
 from .studies import StudyError, sweep
-from .verdict import LockedError
 
 __all__ = [
     "Assembly",

@@ -17,7 +17,12 @@ def fake(seconds, numbers=0.0):
     timings = {"solve_cpu": seconds, "solve_wall": seconds, "set_up": 0.0, "record_cpu": 0.0}
     timings |= {"compile": 0.0, "import": 0.0}
     return SimpleNamespace(
-        times=part, coordinates=part, rates=part, energy=part, timings=timings, cpu_seconds=seconds
+        times=part,
+        coordinates=part,
+        rates=part,
+        energy_balance=part,
+        timings=timings,
+        cpu_seconds=seconds,
     )
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import problems
+from ..names import UnknownNameError
 from ..problems import Problem
 from ..runs.folder import RECORD
 from .clock import CALIBRATION_VERSION, REPEATS
@@ -137,6 +138,8 @@ def _problem_of(record: dict[str, Any], folder: Path) -> Problem:
         told = record["problem"]
         problem = problems.get(told["id"], **told["options"])
         version, duration = told["version"], float(record["duration"])
+    except UnknownNameError as error:
+        raise SubmissionError(f"{folder}: {error}") from error
     except (KeyError, TypeError) as error:
         raise SubmissionError(f"{folder}: run.json does not describe its problem") from error
     if version != problem.version:

@@ -3,7 +3,7 @@
 from .bodies import Body, Marker
 from .check import check_drive_times, check_mechanism, find_gaps, find_problems, find_remarks
 from .elements import Move
-from .errors import MechanismError, ModelFileError
+from .errors import LockedError, MechanismError, ModelFileError
 from .files import from_data, get_value, load, load_data, load_file, save, set_value, to_data
 from .forces import Drive, Force, Spring, Torque, Torsion, UserForce
 from .joint_kinds import JointKind
@@ -20,6 +20,7 @@ __all__ = [
     "Gap",
     "Joint",
     "JointKind",
+    "LockedError",
     "Marker",
     "Mechanism",
     "MechanismError",

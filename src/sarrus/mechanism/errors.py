@@ -10,6 +10,10 @@ class MechanismError(ValueError):
     """The mechanism cannot be simulated; the message says why and what to do."""
 
 
+class LockedError(MechanismError):
+    """The mechanism is locked: no motion keeps all joints closed."""
+
+
 class ModelFileError(MechanismError):
     """A model file or its data cannot be read; `problems` has a line for each reason.
 

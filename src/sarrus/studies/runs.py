@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..assembly import AssemblyError
-from ..mechanism import Mechanism, MechanismError
+from ..mechanism import LockedError, Mechanism, MechanismError
 from ..result import Result
 from ..runs.columns import trajectory_columns
 from ..runs.provenance import describe_versions
 from ..simulate import simulate
-from ..verdict.mending import LockedError
 from . import changes
 from .records import QUANTITIES, RecordError, RecordSource, load_function, read_record
 from .study import Plan

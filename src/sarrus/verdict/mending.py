@@ -16,17 +16,13 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..kinematics.pose import Pose
-from ..mechanism import End, Mechanism, MechanismError, Move, loosen_rods, move_bodies
+from ..mechanism import End, LockedError, Mechanism, Move, loosen_rods, move_bodies
 from ..thresholds import MENDED, MISFIT, NULL_SHARE
 from .joint_equations import JointEquations, make_joint_equations
 from .locked import Locked, find_locked, measure_misfit
 
 # conditions on the dimensions weaker than this share of the strongest are left out, at first
 WEAKEST = (1e-3, 1e-5, 1e-7, 1e-9)
-
-
-class LockedError(MechanismError):
-    """The mechanism is locked: no motion keeps all joints closed."""
 
 
 @dataclass(frozen=True, eq=False)
