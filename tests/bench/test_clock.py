@@ -23,6 +23,7 @@ def fake(seconds, numbers=0.0):
         energy_balance=part,
         timings=timings,
         cpu_seconds=seconds,
+        solve_seconds=seconds,
     )
 
 

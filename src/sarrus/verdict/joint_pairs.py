@@ -147,3 +147,20 @@ def turns_between(e_a: Floats, e_b: Floats) -> Floats:
     # for small angles the quotient is one
     factor = np.where(sine > 1e-9, angle / np.where(sine > 1e-9, sine, 1.0), 1.0)
     return cross * factor[:, None]
+
+
+def find_point(mechanism: Mechanism, name: str) -> tuple[str, Floats]:
+    """The body of a named point, joint or centre of mass, and its place at the start.
+
+    The place of a joint belongs to the second body named, which slides where the joint does; if that is
+    the ground, to the first.
+    """
+    for marker in mechanism.markers:
+        if marker.name == name:
+            return marker.body, marker.at
+    for joint in mechanism.joints:
+        if joint.name == name and joint.at is not None:
+            second = joint.bodies[1]
+            return (joint.bodies[0] if second == mechanism.GROUND else second), joint.at
+    body = next(b for b in mechanism.bodies if b.name == name)
+    return body.name, body.center

@@ -20,7 +20,7 @@ from ..kinematics.turns import in_space, unwrap
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.forces import BODY
 from .joint_equations import JointEquations
-from .joint_pairs import GROUND
+from .joint_pairs import GROUND, find_point
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,23 +222,6 @@ def make_body_loads(mechanism: Mechanism, equations: JointEquations) -> BodyLoad
             for f in mechanism.user_forces
         ),
     )
-
-
-def find_point(mechanism: Mechanism, name: str) -> tuple[str, Floats]:
-    """The body of a named point, joint or centre of mass, and its place at the start.
-
-    The place of a joint belongs to the second body named, which slides where the joint does; if that is
-    the ground, to the first.
-    """
-    for marker in mechanism.markers:
-        if marker.name == name:
-            return marker.body, marker.at
-    for joint in mechanism.joints:
-        if joint.name == name and joint.at is not None:
-            second = joint.bodies[1]
-            return (joint.bodies[0] if second == mechanism.GROUND else second), joint.at
-    body = next(b for b in mechanism.bodies if b.name == name)
-    return body.name, body.center
 
 
 def _of(values: Floats, bodies: Ints, ground: Floats | float = 0.0) -> Floats:

@@ -18,8 +18,7 @@ from ..kinematics.turns import in_space
 from ..mechanism import Mechanism
 from ..thresholds import IDLE_SPIN, MOVED_ZERO, NEAR_VALUE, THIN_BODY
 from .joint_equations import JointEquations
-from .joint_pairs import GROUND
-from .loads import find_point
+from .joint_pairs import GROUND, find_point
 from .nearby import STEP, Nearby, find_nearby, step_along
 from .rank import DENSE, Rank, measure_rank
 
