@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 
 from sarrus import problems
 from sarrus.cli.main import app, main
+from sarrus.methods import CHOICES
+from sarrus.methods.method import DRIVES, USER_FORCES
 
 # together they take several seconds
 pytestmark = pytest.mark.slow
@@ -48,6 +50,18 @@ def test_list_shows_the_options_of_each_problem():
     for name in problems.names():
         for option in problems.options(name):
             assert f"{option.name} {option.default:g}" in lines[name]
+
+
+def test_methods_are_listed_with_what_they_can_do():
+    """A line each: what steers it, what it can simulate, its options with their defaults."""
+    lines = {line.split()[0]: line for line in call("methods").output.splitlines() if line.split()}
+    for name, method in CHOICES.items():
+        assert method.title in lines[name]
+        assert f" {method.setting} " in lines[name]
+        assert (" user forces" in lines[name]) == (USER_FORCES in method.does)
+        assert (" drives" in lines[name]) == (DRIVES in method.does)
+        for option, value in method.options.items():
+            assert f"{option}={value:g}" in lines[name]
 
 
 def test_run_writes_files_figures_and_record(tmp_path):

@@ -179,3 +179,25 @@ def test_early_end_and_single_output_can_be_shown():
     assert result.status in result._repr_html_()
     assert len(result.scene.times) == len(result.times)
     assert "srcdoc" in result.animate()._repr_html_()
+
+
+def test_a_simulation_builds_no_drawing_and_judges_nothing(monkeypatch):
+    """Joint equations, loads and sketch are built when first asked for, once."""
+    built = []
+    for place, name in (
+        ("sarrus.scene", "make_sketch"),
+        ("sarrus.verdict.loads", "make_body_loads"),
+        ("sarrus.verdict.joint_equations", "make_joint_equations"),
+    ):
+        make = getattr(sys.modules[place], name)
+        monkeypatch.setattr(
+            f"{place}.{name}", lambda *a, make=make, name=name: (built.append(name), make(*a))[1]
+        )
+    problem = sarrus.problems.get("double-four-bar")
+    result = sarrus.simulate(problem.mechanism(), 0.5, 0.1)
+    assert built == []
+    assert result.reaction("B0").force.shape == (6, 2)
+    assert result.reaction("B1").force.shape == (6, 2)
+    assert built == ["make_joint_equations", "make_body_loads"]
+    assert len(result.scene.times) == 6
+    assert built[2:] == ["make_sketch"]
