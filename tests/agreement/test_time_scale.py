@@ -11,8 +11,9 @@ from sarrus import Mechanism, Polynomial, problems, simulate
 from sarrus.methods import METHODS
 from time_scale import in_time
 
-# steps are found by logarithms, whose rounding is some 1e-15 of a step; it adds up over a run
-SAME_STEPS = 1e-9
+# steps are found by logarithms, whose rounding is some 1e-15 of a step. In the governor, which is stiff, the high
+# coefficients are what rounding leaves of parts that have died out: times of its 198 steps move by 3e-8 of the run
+SAME_STEPS = 1e-7
 # and what this does to places: far below the tolerance of 1e-10
 SAME_PLACES = 1e-11
 
@@ -63,30 +64,8 @@ def check_same(mechanism, duration, s, method="series"):
     np.testing.assert_allclose(got.coordinates, want.coordinates, atol=SAME_PLACES * size, rtol=0)
 
 
-SECOND = "kernels/series: slower than a link a second is not fast"
-RANGE = "kernels/power_series: coefficients of the work in 1/s^59 exceed the range of numbers"
-LATER = {
-    ("pendulum", FAST): SECOND,
-    ("bricard", FAST): SECOND,
-    ("spring", FAST): SECOND,
-    ("driven", FAST): SECOND,
-    ("governor", FAST): RANGE,
-    ("governor", SLOW): SECOND,
-    ("squeezer", FAST): RANGE,
-    ("squeezer", SLOW): SECOND,
-}
-
-
-def marked(name, s):
-    """A case, and why it cannot pass yet."""
-    why = LATER.get((name, s))
-    marks = [pytest.mark.xfail(strict=True, reason=why)] if why else []
-    return pytest.param(name, s, marks=marks, id=f"{name}-{'fast' if s < 1 else 'slow'}")
-
-
-@pytest.mark.parametrize(
-    ("name", "s"), [marked(name, s) for name in MECHANISMS for s in (FAST, SLOW)]
-)
+@BOTH
+@pytest.mark.parametrize("name", MECHANISMS)
 def test_series_takes_the_same_steps(name, s):
     """In time that runs more than ten thousand times faster or slower."""
     build, duration = MECHANISMS[name]

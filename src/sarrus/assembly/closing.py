@@ -207,6 +207,7 @@ class _Search:
         """The least gaps to all digits: Newton's method, with a Hessian from differences of gradients."""
         if self.equations.columns > DENSE:
             return pose
+        # the third root of rounding: differences lose as much by it as by their curvature
         h = 1e-5
         unit = np.eye(self.equations.columns)
         for _ in range(POLISHING):

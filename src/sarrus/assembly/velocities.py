@@ -78,6 +78,7 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
         missed = float(
             np.abs(J @ _least(model.mass_matrix(), J, model.drive_rates) - model.drive_rates).max()
         )
+        # 1e-14: where all rates are zero, rounding is allowed
         if missed > TYPED_VELOCITY * np.abs(model.drive_rates).max() + 1e-14:
             raise MechanismError(
                 "the joints forbid the start rates of the drives "

@@ -244,3 +244,8 @@ def work_coefficients(loads, lam, known):
     torsion.add_work(loads.torsions, known, work)
     turning.add_work(loads.turning, loads.fc, known, work)
     drive.add_work(loads.drives, lam, known, work)
+    # in steps of less than a microsecond the highest powers, 1/s^60, are beyond the range of numbers; their
+    # terms are the square of the tolerance
+    for k in range(len(work)):
+        if not np.isfinite(work[k]):
+            work[k] = 0.0

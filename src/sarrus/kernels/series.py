@@ -42,8 +42,9 @@ NOISE = 1e-9
 ENERGY_SLACK = 1e3
 # and in a run by so many times that
 DRIFT_SLACK = 100.0
-# the last term of the velocity may be this many tolerances of the largest velocity so far: more than
-# enough for steps of a hundredth of a second, too little for those of a microsecond
+# the last term of the velocity may be this many tolerances of the largest velocity: more than enough for a
+# step that moves links by a tenth of their length or more (the position's term then decides), too little for
+# short ones. 50 was tried: at the tightest tolerances steps then crawl into singular positions
 SWIFT = 200.0
 # steps of this order or less are exempt from that: rounding rules there
 LOW_ORDER = 12
@@ -259,6 +260,18 @@ def choose_step(log_size, least, known, log_tolerance, log_cost):
     return order, log_step
 
 
+@kernel
+def log_speed(log_size, order, log_step, fastest):
+    """Log of the largest velocity: so far, or that which the terms of this step reach.
+
+    At the start of a motion from rest there is no other; in seconds or lengths a second none would fit all.
+    """
+    most = np.log(fastest + 1e-300)
+    for k in range(2, order):
+        most = max(most, log_size[k] + (k - 1.0) * log_step)
+    return most
+
+
 @block
 def land(form, ws, loads, t, qc, order, h, tolerance):
     """End of a step at t, projected: ws.q, ws.v with the factor of K there.
@@ -312,8 +325,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
     if counters[STEPS] == 0:
         balance[0] = energy
         balance[1] = kinetic
-        # slower than a typical link a second is not fast
-        balance[2] = 1.0
+        balance[2] = 0.0
         for i in range(nq):
             balance[2] = max(balance[2], abs(v[i]))
     scale = balance[1]
@@ -353,7 +365,8 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
                 # what a short step of a fast motion leaves out counts in the velocity; where the order is
                 # low rounding rules, as beside a singular position: a shorter step would crawl into it
                 if order > LOW_ORDER:
-                    log_rate = np.log(SWIFT * fastest * local / order) - ws.log_size[order]
+                    log_rate = np.log(SWIFT * local / order) - ws.log_size[order]
+                    log_rate += log_speed(ws.log_size, order, log_step, fastest)
                     log_step = min(log_step, log_rate / (order - 1))
                 # exp of a huge step would overflow; the end of the run is nearer
                 h = min(np.exp(min(log_step, 600.0)), most)

@@ -27,6 +27,7 @@ def turn_matrices(vectors: Floats) -> Floats:
     x, y, z = vectors.T
     K[:, 0, 1], K[:, 0, 2], K[:, 1, 2] = -z, y, -x
     K -= np.swapaxes(K, 1, 2)
+    # below it the next terms of the series are rounding
     small = angle < 1e-6
     safe = np.where(small, 1.0, angle)
     s = np.where(small, 1.0 - angle**2 / 6.0, np.sin(safe) / safe)

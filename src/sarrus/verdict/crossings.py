@@ -178,8 +178,9 @@ class Motion:
 
     def around(self, t: float) -> tuple[float, float, float, float]:
         """Energy and closure at the outputs before and behind a time."""
-        i = int(np.searchsorted(self.times, t - AT_MOMENT))
-        j = int(np.searchsorted(self.times, t + AT_MOMENT))
+        at = AT_MOMENT * float(self.times[-1]) if len(self.times) else 0.0
+        i = int(np.searchsorted(self.times, t - at))
+        j = int(np.searchsorted(self.times, t + at))
         out = []
         for column in (self.energy, self.closure):
             out += [

@@ -139,6 +139,7 @@ def turns_between(e_a: Floats, e_b: Floats) -> Floats:
     sine = np.linalg.norm(cross, axis=1)
     cosine = np.einsum("ni,ni->n", e_a, e_b)
     angle = np.arctan2(sine, cosine)
+    # below 1e-9 the cosine is one to all digits
     opposite = (sine < 1e-9) & (cosine < 0)
     # a turn to the exact opposite goes about any perpendicular
     cross[opposite] = axis_frames(e_a[opposite])[:, :, 1]

@@ -47,6 +47,7 @@ class Rank:
     @property
     def gap(self) -> float:
         """How many times the smallest value that counts exceeds the largest that does not."""
+        # an exact zero counts as 1e-17, below all rounding
         return self.smallest / max(self.below[0], 1e-17) if self.below else np.inf
 
     @property
