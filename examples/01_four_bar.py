@@ -23,7 +23,9 @@ def main() -> sarrus.Result:
     x, y = result.position("B0")[-1]
     print(f"{result.status}: B0 ends at ({x:.9f}, {y:.9f}) m")
     print(f"energy drift {result.energy_drift:.1e} J, steps {result.counters['steps']}")
-    print(f"solve {result.cpu_seconds * 1e3:.2f} ms")
+    print(
+        f"CPU {result.cpu_seconds * 1e3:.2f} ms, of which solve {result.solve_seconds * 1e3:.2f} ms"
+    )
     return result
 
 

@@ -24,7 +24,7 @@ def point_series(m, name, order):
         -50.0 * np.arange(order + 1.0),
         Kept(state, np.zeros(beside), np.zeros(3), np.zeros(5, np.int64)),
         Pieces(np.zeros(2), np.zeros(1, np.int64), coefficients, sides),
-        np.zeros((1, 2)),
+        np.zeros((1, 3)),
     )  # fmt: skip
     rows = model.point_rows(name).toarray()
     series = coefficients[0] @ rows.T

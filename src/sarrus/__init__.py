@@ -1,7 +1,8 @@
 """Sarrus: closed-loop mechanisms, simulated exactly and fast, with the truth about their rank."""
 
-from . import problems
+from . import formats, problems
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
+from .formats import load
 from .inspect import inspect
 from .mechanism import (
     Mechanism,
@@ -11,7 +12,6 @@ from .mechanism import (
     Sine,
     SmoothStep,
     Table,
-    load,
 )
 from .names import UnknownNameError
 from .result import Result, load_result
@@ -42,6 +42,7 @@ __all__ = [
     "assemble",
     "assemble_branches",
     "equilibrium",
+    "formats",
     "inspect",
     "load",
     "load_result",

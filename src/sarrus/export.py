@@ -107,7 +107,8 @@ def save_parquet(path: str | Path, columns: Columns, about: dict[str, str]) -> P
 
 def save_hdf5(path: str | Path, columns: Columns, about: dict[str, str]) -> Path:
     """Write each column as a dataset of an HDF5 file, with its unit; about: attributes of the file."""
-    h5py = _load("h5py", f"{Path(path).name}")
+    import h5py
+
     with h5py.File(path, "w") as file:
         file.attrs.update(about)
         for name, values in columns.items():

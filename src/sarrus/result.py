@@ -435,7 +435,7 @@ class Result(Readout):
         return save_parquet(path, self.columns(*points), self._about)
 
     def save_hdf5(self, path: str | Path, *points: str) -> Path:
-        """Write the columns as datasets of an HDF5 file, each with its unit (extra: sarrus[data])."""
+        """Write the columns as datasets of an HDF5 file, each with its unit."""
         from .export import save_hdf5
 
         return save_hdf5(path, self.columns(*points), self._about)

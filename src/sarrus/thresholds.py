@@ -1,8 +1,8 @@
 """The numbers that decide what is zero, the same, singular, redundant, closed or locked.
 
-One name each; above it what it is a share of (1: a pure number), and why it has its size. None (but that of
-drives) is a length or a time: lengths count over that of the mechanism, angles in radians, times over that of the
-run or of its samples.
+One name each; above it what it is a share of (1: a pure number), and why it has its size. None (but those of
+drives and couplings) is a length or a time: lengths count over that of the mechanism, angles in radians, times over
+that of the run or of its samples.
 Rounding is 1e-16 of the numbers themselves, so what is left of a zero is some powers of ten above that; what a
 person types has 6 to 12 digits.
 
@@ -23,6 +23,19 @@ DRIVE_START = 1e-9
 TYPED_VELOCITY = 1e-8
 # the largest velocity: two motions that differ by more are two answers
 SAME_VELOCITY = 1e-6
+
+# == Files of other programs ==
+
+# the mechanism's size, and rad: places and directions that are the same but for a file's own arithmetic
+SAME_IN_FILE = 1e-13
+# 1, and m: directions and places of coupled joints that count as the same
+SAME_COUPLED = 1e-9
+# rad, or the mechanism's size: axes that count as parallel, at right angles or meeting
+ROUGHLY_PARALLEL = 1e-6
+# rad: axes of a body that are meant to be parallel or square: printed digits
+MEANT_SQUARE = 1e-5
+# the mechanism's size: loops open by less are bridged, and told: printed digits
+BRIDGED = 1e-5
 
 # == Model: natural coordinates ==
 
@@ -72,6 +85,9 @@ SINGULAR_LANDING = 1e-4
 SINGULAR_ACCELERATION = 1e-10
 # what is usual for the equation: zero at the start of a run; a square, of an angle of 3e-5
 SINGULAR_START = 1e-9
+# an equation's own J M^-1 J^T: smaller pivots are rounding, EPS of themselves in the factor, and tell no
+# distance from a singular position
+RESOLVED_PIVOT = 1e-12
 # the largest singular value: J at a regular position has entries of order one
 DEPENDENT_VALUE = 1e-9
 # the unit: a pivot of the chosen velocities below this: they are no longer independent

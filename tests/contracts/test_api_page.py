@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
@@ -34,10 +35,11 @@ def call(name, thing):
 
 def members(cls):
     """Everything public of a class: properties by name, methods with their arguments."""
-    for name in dir(cls):
+    kept = {field.name for field in fields(cls)} if is_dataclass(cls) else set()
+    for name in {*dir(cls), *kept}:
         if name.startswith("_") or name.isupper():
             continue
-        member = getattr(cls, name)
+        member = getattr(cls, name, None)
         yield call(name, member) if callable(member) else name
 
 

@@ -80,7 +80,7 @@ def test_every_attribute_of_a_mechanism_is_compared():
     """What the class will hold one day must be saved, too."""
     from everything import LISTS
 
-    known = {*LISTS, "name", "gravity", "ground", "assemble", "defaults", "user_forces"}
+    known = {*LISTS, "name", "gravity", "ground", "assemble", "defaults", "told", "user_forces"}
     assert set(vars(Mechanism())) == known
 
 

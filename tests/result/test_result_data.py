@@ -5,6 +5,7 @@ import csv
 import re
 import sys
 
+import h5py
 import numpy as np
 import pytest
 
@@ -117,7 +118,6 @@ def test_dataset(result):
 def test_parquet_and_hdf5_are_read_back(result, tmp_path):
     """Columns and units are in the files."""
     parquet = pytest.importorskip("pyarrow.parquet")
-    h5py = pytest.importorskip("h5py")
     table = parquet.read_table(result.save_parquet(tmp_path / "run.parquet", "B0"))
     assert table.column_names == list(result.columns("B0"))
     np.testing.assert_array_equal(table["B0.x [m]"].to_numpy(), result.position("B0")[:, 0])
@@ -134,7 +134,6 @@ def test_parquet_and_hdf5_are_read_back(result, tmp_path):
         ("pandas", lambda r, path: r.to_dataframe()),
         ("xarray", lambda r, path: r.to_xarray()),
         ("pyarrow", lambda r, path: r.save_parquet(path)),
-        ("h5py", lambda r, path: r.save_hdf5(path)),
     ],
 )
 def test_a_missing_package_is_named_with_its_extra(result, tmp_path, monkeypatch, package, call):

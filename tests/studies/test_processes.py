@@ -21,7 +21,8 @@ import pytest
 
 import sarrus
 
-pytestmark = pytest.mark.slow
+# one process runs them: two clusters side by side would only take longer
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("processes")]
 
 SOURCE = Path(sarrus.__file__).parents[1]
 # background jobs and `nohup` hand down signals that are ignored: each program says what it does about SIGINT

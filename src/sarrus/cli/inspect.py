@@ -10,7 +10,7 @@ from rich.console import Console
 
 from .. import problems
 from ..inspect import inspect as inspect_mechanism
-from .model_file import is_model_file, load_model
+from .model_file import is_imported, is_model_file, load_imported, load_model
 from .options import Json, Values, refuse_options, with_problem_options
 from .spec import is_specification, load_problem
 
@@ -30,11 +30,22 @@ def inspect(
     if is_model_file(problem) or is_specification(problem):
         refuse_options(options, problem)
     screen = Console(stderr=True)
-    if is_model_file(problem):
+    report = None
+    if is_imported(problem):
+        # as authored: that its loops are open, or cannot be closed, is part of the verdict
+        imported = load_imported(problem, screen, close=False)
+        mechanism, report = imported.mechanism, imported.report
+    elif is_model_file(problem):
         mechanism = load_model(problem, screen)
     elif is_specification(problem):
         mechanism = load_problem(problem, screen).mechanism()
     else:
         mechanism = problems.get(problem, **options).mechanism()
     found = inspect_mechanism(mechanism)
-    print(json.dumps(found.as_dict(), indent=2) if as_json else found)
+    if as_json:
+        more = {} if report is None else {"import": report.as_dict()}
+        print(json.dumps({**found.as_dict(), **more}, indent=2))
+        return
+    print(found)
+    if report is not None and report.believed is not None:
+        print(report.believes(found.mobility_motion))

@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from .bench import bench
 from .export import export
+from .importing import import_file
 from .inspect import inspect
 from .judge import judge
 from .listing import list_problems
@@ -42,6 +43,7 @@ app.command("view")(view)
 app.command("inspect")(inspect)
 app.command("modes")(modes)
 app.command("export")(export)
+app.command("import")(import_file)
 app.command("schema")(schema)
 app.command("judge")(judge)
 app.add_typer(spec, name="spec")

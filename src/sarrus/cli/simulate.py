@@ -116,13 +116,13 @@ def _show(record: dict[str, Any], notes: list[str], folder: Path) -> None:
     screen = Console()
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     table.add_column("mechanism", no_wrap=True)
-    for name in ("outputs", "steps", "solve\nCPU", "drift\n\\[J]", "violation\n\\[m]"):
+    for name in ("outputs", "steps", "CPU", "drift\n\\[J]", "violation\n\\[m]"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_row(
         Text(record["model"]["name"]),
         str(record["outputs"]),
         str(record["counters"]["steps"]),
-        show_seconds(record["timings"]["solve_cpu"]),
+        show_seconds(record["timings"]["solve_cpu"] + record["timings"]["record_cpu"]),
         f"{record['energy_drift']:.1e}",
         f"{record['violations']['position']:.1e}",
     )

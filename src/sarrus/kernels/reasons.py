@@ -13,3 +13,5 @@ OVERFLOW = 5
 NOT_CONVERGED = 6
 TORN = 7
 LOST_RANK = 8
+# behind a singular stretch nobody can tell which motion the run is on
+UNCERTAIN = 9

@@ -300,7 +300,8 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
     """Step from t to t_end or until the buffers are full; returns the reason and how many steps.
 
     kept: updated; loads: None if there is nothing but constant forces. Outputs: pieces: start, order,
-    coefficients and sides of each step; watch: smallest pivot after it and how far its landing was moved.
+    coefficients and sides of each step; watch: smallest pivot after it, how far its landing was moved,
+    and the smallest pivot against what is usual.
     """
     state, carried, balance, counters = kept
     starts, orders, coefficients, sides = pieces
@@ -429,7 +430,18 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
         starts[n + 1] = t
         watch[n, 0] = smallest
         watch[n, 1] = off
+        watch[n, 2] = drop
         counters[STEPS] += 1
         if last and stop == t_end:
             return DONE, n + 1
     return FULL, coefficients.shape[0]
+
+
+@entry
+def land_at(form, ws, loads, t, qc, order, h, state):
+    """The projected end at t of a step of length h; returns how far it was moved, and the smallest pivot."""
+    moved, _, smallest, _ = land(form, ws, loads, t, qc, order, h, 0.0)
+    for i in range(len(form.Q)):
+        state[0, i] = ws.q[i]
+        state[1, i] = ws.v[i]
+    return moved, smallest

@@ -74,7 +74,7 @@ def check_drive_times(mechanism: Mechanism, duration: float) -> None:
 
 
 def find_remarks(mechanism: Mechanism) -> list[str]:
-    """What is allowed but may be a slip: bodies that no joint ties to the ground."""
+    """What its origin told, and what may be a slip: bodies that no joint ties to the ground."""
     groups: dict[str, list[str]] = {
         name: [name] for name in (mechanism.GROUND, *(body.name for body in mechanism.bodies))
     }
@@ -85,7 +85,7 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
                 first.extend(group)
                 groups.update(dict.fromkeys(group, first))
     grounded = groups[mechanism.GROUND]
-    remarks = []
+    remarks = list(mechanism.told)
     for body in mechanism.bodies:
         group = groups[body.name]
         if group is grounded or body.name != group[0]:

@@ -51,6 +51,8 @@ class Mechanism(JointCalls, LoadCalls):
         self.angular_velocities: list[tuple[str, Floats]] = []
         # what `sarrus simulate` does unless told otherwise: duration [s], output_step [s], tolerance, ...
         self.defaults: dict[str, float | str] = {}
+        # what a user should know of where it comes from: an import tells what it changed and dropped
+        self.told: list[str] = []
 
     @property
     def dimension(self) -> int:

@@ -81,7 +81,6 @@ class _Dop853:
         self._rates = rates
         self._solver: DOP853 | None = None
         self._steps = 0
-        self._evaluations = 0
         self._usual = np.zeros(model.equations)
         self._beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
         # the work is as exact as the steps: ten orders for eight

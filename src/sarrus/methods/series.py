@@ -15,6 +15,7 @@ from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import make_loads
 from ..thresholds import SINGULAR_LANDING
 from . import status
+from .certificate import AGREES, Certificate, Leap
 from .outcome import Law, Outcome
 from .recorder import sample_projected
 from .run import Run
@@ -59,7 +60,9 @@ class Series:
         )
         # memory is handed out when it is first touched: do that now, not in the solve
         self._pieces.coefficients.fill(0.0)
-        self._seen = np.zeros((capacity, 2))
+        self._seen = np.zeros((capacity, 3))
+        self._certificate = Certificate()
+        self._leaps: list[str] = []
         self._kept = kernels.Kept(
             state=np.array([np.zeros(nq), problem.velocity]),
             carried=np.zeros(beside),
@@ -88,13 +91,40 @@ class Series:
                 form, self._ws, self._loads, self._t, self._problem.duration, self._local, self._log_cost,
                 kept, room, self._seen,
             )  # fmt: skip
+            leap = self._certificate.look(pieces.some(0, steps), self._seen[:steps])
+        end = None
+        if leap is not None:
+            reason, steps = self._go_back(leap)
+            if reason == reasons.UNCERTAIN:
+                end = status.uncertain(float(pieces.starts[steps]))
         self._t = float(pieces.starts[steps])
         seen = self._seen[:steps]
         self._moved = max(self._moved, seen[:, 1].max(initial=0.0))
         # a run that cannot leave its start still has its start
         start = start_piece(self._t, kept.state, kept.carried)
         taken = pieces.some(0, steps) if steps else start
-        return Steps(reason, taken, self._ws.usual, 0, seen[:, 0], kept.carried)
+        return Steps(reason, taken, self._ws.usual, 0, seen[:, 0], kept.carried, end)
+
+    def _go_back(self, leap: Leap) -> tuple[int, int]:
+        """Over a singular stretch by one series, where the run left its motion; or to before it."""
+        pieces, kept, n = self._pieces, self._kept, leap.step
+        if leap.order and n >= 0:
+            ahead = leap.time - pieces.starts[n]
+            moved, pivot = kernels.land_at(
+                self._problem.model.form, self._ws, self._loads, leap.time, pieces.coefficients[n],
+                leap.order, ahead, kept.state,
+            )  # fmt: skip
+            if moved <= AGREES * np.sqrt(pivot):
+                kept.carried[:] = np.polynomial.polynomial.polyval(ahead, pieces.sides[n].T)
+                kept.counters[kernels.LOOSENED] += 1
+                pieces.starts[n + 1], pieces.orders[n] = leap.time, leap.order
+                self._seen[n] = pivot, max(moved, leap.left), 1.0
+                self._leaps.append(
+                    f"motions touch between t = {pieces.starts[n]:.6g} s and {leap.time:.6g} s, closer than steps "
+                    "tell apart; the series from before leads on along the motion it came by"
+                )
+                return reasons.FULL, n + 1
+        return reasons.UNCERTAIN, max(n, 0)
 
     def end(self, t: float, reason: int) -> status.End:
         """How it ended."""
@@ -123,7 +153,7 @@ class Series:
                 "position or where a force is not smooth (a spring of length zero); the largest correction "
                 f"there was {self._moved:.1e} of the mechanism's length"
             )
-        return notes
+        return notes + self._leaps
 
 
 def _log_cost() -> Floats:

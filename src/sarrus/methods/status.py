@@ -106,6 +106,16 @@ def crawling(t: float, tolerance: float) -> End:
     )
 
 
+def uncertain(t: float) -> End:
+    """Before a singular stretch behind which the motions cannot be told apart."""
+    return End(
+        Status.NOT_CONVERGED,
+        f"stopped at t = {t:.9g} s: motions touch shortly behind it, closer than double precision tells apart, "
+        f"so nobody can say which one a run would be on behind that; {_GOOD}. Other dimensions or "
+        "speeds, or another start, may lead over it",
+    )
+
+
 def stopped(t: float) -> End:
     """Stopped at a crossing, as told."""
     return End(Status.STOPPED, f"stopped at the crossing at t = {t:.12g} s, as asked for")

@@ -23,6 +23,7 @@ Record = dict[str, Any]
 MOST_SHOWN = 5
 # counters and timings in words
 TIMINGS = {
+    "cpu": "solve and recording of all outputs, CPU, best of the repeats",
     "solve": "solve, CPU, best of the repeats",
     "solve_cpu": "solve, CPU",
     "solve_median": "solve, CPU, median",

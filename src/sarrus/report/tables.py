@@ -30,7 +30,7 @@ def run_table(records: Iterable[dict[str, Any]]) -> Table:
     # a bracket would open markup: escaped
     heads = (
         "steps",
-        "solve\nCPU",
+        "CPU",
         "drift\n\\[J]",
         "limit\n\\[J]",
         "error\n\\[m]",
@@ -45,7 +45,7 @@ def run_table(records: Iterable[dict[str, Any]]) -> Table:
         table.add_row(
             record["problem"]["id"],
             str(record["counters"]["steps"]),
-            show_seconds(record["timings"]["solve"]),
+            show_seconds(record["timings"]["cpu"]),
             f"{judged['energy_drift']:.1e}",
             "-" if limit is None else f"{limit:g}",
             f"{judged['position_error']:.1e}",

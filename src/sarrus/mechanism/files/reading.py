@@ -75,10 +75,15 @@ def show_source(path: object) -> str:
     return text if len(text) <= 200 else f"...{text[-197:]}"
 
 
+def read_text(path: str | Path) -> str:
+    """The text of a file of a stranger: regular, not too large, UTF-8; else a ModelFileError."""
+    source = show_source(path)
+    return _decode(_read(path, source), source)
+
+
 def load_document(path: str | Path) -> Document:
     """Read a file; whatever is wrong with it is one ModelFileError."""
-    source = show_source(path)
-    return read_document(_decode(_read(path, source), source), source)
+    return read_document(read_text(path), show_source(path))
 
 
 def read_document(text: str, source: str) -> Document:

@@ -1,0 +1,145 @@
+"""Models of other programs: MJCF, URDF with closures, ASMT to a Mechanism, and MJCF and URDF out again.
+
+`read` gives the mechanism and a report of what was taken, changed and dropped. What a format needs beyond NumPy is
+loaded by the first call that needs it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..mechanism import Mechanism
+from ..mechanism import load as load_model_file
+from .rational import from_rational
+from .report import Report
+
+if TYPE_CHECKING:
+    from .asmt import Series
+    from .parts import Parts
+
+__all__ = [
+    "ENDINGS",
+    "Imported",
+    "Report",
+    "from_rational",
+    "is_foreign",
+    "load",
+    "read",
+    "write_mjcf",
+    "write_urdf",
+]
+
+# endings of files that are read here; .xml may be something else
+ENDINGS = (".xml", ".mjcf", ".urdf", ".asmt")
+
+
+@dataclass(frozen=True, eq=False)
+class Imported:
+    """A file of another program: its mechanism, the report, and the stored motion of an ASMT file."""
+
+    mechanism: Mechanism
+    report: Report
+    series: Series | None = None
+
+
+def read(
+    path: str | Path,
+    *,
+    close: bool = True,
+    misfit: float | None = None,
+    closures: str | Path | None = None,
+    floating: bool = False,
+    keyframe: str | None = None,
+) -> Imported:
+    """Read an MJCF, URDF or ASMT file.
+
+    close: close its loops, telling the largest move; else they stay as authored. misfit [m]: gaps up to this are
+    bridged where a loop cannot close; 1e-5 of the mechanism's size if left out, 0 for none. URDF: closures: the
+    YAML file with its closed_loop, else the one beside it; floating: the root link is free. MJCF: keyframe: where
+    it stands.
+
+    Raises MechanismError with one sentence that names the file and the element that cannot be read, or the loop
+    that cannot be closed.
+    """
+    # SciPy and the XML reader load slowly: only an import pays for them
+    from .compose import compose
+    from .parts import FormatError
+
+    file = Path(path)
+    kind = _kind(file)
+    if keyframe is not None and kind != "mjcf":
+        raise FormatError(f"{file.name}: only MJCF has keyframes; leave '{keyframe}' out")
+    if (closures is not None or floating) and kind != "urdf":
+        raise FormatError(f"{file.name}: closures and floating belong to URDF; leave them out")
+    series = None
+    parts: Parts
+    if kind == "mjcf":
+        from .mjcf import read_mjcf
+
+        parts = read_mjcf(file, keyframe=keyframe)
+    elif kind == "urdf":
+        from .urdf import read_urdf
+
+        parts = read_urdf(file, closures=closures, floating=floating)
+    else:
+        from .asmt import read_asmt
+
+        parts, series = read_asmt(file)
+    mechanism = compose(parts, close=close, misfit=misfit)
+    mechanism.told = parts.report.sentences
+    if close:
+        mechanism.check()
+    return Imported(mechanism, parts.report, series)
+
+
+def load(path: str | Path, *, check: bool = True) -> Mechanism:
+    """Read a mechanism from a model file (YAML), or from an MJCF, URDF or ASMT file.
+
+    Raises MechanismError that lists every problem with file, line and key. check: also refuse a mechanism that
+    cannot be simulated. `sarrus.formats.read` also tells what was taken, changed and dropped.
+    """
+    if is_foreign(path):
+        return read(path).mechanism
+    return load_model_file(path, check=check)
+
+
+def is_foreign(path: str | Path) -> bool:
+    """Whether the ending of a file is one that is read here."""
+    return str(path).lower().endswith(ENDINGS)
+
+
+def write_mjcf(mechanism: Mechanism, path: str | Path) -> Report:
+    """Write a mechanism as MJCF: a tree of bodies, loops as equalities; the report says what it cannot hold."""
+    from .writing import save_mjcf
+
+    return save_mjcf(mechanism, Path(path))
+
+
+def write_urdf(mechanism: Mechanism, path: str | Path) -> Report:
+    """Write a mechanism as URDF and its closures beside it (.yaml); the report says what they cannot hold."""
+    from .writing import save_urdf
+
+    return save_urdf(mechanism, Path(path))
+
+
+def _kind(file: Path) -> str:
+    """mjcf, urdf or asmt; an XML file says so by its root."""
+    from .parts import FormatError
+    from .xml import load as load_xml
+
+    ending = file.suffix.lower()
+    if ending in (".mjcf", ".urdf", ".asmt"):
+        return ending[1:]
+    if ending != ".xml":
+        raise FormatError(
+            f"{file.name}: the ending '{ending}' is not read; known: {', '.join(ENDINGS)}"
+        )
+    root = load_xml(file).root.name
+    known = {"mujoco": "mjcf", "robot": "urdf"}
+    if root not in known:
+        raise FormatError(
+            f"{file.name}: its root is <{root}>; <mujoco> (MJCF) and <robot> (URDF) are read"
+        )
+    return known[root]

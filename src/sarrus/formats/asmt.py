@@ -1,0 +1,452 @@
+"""ASMT, the files of FreeCAD's assembly solver: plain text, one tab a level; joints, motions, stored series.
+
+A marker is part, reference point, marker, each with its frame; the mass marker has its own. The files tell no
+units: numbers are taken as metres, kilograms and seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..arrays import Floats
+from ..mechanism import ModelFileError, Motion
+from ..mechanism.files.reading import read_text
+from .formulas import Formula, make_motion, parse
+from .parts import (
+    CYLINDRICAL,
+    DISTANCE,
+    EQUATIONS,
+    GROUND,
+    LARGEST,
+    ON_LINE,
+    ON_PLANE,
+    PLANAR,
+    PRISMATIC,
+    REVOLUTE,
+    SPHERICAL,
+    UNIVERSAL,
+    WELD,
+    Connection,
+    FormatError,
+    Link,
+    Parts,
+    Pose,
+    Spring,
+    nearest_half_turn,
+    turn_about,
+)
+from .report import Report
+
+MOST_DEPTH = 40
+
+KINDS = {
+    "RevoluteJoint": REVOLUTE,
+    "CylindricalJoint": CYLINDRICAL,
+    "TranslationalJoint": PRISMATIC,
+    "SphericalJoint": SPHERICAL,
+    "AtPointJoint": SPHERICAL,
+    "FixedJoint": WELD,
+    "PlanarJoint": PLANAR,
+    "PointInLineJoint": ON_LINE,
+    "InLineJoint": ON_LINE,
+    "PointInPlaneJoint": ON_PLANE,
+    "InPlaneJoint": ON_PLANE,
+    "UniversalJoint": UNIVERSAL,
+    "SphSphJoint": DISTANCE,
+}
+ALONG = {"RotationalMotion": "RotationZ", "TranslationalMotion": "TranslationZ"}
+
+
+@dataclass(eq=False)
+class Item:
+    """A line and the lines one level below it."""
+
+    name: str
+    line: int
+    items: list[Item] = field(default_factory=list)
+
+    def find(self, name: str) -> Item | None:
+        """The item below with this name."""
+        return next((i for i in self.items if i.name == name), None)
+
+    def text(self, name: str, default: str = "") -> str:
+        """The words below an item."""
+        found = self.find(name)
+        return " ".join(i.name for i in found.items) if found is not None else default
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """The stored motion: times [s] and, by the path of a part, joint or motion, its columns.
+
+    X, Y, Z are the place of a part's frame, Bryantx, Bryanty, Bryantz its angles, FXonI ... TZonI what a joint
+    does to its first marker. The input pose, the first column of the file, is left out.
+    """
+
+    times: Floats
+    columns: dict[str, dict[str, Floats]]
+
+    def turns(self, path: str) -> Floats:
+        """The rotation of a part at each time: its angles about x, then the new y, then the new z."""
+        c = self.columns[path]
+        return np.array(
+            [
+                turn_about(np.eye(3)[0], x)
+                @ turn_about(np.eye(3)[1], y)
+                @ turn_about(np.eye(3)[2], z)
+                for x, y, z in zip(c["Bryantx"], c["Bryanty"], c["Bryantz"], strict=True)
+            ]
+        )
+
+
+def read_asmt(path: Path) -> tuple[Parts, Series | None]:
+    """The parts of an ASMT file and its stored series, if there is one."""
+    try:
+        text = read_text(path)
+    except ModelFileError as error:
+        raise FormatError(str(error)) from error
+    lines = text.splitlines()
+    end = next((k for k, line in enumerate(lines) if line.startswith("TimeSeries")), len(lines))
+    parts = Parts(path.stem, np.zeros(3), Report(path.name, "ASMT"))
+    root = _tree(lines[:end], parts)
+    assembly = root.find("Assembly")
+    if assembly is None:
+        raise parts.refuse("there is no Assembly; an ASMT file has one on its second line")
+    _Reader(parts, assembly).read()
+    return parts, _series(lines[end + 1 :], parts)
+
+
+def _tree(lines: list[str], parts: Parts) -> Item:
+    """Lines by their tabs."""
+    root = Item("", 0)
+    open_ = [root]
+    for number, line in enumerate(lines, 1):
+        depth = len(line) - len(line.lstrip("\t"))
+        if depth > MOST_DEPTH:
+            raise parts.refuse(f"line {number}: more than {MOST_DEPTH} levels")
+        if not line.strip() and depth < len(open_) - 1:
+            continue
+        if depth > len(open_) - 1:
+            raise parts.refuse(
+                f"line {number}: it stands {depth} levels deep below one of {len(open_) - 2}"
+            )
+        item = Item(line.strip(), number)
+        open_[depth].items.append(item)
+        open_[depth + 1 :] = [item]
+    return root
+
+
+class _Reader:
+    def __init__(self, parts: Parts, assembly: Item) -> None:
+        self.parts, self.report, self.assembly = parts, parts.report, assembly
+        self.markers: dict[str, tuple[str, Pose]] = {}
+        self.twice: set[str] = set()
+        self.joints: dict[str, Connection] = {}
+        self.name = assembly.text("Name")
+        parts.name = self.name or parts.name
+        self.begin, self.end = 0.0, 1.0
+
+    def read(self) -> Parts:
+        self.settings()
+        base = self.pose(self.assembly)
+        self.add_markers(self.assembly, GROUND, f"/{self.name}", base)
+        for item in self.below("Parts"):
+            self.add_part(item, base)
+        for word in ("Assemblies", "KinematicIJs"):
+            if found := self.below(word):
+                raise self.parts.refuse(f"line {found[0].line}: {word} are not read")
+        sets = self.assembly.find("ConstraintSets") or Item("", 0)
+        for group in sets.items:
+            for item in group.items:
+                self.constraint(group.name, item)
+        for item in self.below("ForceTorques"):
+            self.force(item)
+        self.count()
+        return self.parts
+
+    def below(self, name: str) -> list[Item]:
+        found = self.assembly.find(name)
+        return found.items if found is not None else []
+
+    def numbers(self, item: Item, name: str, count: int) -> Floats:
+        found = item.find(name)
+        where = f"line {found.line if found else item.line}: {name} of {item.name}"
+        if found is None:
+            raise self.parts.refuse(f"{where} is missing")
+        try:
+            values = np.array(
+                [float(w.rstrip("dD")) for line in found.items for w in line.name.split()]
+            )
+        except ValueError:
+            raise self.parts.refuse(f"{where} are not numbers") from None
+        if len(values) != count:
+            raise self.parts.refuse(f"{where}: {len(values)} numbers, {count} are needed")
+        if not np.all(np.abs(values) <= LARGEST):
+            raise self.parts.refuse(f"{where} cannot be meant; at most {LARGEST:g} is read")
+        return values
+
+    def pose(self, item: Item) -> Pose:
+        turn = self.numbers(item, "RotationMatrix", 9).reshape(3, 3)
+        u, _, v = np.linalg.svd(turn)
+        near = u @ v
+        if np.abs(near - turn).max() > 1e-5 or np.linalg.det(near) < 0:
+            raise self.parts.refuse(
+                f"line {item.line}: RotationMatrix of {item.name} is no rotation"
+            )
+        # printed digits: the nearest rotation, or the matrix itself where it is one
+        turn = turn if np.abs(turn.T @ turn - np.eye(3)).max() < 4e-16 else near
+        return Pose(turn, self.numbers(item, "Position3D", 3))
+
+    def settings(self) -> None:
+        self.report.changed.append(
+            "it tells no units: its numbers are metres, kilograms and seconds"
+        )
+        if self.assembly.find("ConstantGravity") is not None:
+            self.parts.gravity = self.numbers(self.assembly, "ConstantGravity", 3)
+        found = self.assembly.find("SimulationParameters")
+        if found is None:
+            return
+        self.begin, self.end = (float(self.numbers(found, n, 1)[0]) for n in ("tstart", "tend"))
+        step = float(self.numbers(found, "hout", 1)[0])
+        if self.end > self.begin:
+            self.parts.defaults = {"duration": self.end - self.begin}
+            if 0 < step < self.end - self.begin:
+                self.parts.defaults["output_step"] = step
+
+    # parts and markers
+
+    def add_part(self, item: Item, base: Pose) -> None:
+        name = item.text("Name")
+        own = name or "part"
+        while own in self.parts.links or own == GROUND:
+            own += "_"
+        if own != name:
+            self.report.changed.append(f"part '{name}' on line {item.line} is called '{own}' here")
+        link = Link(own, base @ self.pose(item))
+        mass = item.find("PrincipalMassMarker")
+        if mass is not None:
+            frame = self.pose(mass)
+            self.markers[f"/{self.name}/{name}/{mass.text('Name')}"] = (own, frame)
+            link.mass = float(self.numbers(mass, "Mass", 1)[0])
+            link.center = frame.place
+            moments = np.diag(self.numbers(mass, "MomentOfInertias", 3))
+            link.inertia = frame.turn @ moments @ frame.turn.T if link.mass else np.zeros((3, 3))
+        self.parts.links[own] = link
+        self.report.paths[f"/{self.name}/{name}"] = own
+        self.parts.points.append((f"{own} origin", own, np.zeros(3)))
+        self.add_markers(item, own, f"/{self.name}/{name}", Pose())
+        velocity, spin = self.numbers(item, "Velocity3D", 3), self.numbers(item, "Omega3D", 3)
+        if velocity.any() or spin.any():
+            self.parts.velocities.append((own, base.turn @ velocity, base.turn @ spin))
+        features = item.find("FeatureOrder")
+        if features is not None and features.items:
+            self.report.drop("shapes of parts", own)
+
+    def add_markers(self, owner: Item, link: str, path: str, base: Pose) -> None:
+        points = owner.find("RefPoints")
+        for point in points.items if points is not None else ():
+            frame = base @ self.pose(point)
+            found = point.find("Markers")
+            for marker in found.items if found is not None else ():
+                key = f"{path}/{marker.text('Name')}"
+                if key in self.markers:
+                    self.twice.add(key)
+                self.markers[key] = (link, frame @ self.pose(marker))
+        for word in ("RefCurves", "RefSurfaces"):
+            found = owner.find(word)
+            if found is not None and found.items:
+                self.report.drop(f"{word} of parts", f"{link} ({len(found.items)})")
+
+    def marker(self, item: Item, name: str) -> tuple[str, Pose]:
+        path = item.text(name)
+        what = f"line {item.line}: {item.name} '{item.text('Name')}'"
+        if path in self.twice:
+            raise self.parts.refuse(f"{what}: two markers are called '{path}'")
+        if path not in self.markers:
+            raise self.parts.refuse(f"{what}: there is no marker '{path}'")
+        return self.markers[path]
+
+    # joints and motions
+
+    def constraint(self, group: str, item: Item) -> None:
+        what = f"{item.name} '{item.text('Name')}'"
+        if group == "Limits" or item.name.endswith("Limit"):
+            self.report.drop("limits", item.text("Name") or item.name)
+        elif item.name in KINDS:
+            self.joint(item, KINDS[item.name])
+        elif item.name == "RevRevJoint":
+            self.joint(item, PLANAR)
+            self.joint(item, DISTANCE)
+        elif item.name in ALONG:
+            self.motion(item, what)
+        elif item.name == "GeneralMotion":
+            self.general(item, what)
+        else:
+            raise self.parts.refuse(f"line {item.line}: {what} has no equal here")
+
+    def joint(self, item: Item, kind: str) -> None:
+        (a, A), (b, B) = self.marker(item, "MarkerI"), self.marker(item, "MarkerJ")
+        offset = item.find("offset")
+        if kind in (PLANAR, ON_PLANE) and offset is not None:
+            A = A @ Pose(np.eye(3), np.array([0.0, 0.0, float(self.numbers(item, "offset", 1)[0])]))
+        if kind in (WELD, PRISMATIC):
+            # its equations hold for half turns as well: the way it stands is meant
+            stand = (self.parts.pose(a) @ A).turn.T @ (self.parts.pose(b) @ B).turn
+            A = A @ Pose(nearest_half_turn(stand), np.zeros(3))
+        length = 0.0
+        if kind == DISTANCE:
+            length = float(self.numbers(item, "distanceIJ", 1)[0])
+        elif kind == UNIVERSAL:
+            length = 0.5 * np.pi
+        name = item.text("Name") or item.name
+        joint = Connection(name, kind, a, b, (A, B), closure=True, length=length)
+        self.parts.connections.append(joint)
+        self.joints[f"/{self.name}/{item.text('Name')}"] = joint
+        self.report.paths[f"/{self.name}/{item.text('Name')}"] = name
+
+    def formula(self, item: Item, name: str, what: str) -> Formula:
+        try:
+            return parse(item.text(name, "0"))
+        except FormatError as error:
+            raise self.parts.refuse(f"{what}: {error}") from error
+
+    def moving(self, formula: Formula, what: str) -> Motion:
+        try:
+            motion, note = make_motion(formula, self.begin, self.end)
+        except FormatError as error:
+            raise self.parts.refuse(f"{what}: {error}") from error
+        if note:
+            self.report.changed.append(f"{what}: its formula is {note}")
+        return motion
+
+    def motion(self, item: Item, what: str) -> None:
+        path = item.text("MotionJoint")
+        joint = self.joints.get(path)
+        if joint is None and item.find("MarkerI") is not None:
+            ends = [self.marker(item, n) for n in ("MarkerI", "MarkerJ")]
+            joint = next(
+                (j for j in self.joints.values() if [f for _, f in ends] == list(j.frames)), None
+            )
+        if joint is None:
+            raise self.parts.refuse(f"line {item.line}: {what}: there is no joint '{path}'")
+        kinds = (REVOLUTE,) if item.name == "RotationalMotion" else (PRISMATIC, CYLINDRICAL)
+        if joint.kind not in kinds:
+            raise self.parts.refuse(
+                f"line {item.line}: {what} drives a {joint.kind} joint; that coordinate has no drive here"
+            )
+        formula = self.formula(item, ALONG[item.name], what)
+        joint.motion = self.moving(formula, what)
+        joint.start = float(formula.at(time=self.begin))
+
+    def general(self, item: Item, what: str) -> None:
+        """All six coordinates prescribed: read where at most one of them varies."""
+        words = ("rIJI1", "rIJI2", "rIJI3", "angIJJ1", "angIJJ2", "angIJJ3")
+        formulas = [self.formula(item, w, what) for w in words]
+        moves = [k for k, f in enumerate(formulas) if f.names]
+        values = np.array([float(f.at(time=self.begin)) for f in formulas])
+        order = [
+            int(x)
+            for x in (
+                self.numbers(item, "RotationOrder", 3) if item.find("RotationOrder") else (1, 2, 3)
+            )
+        ]
+        (a, A), (b, B) = self.marker(item, "MarkerI"), self.marker(item, "MarkerJ")
+        turn = np.eye(3)
+        for axis, angle in zip(order, values[3:], strict=True):
+            turn = turn @ turn_about(np.eye(3)[axis - 1], angle)
+        if len(moves) > 1 or (moves and moves[0] > 2 and np.count_nonzero(values[3:]) > 1):
+            raise self.parts.refuse(
+                f"line {item.line}: {what} prescribes {len(moves)} coordinates at once; one can be driven here"
+            )
+        name = item.text("Name") or item.name
+        here = Pose(turn, values[:3])
+        if not moves:
+            frames = (A @ here, B)
+            joint = Connection(name, WELD, a, b, frames, closure=True)
+        else:
+            k = moves[0]
+            # the moving axis is z of the joint's frame
+            axis = k if k < 3 else order[k - 3] - 1
+            cycle = np.roll(np.eye(3), axis + 1, axis=0)
+            at = values[:3] * (np.arange(3) != k)
+            if k < 3:
+                frames = (A @ Pose(cycle, at), B @ Pose(turn.T @ cycle, np.zeros(3)))
+            else:
+                frames = (A @ Pose(cycle, at), B @ Pose(cycle, np.zeros(3)))
+            kind = PRISMATIC if k < 3 else REVOLUTE
+            joint = Connection(name, kind, a, b, frames, closure=True)
+            joint.motion = self.moving(formulas[k], what)
+            joint.start = float(values[k])
+        self.parts.connections.append(joint)
+        self.joints[f"/{self.name}/{name}"] = joint
+
+    def force(self, item: Item) -> None:
+        """A spring and damper whose pull is linear in length and rate."""
+        what = f"line {item.line}: {item.name} '{item.text('Name')}'"
+        if item.name != "InLineForceTorque":
+            raise self.parts.refuse(f"{what} has no equal here")
+        try:
+            pull = parse(item.text("tension", "0"), {"speed": "vrIJ(self)", "far": "rIJ(self)"})
+            twist = parse(item.text("twist", "0"))
+        except FormatError as error:
+            raise self.parts.refuse(f"{what}: {error}") from error
+        tries = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [3.0, 0.0], [0.0, 3.0], [2.0, 5.0]])
+        f = [float(pull.at(far=x, speed=v, time=0.7)) for x, v in tries]
+        k, c = f[1] - f[0], f[2] - f[0]
+        linear = np.allclose(f, f[0] + tries @ np.array([k, c]), rtol=1e-9, atol=1e-12)
+        if not linear or "time" in pull.names or twist.names or float(twist.at()):
+            raise self.parts.refuse(f"{what}: its pull {pull.text} is no spring and damper")
+        (a, A), (b, B) = self.marker(item, "MarkerI"), self.marker(item, "MarkerJ")
+        free, preload = (-f[0] / k, 0.0) if k else (0.0, f[0])
+        name = item.text("Name") or item.name
+        self.parts.springs.append(Spring(name, a, b, (A.place, B.place), k, c, free, preload))
+
+    def count(self) -> None:
+        """Freedoms as the file counts them; start velocities only where drives leave some of them."""
+        joints = self.parts.connections
+        self.parts.believed = 6 * len(self.parts.links) - sum(
+            EQUATIONS[c.kind] + (c.motion is not None) for c in joints
+        )
+        if any(c.motion is not None for c in joints) and self.parts.believed <= 0:
+            self.parts.velocities = []
+
+
+# stored series
+
+
+def _series(lines: list[str], parts: Parts) -> Series | None:
+    times: list[float] = []
+    columns: dict[str, dict[str, Floats]] = {}
+    here: dict[str, Floats] | None = None
+    for words in _rows(lines):
+        try:
+            if words[0].endswith("Series"):
+                path = " ".join(words[1:])
+                here = columns.setdefault(path, {})
+            elif words[0] == "Time":
+                times = [float(w) for w in words[2:]]
+            elif words[0] != "Number" and here is not None:
+                here[words[0]] = np.array([float(w) for w in words[2:]])
+        except (ValueError, IndexError):
+            raise parts.refuse(
+                f"its time series has a row '{words[0][:30]}' that is not numeric"
+            ) from None
+    if not times:
+        return None
+    full = len(times)
+    short = [p for p, c in columns.items() if any(len(v) != full for v in c.values())]
+    if short:
+        parts.report.drop("series that are shorter than their times", *short)
+    kept = {p: c for p, c in columns.items() if p not in short}
+    return Series(np.array(times), kept)
+
+
+def _rows(lines: list[str]) -> Iterator[list[str]]:
+    for line in lines:
+        words = line.split()
+        if words:
+            yield words

@@ -1,0 +1,235 @@
+"""Rigid bodies and their joints -> Mechanism."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..arrays import Floats
+from ..mechanism import Mechanism
+from ..thresholds import SAME_IN_FILE
+from .chains import change_motion
+from .fitting import measure_gap
+from .parts import (
+    CYLINDRICAL,
+    DISTANCE,
+    GROUND,
+    ON_LINE,
+    ON_PLANE,
+    PLANAR,
+    PRISMATIC,
+    REVOLUTE,
+    SPHERICAL,
+    UNIVERSAL,
+    Connection,
+    Link,
+    Parts,
+    Pose,
+)
+
+# an inertia that no body can have is repaired if that changes it by less than this share
+REPAIRED = 0.05
+# a slider's spring hangs this many sizes behind it, so that its length never passes zero
+BEHIND = 100.0
+
+
+@dataclass(eq=False)
+class Rigid:
+    """Links welded to each other: the frame is that of its first piece, which names it."""
+
+    name: str
+    pose: Pose
+    pieces: dict[str, Pose] = field(default_factory=dict)
+    mass: float = 0.0
+    center: Floats = field(default_factory=lambda: np.zeros(3))
+    inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))
+    lifts: list[tuple[Floats, Floats]] = field(default_factory=list)
+
+    def add(self, link: Link) -> None:
+        """Take a link's mass, which stands in `pieces`."""
+        if not link.mass:
+            return
+        pose = self.pieces[link.name]
+        center = pose.point(link.center)
+        inertia = pose.turn @ link.inertia @ pose.turn.T
+        total = self.mass + link.mass
+        joint = (self.mass * self.center + link.mass * center) / total
+        for mass, at in ((self.mass, self.center), (link.mass, center)):
+            d = at - joint
+            inertia = inertia + mass * (float(d @ d) * np.eye(3) - np.outer(d, d))
+        if not self.mass:
+            # one piece: its numbers as they are
+            joint, inertia = center, pose.turn @ link.inertia @ pose.turn.T
+        else:
+            inertia = inertia + self.inertia
+        self.mass, self.center, self.inertia = total, joint, inertia
+        if link.lift.any():
+            self.lifts.append((center, link.lift))
+
+
+class Builder:
+    """Rigid bodies by name, where each link went, their joints, and a length of it all [m]."""
+
+    def __init__(self, parts: Parts, size: float) -> None:
+        self.parts, self.report, self.size = parts, parts.report, size
+        self.rigids: dict[str, Rigid] = {}
+        self.where: dict[str, str] = {}
+        self.joints: list[Connection] = []
+        self.names: Counter[str] = Counter()
+
+    def mechanism(self, closed: bool = False, held: bool = False) -> Mechanism:
+        """What all this is; closed: joints have one place; held: driven joints are welded, bodies marked."""
+        parts = self.parts
+        m = Mechanism(parts.name, gravity=parts.gravity)
+        m.defaults = dict(parts.defaults)
+        self.names = Counter()
+        for r in self.rigids.values():
+            if r.name == GROUND:
+                continue
+            inertia = r.pose.turn @ self.possible(r) @ r.pose.turn.T
+            center = r.pose.point(r.center)
+            m.body(r.name, r.mass, center, 0.5 * (inertia + inertia.T))
+            for k, (at, force) in enumerate(r.lifts):
+                m.force(f"lift of {r.name} {k + 1}", r.name, at=r.pose.point(at), vector=force)
+            if held:
+                for k, arm in enumerate(np.vstack([np.zeros(3), self.size * np.eye(3)])):
+                    m.point(f"frame {k} of {r.name}", r.name, r.pose.point(arm))
+        for c in self.joints:
+            self.add_joint(m, c, closed, held)
+        if not held:
+            self.add_rest(m)
+        return m
+
+    def add_joint(self, m: Mechanism, c: Connection, closed: bool, held: bool) -> None:
+        """One joint, with what acts in it."""
+        A, B = (self.rigids[n].pose @ f for n, f in zip((c.first, c.second), c.frames, strict=True))
+        name = self.own_name(c.name or c.kind)
+        bodies = (c.first, c.second)
+        if c.kind == DISTANCE:
+            m.distance(name, *bodies, start=A.place, end=B.place)
+            if c.motion is not None and not held:
+                m.drive(name, name, c.motion)
+            return
+        if held and c.motion is not None:
+            m.weld(name, *bodies)
+            return
+        far, wide = measure_gap(c, A, B)
+        one = closed or far <= SAME_IN_FILE * self.size
+        # where a body slides, the point is that of the second one
+        slides = c.kind in (PRISMATIC, CYLINDRICAL, PLANAR, ON_LINE, ON_PLANE)
+        at = (B if slides else A).place if one else np.array([A.place, B.place])
+        if c.kind == SPHERICAL:
+            m.spherical(name, *bodies, at=at)
+            return
+        if c.kind == UNIVERSAL:
+            m.universal(name, *bodies, at=at, axis=A.axis, second_axis=B.axis)
+            return
+        axis = A.axis
+        if c.kind in (REVOLUTE, CYLINDRICAL, PLANAR) and not closed and wide > SAME_IN_FILE:
+            other = B.axis if c.closure is False or A.axis @ B.axis >= 0 else -B.axis
+            axis = np.array([A.axis, other])
+        if c.kind == REVOLUTE:
+            m.revolute(name, *bodies, at=at, axis=axis)
+        elif c.kind == PRISMATIC:
+            m.prismatic(name, *bodies, at=at, axis=axis)
+        elif c.kind == CYLINDRICAL:
+            m.cylindrical(name, *bodies, at=at, axis=axis)
+        elif c.kind == ON_LINE:
+            m.point_on_line(name, *bodies, at=at, axis=axis)
+        elif c.kind == PLANAR:
+            m.planar(name, *bodies, at=at, normal=axis)
+        else:
+            m.point_on_plane(name, *bodies, at=at, normal=axis)
+        self.add_load(m, c, name, A, B, held)
+
+    def add_load(
+        self, m: Mechanism, c: Connection, name: str, A: Pose, B: Pose, held: bool
+    ) -> None:
+        """The spring, damper or drive of a joint."""
+        if held:
+            return
+        if c.motion is not None:
+            m.drive(name, name, change_motion(c.motion, 1.0, -(c.start or 0.0)))
+        if not (c.stiffness or c.damping):
+            return
+        if c.kind == REVOLUTE:
+            m.torsion(name, name, stiffness=c.stiffness, damping=c.damping, free_angle=c.rest)
+        elif c.kind == PRISMATIC:
+            # on the slider's own line, so far behind that length and travel are the same but for a constant
+            arm = BEHIND * self.size
+            m.spring(
+                name,
+                c.first,
+                c.second,
+                start=B.place - arm * A.axis,
+                end=B.place,
+                stiffness=c.stiffness,
+                damping=c.damping,
+                free_length=arm + c.rest,
+            )
+        else:
+            self.report.drop(f"springs and damping of {c.kind} joints", c.name)
+
+    def add_rest(self, m: Mechanism) -> None:
+        """Springs, points, velocities."""
+        for s in self.parts.springs:
+            a, b = (
+                self.rigids[self.where[n]].pose @ self.rigids[self.where[n]].pieces[n]
+                for n in (s.first, s.second)
+            )
+            m.spring(
+                self.own_name(s.name),
+                self.where[s.first],
+                self.where[s.second],
+                start=a.point(s.places[0]),
+                end=b.point(s.places[1]),
+                stiffness=s.stiffness,
+                damping=s.damping,
+                free_length=s.length,
+                preload=s.preload,
+            )
+        for name, link, place in self.parts.points:
+            rigid = self.rigids.get(self.where[link])
+            if rigid is not None and rigid.name != GROUND:
+                m.point(
+                    self.own_name(name), rigid.name, (rigid.pose @ rigid.pieces[link]).point(place)
+                )
+        for link, velocity, spin in self.parts.velocities:
+            rigid = self.rigids.get(self.where[link])
+            if rigid is None or rigid.name != link:
+                continue
+            point = f"{link} origin"
+            if point not in self.names:
+                m.point(self.own_name(point), link, rigid.pose.place)
+            m.set_velocity(point, velocity)
+            m.set_angular_velocity(link, spin)
+
+    def own_name(self, name: str) -> str:
+        """A name that nothing else has yet."""
+        self.names[name] += 1
+        return name if self.names[name] == 1 else self.own_name(f"{name} #{self.names[name]}")
+
+    def possible(self, r: Rigid) -> Floats:
+        """The inertia of a body, the nearest one that a body can have."""
+        moments = 0.5 * np.trace(r.inertia) * np.eye(3) - r.inertia
+        values, vectors = np.linalg.eigh(0.5 * (moments + moments.T))
+        size = float(np.abs(r.inertia).max())
+        if size == 0.0 or values[0] >= -1e-9 * size:
+            return r.inertia
+        share = float(-values[0] / size)
+        if share > REPAIRED:
+            raise self.parts.refuse(
+                f"body '{r.name}': no body has principal inertias "
+                f"{', '.join(f'{x:.4g}' for x in np.linalg.eigvalsh(r.inertia))} kg m^2 (the largest exceeds the "
+                "sum of the others, or one is negative); correct them"
+            )
+        moments = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        line = (
+            f"inertia of body '{r.name}': no body has it (by {share:.1e} of its size); the nearest possible "
+            "was taken"
+        )
+        if line not in self.report.changed:
+            self.report.changed.append(line)
+        return np.trace(moments) * np.eye(3) - moments

@@ -1,0 +1,605 @@
+"""Parts of a file -> Mechanism: welded links become one body, massless ones joints; loops are closed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from ..arrays import Floats
+from ..assembly import AssemblyError, assemble, fit_velocities
+from ..mechanism import Mechanism, find_gaps
+from ..thresholds import BRIDGED, SAME_IN_FILE
+from .building import Builder, Rigid
+from .chains import Same, reduce_chain
+from .couplings import take_couplings
+from .fitting import frame_between, least_turn, measure_gap, spread_turn, tidy
+from .parts import (
+    CYLINDRICAL,
+    DISTANCE,
+    EQUATIONS,
+    GROUND,
+    LARGEST,
+    PLANAR,
+    PRISMATIC,
+    REVOLUTE,
+    SPHERICAL,
+    UNIVERSAL,
+    WELD,
+    Connection,
+    Parts,
+    Pose,
+    angle_of,
+    nearest_half_turn,
+    turn_about,
+)
+
+# share of the mean mass that a massless link gets where nothing depends on it [kg, if nothing weighs]
+LIGHT = 1e-6
+
+
+def compose(parts: Parts, *, close: bool = True, misfit: float | None = None) -> Mechanism:
+    """The mechanism of a file, its report filled in.
+
+    close: close its loops, told with the largest move; else they stay as authored. misfit [m]: gaps up to
+    this are bridged where a loop cannot close; left out, 1e-5 of the mechanism's size.
+    """
+    _check_numbers(parts)
+    return _Composer(parts).build(close, misfit)
+
+
+class _Composer(Builder):
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts, _size(parts))
+
+    def build(self, close: bool, misfit: float | None) -> Mechanism:
+        take_couplings(self.parts)
+        self.merge()
+        self.map_joints()
+        self.join_doubles()
+        self.tidy_axes()
+        self.weigh_prescribed()
+        self.lose_massless()
+        self.carry_armature()
+        authored = self.largest_gap()
+        self.align()
+        if not self.rigids.keys() - {GROUND}:
+            raise self.parts.refuse("nothing in it can move: all links are fixed to the ground")
+        mechanism = self.mechanism()
+        gaps = find_gaps(mechanism)
+        if self.joints:
+            state = "open" if gaps else "closed"
+            self.report.closing.append(f"the authored pose is {state}: {authored}")
+        if gaps and close:
+            bridged = self.close(misfit)
+            mechanism = self.mechanism(closed=True)
+            if bridged and not mechanism.drives:
+                mechanism = self.free(mechanism, bridged)
+        if mechanism.velocities:
+            self.report.changed += fit_velocities(mechanism)
+        mechanism.assemble = bool(gaps) and not close
+        self.tell_taken(mechanism)
+        return mechanism
+
+    # links -> rigid bodies
+
+    def merge(self) -> None:
+        """One body of links that are welded to each other, by joints or by closures."""
+        welds: dict[str, list[tuple[Connection, str, Pose]]] = {}
+        for c in self.parts.connections:
+            if c.kind != WELD:
+                continue
+            step = c.frames[0] @ c.frames[1].inverse
+            welds.setdefault(c.first, []).append((c, c.second, step))
+            welds.setdefault(c.second, []).append((c, c.first, step.inverse))
+            self.tell_weld(c)
+        links = self.parts.links
+        bases = [GROUND, *sorted(links, key=lambda n: -links[n].mass)]
+        for base in bases:
+            if base in self.where:
+                continue
+            rigid = Rigid(base, self.parts.pose(base), {base: Pose()})
+            self.rigids[base] = rigid
+            self.where[base] = base
+            self.spread(rigid, base, welds)
+            for name in rigid.pieces:
+                if name != GROUND:
+                    rigid.add(links[name])
+            others = [n for n in rigid.pieces if n != base]
+            if others and base == GROUND:
+                self.report.changed.append(f"fixed to the ground: {', '.join(others)}")
+            elif others:
+                self.report.changed.append(f"one body '{base}' with: {', '.join(others)}")
+
+    def spread(
+        self, rigid: Rigid, base: str, welds: dict[str, list[tuple[Connection, str, Pose]]]
+    ) -> None:
+        waiting, used = [base], set()
+        while waiting:
+            name = waiting.pop(0)
+            for c, other, step in welds.get(name, ()):
+                if id(c) in used:
+                    continue
+                used.add(id(c))
+                pose = rigid.pieces[name] @ step
+                if other not in rigid.pieces:
+                    rigid.pieces[other] = pose
+                    self.where[other] = base
+                    waiting.append(other)
+                    continue
+                off = pose.inverse @ rigid.pieces[other]
+                self.within(c, float(np.linalg.norm(off.place)), angle_of(off.turn))
+
+    def within(self, c: Connection, far: float, wide: float) -> None:
+        """A connection between two places of one body: it must hold already."""
+        if max(far, wide * self.size) > BRIDGED * self.size:
+            raise self.parts.refuse(
+                f"{c.kind} '{c.name}' connects two places of one rigid body that are {far:.6g} m and "
+                f"{wide:.6g} rad apart: no position closes it. Check its kind and its frames"
+            )
+        self.report.changed.append(
+            f"{c.kind} '{c.name}' connects two places of one rigid body: its "
+            f"{EQUATIONS[c.kind]} equations are redundant"
+            + (f" (misfit {far:.2g} m, {wide:.2g} rad)" if far > SAME_IN_FILE * self.size else "")
+        )
+
+    def tell_weld(self, c: Connection) -> None:
+        if not c.closure:
+            return
+        off = (self.parts.pose(c.first) @ c.frames[0]).inverse @ (
+            self.parts.pose(c.second) @ c.frames[1]
+        )
+        far, wide = float(np.linalg.norm(off.place)), angle_of(off.turn)
+        open_ = far > SAME_IN_FILE * self.size or wide > SAME_IN_FILE
+        self.report.changed.append(
+            f"weld '{c.name}' makes '{c.first}' and '{c.second}' one body"
+            + (f"; they stood {far:.6g} m and {wide:.6g} rad apart" if open_ else "")
+        )
+
+    # joints of rigid bodies
+
+    def map_joints(self) -> None:
+        for c in self.parts.connections:
+            if c.kind == WELD:
+                continue
+            a, b = self.where[c.first], self.where[c.second]
+            frames = (
+                self.rigids[a].pieces[c.first] @ c.frames[0],
+                self.rigids[b].pieces[c.second] @ c.frames[1],
+            )
+            mapped = replace(c, first=a, second=b, frames=frames)
+            if a == b:
+                self.within(c, *measure_gap(mapped, *frames))
+            else:
+                self.joints.append(mapped)
+
+    def join_doubles(self) -> None:
+        """Points of two bodies that are connected twice are a hinge, three times a weld."""
+        pairs: dict[frozenset[str], list[Connection]] = {}
+        for c in self.joints:
+            if c.kind == SPHERICAL and c.closure:
+                pairs.setdefault(frozenset((c.first, c.second)), []).append(c)
+        for connects in pairs.values():
+            if len(connects) < 2:
+                continue
+            first = connects[0]
+            ends = np.array(
+                [
+                    [c.frames[c.first != first.first].place for c in connects],
+                    [c.frames[c.first == first.first].place for c in connects],
+                ]
+            )
+            spans = ends[:, 1:] - ends[:, :1]
+            far = int(np.argmax(np.linalg.norm(spans[0], axis=1)))
+            lengths = np.linalg.norm(spans[:, far], axis=1)
+            apart = np.array([np.linalg.norm(np.cross(spans[0, far], s)) for s in spans[0]])
+            if lengths.min() <= 1e-9 * self.size or apart.max() > 1e-9 * lengths[0] ** 2:
+                # the same point twice, or three points: rank is told by `inspect`
+                continue
+            self.hinge(connects, ends, far, lengths)
+
+    def hinge(self, connects: list[Connection], ends: Floats, far: int, lengths: Floats) -> None:
+        misfit = float(abs(lengths[1] - lengths[0]))
+        names = [f"'{c.name}'" for c in connects]
+        if misfit > BRIDGED * self.size:
+            raise self.parts.refuse(
+                f"connects {' and '.join(names)} hold two points {lengths[0]:.9g} m apart on "
+                f"'{connects[0].first}' and {lengths[1]:.9g} m apart on '{connects[0].second}': no position "
+                "closes both"
+            )
+        frames = [
+            frame_between(e[0], e[1 + far], 0.5 * (1.0 - lengths.min() / max(s, 1e-300)))
+            for e, s in zip(ends, lengths, strict=True)
+        ]
+        redundant = 3 * len(connects) - 5
+        self.report.changed.append(
+            f"connects {' and '.join(names)} are one hinge: {redundant} "
+            f"{'equation is' if redundant == 1 else 'equations are'} redundant"
+            + (f" (misfit {misfit:.2g} m)" if misfit > SAME_IN_FILE * self.size else "")
+        )
+        at = self.joints.index(connects[0])
+        self.joints[at] = replace(connects[0], kind=REVOLUTE, frames=(frames[0], frames[1]))
+        self.joints = [c for c in self.joints if all(c is not x for x in connects[1:])]
+
+    def tidy_axes(self) -> None:
+        """Make axes of one body parallel or square where they are but for printed digits.
+
+        A loop that moves only because its axes are parallel would be locked by the last of them.
+        """
+        most, bodies = 0.0, []
+        for rigid in self.rigids.values():
+            ends = [
+                (c, k)
+                for c in self.joints
+                for k, n in enumerate((c.first, c.second))
+                if n == rigid.name and c.kind not in (SPHERICAL, DISTANCE)
+            ]
+            axes = [c.frames[k].axis for c, k in ends]
+            changed = 0.0
+            for (c, k), old, new in zip(ends, axes, tidy(axes), strict=True):
+                turn = least_turn(old, new)
+                changed = max(changed, angle_of(turn))
+                frame = c.frames[k]
+                frames = list(c.frames)
+                frames[k] = Pose(turn @ frame.turn, frame.place) if (old != new).any() else frame
+                c.frames = (frames[0], frames[1])
+            most = max(most, changed)
+            if changed > SAME_IN_FILE * 10:
+                bodies.append(rigid.name)
+        if bodies:
+            self.report.changed.append(
+                f"axes that are parallel or square but for printed digits were made so (by up to {most:.2g} rad): "
+                f"{', '.join(bodies)}"
+            )
+
+    # links without mass
+
+    def weigh_prescribed(self) -> None:
+        """Give a small mass to massless links where no motion depends on it."""
+        light = {r.name for r in self.rigids.values() if r.name != GROUND and not r.mass}
+        masses = [r.mass for r in self.rigids.values() if r.mass and r.name != GROUND]
+        chosen = light if not masses else self.prescribed(light)
+        if not chosen:
+            return
+        mass = LIGHT * float(np.mean(masses)) if masses else LIGHT
+        for name in chosen:
+            rigid = self.rigids[name]
+            rigid.mass, rigid.inertia = mass, mass * (0.1 * self.size) ** 2 * np.eye(3)
+            places = [
+                f.place
+                for c in self.joints
+                for n, f in zip((c.first, c.second), c.frames, strict=True)
+                if n == name
+            ]
+            rigid.center = np.mean(places, axis=0) if places else np.zeros(3)
+        why = (
+            "its motion is prescribed, so that only the forces on it change"
+            if masses
+            else "nothing in the file has a mass, so that its forces mean nothing"
+        )
+        names = ", ".join(sorted(chosen))
+        self.report.changed.append(f"without mass: {names}; each was given {mass:.3g} kg: {why}")
+
+    def prescribed(self, light: set[str]) -> set[str]:
+        """Massless bodies that drives alone put in place."""
+        found: set[str] = set()
+        while True:
+            known = found | {GROUND}
+            more = {
+                a
+                for c in self.joints
+                if c.motion is not None and c.kind in (REVOLUTE, PRISMATIC)
+                for a, b in ((c.first, c.second), (c.second, c.first))
+                if b in known and a in light
+            }
+            if more <= found:
+                return found
+            found |= more
+
+    def lose_massless(self) -> None:
+        """Drop massless ends, and make one joint of joints in a row through massless links."""
+        while True:
+            light = [r for r in self.rigids.values() if r.name != GROUND and not r.mass]
+            if not light:
+                return
+            at: dict[str, list[Connection]] = {r.name: [] for r in light}
+            for c in self.joints:
+                for name in (c.first, c.second):
+                    if name in at:
+                        at[name].append(c)
+            ends = [r for r in light if len(at[r.name]) < 2]
+            for rigid in ends:
+                names = [c.name for c in at[rigid.name]]
+                self.report.drop(
+                    "massless links at the end of a chain", f"{', '.join([rigid.name, *names])}"
+                )
+                self.joints = [c for c in self.joints if c not in at[rigid.name]]
+                del self.rigids[rigid.name]
+            if ends:
+                continue
+            for rigid in light:
+                if len(at[rigid.name]) > 2:
+                    raise self.parts.refuse(
+                        f"link '{rigid.name}' has no mass and {len(at[rigid.name])} joints "
+                        f"({', '.join(c.name for c in at[rigid.name])}); give it a mass"
+                    )
+            self.shorten(light[0], at)
+
+    def shorten(self, rigid: Rigid, at: dict[str, list[Connection]]) -> None:
+        """One joint instead of all in a row through this link and its massless neighbours."""
+        chain = list(at[rigid.name])
+        links = [rigid.name]
+        for end in (0, -1):
+            while True:
+                other = _other(chain[end], links[end])
+                if other not in at or other in links:
+                    break
+                more = next(c for c in at[other] if c is not chain[end])
+                chain.insert(0 if end == 0 else len(chain), more)
+                links.insert(0 if end == 0 else len(links), other)
+        steps, name = [], _other(chain[0], links[0])
+        begin = name
+        for c in chain:
+            steps.append(c if c.first == name else _turned(c))
+            name = steps[-1].second
+        words = ", ".join(f"'{c.name}'" for c in chain)
+        if begin == name:
+            raise self.parts.refuse(
+                f"joints {words} through massless links lead from '{name}' back to itself; give them masses"
+            )
+        same = reduce_chain(steps, self.size)
+        if same is None:
+            raise self.parts.refuse(
+                f"joints {words} in a row through massless links "
+                f"({', '.join(links)}) have no equal here; give the links a mass"
+            )
+        self.replace_chain(steps, links, same, words)
+
+    def replace_chain(
+        self, steps: list[Connection], links: list[str], same: list[Same], words: str
+    ) -> None:
+        chain = {c.name for c in steps}
+        for c in steps:
+            if c.motion is not None and not any(s.motion for s in same):
+                raise self.parts.refuse(
+                    f"joint '{c.name}' is driven through massless links ({', '.join(links)}); that has no "
+                    "equal here: give them a mass"
+                )
+            if c.stiffness or c.damping or c.armature:
+                self.report.drop(
+                    "springs, damping or armature of joints through massless links", c.name
+                )
+        ends = (steps[0].first, steps[-1].second)
+        names = "+".join(c.name for c in steps)
+        for s in same:
+            first, second = ends[::-1] if s.swapped else ends
+            name = names if len(same) == 1 else f"{names} ({s.kind})"
+            closure = any(c.closure for c in steps)
+            joint = Connection(name, s.kind, first, second, s.frames, closure, length=s.length)
+            joint.motion, joint.start = s.motion, s.length if s.motion is not None else None
+            self.joints.append(joint)
+        what = " and ".join(s.kind for s in same) or "free motion"
+        self.report.changed.append(f"joints {words} through massless links are one: {what}")
+        self.joints = [c for c in self.joints if c.name not in chain]
+        for name in links:
+            del self.rigids[name]
+
+    # what needs the bodies
+
+    def carry_armature(self) -> None:
+        """Rotor inertia: exactly where the other body is the ground; else it has no equal here."""
+        for c in self.joints:
+            if not c.armature:
+                continue
+            if GROUND not in (c.first, c.second) or c.kind not in (REVOLUTE, PRISMATIC):
+                self.report.drop(
+                    "armature (rotor inertia) of joints whose two bodies both move",
+                    f"{c.name} ({c.armature:g})",
+                )
+                continue
+            end = int(c.first == GROUND)
+            rigid = self.rigids[(c.first, c.second)[end]]
+            if c.kind == REVOLUTE:
+                axis = c.frames[end].axis
+                # turning about a fixed axis, a disc shows only its inertia about it
+                disc = 0.5 * c.armature * (np.eye(3) + np.outer(axis, axis))
+                rigid.inertia = rigid.inertia + disc
+            else:
+                rigid.mass += c.armature
+                rigid.lifts.append((rigid.center, -c.armature * self.parts.gravity))
+            self.report.changed.append(
+                f"armature of '{c.name}' ({c.armature:g}) is part of body '{rigid.name}': the same motion, "
+                "as its axis is fixed"
+            )
+
+    def align(self) -> None:
+        """Move bodies where a slider, a cross or a distance needs it, and where a drive says where it begins."""
+        done = {GROUND}
+        for c in self.joints:
+            turn, shift = self.needed_move(c)
+            if angle_of(turn) <= SAME_IN_FILE and np.linalg.norm(shift) <= SAME_IN_FILE * self.size:
+                continue
+            ends = [k for k, n in enumerate((c.first, c.second)) if n not in done]
+            # the lighter body, as a rule a rod
+            end = min(ends, key=lambda k: self.rigids[(c.first, c.second)[k]].mass, default=1)
+            name = (c.first, c.second)[end]
+            how = f"{angle_of(turn):.3g} rad and {float(np.linalg.norm(shift)):.3g} m"
+            if not ends:
+                raise self.parts.refuse(
+                    f"joint '{c.name}' ({c.kind}) does not fit the pose of its bodies by {how}, and both are held "
+                    "by other sliders or drives"
+                )
+            rigid = self.rigids[name]
+            at = (rigid.pose @ c.frames[end]).place
+            turn, shift = (turn, shift) if end else (turn.T, -shift)
+            place = at + shift + turn @ (rigid.pose.place - at)
+            rigid.pose = Pose(turn @ rigid.pose.turn, place)
+            done.add(name)
+            self.report.changed.append(f"body '{name}' was moved by {how} to fit joint '{c.name}'")
+
+    def needed_move(self, c: Connection) -> tuple[Floats, Floats]:
+        """How the second body must turn about the joint and shift, in world directions."""
+        A, B = (self.rigids[n].pose @ f for n, f in zip((c.first, c.second), c.frames, strict=True))
+        turn, shift = np.eye(3), np.zeros(3)
+        offset = B.place - A.place
+        if c.kind == PRISMATIC:
+            turn = A.turn @ nearest_half_turn(A.turn.T @ B.turn) @ B.turn.T
+        elif c.kind == UNIVERSAL:
+            turn = spread_turn(A.axis, B.axis, c.length)
+        elif c.kind == DISTANCE:
+            far = float(np.linalg.norm(offset))
+            way = offset / far if far > SAME_IN_FILE * self.size else A.axis
+            shift = (c.length - far) * way
+        if c.start is not None and c.kind == REVOLUTE:
+            # a driven joint is held while loops close: it must stand exactly
+            angle = float(np.arctan2(A.turn[:, 1] @ B.turn[:, 0], A.turn[:, 0] @ B.turn[:, 0]))
+            angle = float(np.remainder(c.start - angle + np.pi, 2.0 * np.pi) - np.pi)
+            facing = A.axis if A.axis @ B.axis > 0 else -A.axis
+            turn = turn_about(A.axis, angle) @ least_turn(B.axis, facing)
+            shift = -offset
+        elif c.start is not None and c.kind in (PRISMATIC, CYLINDRICAL):
+            shift = c.start * A.axis - offset
+        return turn, shift
+
+    # closing
+
+    def largest_gap(self) -> str:
+        """How far the joints are open as they stand."""
+        worst, far, wide = "", 0.0, 0.0
+        for c in self.joints:
+            pair = zip((c.first, c.second), c.frames, strict=True)
+            A, B = (self.rigids[n].pose @ f for n, f in pair)
+            found = measure_gap(c, A, B)
+            if max(found[0], found[1] * self.size) >= max(far, wide * self.size):
+                worst, (far, wide) = c.name, found
+        return f"the largest gap is {far:.3g} m, {wide:.3g} rad at '{worst}'"
+
+    def close(self, misfit: float | None) -> float:
+        """Put the bodies where their joints are closed; the misfit that was bridged [m]."""
+        held = self.mechanism(held=True)
+        bridged = 0.0
+        try:
+            found = assemble(held)
+        except AssemblyError as error:
+            allowed = BRIDGED * self.size if misfit is None else misfit
+            gap = max(max(g.metres, g.radians * self.size) for g in error.gaps.values())
+            if gap > allowed:
+                error.args = (f"{self.report.source}: {error}",)
+                raise
+            found = assemble(held, misfit=2.0 * gap)
+            gaps, bridged = error.gaps, allowed
+            worst = max(gaps, key=lambda n: gaps[n].metres)
+            self.report.closing.append(
+                f"its loop {', '.join(error.loop) or worst} cannot be closed exactly: {gap:.3g} m (radians times "
+                "the size) is bridged, dimensions change by as much"
+            )
+        self.report.closing.append(str(found))
+        places = {p.name: p.at for p in found.mechanism.markers}
+        before = {p.name: p.at for p in held.markers}
+        for r in self.rigids.values():
+            names = [f"frame {k} of {r.name}" for k in range(4)]
+            if r.name == GROUND or all(np.array_equal(places[n], before[n]) for n in names):
+                continue
+            arms = np.array([places[n] - places[names[0]] for n in names[1:]]).T / self.size
+            u, _, v = np.linalg.svd(arms)
+            r.pose = Pose(u @ v, places[names[0]])
+        if bridged:
+            self.meet()
+        return bridged
+
+    def free(self, mechanism: Mechanism, misfit: float) -> Mechanism:
+        """Where a misfit was bridged: the dimensions near by that also let it move, if it is meant to."""
+        from ..verdict.joint_equations import make_joint_equations
+        from ..verdict.mending import LockedError, bridge_misfit
+
+        try:
+            freed, notes = bridge_misfit(mechanism, make_joint_equations(mechanism), misfit)
+        except LockedError as error:
+            self.report.closing.append(str(error))
+            return mechanism
+        self.report.closing += notes
+        return freed
+
+    def meet(self) -> None:
+        """Where a misfit was bridged: both bodies of a joint take its place and axis as they stand now.
+
+        Axes that are parallel but for the misfit are made so, else it would lock what moves.
+        """
+        turning = [c for c in self.joints if c.kind in (REVOLUTE, CYLINDRICAL, PLANAR)]
+        axes = [(self.rigids[c.first].pose @ c.frames[0]).axis for c in turning]
+        for c, axis in zip(turning, tidy(axes), strict=True):
+            frames = []
+            for name, frame in zip((c.first, c.second), c.frames, strict=True):
+                pose = self.rigids[name].pose
+                now = pose @ frame
+                facing = axis if axis @ now.axis > 0 else -axis
+                turn = least_turn(now.axis, facing) @ now.turn
+                frames.append(pose.inverse @ Pose(turn, now.place))
+            c.frames = (frames[0], frames[1])
+
+    def tell_taken(self, m: Mechanism) -> None:
+        kinds = Counter(j.kind.value for j in m.joints)
+        self.report.taken = [
+            f"{len(m.bodies)} {'body' if len(m.bodies) == 1 else 'bodies'}",
+            *(f"{n} {kind}" for kind, n in kinds.items()),
+            *(
+                f"{len(items)} {word}"
+                for word, items in (
+                    ("torsional springs or dampers", m.torsions),
+                    ("springs", m.springs),
+                    ("drives", m.drives),
+                    ("points", m.markers),
+                    ("forces", m.forces),
+                )
+                if items
+            ),
+        ]
+        self.report.believed = self.parts.believed
+
+
+def _check_numbers(parts: Parts) -> None:
+    """Refuse what is not finite or beyond any mechanism."""
+    for link in parts.links.values():
+        numbers = (link.pose.turn, link.pose.place, [link.mass], link.center, link.inertia)
+        _within(parts, f"link '{link.name}'", numbers)
+        if link.mass < 0:
+            raise parts.refuse(f"link '{link.name}': mass {link.mass:g} kg is negative")
+    for c in parts.connections:
+        loads = [c.stiffness, c.damping, c.rest, c.armature]
+        _within(
+            parts, f"joint '{c.name}'", (*(x for f in c.frames for x in (f.turn, f.place)), loads)
+        )
+    _within(parts, "gravity", (parts.gravity,))
+
+
+def _within(parts: Parts, what: str, numbers: Iterable[object]) -> None:
+    for values in numbers:
+        x = np.asarray(values, float)
+        if not np.all(np.abs(x) <= LARGEST):
+            bad = float(np.ravel(x)[~(np.abs(np.ravel(x)) <= LARGEST)][0])
+            raise parts.refuse(
+                f"{what}: the number {bad:g} cannot be meant; at most {LARGEST:g} is read"
+            )
+
+
+def _size(parts: Parts) -> float:
+    """How far joints and centres lie apart; 1 m if all is in one place."""
+    places = [link.pose.point(link.center) for link in parts.links.values() if link.mass]
+    places += [parts.pose(c.first).point(c.frames[0].place) for c in parts.connections]
+    if not places:
+        return 1.0
+    spread = float(np.ptp(np.array(places), axis=0).max())
+    return spread if spread > 0 else 1.0
+
+
+def _other(c: Connection, name: str) -> str:
+    return c.second if c.first == name else c.first
+
+
+def _turned(c: Connection) -> Connection:
+    """The same joint seen from its other body."""
+    return replace(
+        c, first=c.second, second=c.first, frames=c.frames[::-1], backwards=not c.backwards
+    )

@@ -1,0 +1,416 @@
+"""MJCF, through MuJoCo's own parser and compiler (extra `formats`): defaults, frames and angles are its business.
+
+Before the parser sees a file it is read by the safe reader here: no entities, no includes that leave its folder,
+no plugins, no gigantic numbers. Meshes are read where they lie in the file's own folder; else they are stripped,
+and bodies whose mass would come from them are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats
+from .parts import (
+    EQUATIONS,
+    GROUND,
+    LARGEST,
+    PRISMATIC,
+    REVOLUTE,
+    SPHERICAL,
+    WELD,
+    Connection,
+    Coupling,
+    FormatError,
+    Link,
+    Parts,
+    Pose,
+    frame_along,
+)
+from .report import Report
+from .xml import Node, load
+
+# includes within includes
+DEEPEST = 16
+# what has no rigid equal, and what could run code
+REFUSED = {
+    "flexcomp": "deformable bodies",
+    "flex": "deformable bodies",
+    "composite": "composite bodies",
+    "plugin": "plugins",
+    "extension": "plugins",
+    "attach": "models of other files",
+    "model": "models of other files",
+    "replicate": "",
+}
+# what MuJoCo itself means by these words may be infinite
+UNBOUNDED = (
+    "range",
+    "ctrlrange",
+    "forcerange",
+    "actrange",
+    "actfrcrange",
+    "lengthrange",
+    "springlength",
+)
+Z = np.array([0.0, 0.0, 1.0])
+
+
+def read_mjcf(path: Path, *, keyframe: str | None = None) -> Parts:
+    """The parts of an MJCF file, standing at qpos0 or at a keyframe."""
+    try:
+        import mujoco
+    except ImportError as error:
+        raise FormatError(
+            f"{path.name}: reading MJCF needs the package mujoco; install it with pip install 'sarrus[formats]'"
+        ) from error
+    _check_files(path)
+    report = Report(path.name, "MJCF")
+    try:
+        spec = mujoco.MjSpec.from_file(str(path))
+        _strip(mujoco, spec, path.parent, report)
+        model = spec.compile()
+    except (ValueError, RuntimeError, mujoco.FatalError) as error:
+        why = " ".join(str(error).split())
+        lost = report.dropped.get("mass of bodies that only a missing mesh tells", [])
+        if lost and "mjMINVAL" in why:
+            raise FormatError(
+                f"{path.name}: the mass of {', '.join(lost[:8])} comes from mesh files that are not in its "
+                "folder; put them there, or give the bodies an <inertial>"
+            ) from error
+        raise FormatError(f"{path.name}: MuJoCo cannot compile it: {why[:300]}") from error
+    return _Reader(mujoco, model, report, spec.modelname or path.stem, keyframe).read()
+
+
+# files of strangers
+
+
+def _check_files(path: Path) -> None:
+    """Read a file and what it includes with the safe reader; refuse what is not ours to open."""
+    folder = path.resolve().parent
+    waiting: list[tuple[Path, tuple[Path, ...]]] = [(path.resolve(), ())]
+    while waiting:
+        file, above = waiting.pop()
+        document = load(file)
+        if not above and document.root.name != "mujoco":
+            raise FormatError(
+                f"{path.name}: its root is <{document.root.name}>; an MJCF begins with <mujoco>"
+            )
+        for node in document.root.walk():
+            where = f"{document.name}, line {node.line}"
+            if what := REFUSED.get(node.name):
+                raise FormatError(f"{where}: <{node.name}>: {what} are not read")
+            _check_numbers(node, where)
+            if node.name != "include":
+                continue
+            name = node.attributes.get("file", "")
+            target = _included(name, folder, file.parent, where)
+            if target in (file, *above):
+                raise FormatError(f"{where}: {target.name} includes itself")
+            if len(above) >= DEEPEST:
+                raise FormatError(f"{where}: includes are nested more than {DEEPEST} deep")
+            waiting.append((target, (*above, file)))
+
+
+def _included(name: str, folder: Path, beside: Path, where: str) -> Path:
+    for start in (beside, folder):
+        target = (start / name).resolve()
+        if not target.is_relative_to(folder):
+            raise FormatError(
+                f"{where}: the include '{name}' leaves the folder of the file; it is not read"
+            )
+        if target.is_file():
+            return target
+    raise FormatError(f"{where}: the included file '{name}' is not there")
+
+
+def _check_numbers(node: Node, where: str) -> None:
+    for name, text in node.attributes.items():
+        if name in UNBOUNDED or name in ("name", "file"):
+            continue
+        for word in text.split():
+            try:
+                value = float(word)
+            except ValueError:
+                continue
+            if not abs(value) <= LARGEST:
+                raise FormatError(
+                    f'{where}: <{node.name}> {name}="{text[:60]}" cannot be meant; at most {LARGEST:g} is read'
+                )
+
+
+def _strip(mujoco: Any, spec: Any, folder: Path, report: Report) -> None:
+    """Leave out pictures, sensors and contacts, and shapes in files that are missing or lie elsewhere."""
+    for kind in ("sensors", "pairs"):
+        for k, item in enumerate(list(getattr(spec, kind))):
+            report.drop(
+                kind if kind == "sensors" else "contacts of pairs", item.name or f"{kind} {k}"
+            )
+            spec.delete(item)
+    for kind in ("skins", "textures", "materials"):
+        for item in list(getattr(spec, kind)):
+            if kind != "materials":
+                report.drop(kind, item.name or getattr(item, "file", "") or "unnamed")
+            spec.delete(item)
+    for geom in spec.geoms:
+        geom.material = ""
+    for tendon in spec.tendons:
+        tendon.material = ""
+    for site in spec.sites:
+        site.material = ""
+    shapes = [*spec.meshes, *spec.hfields]
+    lost = {s.name or Path(s.file).stem for s in shapes if not _present(spec, s.file, folder)}
+    if not lost:
+        return
+    report.drop("shapes whose file is not in the folder of the model", *sorted(lost))
+    kinds = (mujoco.mjtGeom.mjGEOM_MESH, mujoco.mjtGeom.mjGEOM_SDF, mujoco.mjtGeom.mjGEOM_HFIELD)
+    always = spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
+    for geom in list(spec.geoms):
+        name = geom.meshname or geom.hfieldname
+        if name not in lost and not (geom.type in kinds and name not in {s.name for s in shapes}):
+            continue
+        body = geom.parent
+        weightless = geom.mass == 0 or (np.isnan(geom.mass) and geom.density == 0)
+        if not weightless and body.name != "world" and (always or not body.explicitinertial):
+            report.drop("mass of bodies that only a missing mesh tells", body.name)
+        spec.delete(geom)
+    for shape in shapes:
+        if (shape.name or Path(shape.file).stem) in lost:
+            spec.delete(shape)
+
+
+def _present(spec: Any, file: str, folder: Path) -> bool:
+    """Whether a shape needs no file, or its file lies in the folder of the model."""
+    if not file:
+        return True
+    inside = folder.resolve()
+    for start in (spec.meshdir or "", spec.compiler.meshdir or "", ""):
+        target = (folder / start / file).resolve()
+        if target.is_relative_to(inside) and target.is_file():
+            return True
+    return False
+
+
+# the compiled model
+
+
+def _turn(quat: Floats) -> Floats:
+    """The rotation of a unit quaternion (w, x, y, z)."""
+    w, x, y, z = quat / np.linalg.norm(quat)
+    return np.array(
+        [
+            [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
+        ]
+    )
+
+
+class _Reader:
+    def __init__(
+        self, mujoco: Any, model: Any, report: Report, name: str, keyframe: str | None
+    ) -> None:
+        self.mujoco, self.model, self.report = mujoco, model, report
+        self.parts = Parts(name, np.array(model.opt.gravity), report)
+        self.data = mujoco.MjData(model)
+        if keyframe is not None:
+            self.to_keyframe(keyframe)
+        mujoco.mj_kinematics(model, self.data)
+        self.bodies = [GROUND, *self.body_names()]
+
+    def to_keyframe(self, name: str) -> None:
+        known = [self.model.key(k).name for k in range(self.model.nkey)]
+        if name not in known:
+            raise self.parts.refuse(
+                f"there is no keyframe '{name}'; known: {', '.join(known) or 'none'}"
+            )
+        self.mujoco.mj_resetDataKeyframe(self.model, self.data, known.index(name))
+        self.report.changed.append(f"it stands at keyframe '{name}'")
+        if self.data.qvel.any():
+            self.report.drop("velocities of a keyframe", name)
+
+    def body_names(self) -> Iterator[str]:
+        seen = {GROUND}
+        for k in range(1, self.model.nbody):
+            name = self.model.body(k).name or f"body {k}"
+            while name in seen:
+                name += "_"
+            seen.add(name)
+            yield name
+
+    def name(self, kind: str, number: int) -> str:
+        return getattr(self.model, kind)(number).name or f"{kind} {number}"
+
+    def read(self) -> Parts:
+        self.refuse_tendons()
+        for k in range(1, self.model.nbody):
+            self.add_body(k)
+        for k in range(self.model.nsite):
+            body, place = self.model.site_bodyid[k], np.array(self.model.site_pos[k])
+            if body:
+                self.parts.points.append((self.name("site", k), self.bodies[body], place))
+        rows = sum(self.add_equality(k) for k in range(self.model.neq))
+        self.parts.believed = int(self.model.nv) - rows
+        self.tell_rest()
+        return self.parts
+
+    # bodies and joints
+
+    def add_body(self, k: int) -> None:
+        m, name = self.model, self.bodies[k]
+        inner = Pose(_turn(m.body_iquat[k]), np.array(m.body_ipos[k]))
+        pose = Pose(_turn(self.data.xquat[k]), np.array(self.data.xpos[k]))
+        mass = float(m.body_mass[k])
+        inertia = inner.turn @ np.diag(m.body_inertia[k]) @ inner.turn.T
+        lift = -mass * float(m.body_gravcomp[k]) * self.parts.gravity
+        self.parts.links[name] = Link(name, pose, mass, inner.place, inertia, lift)
+        parent = self.bodies[m.body_parentid[k]]
+        # where it stands in its parent with all joints at qpos0
+        stand = Pose(_turn(m.body_quat[k]), np.array(m.body_pos[k]))
+        joints = range(m.body_jntadr[k], m.body_jntadr[k] + m.body_jntnum[k])
+        if m.body_mocapid[k] >= 0:
+            self.report.drop("motion of mocap bodies (they are fixed)", name)
+        if not joints:
+            self.parts.connections.append(
+                Connection(f"{name} fixed", WELD, parent, name, (stand, Pose()))
+            )
+            return
+        for number, j in enumerate(joints):
+            last = number == len(joints) - 1
+            child = name if last else f"{name} before {self.name('jnt', joints[number + 1])}"
+            if not last:
+                self.parts.links[child] = Link(child, pose)
+            self.add_joint(j, parent, child, stand)
+            parent, stand = child, Pose()
+
+    def add_joint(self, j: int, parent: str, child: str, stand: Pose) -> None:
+        m, kinds = self.model, self.mujoco.mjtJoint
+        name, kind = self.name("jnt", j), kinds(int(m.jnt_type[j]))
+        dof = m.jnt_dofadr[j]
+        stiffness, armature = float(m.jnt_stiffness[j]), float(m.dof_armature[dof])
+        damping, at = float(m.dof_damping[dof]), m.jnt_qposadr[j]
+        if m.jnt_limited[j]:
+            self.report.drop("limits of joints", name)
+        if m.dof_frictionloss[dof]:
+            self.report.drop("dry friction of joints", name)
+        for what in ("jnt_stiffnesspoly", "dof_dampingpoly"):
+            values = getattr(m, what, None)
+            if values is not None and np.any(values[j if what[0] == "j" else dof]):
+                self.report.drop("stiffness or damping that is not linear", name)
+        if kind == kinds.mjJNT_FREE:
+            if damping or armature:
+                self.report.drop("damping and armature of free bodies", name)
+            return
+        line = frame_along(m.jnt_axis[j], m.jnt_pos[j])
+        if kind == kinds.mjJNT_BALL:
+            if stiffness or damping or armature:
+                self.report.drop("stiffness, damping and armature of ball joints", name)
+            line = Pose(np.eye(3), np.array(m.jnt_pos[j]))
+            joint = Connection(name, SPHERICAL, parent, child, (stand @ line, line))
+        else:
+            rest = float(m.qpos_spring[at] - self.data.qpos[at]) if stiffness else 0.0
+            joint = Connection(
+                name,
+                REVOLUTE if kind == kinds.mjJNT_HINGE else PRISMATIC,
+                parent,
+                child,
+                (stand @ line, line),
+                stiffness=stiffness,
+                damping=damping,
+                rest=rest,
+                armature=armature,
+            )
+        self.parts.connections.append(joint)
+
+    # equalities
+
+    def end(self, k: int, number: int) -> tuple[str, Pose, bool]:
+        """Link and frame of an end; whether it is a site."""
+        m = self.model
+        obj = int((m.eq_obj1id, m.eq_obj2id)[number][k])
+        if int(m.eq_objtype[k]) == int(self.mujoco.mjtObj.mjOBJ_SITE):
+            frame = Pose(_turn(m.site_quat[obj]), np.array(m.site_pos[obj]))
+            return self.bodies[m.site_bodyid[obj]], frame, True
+        return self.bodies[obj], Pose(), False
+
+    def add_equality(self, k: int) -> int:
+        """Take an equality; the number of its equations."""
+        m, kinds = self.model, self.mujoco.mjtEq
+        kind, data = kinds(int(m.eq_type[k])), np.array(m.eq_data[k])
+        name = self.model.eq(k).name or self.unnamed(k)
+        if not m.eq_active0[k]:
+            self.report.drop("equalities that are not active", name)
+            return 0
+        if kind == kinds.mjEQ_JOINT:
+            return self.add_coupling(k, name, data)
+        if kind not in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD):
+            word = str(kind).rsplit("_", 1)[-1].lower()
+            raise self.parts.refuse(f"equality '{name}' ({word}) has no equal here")
+        (a, A, site), (b, B, _) = self.end(k, 0), self.end(k, 1)
+        if kind == kinds.mjEQ_CONNECT:
+            if not site:
+                A, B = Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])
+            what = SPHERICAL
+        else:
+            if not site:
+                # the point is told in both bodies, the second one first; the second turns with the first
+                A, B = Pose(_turn(data[6:10]), data[3:6]), Pose(np.eye(3), data[:3])
+            what = WELD
+        self.parts.connections.append(Connection(name, what, a, b, (A, B), closure=True))
+        return EQUATIONS[what]
+
+    def unnamed(self, k: int) -> str:
+        ends = [self.end(k, n)[0] for n in range(2)] if self.model.eq_type[k] < 2 else []
+        return "/".join(ends) or f"equality {k}"
+
+    def add_coupling(self, k: int, name: str, data: Floats) -> int:
+        m = self.model
+        joint = self.name("jnt", m.eq_obj1id[k])
+        other = self.name("jnt", m.eq_obj2id[k]) if m.eq_obj2id[k] >= 0 else ""
+        coefficients = tuple(float(x) for x in (data[:5] if other else data[:1]))
+        name = self.model.eq(k).name or f"{joint}/{other or 'held'}"
+        self.parts.couplings.append(Coupling(name, joint, other, coefficients))
+        return 1
+
+    # what is not taken
+
+    def refuse_tendons(self) -> None:
+        m = self.model
+        used = {int(m.eq_obj1id[k]) for k in range(m.neq) if self.is_tendon_equality(k)}
+        for k in range(m.ntendon):
+            name = self.name("tendon", k)
+            acts = (
+                np.any(m.tendon_stiffness[k])
+                or np.any(m.tendon_damping[k])
+                or m.tendon_frictionloss[k]
+                or np.any(getattr(m, "tendon_armature", np.zeros(m.ntendon))[k])
+                or k in used
+            )
+            if acts:
+                raise self.parts.refuse(
+                    f"tendon '{name}' acts on the motion; tendons have no equal here"
+                )
+            self.report.drop("tendons (without stiffness, damping or friction)", name)
+        if m.nflex:
+            raise self.parts.refuse("it has deformable bodies (flex)")
+
+    def is_tendon_equality(self, k: int) -> bool:
+        tendon = int(self.mujoco.mjtEq.mjEQ_TENDON)
+        return int(self.model.eq_type[k]) == tendon and bool(self.model.eq_active0[k])
+
+    def tell_rest(self) -> None:
+        m = self.model
+        self.report.drop("actuators", *(self.name("actuator", k) for k in range(m.nu)))
+        touching = [
+            m.geom(k).name or f"geom {k} of {self.bodies[m.geom_bodyid[k]]}"
+            for k in range(m.ngeom)
+            if m.geom_contype[k] or m.geom_conaffinity[k]
+        ]
+        self.report.drop("contacts of shapes", *touching)
+        if m.opt.density or m.opt.viscosity:
+            self.report.drop(
+                "drag of the medium", f"density {m.opt.density:g}, viscosity {m.opt.viscosity:g}"
+            )

@@ -1,0 +1,194 @@
+"""What the readers of all formats fill in: links, what connects them, points; in the file's own terms.
+
+A link has a pose and its mass in its own frame; a connection has a frame in each of its two links, the axis
+(of a hinge, slider, line; normal of a plane) being z. Links without mass, welds and open loops are allowed here:
+`compose` makes a mechanism of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..arrays import Floats
+from ..mechanism import Mechanism, MechanismError, Motion
+from .report import Report
+
+GROUND = Mechanism.GROUND
+# no mechanism has lengths, masses or angles beyond this; what exceeds it is a slip or an attack
+LARGEST = 1e12
+
+# kinds of connections: those of Mechanism, by the same words
+REVOLUTE, SPHERICAL, WELD = "revolute", "spherical", "weld"
+PRISMATIC, CYLINDRICAL, UNIVERSAL, PLANAR = "prismatic", "cylindrical", "universal", "planar"
+ON_LINE, ON_PLANE, DISTANCE = "point-on-line", "point-on-plane", "distance"
+
+# equations of each kind, as its author counts them
+EQUATIONS = {
+    REVOLUTE: 5,
+    SPHERICAL: 3,
+    WELD: 6,
+    PRISMATIC: 5,
+    CYLINDRICAL: 4,
+    UNIVERSAL: 4,
+    PLANAR: 3,
+    ON_LINE: 2,
+    ON_PLANE: 1,
+    DISTANCE: 1,
+}
+
+
+class FormatError(MechanismError):
+    """A file of another program cannot be read as a mechanism; one sentence with its name and the element."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """A frame: a place p of it is at place + turn p."""
+
+    turn: Floats = field(default_factory=lambda: np.eye(3))
+    place: Floats = field(default_factory=lambda: np.zeros(3))
+
+    def point(self, p: Floats) -> Floats:
+        """Where a point of this frame is."""
+        return self.place + self.turn @ p
+
+    def __matmul__(self, other: Pose) -> Pose:
+        return Pose(self.turn @ other.turn, self.point(other.place))
+
+    @property
+    def inverse(self) -> Pose:
+        """The frame around, seen from this one."""
+        return Pose(self.turn.T, -self.turn.T @ self.place)
+
+    @property
+    def axis(self) -> Floats:
+        """Its z direction."""
+        return self.turn[:, 2]
+
+
+def turn_about(axis: Floats, angle: float) -> Floats:
+    """The rotation by an angle about a unit axis."""
+    x, y, z = axis
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K)
+
+
+def frame_along(axis: Floats, place: Floats) -> Pose:
+    """A frame at a place whose z is along an axis; exact if that is a coordinate direction."""
+    z = np.asarray(axis, float) / np.linalg.norm(axis)
+    other = np.eye(3)[int(np.argmin(np.abs(z)))]
+    x = np.cross(other, z)
+    x /= np.linalg.norm(x)
+    return Pose(np.column_stack([x, np.cross(z, x), z]), np.array(place, float))
+
+
+def nearest_half_turn(turn: Floats) -> Floats:
+    """The half turn about a coordinate axis, or none, that is nearest: joints may be met either way."""
+    turns = [np.eye(3), *(np.diag(2.0 * e - 1.0) for e in np.eye(3))]
+    return max(turns, key=lambda t: float(np.trace(t.T @ turn)))
+
+
+def angle_of(turn: Floats) -> float:
+    """The angle of a rotation."""
+    sines = (turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1])
+    return float(np.arctan2(0.5 * np.linalg.norm(sines), 0.5 * (np.trace(turn) - 1.0)))
+
+
+@dataclass(eq=False)
+class Link:
+    """A rigid piece: where it stands, its mass, centre and inertia about that, in its own frame."""
+
+    name: str
+    pose: Pose
+    mass: float = 0.0
+    center: Floats = field(default_factory=lambda: np.zeros(3))
+    inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))
+    # force on its centre in world directions that stays: compensated gravity
+    lift: Floats = field(default_factory=lambda: np.zeros(3))
+
+
+@dataclass(eq=False)
+class Connection:
+    """A joint or a closure between two links.
+
+    frames: in the first and in the second link; rest: angle or travel where its spring is free, from the
+    authored position; armature: rotor inertia on its coordinate; motion: what drives it, as the file counts
+    its coordinate from frame to frame, and start: that coordinate at t = 0; length: of a distance [m], or the
+    angle between the axes of a cross [rad].
+    """
+
+    name: str
+    kind: str
+    first: str
+    second: str
+    frames: tuple[Pose, Pose]
+    closure: bool = False
+    stiffness: float = 0.0
+    damping: float = 0.0
+    rest: float = 0.0
+    armature: float = 0.0
+    motion: Motion | None = None
+    start: float | None = None
+    length: float = 0.0
+    # whether first and second were exchanged, so that its coordinate runs backwards
+    backwards: bool = False
+
+    @property
+    def loaded(self) -> bool:
+        """Whether something acts along its coordinate."""
+        return bool(self.stiffness or self.damping or self.armature or self.motion)
+
+
+@dataclass(frozen=True, eq=False)
+class Coupling:
+    """A joint whose coordinate is a polynomial of another's, both counted from the authored position."""
+
+    name: str
+    joint: str
+    other: str
+    coefficients: tuple[float, ...]
+
+
+@dataclass(eq=False)
+class Spring:
+    """A spring and damper between places of two links; length: where it is free."""
+
+    name: str
+    first: str
+    second: str
+    places: tuple[Floats, Floats]
+    stiffness: float
+    damping: float
+    length: float
+    preload: float = 0.0
+
+
+@dataclass(eq=False)
+class Parts:
+    """A file as read: everything above, gravity [m/s^2], and start velocities of links."""
+
+    name: str
+    gravity: Floats
+    report: Report
+    links: dict[str, Link] = field(default_factory=dict)
+    connections: list[Connection] = field(default_factory=list)
+    springs: list[Spring] = field(default_factory=list)
+    couplings: list[Coupling] = field(default_factory=list)
+    # name, link, place in it
+    points: list[tuple[str, str, Floats]] = field(default_factory=list)
+    # link, velocity of its frame's place, angular velocity; in world directions
+    velocities: list[tuple[str, Floats, Floats]] = field(default_factory=list)
+    # freedoms the file believes in
+    believed: int | None = None
+    # what `sarrus simulate` does unless told otherwise: a second, where the file does not say
+    defaults: dict[str, float | str] = field(default_factory=lambda: {"duration": 1.0})
+
+    def refuse(self, why: str) -> FormatError:
+        """The error of this file."""
+        return FormatError(f"{self.report.source}: {why}")
+
+    def pose(self, name: str) -> Pose:
+        """Where a link stands; the ground is the world."""
+        return Pose() if name == GROUND else self.links[name].pose

@@ -1,0 +1,387 @@
+"""URDF with closures: robot.yaml (closed_loop), <loop_joint>, <loop> or <constraint>, mimic joints.
+
+The file is small and plain, so it is read here with the safe XML reader; no package is needed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats
+from ..mechanism import ModelFileError
+from ..mechanism.files.reading import load_document
+from .parts import (
+    EQUATIONS,
+    GROUND,
+    PLANAR,
+    PRISMATIC,
+    REVOLUTE,
+    SPHERICAL,
+    UNIVERSAL,
+    WELD,
+    Connection,
+    Coupling,
+    FormatError,
+    Link,
+    Parts,
+    Pose,
+    frame_along,
+)
+from .report import Report
+from .xml import Node, load, numbers, origin, place
+
+KINDS = {
+    "revolute": REVOLUTE,
+    "continuous": REVOLUTE,
+    "prismatic": PRISMATIC,
+    "fixed": WELD,
+    "floating": "floating",
+    "planar": PLANAR,
+    "spherical": SPHERICAL,
+    "ball": SPHERICAL,
+}
+CLOSURES = {
+    "3d": SPHERICAL,
+    "6d": WELD,
+    "spherical": SPHERICAL,
+    "ball": SPHERICAL,
+    "position": SPHERICAL,
+    "point": SPHERICAL,
+    "fixed": WELD,
+    "weld": WELD,
+    "revolute": REVOLUTE,
+    "continuous": REVOLUTE,
+    "hinge": REVOLUTE,
+    "prismatic": PRISMATIC,
+}
+AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+# elements of a robot that no motion depends on
+ASIDE = ("material", "visual", "collision", "sensor", "fixed_frame")
+
+
+def read_urdf(path: Path, *, closures: str | Path | None = None, floating: bool = False) -> Parts:
+    """The parts of a URDF; closures: its YAML file, found beside it if left out; floating: the root is free."""
+    document = load(path)
+    parts = Parts(path.stem, np.array([0.0, 0.0, -9.81]), Report(document.name, "URDF"))
+    parts.report.changed += document.notes
+    return _Reader(parts, document.root).read(_closure_data(path, closures), floating)
+
+
+def _closure_data(path: Path, given: str | Path | None) -> dict[str, Any]:
+    """The plain data of the closure file; empty if there is none."""
+    names = [Path(given)] if given else [path.with_suffix(".yaml"), path.parent / "robot.yaml"]
+    for name in names:
+        if not given and not name.is_file():
+            continue
+        try:
+            data = load_document(name).data
+        except ModelFileError as error:
+            raise FormatError(str(error)) from error
+        if isinstance(data, dict) and "closed_loop" in data:
+            return {**data, "file": name.name}
+        if given:
+            raise FormatError(f"{name.name}: there is no key closed_loop; it lists pairs of frames")
+    return {}
+
+
+class _Reader:
+    def __init__(self, parts: Parts, root: Node) -> None:
+        self.parts, self.report, self.source = parts, parts.report, parts.report.source
+        if root.name != "robot":
+            raise parts.refuse(f"its root is <{root.name}>; a URDF begins with <robot>")
+        parts.name = root.attributes.get("name") or parts.name
+        self.root = root
+        self.joints: dict[str, Node] = {}
+        self.parent: dict[str, Node] = {}
+        self.believed = 0
+
+    def read(self, data: dict[str, Any], floating: bool) -> Parts:
+        for node in self.root.children:
+            if node.name == "link":
+                self.add_link(node)
+        for node in self.root.children:
+            if node.name == "joint":
+                self.add_joint(node)
+        base = self.place_links(floating)
+        changed = self.overrides(data)
+        for name, node in self.joints.items():
+            self.connect(name, node, changed.get(name, ""))
+        if floating:
+            self.believed += 6
+        else:
+            weld = Connection("base", WELD, GROUND, base, (Pose(), Pose()))
+            self.parts.connections.append(weld)
+            self.report.changed.append(
+                f"its root link '{base}' is fixed to the ground, as a URDF does not say (floating: it is free)"
+            )
+        for node in self.root.children:
+            self.other(node)
+        self.closed_loops(data)
+        self.parts.believed = self.believed
+        return self.parts
+
+    def text(self, node: Node, name: str) -> str:
+        value = node.attributes.get(name, "").strip()
+        if not value:
+            raise self.parts.refuse(f"line {node.line}: <{node.name}> has no {name}")
+        return value
+
+    def child(self, node: Node, name: str) -> Node | None:
+        return next((c for c in node.children if c.name == name), None)
+
+    # links
+
+    def add_link(self, node: Node) -> None:
+        name = self.text(node, "name")
+        if name in self.parts.links or name == GROUND:
+            raise self.parts.refuse(f"line {node.line}: two links are called '{name}'")
+        link = Link(name, Pose())
+        inertial = self.child(node, "inertial")
+        if inertial is not None:
+            frame = origin(inertial, self.source)
+            mass = self.child(inertial, "mass")
+            link.mass = (
+                0.0 if mass is None else float(numbers(mass, "value", None, 1, self.source)[0])
+            )
+            link.center = frame.place
+            link.inertia = frame.turn @ self.inertia(inertial) @ frame.turn.T
+        self.parts.links[name] = link
+        for kind in ("visual", "collision"):
+            if self.child(node, kind) is not None:
+                self.report.drop(f"{kind} shapes of links", name)
+
+    def inertia(self, node: Node) -> Floats:
+        found = self.child(node, "inertia")
+        if found is None:
+            return np.zeros((3, 3))
+        xx, xy, xz, yy, yz, zz = (
+            float(numbers(found, f"i{k}", "0", 1, self.source)[0])
+            for k in ("xx", "xy", "xz", "yy", "yz", "zz")
+        )
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    # joints
+
+    def add_joint(self, node: Node) -> None:
+        name = self.text(node, "name")
+        if name in self.joints:
+            raise self.parts.refuse(f"line {node.line}: two joints are called '{name}'")
+        ends = [self.child(node, end) for end in ("parent", "child")]
+        for word, end in zip(("parent", "child"), ends, strict=True):
+            if end is None:
+                raise self.parts.refuse(f"joint '{name}' has no <{word}>")
+            if self.text(end, "link") not in self.parts.links:
+                raise self.parts.refuse(
+                    f"joint '{name}': there is no link '{self.text(end, 'link')}'"
+                )
+        assert ends[1] is not None
+        child = self.text(ends[1], "link")
+        if child in self.parent:
+            raise self.parts.refuse(
+                f"link '{child}' is the child of joints '{self.text(self.parent[child], 'name')}' and '{name}'; a "
+                "URDF is a tree: write the second as <loop_joint> or into closed_loop"
+            )
+        self.joints[name] = self.parent[child] = node
+
+    def ends(self, node: Node) -> tuple[str, str]:
+        first, second = (self.child(node, end) for end in ("parent", "child"))
+        assert first is not None
+        assert second is not None
+        return self.text(first, "link"), self.text(second, "link")
+
+    def place_links(self, floating: bool) -> str:
+        """Put every link where the joints at zero have it; the root link."""
+        roots = [name for name in self.parts.links if name not in self.parent]
+        if not roots:
+            raise self.parts.refuse(
+                "its joints run in a circle: every link is the child of another"
+            )
+        if len(roots) > 1:
+            raise self.parts.refuse(
+                f"links {', '.join(repr(r) for r in roots[:8])} have no parent; a URDF has one root"
+            )
+        children: dict[str, list[tuple[Node, str]]] = {}
+        for node in self.joints.values():
+            first, second = self.ends(node)
+            children.setdefault(first, []).append((node, second))
+        seen, waiting = {roots[0]}, [roots[0]]
+        while waiting:
+            name = waiting.pop()
+            for node, child in children.get(name, ()):
+                pose = self.parts.links[name].pose @ origin(node, self.source)
+                self.parts.links[child].pose = pose
+                seen.add(child)
+                waiting.append(child)
+        lost = [name for name in self.parts.links if name not in seen]
+        if lost:
+            raise self.parts.refuse(
+                f"its joints run in a circle: {', '.join(repr(n) for n in lost[:8])} are not reached from the root"
+            )
+        return roots[0]
+
+    def overrides(self, data: dict[str, Any]) -> dict[str, str]:
+        """Joints that the closure file calls something else: SPHERICAL, UJOINT_XY, FIXED."""
+        names, kinds = data.get("joint_name") or [], data.get("joint_type") or []
+        out = {}
+        for name, kind in zip(names, kinds, strict=False):
+            if name not in self.joints:
+                self.report.drop(
+                    f"joint types in {data['file']} for joints that are not there", name
+                )
+                continue
+            word = str(kind)
+            known = word in ("SPHERICAL", "FIXED") or (
+                word.startswith("UJOINT_") and len(word) == 9 and set(word[-2:]) <= set("XYZ")
+            )
+            if not known:
+                raise self.parts.refuse(
+                    f"{data['file']}: joint_type '{word}' of '{name}' is not read"
+                )
+            out[name] = word
+        return out
+
+    def connect(self, name: str, node: Node, override: str) -> None:
+        word = self.text(node, "type").lower()
+        if word not in KINDS:
+            raise self.parts.refuse(f"joint '{name}': its type '{word}' is not read")
+        kind = KINDS[word]
+        first, second = self.ends(node)
+        frame = origin(node, self.source)
+        if override:
+            self.report.changed.append(f"joint '{name}' is {override}, as its closure file says")
+            kind = {"SPHERICAL": SPHERICAL, "FIXED": WELD}.get(override, UNIVERSAL)
+        self.believed += 6 - EQUATIONS.get(kind, 0)
+        self.limits(name, node)
+        if kind == "floating":
+            return
+        if kind == UNIVERSAL:
+            a, b = (frame_along(np.array(AXES[c]), np.zeros(3)) for c in override[-2:])
+            spread = float(np.arccos(a.axis @ b.axis))
+            cross = Connection(name, kind, first, second, (frame @ a, b), length=spread)
+            self.parts.connections.append(cross)
+            return
+        if kind in (WELD, SPHERICAL):
+            self.parts.connections.append(Connection(name, kind, first, second, (frame, Pose())))
+            if kind == WELD and second not in (self.ends(j)[0] for j in self.joints.values()):
+                self.parts.points.append((second, second, np.zeros(3)))
+            return
+        line = self.axis(node, f"joint '{name}'")
+        joint = Connection(name, kind, first, second, (frame @ line, line))
+        self.load(joint, node)
+        self.parts.connections.append(joint)
+        self.mimic(joint, node)
+
+    def axis(self, node: Node, what: str) -> Pose:
+        found = self.child(node, "axis")
+        axis = np.array([1.0, 0.0, 0.0])
+        if found is not None:
+            axis = numbers(found, "xyz", "1 0 0", 3, self.source)
+        if not np.linalg.norm(axis) > 0:
+            raise self.parts.refuse(f"{what}: its axis has length zero")
+        return frame_along(axis, np.zeros(3))
+
+    def load(self, joint: Connection, node: Node) -> None:
+        for word in ("dynamics", "joint_properties"):
+            found = self.child(node, word)
+            if found is None:
+                continue
+            damping = float(numbers(found, "damping", "0", 1, self.source)[0])
+            if joint.kind == PLANAR and damping:
+                self.report.drop("damping of planar joints", joint.name)
+            else:
+                joint.damping += damping
+            if numbers(found, "friction", "0", 1, self.source)[0]:
+                self.report.drop("dry friction of joints", joint.name)
+
+    def limits(self, name: str, node: Node) -> None:
+        found = self.child(node, "limit")
+        if found is not None and {"lower", "upper"} & found.attributes.keys():
+            self.report.drop("limits of joints", name)
+        if found is not None and {"effort", "velocity"} & found.attributes.keys():
+            self.report.drop("limits of effort and velocity", name)
+
+    def mimic(self, joint: Connection, node: Node) -> None:
+        found = self.child(node, "mimic")
+        if found is None:
+            return
+        other = self.text(found, "joint")
+        if other not in self.joints:
+            raise self.parts.refuse(f"joint '{joint.name}' mimics '{other}', which is no joint")
+        ratio = float(numbers(found, "multiplier", "1", 1, self.source)[0])
+        offset = float(numbers(found, "offset", "0", 1, self.source)[0])
+        self.believed -= 1
+        name = f"mimic of {joint.name}"
+        self.parts.couplings.append(Coupling(name, joint.name, other, (offset, ratio)))
+
+    # closures
+
+    def frame(self, name: str, what: str) -> tuple[str, Pose]:
+        """The link and place of a frame: that of a joint is on its child."""
+        if name in self.joints:
+            return self.ends(self.joints[name])[1], Pose()
+        if name in self.parts.links:
+            return name, Pose()
+        raise self.parts.refuse(f"{what}: there is no joint or link '{name}'")
+
+    def close(self, name: str, word: str, ends: list[tuple[str, Pose]], axis: Pose) -> None:
+        kind = CLOSURES.get(word.lower())
+        if kind is None:
+            raise self.parts.refuse(
+                f"closure '{name}': its type '{word}' is not read; known: {', '.join(CLOSURES)}"
+            )
+        (a, A), (b, B) = ends
+        frames = (A @ axis, B @ axis) if kind in (REVOLUTE, PRISMATIC) else (A, B)
+        self.believed -= EQUATIONS[kind]
+        self.parts.connections.append(Connection(name, kind, a, b, frames, closure=True))
+
+    def closed_loops(self, data: dict[str, Any]) -> None:
+        pairs, words = data.get("closed_loop") or [], data.get("type") or []
+        file = data.get("file", "")
+        if not isinstance(pairs, list) or not isinstance(words, list):
+            raise self.parts.refuse(f"{file}: closed_loop and type are lists")
+        for k, pair in enumerate(pairs):
+            if not (isinstance(pair, list) and len(pair) == 2):
+                raise self.parts.refuse(f"{file}: closed_loop[{k}] is no pair of frames")
+            a, b = map(str, pair)
+            what = f"{file}: closed_loop[{k}]"
+            word = str(words[k]) if k < len(words) else "6d"
+            self.close(f"{a}/{b}", word, [self.frame(a, what), self.frame(b, what)], Pose())
+        if not any(c.closure for c in self.parts.connections):
+            self.report.changed.append("it tells no closure: a tree")
+        if data.get("name_mot"):
+            self.report.drop("motors (no torque is known)", *map(str, data["name_mot"]))
+
+    def other(self, node: Node) -> None:
+        """Dialects of closures; what else stands in the file is told."""
+        name = node.attributes.get("name", f"line {node.line}")
+        if node.name == "loop_joint":
+            ends = [c for c in node.children if c.name in ("link1", "link2")]
+            if len(ends) != 2:
+                raise self.parts.refuse(f"loop_joint '{name}' needs link1 and link2")
+            frames = [(self.known(e, "link", name), place(e, self.source)) for e in ends]
+            self.close(name, self.text(node, "type"), frames, self.axis(node, name))
+        elif node.name in ("constraint", "loop"):
+            frames = []
+            for word in ("predecessor", "successor"):
+                end = self.child(node, word)
+                if end is None:
+                    raise self.parts.refuse(f"{node.name} '{name}' has no <{word}>")
+                beside = self.child(node, f"{word}_origin")
+                frame = place(beside, self.source) if beside else origin(end, self.source)
+                frames.append((self.known(end, "link", name), frame))
+            word = node.attributes.get("type", "position")
+            self.close(name, word, frames, self.axis(node, name))
+        elif node.name == "coupling":
+            self.report.drop("couplings of joints (one freedom more each)", name)
+            self.believed -= 1
+        elif node.name not in ("link", "joint", *ASIDE):
+            self.report.drop(f"<{node.name}>", name)
+
+    def known(self, node: Node, word: str, what: str) -> str:
+        link = self.text(node, word)
+        if link not in self.parts.links:
+            raise self.parts.refuse(f"closure '{what}': there is no link '{link}'")
+        return link

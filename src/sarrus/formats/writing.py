@@ -1,0 +1,391 @@
+"""A mechanism out again: MJCF with equalities, URDF with closures. What a format cannot hold is told by name.
+
+Both want a tree of bodies; joints that close a loop are told apart. In MJCF all frames stand as the world's at the
+start, in URDF in the place of their joint: so numbers stay what they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from ..arrays import Floats
+from ..mechanism import Mechanism, MechanismError, to_data
+from ..mechanism.files.writing import save_text
+from .parts import (
+    CYLINDRICAL,
+    DISTANCE,
+    GROUND,
+    ON_LINE,
+    ON_PLANE,
+    PLANAR,
+    PRISMATIC,
+    REVOLUTE,
+    SPHERICAL,
+    UNIVERSAL,
+    WELD,
+    frame_along,
+)
+from .report import Report
+
+# these close a loop in MJCF; all others must hang a body in the tree
+EASY = (REVOLUTE, SPHERICAL, WELD)
+# a slider of URDF must tell limits
+WIDE = '<limit lower="-1e9" upper="1e9" effort="1e9" velocity="1e9"/>'
+
+
+@dataclass(eq=False)
+class Joint:
+    """A joint of two bodies as plain data."""
+
+    name: str
+    kind: str
+    bodies: tuple[str, str]
+    at: Floats
+    axis: Floats
+    second: Floats
+
+    def turned(self) -> Joint:
+        """Seen from its other body: about the opposite axis its coordinate is the same."""
+        axes = (self.second, self.axis) if self.kind == UNIVERSAL else (-self.axis, self.second)
+        return Joint(self.name, self.kind, (self.bodies[1], self.bodies[0]), self.at, *axes)
+
+
+@dataclass(eq=False)
+class Tree:
+    """Bodies below each body, with the joint that hangs them there (none: free); joints that close loops."""
+
+    children: dict[str, list[tuple[str, Joint | None]]] = field(default_factory=dict)
+    closures: list[Joint] = field(default_factory=list)
+
+
+def _joints(mechanism: Mechanism, what: str) -> list[Joint]:
+    """Joints between two bodies; one of three bodies is two."""
+    out = []
+    for name, data in to_data(mechanism).get("joints", {}).items():
+        kind, bodies = next(
+            (k.replace("_", "-"), v)
+            for k, v in data.items()
+            if isinstance(v, list) and all(isinstance(x, str) for x in v)
+        )
+        if kind in (DISTANCE, ON_LINE, ON_PLANE):
+            raise MechanismError(
+                f"joint '{name}' ({kind}) cannot be written: {what} has nothing like it"
+            )
+        at, axis, second = (
+            np.array(data.get(a, data.get(b, default)), dtype=float)
+            for a, b, default in (
+                ("at", "at", (0.0, 0.0, 0.0)),
+                ("axis", "normal", (0.0, 0.0, 1.0)),
+                ("second_axis", "second_axis", (1.0, 0.0, 0.0)),
+            )
+        )
+        if at.ndim > 1 or axis.ndim > 1:
+            raise MechanismError(f"joint '{name}' is apart; close it with sarrus.assemble() first")
+        axis, second = axis / np.linalg.norm(axis), second / np.linalg.norm(second)
+        for k in range(1, len(bodies)):
+            own = name if len(bodies) == 2 else f"{name} {k}"
+            out.append(Joint(own, kind, (bodies[0], bodies[k]), at, axis, second))
+    return out
+
+
+def _grow(mechanism: Mechanism, joints: list[Joint]) -> Tree:
+    """A tree from the ground, of joints that could not close a loop first; free bodies hang there freely."""
+    group = {name: name for name in (GROUND, *(b.name for b in mechanism.bodies))}
+
+    def top(name: str) -> str:
+        while group[name] != name:
+            name = group[name]
+        return name
+
+    tree = Tree()
+    at: dict[str, list[Joint]] = {}
+    for joint in sorted(joints, key=lambda j: j.kind in EASY):
+        a, b = (top(n) for n in joint.bodies)
+        if a == b:
+            tree.closures.append(joint)
+            continue
+        group[a] = b
+        for name in joint.bodies:
+            at.setdefault(name, []).append(joint)
+    reached: set[str] = set()
+    for start in group:
+        if start in reached:
+            continue
+        if start != GROUND:
+            tree.children.setdefault(GROUND, []).append((start, None))
+        reached.add(start)
+        waiting = [start]
+        while waiting:
+            name = waiting.pop(0)
+            for joint in at.get(name, ()):
+                here = joint if joint.bodies[0] == name else joint.turned()
+                if here.bodies[1] not in reached:
+                    reached.add(here.bodies[1])
+                    tree.children.setdefault(name, []).append((here.bodies[1], here))
+                    waiting.append(here.bodies[1])
+    return tree
+
+
+def _begin(mechanism: Mechanism, path: Path, what: str) -> tuple[Tree, Report]:
+    """The tree of a mechanism that can be written, and the report with what a file cannot hold."""
+    mechanism.check()
+    if mechanism.dimension != 3:
+        raise MechanismError(
+            f"'{mechanism.name}' is planar and {what} is spatial; write it with 3 numbers a place"
+        )
+    report = Report(path.name, f"written as {what}")
+    tree = _grow(mechanism, _joints(mechanism, what))
+    m = mechanism
+    for kind, items in (
+        ("forces", m.forces),
+        ("torques", m.torques),
+        ("springs", m.springs),
+        ("user forces", m.user_forces),
+        ("drives", m.drives),
+    ):
+        report.drop(kind, *(item.name for item in items))
+    report.drop("start velocities", *(n for n, _ in (*m.velocities, *m.angular_velocities)))
+    report.taken = [
+        f"{len(m.bodies)} bodies",
+        f"{len(m.joints)} joints, {len(tree.closures)} of them closing loops",
+    ]
+    return tree, report
+
+
+def _tag(element: str, **values: str | float | Floats | None) -> str:
+    """An element's begin, without its closing bracket; numbers to the last bit."""
+    words = [
+        f"{key}={quoteattr(v if isinstance(v, str) else ' '.join(repr(float(x)) for x in np.ravel(v)))}"
+        for key, v in values.items()
+        if v is not None
+    ]
+    return " ".join([f"<{element}", *words])
+
+
+# MJCF
+
+
+def save_mjcf(mechanism: Mechanism, path: Path) -> Report:
+    """Write MJCF: hinges, sliders and balls as joints, loops as connects and welds."""
+    tree, report = _begin(mechanism, path, "MJCF")
+    lines = [
+        f"{_tag('mujoco', model=mechanism.name)}>",
+        '  <compiler angle="radian" autolimits="false" inertiafromgeom="false"/>',
+        f"  {_tag('option', gravity=mechanism.gravity)}/>",
+        "  <worldbody>",
+        *_mjcf_bodies(mechanism, tree, GROUND, 2, report),
+        "  </worldbody>",
+        "  <equality>",
+        *(f"    {line}/>" for joint in tree.closures for line in _mjcf_closure(mechanism, joint)),
+        "  </equality>",
+        "</mujoco>",
+    ]
+    save_text("\n".join(lines) + "\n", path)
+    return report
+
+
+def _mjcf_bodies(m: Mechanism, tree: Tree, name: str, depth: int, report: Report) -> Iterator[str]:
+    bodies = {b.name: b for b in m.bodies}
+    pad = "  " * depth
+    for marker in m.markers:
+        if marker.body == name:
+            yield f"{pad}{_tag('site', name=marker.name, pos=marker.at)}/>"
+    for child, joint in tree.children.get(name, ()):
+        body = bodies[child]
+        yield f"{pad}{_tag('body', name=child)}>"
+        order = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+        six = np.array([body.inertia[i, j] for i, j in order])
+        yield f"{pad}  {_tag('inertial', pos=body.center, mass=body.mass, fullinertia=six)}/>"
+        if joint is None:
+            yield f"{pad}  <freejoint/>"
+        else:
+            yield from (f"{pad}  {line}/>" for line in _mjcf_joints(m, joint, report))
+        yield from _mjcf_bodies(m, tree, child, depth + 1, report)
+        yield f"{pad}</body>"
+
+
+def _steps(joint: Joint) -> list[tuple[str, str, Floats]]:
+    """A joint as hinges and sliders in a row: name, kind, axis."""
+    name, axis = joint.name, joint.axis
+    if joint.kind == CYLINDRICAL:
+        return [(f"{name} travel", PRISMATIC, axis), (f"{name} turn", REVOLUTE, axis)]
+    if joint.kind == UNIVERSAL:
+        return [(f"{name} first", REVOLUTE, axis), (f"{name} second", REVOLUTE, joint.second)]
+    if joint.kind == PLANAR:
+        across = frame_along(axis, np.zeros(3)).turn
+        return [
+            (f"{name} x", PRISMATIC, across[:, 0]),
+            (f"{name} y", PRISMATIC, across[:, 1]),
+            (f"{name} turn", REVOLUTE, axis),
+        ]
+    return [(name, joint.kind, axis)]
+
+
+def _mjcf_joints(m: Mechanism, joint: Joint, report: Report) -> Iterator[str]:
+    words = {REVOLUTE: "hinge", PRISMATIC: "slide", SPHERICAL: "ball"}
+    for name, kind, axis in _steps(joint) if joint.kind != WELD else ():
+        loads = _torsion(m, name, report) if kind == REVOLUTE else {}
+        along = None if kind == SPHERICAL else axis
+        yield _tag("joint", name=name, type=words[kind], pos=joint.at, axis=along, **loads)
+
+
+def _torsion(m: Mechanism, name: str, report: Report) -> dict[str, Any]:
+    """Stiffness, damping and rest of the torsional springs in a hinge."""
+    found = [t for t in m.torsions if t.joint == name]
+    k, c = sum(t.stiffness for t in found), sum(t.damping for t in found)
+    pull = sum(t.stiffness * t.free_angle + t.torque for t in found)
+    if pull and not k:
+        report.drop("constant torques of hinges", *(t.name for t in found))
+    values = {"stiffness": k, "damping": c, "springref": pull / k if k else 0.0}
+    return {key: float(v) for key, v in values.items() if v}
+
+
+def _mjcf_closure(m: Mechanism, joint: Joint) -> Iterator[str]:
+    """A joint that closes a loop, as points that stay together; every frame is the world's at the start."""
+    first, other = joint.bodies if joint.bodies[0] != GROUND else joint.bodies[::-1]
+    ends = {"body1": first, "body2": None if other == GROUND else other}
+    if joint.kind == WELD:
+        yield _tag("weld", name=joint.name, **ends)
+    elif joint.kind in (SPHERICAL, REVOLUTE):
+        yield _tag("connect", name=joint.name, **ends, anchor=joint.at)
+        if joint.kind == REVOLUTE:
+            # a second point on its axis: one equation more than a hinge has, never one less
+            there = joint.at + _arm(m) * joint.axis
+            yield _tag("connect", name=f"{joint.name}_axis", **ends, anchor=there)
+    else:
+        raise MechanismError(
+            f"joint '{joint.name}' ({joint.kind}) closes a loop and MJCF has no equality for that; make it a "
+            "part of the tree, by hinges or balls that close its loops"
+        )
+
+
+def _arm(m: Mechanism) -> float:
+    """A length of the mechanism."""
+    places = np.array([b.center for b in m.bodies])
+    return max(float(np.ptp(places, axis=0).max()), 1e-3)
+
+
+# URDF
+
+
+def save_urdf(mechanism: Mechanism, path: Path) -> Report:
+    """Write URDF, and beside it, with the ending .yaml, its closures."""
+    tree, report = _begin(mechanism, path, "URDF")
+    report.drop("gravity (URDF tells none)", " ".join(f"{g:g}" for g in mechanism.gravity))
+    for t in mechanism.torsions:
+        if t.stiffness or t.torque:
+            report.drop("stiffness and torques of hinges", t.name)
+    writer = _Urdf(mechanism)
+    writer.link(GROUND)
+    writer.hang(tree, GROUND)
+    for marker in mechanism.markers:
+        writer.frame(marker.name, marker.body, marker.at)
+    pairs = [pair for joint in tree.closures for pair in writer.close(joint)]
+    lines = [f"{_tag('robot', name=mechanism.name)}>", *writer.lines, "</robot>"]
+    save_text("\n".join(lines) + "\n", path)
+    frames = ", ".join(f"[{json.dumps(a)}, {json.dumps(b)}]" for a, b, _ in pairs)
+    kinds = ", ".join(f"'{kind}'" for *_, kind in pairs)
+    closures = path.with_suffix(".yaml")
+    save_text(f"closed_loop: [{frames}]\ntype: [{kinds}]\n", closures)
+    report.taken.append(f"closures in {closures.name}")
+    return report
+
+
+class _Urdf:
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.m = mechanism
+        self.bodies = {b.name: b for b in mechanism.bodies}
+        self.origin: dict[str, Floats] = {GROUND: np.zeros(3)}
+        self.lines: list[str] = []
+
+    def link(self, name: str) -> None:
+        own = "world" if name == GROUND else name
+        if name not in self.bodies:
+            self.lines.append(f"  {_tag('link', name=own)}/>")
+            return
+        body = self.bodies[name]
+        i = body.inertia
+        inertia = _tag(
+            "inertia", ixx=i[0, 0], ixy=i[0, 1], ixz=i[0, 2], iyy=i[1, 1], iyz=i[1, 2], izz=i[2, 2]
+        )
+        place = _tag("origin", xyz=body.center - self.origin[name])
+        self.lines += [
+            f"  {_tag('link', name=own)}>",
+            f"    <inertial>{place}/>{_tag('mass', value=body.mass)}/>{inertia}/></inertial>",
+            "  </link>",
+        ]
+
+    def joint(
+        self, name: str, kind: str, parent: str, child: str, at: Floats, axis: Floats
+    ) -> None:
+        """A joint, its child's frame standing at its place."""
+        words = {REVOLUTE: "continuous", WELD: "fixed", PRISMATIC: "prismatic"}
+        above = "world" if parent == GROUND else parent
+        damping = sum(t.damping for t in self.m.torsions if t.joint == name)
+        self.lines += [
+            f"  {_tag('joint', name=name, type=words.get(kind, kind))}>",
+            f"    {_tag('origin', xyz=at - self.origin[parent])}/>",
+            f"    {_tag('parent', link=above)}/>{_tag('child', link=child)}/>",
+            *([f"    {_tag('axis', xyz=axis)}/>"] if kind in (REVOLUTE, PRISMATIC, PLANAR) else []),
+            *([f"    {WIDE}"] if kind == PRISMATIC else []),
+            *([f"    {_tag('dynamics', damping=damping)}/>"] if damping else []),
+            "  </joint>",
+        ]
+
+    def row(self, joint: Joint, parent: str, child: str) -> None:
+        """A joint as joints of URDF in a row, through links without mass."""
+        steps = [(joint.name, PLANAR, joint.axis)] if joint.kind == PLANAR else _steps(joint)
+        if joint.kind == SPHERICAL:
+            steps = [
+                (f"{joint.name} {c}", REVOLUTE, e) for c, e in zip("xyz", np.eye(3), strict=True)
+            ]
+        for k, (name, kind, axis) in enumerate(steps):
+            last = k == len(steps) - 1
+            below = child if last else f"{child} before {k + 1}"
+            self.origin[below] = joint.at
+            if below not in self.bodies:
+                self.link(below)
+            self.joint(name, kind, parent, below, joint.at, axis)
+            parent = below
+
+    def hang(self, tree: Tree, name: str) -> None:
+        for child, joint in tree.children.get(name, ()):
+            if joint is None:
+                self.origin[child] = np.zeros(3)
+                self.joint(f"{child} free", "floating", name, child, np.zeros(3), np.zeros(3))
+            else:
+                self.row(joint, name, child)
+            self.link(child)
+            self.hang(tree, child)
+
+    def frame(self, name: str, body: str, at: Floats) -> None:
+        """A link without mass that marks a place of a body."""
+        self.origin[name] = at
+        self.link(name)
+        self.joint(f"{name} frame", WELD, body, name, at, np.zeros(3))
+
+    def close(self, joint: Joint) -> Iterator[tuple[str, str, str]]:
+        """Frames of a joint that closes a loop, and how they are held together.
+
+        A ball is a point (3d), a hinge two points on its axis: one equation more than it has, never one less. Any
+        other joint leads to a link without mass, which is fixed in the other body (6d).
+        """
+        first, other = joint.bodies
+        places = {joint.name: joint.at}
+        if joint.kind == REVOLUTE:
+            places[f"{joint.name} axis"] = joint.at + _arm(self.m) * joint.axis
+        for name, at in places.items():
+            ends = (f"{name} A", f"{name} B")
+            if joint.kind in (SPHERICAL, REVOLUTE, WELD):
+                self.frame(ends[0], first, at)
+            else:
+                self.row(joint, first, ends[0])
+            self.frame(ends[1], other, at)
+            yield (*ends, "3d" if joint.kind in (SPHERICAL, REVOLUTE) else "6d")

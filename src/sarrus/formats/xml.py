@@ -1,0 +1,64 @@
+"""XML of strangers, and numbers in its attributes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ..arrays import Floats
+
+# the one place that knows where the safe reader lives
+from ..specification.safe_xml import Document, Node, SpecificationError, load_xml
+from .parts import LARGEST, FormatError, Pose
+
+__all__ = ["Node", "load", "numbers", "origin", "place", "rotation"]
+
+
+def load(path: str | Path) -> Document:
+    """The tree of a file without namespaces; whatever is wrong with it is one FormatError."""
+    try:
+        return load_xml(path, {"": ""})
+    except SpecificationError as error:
+        raise FormatError(str(error)) from error
+
+
+def numbers(node: Node, name: str, default: str | None, count: int, source: str) -> Floats:
+    """The numbers of an attribute; refused with its line if they are none, or too many or too large."""
+    text = node.attributes.get(name, default)
+    where = f"{source}, line {node.line}: <{node.name}> {name}"
+    if text is None:
+        raise FormatError(f"{where} is missing")
+    try:
+        values = np.array([float(word) for word in text.split()])
+    except ValueError:
+        raise FormatError(f'{where}="{text[:60]}": not numbers') from None
+    if len(values) != count:
+        raise FormatError(f"{where} has {len(values)} numbers; {count} are needed")
+    if not np.all(np.abs(values) <= LARGEST):
+        raise FormatError(f'{where}="{text[:60]}" cannot be meant; at most {LARGEST:g} is read')
+    return values
+
+
+def rotation(rpy: Floats) -> Floats:
+    """Roll, pitch and yaw about fixed axes."""
+    (a, b, c), (s, t, u) = np.cos(rpy), np.sin(rpy)
+    return np.array(
+        [
+            [c * b, c * t * s - u * a, c * t * a + u * s],
+            [u * b, u * t * s + c * a, u * t * a - c * s],
+            [-t, b * s, b * a],
+        ]
+    )
+
+
+def place(node: Node, source: str) -> Pose:
+    """The frame that an element with xyz and rpy tells."""
+    rpy = numbers(node, "rpy", "0 0 0", 3, source)
+    return Pose(rotation(rpy) if rpy.any() else np.eye(3), numbers(node, "xyz", "0 0 0", 3, source))
+
+
+def origin(node: Node, source: str, name: str = "origin") -> Pose:
+    """The frame of an element's <origin>."""
+    child = next((c for c in node.children if c.name == name), None)
+    return Pose() if child is None else place(child, source)

@@ -1,0 +1,260 @@
+import numpy as np
+import pytest
+
+import sarrus
+from format_files import block, mjcf, write
+from sarrus.formats import read
+
+mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")
+
+TREE = """
+<mujoco model="tree">
+  <compiler angle="degree" eulerseq="zyx"/>
+  <option gravity="0.5 0 -9.81"/>
+  <default>
+    <joint damping="0.01"/>
+    <default class="stiff"><joint stiffness="1.5" springref="20" damping="0.05"/></default>
+  </default>
+  <worldbody>
+    <body name="arm" pos="0 0 1" euler="10 20 30" childclass="stiff">
+      <joint name="shoulder" axis="0 1 0.2" ref="15" armature="0.03"/>
+      <inertial pos="0.2 0 0.01" mass="1.3" fullinertia="0.015 0.03 0.02 0.001 0.002 0.0005"/>
+      <frame pos="0.4 0 0" euler="0 0 45">
+        <body name="fore" pos="0 0.02 0">
+          <joint name="elbow" axis="1 1 0" pos="0.01 0 0" class="main"/>
+          <inertial pos="0.1 0 0" mass="0.7" diaginertia="0.002 0.006 0.005"/>
+          <body name="cart" pos="0.25 0 0">
+            <joint name="rail" type="slide" axis="0 0 1" stiffness="40" springref="0.02" damping="0.8"/>
+            <inertial pos="0 0.03 0" mass="0.4" diaginertia="0.001 0.002 0.001"/>
+            <body name="bob">
+              <joint name="socket" type="ball" stiffness="0" damping="0"/>
+              <inertial pos="0 0 -0.1" mass="0.2" diaginertia="0.001 0.001 0.0004"/>
+              <site name="nose" pos="0 0 -0.2"/>
+            </body>
+          </body>
+        </body>
+      </frame>
+    </body>
+    <body name="lift" gravcomp="0.6">
+      <joint name="column" type="slide" axis="0 0 1" armature="0.5" damping="0"/>
+      <inertial pos="0 0 0" mass="2" diaginertia="0.1 0.1 0.1"/>
+      <body name="cross" pos="0 0.1 0">
+        <joint name="u1" axis="1 0 0" damping="0"/>
+        <joint name="u2" axis="0 1 0" damping="0"/>
+        <inertial pos="0.05 0 -0.2" mass="0.5" diaginertia="0.004 0.005 0.003"/>
+      </body>
+    </body>
+    <body name="stone" pos="3 0 2">
+      <freejoint/>
+      <inertial pos="0.1 0 0" mass="1" diaginertia="0.1 0.2 0.25"/>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def places(model, step, duration):
+    """Centres of mass by MuJoCo's Runge-Kutta of order 4."""
+    model.opt.timestep = step
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    data = mujoco.MjData(model)
+    for _ in range(round(duration / step)):
+        mujoco.mj_step(model, data)
+    mujoco.mj_kinematics(model, data)
+    return {model.body(k).name: data.xipos[k].copy() for k in range(1, model.nbody)}
+
+
+def test_a_tree_moves_as_in_mujoco_to_its_order(tmp_path):
+    """Hinge, slider, ball, cross, free body, springs, dampers, grounded armature, compensated gravity.
+
+    MuJoCo's error falls with the fourth power of its step, towards our motion.
+    """
+    path = write(tmp_path, "tree.xml", TREE)
+    found = read(path)
+    result = sarrus.simulate(found.mechanism, 0.4, output_step=0.4, tolerance=1e-12)
+    model = mujoco.MjModel.from_xml_path(str(path))
+    errors = []
+    for step in (4e-3, 2e-3):
+        theirs = places(model, step, 0.4)
+        errors.append(max(np.abs(result.position(b)[-1] - p).max() for b, p in theirs.items()))
+    assert errors[0] < 1e-6
+    assert errors[0] / errors[1] == pytest.approx(16.0, rel=0.25)
+    assert "limits of joints" not in found.report.dropped
+    assert {j.kind.value for j in found.mechanism.joints} >= {"universal", "spherical", "prismatic"}
+
+
+def test_armature_of_moving_bodies_is_told(tmp_path):
+    """Rotor inertia between two moving bodies has no equal: dropped by name with its size."""
+    inner = block("b", "<joint name='j' axis='0 1 0' armature='0.25'/>", "0.3 0 0")
+    path = mjcf(tmp_path, block("a", "<joint name='i' axis='0 1 0' armature='0.5'/>", inside=inner))
+    found = read(path)
+    assert any("j (0.25)" in x for names in found.report.dropped.values() for x in names)
+    assert any("armature of 'i' (0.5) is part of body 'a'" in x for x in found.report.changed)
+
+
+LOOP = block(
+    "crank",
+    "<joint name='a' axis='0 1 0'/>",
+    inside=block("rod", "<joint name='b' axis='0 1 0'/>", "0.3 0 0"),
+) + block("rocker", "<joint name='d' axis='0 1 0'/>", "0.6 0 -0.3", com="0 0 0.1")
+
+
+def test_connect_fixes_the_second_point_at_qpos0(tmp_path):
+    """An anchor is closed as authored; two sites are not."""
+    rest = "<equality><connect name='c' body1='rod' body2='rocker' anchor='0.3 0 0'/></equality>"
+    found = read(mjcf(tmp_path, LOOP, rest))
+    assert "closed" in found.report.closing[0]
+    assert found.report.believed == 0
+    sites = LOOP.replace("<body name='rocker'", "<body name='rocker'", 1)
+    sites = sites.replace(
+        "diaginertia='0.01 0.02 0.015'/></body></body>",
+        "diaginertia='0.01 0.02 0.015'/><site name='p' pos='0.3 0 0'/></body></body>",
+    )
+    sites = sites[: -len("</body>")] + "<site name='q' pos='0 0 0.35'/></body>"
+    rest = "<equality><connect name='c' site1='p' site2='q'/></equality>"
+    found = read(mjcf(tmp_path, sites, rest))
+    assert "open" in found.report.closing[0]
+    p, q = (next(x.at for x in found.mechanism.markers if x.name == n) for n in "pq")
+    assert np.linalg.norm(p - q) < 1e-15
+
+
+def test_two_connects_are_one_hinge(tmp_path):
+    """Two points that fake a hinge become it, and what is redundant is said by name."""
+    rest = (
+        "<equality><connect name='left_1' body1='rod' body2='rocker' anchor='0.3 0 0'/>"
+        "<connect name='left_1_y' body1='rod' body2='rocker' anchor='0.3 0.05 0'/></equality>"
+    )
+    found = read(mjcf(tmp_path, LOOP, rest))
+    assert (
+        "connects 'left_1' and 'left_1_y' are one hinge: 1 equation is redundant"
+        in found.report.changed
+    )
+    assert found.mechanism.joints[-1].kind.value == "revolute"
+    seen = sarrus.inspect(found.mechanism)
+    assert (seen.mobility_motion, seen.redundant_motion) == (1, 3)
+    assert found.report.believed == -3
+    assert "counts -3 freedoms" in found.report.believes(seen.mobility_motion)
+
+
+def test_weld_makes_one_body(tmp_path):
+    """A weld equality joins bodies as they stand at qpos0, or as its relpose says."""
+    two = block("a", "<freejoint/>") + block("b", "<freejoint/>", "1 0 0")
+    found = read(mjcf(tmp_path, two, "<equality><weld name='w' body1='a' body2='b'/></equality>"))
+    assert len(found.mechanism.bodies) == 1
+    assert found.mechanism.bodies[0].center == pytest.approx([0.6, 0, 0.02])
+    rest = "<equality><weld name='w' body1='a' body2='b' relpose='0 0 2 1 0 0 0'/></equality>"
+    found = read(mjcf(tmp_path, two, rest))
+    assert found.mechanism.bodies[0].center == pytest.approx([0.1, 0, 1.02])
+    assert "they stood 2.236" in " ".join(found.report.changed)
+
+
+def test_joint_equalities(tmp_path):
+    """Held joints are welds, parallel sliders that move alike one body; the rest is told with its polynomial."""
+    slides = "<joint name='{0}' type='slide' axis='0 0 1'/>"
+    two = block("a", slides) + block("b", slides, "1 0 0")
+    found = read(mjcf(tmp_path, two, "<equality><joint joint1='a' joint2='b'/></equality>"))
+    assert len(found.mechanism.bodies) == 1
+    found = read(mjcf(tmp_path, two, "<equality><joint joint1='a' polycoef='0.2'/></equality>"))
+    assert [b.name for b in found.mechanism.bodies] == ["b"]
+    rest = "<equality><joint name='gear' joint1='a' joint2='b' polycoef='0 2 0 0.5 0'/></equality>"
+    found = read(mjcf(tmp_path, two, rest))
+    (names,) = (v for k, v in found.report.dropped.items() if k.startswith("couplings"))
+    assert names == ["gear (a = 2 b + 0.5 b^3)"]
+    assert sarrus.inspect(found.mechanism).mobility_motion == 2
+    assert found.report.believed == 1
+
+
+def test_keyframe_is_the_start(tmp_path):
+    """A run starts at a keyframe if one is named; springs stay free where they were."""
+    body = block(
+        "a", "<joint name='a' axis='0 1 0' stiffness='2' springref='0.3'/>", com="0 0 -0.2"
+    )
+    rest = "<keyframe><key name='up' qpos='1.2'/></keyframe>"
+    path = mjcf(tmp_path, body, rest)
+    plain, up = read(path).mechanism, read(path, keyframe="up").mechanism
+    assert plain.torsions[0].free_angle == pytest.approx(0.3)
+    assert up.torsions[0].free_angle == pytest.approx(0.3 - 1.2)
+    assert up.bodies[0].center == pytest.approx([-0.2 * np.sin(1.2), 0, -0.2 * np.cos(1.2)])
+    with pytest.raises(sarrus.MechanismError, match="no keyframe 'down'; known: up"):
+        read(path, keyframe="down")
+
+
+def test_what_is_not_taken_is_told_by_name(tmp_path):
+    """Limits, friction, actuators, sensors, contacts, inactive equalities, ball damping, drag."""
+    body = block(
+        "a",
+        "<joint name='hinge' axis='0 1 0' range='-1 1' limited='true' frictionloss='0.1'/>",
+        inside="<geom name='ball' size='0.1'/>"
+        + block("b", "<joint name='cup' type='ball' damping='1'/>"),
+    )
+    rest = (
+        "<actuator><motor name='motor' joint='hinge'/></actuator><sensor><jointpos name='gauge' joint='hinge'/>"
+        "</sensor><equality><connect name='off' active='false' body1='b' anchor='0 0 0'/></equality>"
+        "<tendon><fixed name='wire'><joint joint='hinge' coef='1'/></fixed></tendon>"
+    )
+    found = read(mjcf(tmp_path, body, rest, head="<option density='1.2'/>"))
+    names = [n for group in found.report.dropped.values() for n in group]
+    assert {"hinge", "motor", "gauge", "off", "wire", "ball", "cup"} <= set(names)
+    assert any("density 1.2" in n for n in names)
+
+
+@pytest.mark.parametrize(
+    ("rest", "why"),
+    [
+        (
+            "<tendon><fixed name='wire' stiffness='3'><joint joint='a' coef='1'/></fixed></tendon>",
+            "tendon 'wire' acts on the motion",
+        ),
+        (
+            "<tendon><fixed name='w1'><joint joint='a' coef='1'/></fixed></tendon>"
+            "<equality><tendon name='t' tendon1='w1'/></equality>",
+            "tendon 'w1' acts on the motion",
+        ),
+        ("<extension><plugin plugin='x.y'/></extension>", "plugins are not read"),
+        ("<include file='../outside.xml'/>", "leaves the folder"),
+        ("<include file='/etc/passwd'/>", "leaves the folder"),
+        ("<include file='nowhere.xml'/>", "is not there"),
+        ("<include file='model.xml'/>", "includes itself"),
+        ("<nonsense/>", "MuJoCo cannot compile it"),
+    ],
+)
+def test_refusals_name_the_element(tmp_path, rest, why):
+    """What cannot be read is one sentence with the file and the element."""
+    (tmp_path / "in").mkdir()
+    write(tmp_path, "outside.xml", "<mujoco/>")
+    with pytest.raises(sarrus.MechanismError) as caught:
+        read(mjcf(tmp_path / "in", block("a"), rest))
+    assert why in str(caught.value)
+    assert "model.xml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_includes_inside_the_folder_are_read(tmp_path):
+    """An include beside the file works; one that includes the file again is a circle."""
+    write(tmp_path, "part.xml", f"<mujoco><worldbody>{block('b')}</worldbody></mujoco>")
+    path = mjcf(tmp_path, block("a"), "<include file='part.xml'/>")
+    assert {b.name for b in read(path).mechanism.bodies} == {"a", "b"}
+    write(tmp_path, "part.xml", "<mujoco><include file='model.xml'/></mujoco>")
+    with pytest.raises(sarrus.MechanismError, match="includes itself"):
+        read(path)
+
+
+def test_missing_meshes_are_stripped_where_inertias_are_given(tmp_path):
+    """A shape without its file does no harm; a mass that only it could tell is refused by name."""
+    assets = "<asset><mesh name='shell' file='shell.stl'/></asset>"
+    geom = "<geom type='mesh' mesh='shell'/>"
+    found = read(mjcf(tmp_path, block("a", inside=geom), assets))
+    assert found.report.dropped["shapes whose file is not in the folder of the model"] == ["shell"]
+    assert found.mechanism.bodies[0].mass == 1.0
+    light = f"<body name='thin'><joint name='t'/>{geom}</body>"
+    with pytest.raises(sarrus.MechanismError, match="the mass of thin comes from mesh files"):
+        read(mjcf(tmp_path, block("a") + light, assets))
+
+
+def test_package_missing_is_said_with_the_extra(tmp_path, monkeypatch):
+    """Without mujoco the sentence names the extra."""
+    import sys
+
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(sarrus.MechanismError, match=r"pip install 'sarrus\[formats\]'"):
+        read(mjcf(tmp_path, block("a")))

@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+
+import sarrus
+from format_files import block, four_bar, mjcf
+from sarrus.formats import read, write_mjcf, write_urdf
+
+WRITERS = {".xml": write_mjcf, ".urdf": write_urdf}
+
+
+def everything():
+    """A loop of hinges with every joint that both formats can hold hanging from it."""
+    m = sarrus.Mechanism("all joints", gravity=(0.3, 0.0, -9.81))
+    inertia = np.array([[0.02, 0.001, 0.0], [0.001, 0.03, 0.002], [0.0, 0.002, 0.025]])
+    at = {"crank": (0.1, 0, 0.1), "rod": (0.4, 0, 0.2), "rocker": (0.6, 0, 0.1)}
+    for name, center in at.items():
+        m.body(name, 1.0, center, inertia)
+    y = (0, 1, 0)
+    m.revolute("a", "ground", "crank", at=(0, 0, 0), axis=y)
+    m.revolute("b", "crank", "rod", at=(0.2, 0, 0.2), axis=y)
+    m.revolute("d", "rocker", "ground", at=(0.6, 0, 0), axis=y)
+    m.revolute("c", "rod", "rocker", at=(0.6, 0, 0.2), axis=y)
+    for k, kind in enumerate(
+        ("spherical", "universal", "cylindrical", "prismatic", "planar", "weld")
+    ):
+        place = np.array([0.1 * k, 0.3, 0.0])
+        m.body(kind, 0.5, place + np.array([0.05, 0.02, -0.1]), inertia)
+        more = {
+            "universal": {"axis": (1, 0, 0), "second_axis": (0, 1, 0)},
+            "cylindrical": {"axis": (1, 1, 0)},
+            "prismatic": {"axis": (1, 0.2, 0)},
+            "planar": {"normal": (0.1, 0, 1)},
+        }
+        getattr(m, kind)(f"to {kind}", "rod", kind, at=place, **more.get(kind, {}))
+    m.body("stone", 2.0, (3, 0, 0), inertia)
+    m.point("nose", "rod", (0.45, 0.1, 0.2))
+    return m
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_round_trip_moves_alike(tmp_path, ending):
+    """Every joint, a loop, a free body: written, read again, the same motion."""
+    if ending == ".xml":
+        pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")
+    m = everything()
+    path = tmp_path / f"all{ending}"
+    WRITERS[ending](m, path)
+    back = read(path).mechanism
+    back.gravity = m.gravity
+    kept = [b.name for b in m.bodies if b.name in {x.name for x in back.bodies}]
+    # only the welded body is lost, in the one it is welded to
+    assert len(kept) >= len(m.bodies) - 1
+    a, b = (sarrus.simulate(x, 0.5, output_step=0.1, tolerance=1e-12) for x in (m, back))
+    for name in [n for n in kept if n not in ("rod", "weld")]:
+        assert np.abs(a.position(name) - b.position(name)).max() < 1e-10, name
+    assert np.abs(a.position("nose") - b.position("nose")).max() < 1e-10
+
+
+def test_mjcf_keeps_springs_and_mujoco_reads_it(tmp_path):
+    """Stiffness, damping and rest of hinges survive; MuJoCo itself compiles what is written."""
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")
+    m = everything()
+    m.torsion("coil", "a", stiffness=3.0, damping=0.1, free_angle=0.2, torque=0.3)
+    m.spring("pull", "ground", "rod", start=(0, 0, 1), end=(0.4, 0, 0.2), stiffness=10.0)
+    path = tmp_path / "all.xml"
+    report = write_mjcf(m, path)
+    assert report.dropped == {"springs": ["pull"]}
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    # a hinge that closes a loop is two points: six equations
+    assert model.neq == 2
+    (coil,) = read(path).mechanism.torsions
+    assert (coil.stiffness, coil.damping) == (3.0, 0.1)
+    assert coil.free_angle == pytest.approx(0.3)
+
+
+def test_what_cannot_be_written_is_refused_or_told(tmp_path):
+    """Planar mechanisms and joints without an equal are refused by name; drives and velocities are told."""
+    flat = sarrus.Mechanism("flat")
+    flat.rod("r", (0, 0), (1, 0), 1.0)
+    flat.revolute("p", "ground", "r", at=(0, 0))
+    with pytest.raises(sarrus.MechanismError, match="'flat' is planar"):
+        write_mjcf(flat, tmp_path / "a.xml")
+    m = sarrus.Mechanism("m", gravity=(0, 0, -9.81))
+    m.body("b", 1.0, (0, 0, 1), (0.1, 0.1, 0.1))
+    m.revolute("h", "ground", "b", at=(0, 0, 0), axis=(1, 0, 0))
+    m.drive("spin", "h", sarrus.Polynomial((0.0, 1.0)))
+    assert write_urdf(m, tmp_path / "a.urdf").dropped["drives"] == ["spin"]
+    m.distance("rope", "ground", "b", start=(1, 0, 0), end=(0, 0, 1))
+    with pytest.raises(sarrus.MechanismError, match=r"'rope' \(distance\) cannot be written"):
+        write_urdf(m, tmp_path / "a.urdf")
+
+
+def test_imported_files_go_round(tmp_path):
+    """URDF with closures -> MJCF -> URDF: one motion."""
+    pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")
+    first = read(four_bar(tmp_path)).mechanism
+    write_mjcf(first, tmp_path / "b.xml")
+    second = read(tmp_path / "b.xml").mechanism
+    write_urdf(second, tmp_path / "c.urdf")
+    third = read(tmp_path / "c.urdf").mechanism
+    runs = [sarrus.simulate(m, 0.5, output_step=0.1) for m in (first, second, third)]
+    for run in runs[1:]:
+        assert np.abs(run.position("rocker") - runs[0].position("rocker")).max() < 1e-10
+
+
+def test_hinge_that_closes_a_loop_in_mjcf_comes_back_as_one(tmp_path):
+    """Two connects on an axis are read as the hinge they were."""
+    pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")
+    ends = [f"<connect name='{n}' body1='b' anchor='0.3 {y} 0'/>" for n, y in (("c", 0), ("e", 1))]
+    rest = f"<equality>{''.join(ends)}</equality>"
+    body = block(
+        "a",
+        "<joint name='a' axis='0 1 0'/>",
+        inside=block("b", "<joint name='b' axis='0 1 0'/>", "0.3 0 0.2"),
+    )
+    m = read(mjcf(tmp_path, body, rest)).mechanism
+    write_mjcf(m, tmp_path / "again.xml")
+    back = read(tmp_path / "again.xml").mechanism
+    assert sorted(j.kind.value for j in back.joints) == ["revolute"] * 3

@@ -1,0 +1,133 @@
+"""Two motions that touch: the run stays on the one it came by, or says that nobody can tell.
+
+Two equal Watt four-bars stand side by side; a bar across their travel joins the middles of their couplers. With
+the bar as long as the four-bars are apart both may move alike: then it only translates, and a single four-bar
+with half its mass at the coupler's middle moves the same. The middles run along a line up to the fifth power,
+so a second motion, with the bar turned, touches the first where all rockers are level: at a distance y of it
+they are apart by about y^4.
+"""
+
+import numpy as np
+import pytest
+
+from sarrus import Mechanism, simulate
+from sarrus.kernels.layout import Pieces
+from sarrus.methods.certificate import Certificate
+
+GRAVITY = (0.0, -9.81)
+
+
+def watt_pins(angle, half, x):
+    """Ground pivots and pins of a Watt four-bar with rockers of 1 m; half: of its coupler's length."""
+    A, B = np.array([x - 1.0, half]), np.array([x + 1.0, -half])
+    P = A + np.array([np.cos(angle), np.sin(angle)])
+    other = angle
+    for _ in range(50):
+        Q = B - np.array([np.cos(other), np.sin(other)])
+        slope = 2.0 * (Q - P) @ (np.sin(other), -np.cos(other))
+        other -= ((Q - P) @ (Q - P) - 4.0 * half**2) / slope
+    return A, B, P, Q
+
+
+def add_watt(m, k, angle, half, x):
+    """Put a Watt four-bar into a mechanism; returns the middle of its coupler."""
+    A, B, P, Q = watt_pins(angle, half, x)
+    m.rod(f"left {k}", A, P, mass=1)
+    m.rod(f"right {k}", B, Q, mass=1)
+    m.rod(f"coupler {k}", P, Q, mass=1)
+    m.revolute(f"A{k}", m.ground, f"left {k}", at=A)
+    m.revolute(f"B{k}", m.ground, f"right {k}", at=B)
+    m.revolute(f"P{k}", f"left {k}", f"coupler {k}", at=P)
+    m.revolute(f"Q{k}", f"right {k}", f"coupler {k}", at=Q)
+    return 0.5 * (P + Q)
+
+
+def double_watt(angle, speed, half, apart):
+    """Two of them with the bar, moving alike; and one with half the bar."""
+    both, one = Mechanism("double Watt", gravity=GRAVITY), Mechanism("Watt", gravity=GRAVITY)
+    ends = [add_watt(both, k, angle, half, x) for k, x in enumerate((0.0, apart))]
+    both.rod("bar", *ends, mass=1)
+    both.revolute("M0", "coupler 0", "bar", at=ends[0])
+    both.revolute("M1", "coupler 1", "bar", at=ends[1])
+    one.body("half bar", 0.5, add_watt(one, 0, angle, half, 0.0))
+    one.weld("held", "half bar", "coupler 0")
+    for m in (both, one):
+        m.set_velocity("P0", speed * np.array([-np.sin(angle), np.cos(angle)]))
+    return both, one
+
+
+def random_cases(count):
+    """Angles, speeds, half couplers and distances."""
+    rng = np.random.default_rng(7)
+    return [
+        (-rng.uniform(0.2, 0.9), rng.uniform(0.5, 2), rng.uniform(0.3, 1.0), rng.uniform(0.05, 0.5))
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tolerance", [1e-8, 1e-10, 1e-12])
+def test_no_run_ends_on_the_other_motion(tolerance):
+    """Of many passages none is wrong with a good status, and nearly all are done."""
+    done = wrong = 0
+    cases = random_cases(24)
+    for case in cases:
+        both, one = double_watt(*case)
+        run = simulate(both, 1.5, 0.05, tolerance=tolerance)
+        alone = simulate(one, 1.5, 0.05, tolerance=1e-12)
+        off = np.abs(run.position("P0") - alone.position("P0")[: len(run.times)]).max()
+        done += run.success
+        # a run that took the other motion is off by 1e-3 and more within half a second; right ones lose at
+        # most what a leap over the stretch leaves out, 1e-6 of a link
+        wrong += bool(off > 1e-5)
+    assert wrong == 0
+    assert done >= 0.8 * len(cases), f"{done} of {len(cases)} done"
+
+
+def cubic_steps(times, places):
+    """Steps of two coordinates: t, and cubics through places at the ends with slope zero there."""
+    n = len(times) - 1
+    coefficients = np.zeros((n, 4, 2))
+    coefficients[:, 0, 0], coefficients[:, 1, 0] = times[:-1], 1.0
+    h, rise = np.diff(times), np.diff(places)
+    coefficients[:, 0, 1] = places[:-1]
+    coefficients[:, 2, 1], coefficients[:, 3, 1] = 3 * rise / h**2, -2 * rise / h**3
+    return Pieces(times, np.full(n, 3), coefficients, np.zeros((n, 0, 0)))
+
+
+@pytest.mark.parametrize("chunks", [1, 2])
+@pytest.mark.parametrize("left", [False, True], ids=["kept", "left"])
+def test_a_step_to_the_other_motion_is_seen(left, chunks):
+    """y = 0 and y = t^2 touch at t = 0: a run along the first that comes out on the second is refuted.
+
+    The pivot is that of y (y - t^2) = 0 there, t^4; also if the stretch reaches from one chunk to the next.
+    """
+    times = np.array([-0.5, -0.3, -0.2, -0.05, 0.02, 0.2, 0.4, 0.6])
+    places = np.where((times > 0.1) & left, times**2, 0.0)
+    pieces = cubic_steps(times, places)
+    pivots = times[1:] ** 4
+    seen = np.stack([pivots, np.zeros(7), pivots], axis=1)
+    certificate = Certificate()
+    found = None
+    for part in np.array_split(np.arange(7), chunks):
+        first, last = int(part[0]), int(part[-1]) + 1
+        found = found or certificate.look(pieces.some(first, last), seen[first:last])
+    if left:
+        assert found is not None
+        assert found.order == 3
+        assert found.time > 0.02
+    else:
+        assert found is None
+
+
+def test_without_a_series_that_reaches_behind_nobody_can_tell():
+    """The same with a series of radius 0.1: it is useless behind the stretch, and the run must end before."""
+    times = np.array([-0.5, -0.3, -0.2, -0.05, 0.02, 0.2, 0.4, 0.6])
+    pieces = cubic_steps(times, np.zeros(8))
+    pieces.coefficients[:, :, 0] = 10.0 ** np.arange(4.0)
+    pivots = times[1:] ** 4
+    found = Certificate().look(pieces, np.stack([pivots, np.zeros(7), pivots], axis=1))
+    assert found is not None
+    assert found.order == 0
+    # the step from -0.2 is the first that ends where the pivot is below 1e-4
+    assert found.step == 2
