@@ -1,10 +1,9 @@
 """The numbers that decide what is zero, the same, singular, redundant, closed or locked.
 
 One name each; above it what it is a share of (1: a pure number), and why it has its size. None (but those of
-drives and couplings) is a length or a time: lengths count over that of the mechanism, angles in radians, times over
-that of the run or of its samples.
-Rounding is 1e-16 of the numbers themselves, so what is left of a zero is some powers of ten above that; what a
-person types has 6 to 12 digits.
+drives and couplings) is a length or a time: lengths count over that of the mechanism, angles in radians, times
+over that of the run or of its samples. Rounding is 1e-16 of the numbers themselves, so what is left of a zero is
+some powers of ten above that; what a person types has 6 to 12 digits.
 
 Where no reason is given beyond a size, the number was chosen by that size, and others were not tried. Numbers that
 only steer an iteration or a step stay beside it. docs/thresholds.md has the table; a test keeps it.
