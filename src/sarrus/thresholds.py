@@ -1,10 +1,9 @@
 """The numbers that decide what is zero, the same, singular, redundant, closed or locked.
 
-One name each; above it what it is a share of (1: a pure number), and why it has its size. None (but that of
-drives) is a length or a time: lengths count over that of the mechanism, angles in radians, times over that of the
-run or of its samples.
-Rounding is 1e-16 of the numbers themselves, so what is left of a zero is some powers of ten above that; what a
-person types has 6 to 12 digits.
+One name each; above it what it is a share of (1: a pure number), and why it has its size. None (but those of
+drives and couplings) is a length or a time: lengths count over that of the mechanism, angles in radians, times
+over that of the run or of its samples. Rounding is 1e-16 of the numbers themselves, so what is left of a zero is
+some powers of ten above that; what a person types has 6 to 12 digits.
 
 Where no reason is given beyond a size, the number was chosen by that size, and others were not tried. Numbers that
 only steer an iteration or a step stay beside it. docs/thresholds.md has the table; a test keeps it.
@@ -23,6 +22,19 @@ DRIVE_START = 1e-9
 TYPED_VELOCITY = 1e-8
 # the largest velocity: two motions that differ by more are two answers
 SAME_VELOCITY = 1e-6
+
+# == Files of other programs ==
+
+# the mechanism's size, and rad: places and directions that are the same but for a file's own arithmetic
+SAME_IN_FILE = 1e-13
+# 1, and m: directions and places of coupled joints that count as the same
+SAME_COUPLED = 1e-9
+# rad, or the mechanism's size: axes that count as parallel, at right angles or meeting
+ROUGHLY_PARALLEL = 1e-6
+# rad: axes of a body that are meant to be parallel or square: printed digits
+MEANT_SQUARE = 1e-5
+# the mechanism's size: loops open by less are bridged, and told: printed digits
+BRIDGED = 1e-5
 
 # == Model: natural coordinates ==
 

@@ -17,8 +17,8 @@ HEAD = """# Deciding numbers
 The numbers that decide what is zero, the same, singular, redundant, closed or locked stand in one module,
 `thresholds.py`. This page is made from it (`python tests/contracts/test_thresholds.py` writes it anew).
 
-"Of" says what a number is a share of; 1 is a pure number. None (but that of drives) is a length or a time, so
-neither metres nor seconds decide: a mechanism ten times larger or slower is judged alike.
+"Of" says what a number is a share of; 1 is a pure number. None (but those of drives and couplings) is a length
+or a time, so neither metres nor seconds decide: a mechanism ten times larger or slower is judged alike.
 Where no reason is given beyond a size, the number was chosen by that size, and others were not tried.
 """
 

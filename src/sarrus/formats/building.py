@@ -9,8 +9,9 @@ import numpy as np
 
 from ..arrays import Floats
 from ..mechanism import Mechanism
+from ..thresholds import SAME_IN_FILE
 from .chains import change_motion
-from .fitting import SAME, measure_gap
+from .fitting import measure_gap
 from .parts import (
     CYLINDRICAL,
     DISTANCE,
@@ -115,7 +116,7 @@ class Builder:
             m.weld(name, *bodies)
             return
         far, wide = measure_gap(c, A, B)
-        one = closed or far <= SAME * self.size
+        one = closed or far <= SAME_IN_FILE * self.size
         # where a body slides, the point is that of the second one
         slides = c.kind in (PRISMATIC, CYLINDRICAL, PLANAR, ON_LINE, ON_PLANE)
         at = (B if slides else A).place if one else np.array([A.place, B.place])
@@ -126,7 +127,7 @@ class Builder:
             m.universal(name, *bodies, at=at, axis=A.axis, second_axis=B.axis)
             return
         axis = A.axis
-        if c.kind in (REVOLUTE, CYLINDRICAL, PLANAR) and not closed and wide > SAME:
+        if c.kind in (REVOLUTE, CYLINDRICAL, PLANAR) and not closed and wide > SAME_IN_FILE:
             other = B.axis if c.closure is False or A.axis @ B.axis >= 0 else -B.axis
             axis = np.array([A.axis, other])
         if c.kind == REVOLUTE:

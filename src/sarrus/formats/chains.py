@@ -13,6 +13,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..mechanism import DriveMotion, Polynomial, Sine, SmoothStep, Table
+from ..thresholds import ROUGHLY_PARALLEL
 from .parts import (
     CYLINDRICAL,
     DISTANCE,
@@ -27,9 +28,6 @@ from .parts import (
     Placement,
     frame_along,
 )
-
-# axes count as parallel, at right angles or meeting within this (radians, or shares of the mechanism's size)
-ROUGH = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +87,7 @@ class _Chain:
         size: float,
     ) -> None:
         self.hinges, self.slides, self.balls = hinges, slides, balls
-        self.end, self.count, self.near = end, count, ROUGH * size
+        self.end, self.count, self.near = end, count, ROUGHLY_PARALLEL * size
 
     def same(self) -> list[Same] | None:
         ways = _rank([s.axis for s in self.slides])
@@ -116,7 +114,7 @@ class _Chain:
         if len(self.hinges) < 3 or _rank([h.axis for h in self.hinges]) < 2:
             return None
         pairs = list(zip(self.hinges, self.hinges[1:], strict=False))
-        if any(np.linalg.norm(np.cross(a.axis, b.axis)) < ROUGH for a, b in pairs):
+        if any(np.linalg.norm(np.cross(a.axis, b.axis)) < ROUGHLY_PARALLEL for a, b in pairs):
             return None
         point = _meeting(self.hinges[0], self.hinges[1])
         return point if all(_off(h, point) <= self.near for h in self.hinges) else None
@@ -153,8 +151,10 @@ class _Chain:
         for h in self.hinges[1:]:
             if all(_off(k, h.point) > self.near for k in lines):
                 lines.append(h)
-        along = [s for s in self.slides if np.linalg.norm(np.cross(s.axis, axis)) < ROUGH]
-        across = [s for s in self.slides if abs(float(s.axis @ axis)) < ROUGH]
+        along = [
+            s for s in self.slides if np.linalg.norm(np.cross(s.axis, axis)) < ROUGHLY_PARALLEL
+        ]
+        across = [s for s in self.slides if abs(float(s.axis @ axis)) < ROUGHLY_PARALLEL]
         if len(along) + len(across) < len(self.slides) or (along and across):
             return None
         start = self.hinges[0].point
@@ -229,12 +229,12 @@ def change_motion(motion: DriveMotion, factor: float, offset: float) -> DriveMot
 
 
 def _rank(axes: list[Floats]) -> int:
-    return int(np.linalg.matrix_rank(np.array(axes), tol=ROUGH)) if axes else 0
+    return int(np.linalg.matrix_rank(np.array(axes), tol=ROUGHLY_PARALLEL)) if axes else 0
 
 
 def _two(axes: list[Floats]) -> tuple[Floats, Floats]:
     """Two of the directions that are not parallel."""
-    others = [b for b in axes[1:] if np.linalg.norm(np.cross(axes[0], b)) > ROUGH]
+    others = [b for b in axes[1:] if np.linalg.norm(np.cross(axes[0], b)) > ROUGHLY_PARALLEL]
     return axes[0], others[0]
 
 

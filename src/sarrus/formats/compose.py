@@ -11,10 +11,11 @@ import numpy as np
 from ..arrays import Floats
 from ..assembly import AssemblyError, assemble, fit_velocities
 from ..mechanism import Mechanism, find_gaps
+from ..thresholds import BRIDGED, SAME_IN_FILE
 from .building import Builder, Rigid
 from .chains import Same, reduce_chain
 from .couplings import take_couplings
-from .fitting import SAME, frame_between, least_turn, measure_gap, spread_turn, tidy
+from .fitting import frame_between, least_turn, measure_gap, spread_turn, tidy
 from .parts import (
     CYLINDRICAL,
     DISTANCE,
@@ -35,8 +36,6 @@ from .parts import (
     turn_about,
 )
 
-# loops that do not close by less than this share of the mechanism's size are bridged, and told: printed digits
-BRIDGED = 1e-5
 # share of the mean mass that a massless link gets where nothing depends on it [kg, if nothing weighs]
 LIGHT = 1e-6
 
@@ -143,7 +142,7 @@ class _Composer(Builder):
         self.report.changed.append(
             f"{c.kind} '{c.name}' connects two places of one rigid body: its "
             f"{EQUATIONS[c.kind]} equations are redundant"
-            + (f" (misfit {far:.2g} m, {wide:.2g} rad)" if far > SAME * self.size else "")
+            + (f" (misfit {far:.2g} m, {wide:.2g} rad)" if far > SAME_IN_FILE * self.size else "")
         )
 
     def tell_weld(self, c: Connection) -> None:
@@ -153,7 +152,7 @@ class _Composer(Builder):
             self.parts.pose(c.second) @ c.frames[1]
         )
         far, wide = float(np.linalg.norm(off.place)), angle_of(off.turn)
-        open_ = far > SAME * self.size or wide > SAME
+        open_ = far > SAME_IN_FILE * self.size or wide > SAME_IN_FILE
         self.report.changed.append(
             f"weld '{c.name}' makes '{c.first}' and '{c.second}' one body"
             + (f"; they stood {far:.6g} m and {wide:.6g} rad apart" if open_ else "")
@@ -218,7 +217,7 @@ class _Composer(Builder):
         self.report.changed.append(
             f"connects {' and '.join(names)} are one hinge: {redundant} "
             f"{'equation is' if redundant == 1 else 'equations are'} redundant"
-            + (f" (misfit {misfit:.2g} m)" if misfit > SAME * self.size else "")
+            + (f" (misfit {misfit:.2g} m)" if misfit > SAME_IN_FILE * self.size else "")
         )
         at = self.joints.index(connects[0])
         self.joints[at] = replace(connects[0], kind=REVOLUTE, frames=(frames[0], frames[1]))
@@ -249,7 +248,7 @@ class _Composer(Builder):
                 )
                 c.frames = (frames[0], frames[1])
             most = max(most, changed)
-            if changed > SAME * 10:
+            if changed > SAME_IN_FILE * 10:
                 bodies.append(rigid.name)
         if bodies:
             self.report.changed.append(
@@ -422,7 +421,7 @@ class _Composer(Builder):
         done = {GROUND}
         for c in self.joints:
             turn, shift = self.needed_move(c)
-            if angle_of(turn) <= SAME and np.linalg.norm(shift) <= SAME * self.size:
+            if angle_of(turn) <= SAME_IN_FILE and np.linalg.norm(shift) <= SAME_IN_FILE * self.size:
                 continue
             ends = [k for k, n in enumerate((c.first, c.second)) if n not in done]
             # the lighter body, as a rule a rod
@@ -453,7 +452,7 @@ class _Composer(Builder):
             turn = spread_turn(A.axis, B.axis, c.length)
         elif c.kind == DISTANCE:
             far = float(np.linalg.norm(offset))
-            way = offset / far if far > SAME * self.size else A.axis
+            way = offset / far if far > SAME_IN_FILE * self.size else A.axis
             shift = (c.length - far) * way
         if c.start is not None and c.kind == REVOLUTE:
             # a driven joint is held while loops close: it must stand exactly

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..thresholds import SAME_COUPLED
 from .parts import (
     DISTANCE,
     PRISMATIC,
@@ -18,9 +19,6 @@ from .parts import (
     frame_along,
     turn_about,
 )
-
-# directions and places count as the same within this
-ALIKE = 1e-9
 
 
 def take_couplings(parts: Parts) -> None:
@@ -56,7 +54,10 @@ def _together(parts: Parts, coupling: Coupling, joint: Connection, other: Connec
     if c0 or any(rest) or joint.first != other.first or joint.kind != other.kind:
         return False
     a, b = joint.frames[0], other.frames[0]
-    if np.linalg.norm(a.axis * c1 - b.axis) > ALIKE or joint.kind not in (REVOLUTE, PRISMATIC):
+    if np.linalg.norm(a.axis * c1 - b.axis) > SAME_COUPLED or joint.kind not in (
+        REVOLUTE,
+        PRISMATIC,
+    ):
         return False
     # both bodies as they stand to each other where both joints are at zero
     stand = (b @ other.frames[1].inverse).inverse @ (a @ joint.frames[1].inverse)
@@ -64,7 +65,7 @@ def _together(parts: Parts, coupling: Coupling, joint: Connection, other: Connec
     across = offset - b.axis * float(b.axis @ offset)
     apart = float(np.linalg.norm(across))
     pair = (other.second, joint.second)
-    if joint.kind == PRISMATIC or apart < ALIKE:
+    if joint.kind == PRISMATIC or apart < SAME_COUPLED:
         weld = Connection(coupling.name, WELD, *pair, (stand, Placement()))
         _swap(parts, joint, [weld])
         parts.report.changed.append(

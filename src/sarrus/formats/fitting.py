@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Floats
+from ..thresholds import MEANT_SQUARE, SAME_IN_FILE
 from .parts import (
     CYLINDRICAL,
     DISTANCE,
@@ -21,11 +22,6 @@ from .parts import (
     nearest_half_turn,
     turn_about,
 )
-
-# places and directions that differ by less are the same: rounding of a file's own arithmetic
-SAME = 1e-13
-# axes of one body within this of parallel or square are meant to be so [rad]: printed digits
-TIDY = 1e-5
 
 
 def measure_gap(c: Connection, A: Placement, B: Placement) -> tuple[float, float]:
@@ -53,11 +49,11 @@ def tidy(axes: list[Floats]) -> list[Floats]:
     kept: list[Floats] = []
     out = []
     for axis in axes:
-        same = next((k for k in kept if np.linalg.norm(np.cross(k, axis)) < TIDY), None)
+        same = next((k for k in kept if np.linalg.norm(np.cross(k, axis)) < MEANT_SQUARE), None)
         if same is None:
             same = np.array(axis)
             for k in kept:
-                if abs(float(k @ same)) < TIDY:
+                if abs(float(k @ same)) < MEANT_SQUARE:
                     same = same - k * float(k @ same)
             same = same if (same == axis).all() else same / np.linalg.norm(same)
             kept.append(same)
@@ -79,7 +75,7 @@ def spread_turn(a: Floats, b: Floats, angle: float) -> Floats:
     across = np.cross(a, b)
     sine = float(np.linalg.norm(across))
     now = float(np.arctan2(sine, a @ b))
-    if sine < SAME:
+    if sine < SAME_IN_FILE:
         across = np.cross(a, np.eye(3)[int(np.argmin(np.abs(a)))])
     return turn_about(across / np.linalg.norm(across), angle - now)
 
