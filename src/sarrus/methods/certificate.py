@@ -54,8 +54,10 @@ class Certificate:
 
         seen: of each step's end. A step before the first of the pieces has a negative number.
         """
-        if self._before is None and not np.any(seen[:, DROP] < SINGULAR_LANDING):
+        if self._before is None and seen[:, DROP].min(initial=1.0) >= SINGULAR_LANDING:
             return None
+        # the buffer may hold more
+        pieces = pieces.some(0, len(seen))
         earlier = 0
         if self._before is not None:
             earlier = len(self._before[1])

@@ -91,7 +91,7 @@ class Series:
                 form, self._ws, self._loads, self._t, self._problem.duration, self._local, self._log_cost,
                 kept, room, self._seen,
             )  # fmt: skip
-            leap = self._certificate.look(pieces.some(0, steps), self._seen[:steps])
+            leap = self._certificate.look(pieces, self._seen[:steps])
         end = None
         if leap is not None:
             reason, steps = self._go_back(leap)
