@@ -52,7 +52,9 @@ def test_other_numbers_in_a_repeat_are_noticed():
 
 def test_a_problem_repeats_to_the_last_bit():
     """Every repeat of a real run gives the same bits."""
-    _, timing = run_problem(problems.get("double-four-bar"), method="series", tolerance=1e-6)
+    problem = problems.get("double-four-bar")
+    # seven repeats take milliseconds; on a busy machine nobody knows how many
+    _, timing = run_problem(problem, method="series", tolerance=1e-6, patience=600.0)
     assert timing.same_bits
     assert timing.repeats == 7
     assert 0 < timing.solve <= timing.solve_median
