@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...arrays import Floats
-from ..quadrature import TimeOfAngle, make_clock
+from .quadrature import TimeOfAngle, make_clock
 
 CRANK, ROD = 0.08, 0.3
 A = np.array([0.0, 0.1, 0.12])

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...arrays import Floats
+from .quadrature import solve_densely
 
 GRAVITY, STIFFNESS, FREE_LENGTH, INERTIA = 9.81, 25.0, np.sqrt(2.0), 5.0 / 3.0
 # of integration [s]; its interpolation is then as good as its steps
@@ -72,8 +73,6 @@ def four_bar_spring_reference(times: ArrayLike, angle: float, damping: float) ->
 
 @lru_cache(maxsize=8)
 def _solve_swing(reach: float, angle: float, damping: float) -> Callable[[Floats], Floats]:
-    from scipy.integrate import solve_ivp
-
     def rates(_: float, state: Floats) -> list[float]:
         phi, rate = state
         load = -potential_slopes(phi)[0] - damping * np.sin(0.5 * phi) ** 2 * rate
@@ -81,15 +80,4 @@ def _solve_swing(reach: float, angle: float, damping: float) -> Callable[[Floats
 
     if reach > FURTHEST:
         raise ValueError(f"the four-bar's reference ends at {FURTHEST:g} s, not {reach:g} s")
-    done = solve_ivp(
-        rates,
-        (0.0, reach),
-        [angle, 0.0],
-        method="DOP853",
-        rtol=1e-13,
-        atol=1e-15,
-        max_step=LONGEST_STEP,
-        dense_output=True,
-    )
-    motion: Callable[[Floats], Floats] = done.sol
-    return motion
+    return solve_densely(rates, reach, [angle, 0.0], LONGEST_STEP)

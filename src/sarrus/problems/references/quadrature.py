@@ -2,7 +2,7 @@
 
 Where the energy of a motion is known, x' is a function of x, and t(x) is the integral of 1/x'. On each
 panel dt/dx is a Chebyshev series, integrated term by term; Newton's method turns t(x) round. No error
-grows with time beyond the rounding of t itself.
+grows with time beyond the rounding of t itself. Other motions: an ordinary solver in steps far too short.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import chebyshev
+from numpy.typing import ArrayLike
 
-from ..arrays import Floats
+from ...arrays import Floats
 
 # terms of a panel; panels are chosen so that the last ones are rounding
 TERMS = 24
@@ -73,3 +74,24 @@ def make_clock(slope: Callable[[Floats], Floats], breaks: Floats) -> TimeOfAngle
     # all terms of a series are 1 at its end
     times = np.concatenate([[0.0], np.cumsum(series.sum(axis=0))])
     return TimeOfAngle(np.asarray(breaks, dtype=float), times, series, slopes)
+
+
+def solve_densely(
+    rates: Callable[[float, Floats], ArrayLike], end: float, start: ArrayLike, longest: float
+) -> Callable[[Floats], Floats]:
+    """The states from 0 to the end, at any times, by a solver of order 8 with steps up to the longest."""
+    # SciPy's solvers load slowly: only those who ask pay for it
+    from scipy.integrate import solve_ivp
+
+    done = solve_ivp(
+        rates,
+        (0.0, end),
+        start,
+        method="DOP853",
+        rtol=1e-13,
+        atol=1e-15,
+        max_step=longest,
+        dense_output=True,
+    )
+    motion: Callable[[Floats], Floats] = done.sol
+    return motion

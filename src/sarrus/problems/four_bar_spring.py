@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...mechanism import Mechanism
-from ..options import Option, with_options
-from ..problem import Figure, Limits, Panel, Problem, SmallMotion
-from .reference import (
+from ..mechanism import Mechanism
+from .problem import Figure, Limits, Option, Panel, Problem, SmallMotion, with_options
+from .references.four_bar_spring import (
     FREE_LENGTH,
     GRAVITY,
     STIFFNESS,

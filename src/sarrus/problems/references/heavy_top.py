@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...arrays import Floats
+from .quadrature import solve_densely
 
 MASS, GRAVITY = 15.0, 9.81
 # about the centre, which is 1 m from the fixed point
@@ -56,18 +57,5 @@ def top_rates(state: Floats) -> Floats:
 
 @lru_cache(maxsize=8)
 def _solve_axis(end: float) -> Callable[[Floats], Floats]:
-    from scipy.integrate import solve_ivp
-
     start = np.concatenate([START_AXIS, np.cross(START_SPIN, START_AXIS)])
-    done = solve_ivp(
-        lambda _, state: top_rates(state),
-        (0.0, end),
-        start,
-        method="DOP853",
-        rtol=1e-13,
-        atol=1e-15,
-        max_step=LONGEST_STEP,
-        dense_output=True,
-    )
-    motion: Callable[[Floats], Floats] = done.sol
-    return motion
+    return solve_densely(lambda _, state: top_rates(state), end, start, LONGEST_STEP)

@@ -15,6 +15,8 @@ to 30 m/s, times to 100 s: positions within 1e-15 m, velocities within 1e-15 of 
 speed (3e-14 m/s at 30 m/s), flat times within 2e-14 s, the spacing of doubles near 100.
 """
 
+from __future__ import annotations
+
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Floats
-from ...mechanism import Mechanism
-from ..options import with_options
-from ..problem import Angle, Figure, Limits, Panel, Problem, Read
-from .reference import cart_pole_angle, cart_pole_reference
+from ..arrays import Floats
+from ..mechanism import Mechanism
+from .problem import Angle, Figure, Limits, Panel, Problem, Read, with_options
+from .references.light_cart_pole import cart_pole_angle, cart_pole_reference
 
 CART, BOB, LENGTH = 1e-6, 1.0, 1.0
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Floats
-from ...mechanism import Mechanism
-from ..options import with_options
-from ..problem import Angle, Figure, Limits, Panel, Problem, Read
-from .reference import (
+from ..arrays import Floats
+from ..mechanism import Mechanism
+from .problem import Angle, Figure, Limits, Panel, Problem, Read, with_options
+from .references.spatial_slider_crank import (
     CRANK,
     CRANK_INERTIA,
     CRANK_MASS,

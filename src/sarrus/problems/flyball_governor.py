@@ -10,10 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...mechanism import Mechanism
-from ..options import SECTION, with_options
-from ..problem import Figure, Limits, Panel, Problem
-from .reference import (
+from ..mechanism import Mechanism
+from .problem import SECTION, Figure, Limits, Panel, Problem, with_options
+from .references.flyball_governor import (
     DAMPING,
     FREE_LENGTH,
     OFFSET,

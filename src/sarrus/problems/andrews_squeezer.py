@@ -6,11 +6,10 @@ The three differ in the start: both libraries begin with the crank at -0.0620 ra
 
 from __future__ import annotations
 
-from ...arrays import Complex
-from ...mechanism import Mechanism
-from ..options import with_options
-from ..problem import Figure, Limits, Panel, Problem
-from .reference import (
+from ..arrays import Complex
+from ..mechanism import Mechanism
+from .problem import Figure, Limits, Panel, Problem, with_options
+from .references.andrews_squeezer import (
     FREE_LENGTH,
     INERTIAS,
     MASSES,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...arrays import Floats
-from ..quadrature import TimeOfAngle, make_clock
+from .quadrature import TimeOfAngle, make_clock
 
 
 def cart_pole_angle(

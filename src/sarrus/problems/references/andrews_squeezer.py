@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...arrays import Complex, Floats
-from ..quadrature import TimeOfAngle, make_clock
+from .quadrature import TimeOfAngle, make_clock
 
 A, B, C = -0.06934 - 0.00227j, -0.03635 + 0.03273j, 0.014 + 0.072j
 RR, RA = 0.007, 0.00092

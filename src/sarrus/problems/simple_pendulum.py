@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ...mechanism import Mechanism
-from ..options import with_options
-from ..problem import Figure, Limits, Panel, Problem
-from .reference import pendulum_reference
+from ..mechanism import Mechanism
+from .problem import Figure, Limits, Panel, Problem, with_options
+from .references.simple_pendulum import pendulum_reference
 
 COLUMNS = ("t", "x", "y", "energy")
 

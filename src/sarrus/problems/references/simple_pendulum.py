@@ -9,6 +9,8 @@ and P1 = length (sin(phi), -cos(phi)). The period is 4 K / w. Measured against 4
 2e-14 m over 10 s, 6e-13 m over 2000 s (the rounding of the period, 845 times).
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ellipj, ellipk

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from ...mechanism import Mechanism
-from ..options import with_options
-from ..problem import Figure, Limits, Panel, Problem
-from .reference import ABOUT, ACROSS, GRAVITY, MASS, START_AXIS, START_SPIN, top_reference
+from ..mechanism import Mechanism
+from .problem import Figure, Limits, Panel, Problem, with_options
+from .references.heavy_top import (
+    ABOUT,
+    ACROSS,
+    GRAVITY,
+    MASS,
+    START_AXIS,
+    START_SPIN,
+    top_reference,
+)
 
 
 def make_mechanism(name: str) -> Mechanism:

@@ -20,6 +20,8 @@ period within 7e-16 s; all columns within 3e-15 up to 10 s, 2e-13 at 600 s and 5
 which is the rounding of the period carried over the turns.
 """
 
+from __future__ import annotations
+
 from functools import lru_cache
 
 import numpy as np
