@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from .camera import Camera
-from .scene import CROSSING, Scene
+from .scene import CROSSING, Camera, Scene
 from .sketch import GROUND, Sign
 
 # the same colours as on the page, light

@@ -1,10 +1,21 @@
-"""`sarrus methods`: how time can be advanced, and what each method can do."""
+"""`sarrus list` and `sarrus methods`: what there is to simulate, and how."""
 
 from __future__ import annotations
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
+
+from .. import problems
+from ..report import problem_table
+
+
+def list_problems() -> None:
+    """List the benchmark problems with their options, limits and source."""
+    screen = Console()
+    # a line a problem, also where no terminal tells its width
+    screen.width = max(screen.width, 160)
+    screen.print(problem_table(problems.get(name) for name in problems.names()))
 
 
 def list_methods() -> None:

@@ -1,4 +1,4 @@
-"""`sarrus view`: a live page on this machine to turn a mechanism around and run it again."""
+"""`sarrus report`, `sarrus movie` and `sarrus view`: a run as a page, as a film, and live."""
 
 from __future__ import annotations
 
@@ -10,18 +10,82 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from .. import problems
 from ..mechanism import Mechanism
 from ..problems import Problem
-from .model_file import is_model_file, load_model
+from .model_files import is_model_file, load_model
 from .options import Duration
 from .spec import is_specification, load_problem
 
+REPORT = "report.html"
+PORT = 8080
+
+
+def report(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DIR...",
+            help="Folder of a run, several to put side by side, or the folder of a benchmark.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="HTML file; report.html in the folder (of several: here) if left out."),
+    ] = None,
+) -> None:
+    """Write one self-contained HTML page about a run, several runs, or a benchmark."""
+    from ..report.benchmark import save_bench_report
+    from ..report.run_page import save_report
+    from ..runs.benchmark import is_benchmark
+    from ..runs.folder import RunFolderError, find_runs
+
+    screen = Console(soft_wrap=True)
+    if len(folders) == 1 and is_benchmark(folders[0]):
+        path = save_bench_report(folders[0], out or folders[0] / REPORT)
+    else:
+        runs = [run for folder in folders for run in find_runs(folder)]
+        if not runs:
+            raise RunFolderError(
+                f"{folders[0]} holds no run and no benchmark; make one with `sarrus run` or `sarrus bench`"
+            )
+        single = len(runs) == 1 or len(folders) == 1
+        path = save_report(runs, out or (folders[0] / REPORT if single else Path(REPORT)))
+    screen.print(f"report: {path}", highlight=False)
+
+
+def movie(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")],
+    out: Annotated[
+        Path, typer.Argument(help="File .mp4, .avi or .gif; .png or a folder: a picture a frame.")
+    ],
+    speed: Annotated[float, typer.Option(help="1 is real time, 0.5 half as fast.")] = 1.0,
+    size: Annotated[str, typer.Option(help="Width x height in pixels.")] = "1280x720",
+    fps: Annotated[float, typer.Option(help="Frames a second.")] = 30.0,
+    until: Annotated[
+        float | None, typer.Option(help="Simulated time that is shown [s]; all if left out.")
+    ] = None,
+) -> None:
+    """Film a run: the mechanism with its trace and a clock, in real time."""
+    from ..report.movie import Film, parse_size, save_movie
+    from ..runs.folder import load_run
+
+    film = Film(parse_size(size), fps, speed, until)
+    scene = load_run(folder).scene
+    screen = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=screen, transient=True) as progress:
+        task = progress.add_task("frames", total=None)
+        path = save_movie(
+            scene, out, film, lambda done, total: progress.update(task, completed=done, total=total)
+        )
+    Console(soft_wrap=True).print(f"movie: {path}", highlight=False)
+
+
 if TYPE_CHECKING:
     from ..scene import Scene
-
-PORT = 8080
 
 
 def view(
