@@ -23,6 +23,7 @@ ENDINGS = (".yaml", ".yml", ".json")
 # what begins a model of another program, among the first bytes of an XML file
 ROOTS = (b"<mujoco", b"<robot")
 WRITERS = {".xml": write_mjcf, ".mjcf": write_mjcf, ".urdf": write_urdf}
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 
 
 def is_model_file(word: str) -> bool:
@@ -76,7 +77,7 @@ def export(
     file: Annotated[
         Path | None, typer.Argument(help="Model file to write; the screen if left out.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    force: Force = False,
 ) -> None:
     """Write the mechanism of a problem as a model file, with its duration and output step."""
     item = problems.get(problem, **options)
@@ -86,8 +87,7 @@ def export(
     if file is None:
         print(text, end="")
         return
-    if file.exists() and not force:
-        raise ValueError(f"{file} exists already; choose another name, or replace it with --force")
+    _keep(file, force)
     save_text(text, file)
 
 
@@ -118,14 +118,13 @@ def import_file(
     as_authored: Annotated[
         bool, typer.Option("--as-authored", help="Leave loops open as they stand in the file.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Read a model of another program, close its loops, and write our model file; tell what became of it."""
     target = Path(file).with_suffix(".yaml").name if out is None else str(out)
     goal = Path(target)
-    if goal.exists() and not force:
-        raise ValueError(f"{goal} exists already; choose another name, or replace it with --force")
+    _keep(goal, force)
     told: Report | None = None
     if file.lower().endswith(ENDINGS):
         mechanism = load(file)
@@ -149,6 +148,12 @@ def import_file(
         for line in report.sentences:
             screen.print(Text(line), soft_wrap=True)
     screen.print(Text(f"written: {goal}"), soft_wrap=True)
+
+
+def _keep(file: Path, force: bool) -> None:
+    """Refuse to replace a file unasked."""
+    if file.exists() and not force:
+        raise ValueError(f"{file} exists already; choose another name, or replace it with --force")
 
 
 def _write(mechanism: Mechanism, goal: Path, told: Report | None) -> Report | None:
