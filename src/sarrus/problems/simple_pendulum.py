@@ -7,6 +7,15 @@ from .problem import Figure, Limits, Panel, Problem, with_options
 from .references.simple_pendulum import pendulum_reference
 
 COLUMNS = ("t", "x", "y", "energy")
+FIGURES = (
+    Figure(
+        "figure-1-p1",
+        "Coordinates of P1",
+        (Panel("x [m]", ("x",)), Panel("y [m]", ("y",))),
+        until=10.0,
+    ),
+    Figure("figure-2-energy", "Total energy", (Panel("energy [J]", ("energy",)),)),
+)
 
 
 def make_mechanism(name: str) -> Mechanism:
@@ -33,7 +42,7 @@ def make_simple_pendulum() -> Problem:
         limits=Limits(energy_drift=5e-5, path=0.5),
         observed="P1",
         columns=COLUMNS,
-        figures=_figures(10.0),
+        figures=FIGURES,
         build=lambda: make_mechanism("simple pendulum"),
         exact=pendulum_reference,
     )
@@ -54,19 +63,7 @@ def make_simple_pendulum_a01() -> Problem:
         limits=Limits(end_error=1e-6, path=0.5),
         observed="P1",
         columns=COLUMNS,
-        figures=_figures(10.0),
+        figures=FIGURES,
         build=lambda: make_mechanism("A01 pendulum"),
         exact=pendulum_reference,
-    )
-
-
-def _figures(until: float) -> tuple[Figure, ...]:
-    return (
-        Figure(
-            "figure-1-p1",
-            "Coordinates of P1",
-            (Panel("x [m]", ("x",)), Panel("y [m]", ("y",))),
-            until=until,
-        ),
-        Figure("figure-2-energy", "Total energy", (Panel("energy [J]", ("energy",)),)),
     )

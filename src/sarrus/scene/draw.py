@@ -24,6 +24,11 @@ ZIGZAGS = 6
 TRACE_POINTS = 1500
 
 
+def as_shown(name: str) -> str:
+    """A name that matplotlib writes as it is: a dollar sign would start mathematics."""
+    return name.replace("$", r"\$")
+
+
 @dataclass(frozen=True)
 class Window:
     """What part of the drawing plane is shown: its middle and half widths [m]; whole: all of it."""
