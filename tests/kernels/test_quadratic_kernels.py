@@ -16,7 +16,7 @@ from dense_series import (
     dense_series,
 )
 from random_mechanisms import random_mechanism
-from sarrus.kernels import forms, polynomials, project, series, solve
+from sarrus.kernels import forms, polynomials, series, solve
 from sarrus.kernels.layout import make_workspace
 from sarrus.model import make_model
 
@@ -63,13 +63,13 @@ def call_next_coefficient(form, ws, k, refinements, qc):
 @compiled
 def call_project_position(form, ws, iterations, q):
     """Call the kernel of that name."""
-    return project.project_position(form, ws, None, iterations, q)
+    return solve.project_position(form, ws, None, iterations, q)
 
 
 @compiled
 def call_project_velocity(form, ws, refinements, v):
     """Call the kernel of that name."""
-    return project.project_velocity(form, ws, None, refinements, v)
+    return solve.project_velocity(form, ws, None, refinements, v)
 
 
 class Case:

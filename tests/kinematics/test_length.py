@@ -5,7 +5,7 @@ import pytest
 
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism
-from sarrus.kinematics.length import LINK, measure_length
+from sarrus.kinematics.pose import LINK, measure_length
 from sarrus.model import make_model
 from sarrus.scene import make_sketch
 from sarrus.verdict.joint_equations import make_joint_equations

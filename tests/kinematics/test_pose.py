@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sarrus.kinematics.pose import BodyRows, Pose, largest_twist, read_poses, read_spins, read_turns
-from sarrus.kinematics.turns import turn_matrices
+from sarrus.kinematics.pose import (
+    BodyRows,
+    Pose,
+    largest_twist,
+    read_poses,
+    read_spins,
+    read_turns,
+    turn_matrices,
+)
 
 rng = np.random.default_rng(3)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sarrus.kinematics.turns import next_to, turn_matrices, turn_vectors, unwrap
+from sarrus.kinematics.pose import next_to, turn_matrices, turn_vectors, unwrap
 
 
 def test_turn_vectors_and_matrices_are_each_others_inverse():
