@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from .. import problems
 from ..mechanism import Mechanism, from_data, get_value, set_value, to_data
-from ..mechanism.errors import MechanismError
+from ..mechanism.elements import MechanismError
 from ..mechanism.files import units
 from ..mechanism.files.paths import join_path, nearest, split_path
 from . import schema
