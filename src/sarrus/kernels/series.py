@@ -47,11 +47,10 @@ NOISE = 1e-9
 ENERGY_SLACK = 1e3
 # and in a run by so many times that
 DRIFT_SLACK = 100.0
-# the last term of the velocity may be this many tolerances of the largest velocity: more than enough for a
-# step that moves links by a tenth of their length or more (the position's term then decides), too little for
-# short ones. 50 was tried: at the tightest tolerances steps then crawl into singular positions
-SWIFT = 200.0
-# steps of this order or less are exempt from that: rounding rules there
+# the last term of the velocity may be this many tolerances of the largest velocity. With 200 a run of many short
+# steps, as beside a near miss, lost 5e-7 at a tolerance of 1e-10; with 1 it loses 4e-9
+SWIFT = 1.0
+# series of this order or less, close to a singular position, are noise
 LOW_ORDER = 12
 # steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one
 TRIES = 4
@@ -304,12 +303,12 @@ def keep_sides(loads, known, carried, sides):
 
 @block
 def begin(form, ws, loads, q, v, carried):
-    """Factor of K at a state; the smallest pivot, the kinetic energy, the balance and what loads have stored."""
+    """Factor of K at a state; returns pivots as `eval_pivots`, kinetic energy, balance, what loads have stored."""
     eval_forms(form, q, ws.e)
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
     learn_pivots(form, ws.L, ws.usual)
-    smallest, _ = eval_pivots(form, ws.L, ws.usual)
+    smallest, drop = eval_pivots(form, ws.L, ws.usual)
     kinetic, potential = eval_energy(form, q, v)
     energy = kinetic + potential
     stored = 0.0
@@ -317,7 +316,7 @@ def begin(form, ws, loads, q, v, carried):
         eval_load_forms(loads, q)
         stored = eval_load_energy(loads, carried)
         energy += stored - carried[len(carried) - 1]
-    return smallest, kinetic, energy, stored
+    return smallest, drop, kinetic, energy, stored
 
 
 @entry
@@ -334,7 +333,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
     v = state[1]
     nq = len(q)
     na = len(carried) - 1
-    smallest, kinetic, energy, stored = begin(form, ws, loads, q, v, carried)
+    smallest, beside, kinetic, energy, stored = begin(form, ws, loads, q, v, carried)
     # what an error of the energy is measured by: the largest kinetic energy so far; at rest in an
     # equilibrium there is none, but the rounding of the weights' work
     if counters[STEPS] == 0:
@@ -383,7 +382,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
                 v[i] = coefficients[n, 1, i]
             for i in range(na + 1):
                 carried[i] = sides[n, i, 0]
-            smallest, _, energy, stored = begin(form, ws, loads, q, v, carried)
+            smallest, beside, _, energy, stored = begin(form, ws, loads, q, v, carried)
             continue
         if loads is not None:
             work_coefficients(loads, ws.lam, known)
@@ -403,9 +402,9 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
                 order, log_step = choose_step(
                     ws.log_size, least_order(loads), known, np.log(local), log_cost
                 )
-                # what a short step of a fast motion leaves out counts in the velocity; where the order is
-                # low rounding rules, as beside a singular position: a shorter step would crawl into it
-                if order > LOW_ORDER:
+                # what a short step of a fast motion leaves out counts in the velocity; but beside a singular
+                # position rounding rules: a shorter step would crawl into it
+                if beside >= WARY_LANDING:
                     log_rate = np.log(SWIFT * local / order) - ws.log_size[order]
                     log_rate += log_speed(ws.log_size, order, log_step, fastest)
                     log_step = min(log_step, log_rate / (order - 1))
@@ -433,7 +432,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
                     h = 0.5 * first
                     elsewhere = ELSEWHERE - 1
                 elif elsewhere < ELSEWHERE and n > 0 and drop < watch[n - 1, 2] < SINGULAR_LANDING:
-                    # the second such landing, nearer than the first: over it now, or steps with noise crawl into it
+                    # the second such landing, nearer than the first: over it now, or steps crawl into it
                     local = min(10.0 * local, LOOSEST)
                     choose = True
                 else:
@@ -490,6 +489,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
         watch[n, 0] = smallest
         watch[n, 1] = off
         watch[n, 2] = drop
+        beside = drop
         counters[STEPS] += 1
         n += 1
         if last and stop == t_end:
