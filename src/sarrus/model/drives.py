@@ -20,8 +20,8 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels.elements import drive as element
 from ..kernels.elements.drive import COSINE, LINEAR, SINE, SQUARE
-from ..kinematics.turns import in_space
-from ..mechanism import Joint, JointKind, Mechanism, MechanismError
+from ..kinematics.pose import in_space
+from ..mechanism import Joint, Mechanism, MechanismError
 from ..mechanism.motion import MotionPieces, make_pieces
 from .loads import Features, joint_triad, subtract_rows
 from .reduce import Row
@@ -85,7 +85,7 @@ def joint_forms(
     Cosine and sine of its angle, its travel, its length squared; of a ball all cosines between both bodies.
     """
     first, second = joint.bodies
-    if joint.kind is JointKind.SPHERICAL:
+    if joint.kind.row.is_ball:
         return [
             (features.vector(first, u), features.vector(second, w))
             for u in np.eye(3)
@@ -109,7 +109,7 @@ def coordinate_needs(mechanism: Mechanism) -> Iterator[tuple[str, Floats | None,
     joints = {j.name: j for j in mechanism.joints}
     for name in [*(d.joint for d in mechanism.drives), *(r.joint for r in mechanism.rotors)]:
         joint = joints[name]
-        if joint.kind is JointKind.SPHERICAL:
+        if joint.kind.row.is_ball:
             for body in joint.bodies:
                 yield body, None, list(np.eye(3))
         elif joint.kind.row.coordinate == "angle":

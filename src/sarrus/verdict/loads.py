@@ -15,12 +15,12 @@ import numpy as np
 
 from ..arrays import Flags, Floats, Ints
 from ..kernels.elements import spring, torsion
-from ..kernels.user_function import find_fault
-from ..kinematics.turns import in_space, unwrap
-from ..mechanism import JointKind, Mechanism, MechanismError
+from ..kernels.elements.user import find_fault
+from ..kinematics.pose import in_space, unwrap
+from ..mechanism import Mechanism, MechanismError
 from ..mechanism.forces import BODY
 from .joint_equations import JointEquations
-from .joint_pairs import GROUND, find_point
+from .joint_frames import GROUND, find_point
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ class BodyLoads:
         turning = rises[..., None] * axes
         # of a slider: the point of the second body, and the point of the first that is there now
         bodies = e.pair_bodies[pairs]
-        balls = [e.kinds[e.pair_joint[p]] is JointKind.SPHERICAL for p in pairs]
+        balls = [e.kinds[e.pair_joint[p]].row.is_ball for p in pairs]
         turning[:, balls] = _relative_turning(motion, *bodies[balls].T)
         centers = np.concatenate([e.centers, np.zeros((1, 3))])[bodies[:, 1]]
         place = _Points(bodies[:, 1], e.pair_other_place[pairs] - centers).states(motion)[1]
