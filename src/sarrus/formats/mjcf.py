@@ -337,6 +337,8 @@ class _Reader:
         self.parts.connections.append(
             Connection(name, WELD, body, name, (Placement(), Placement()))
         )
+        # the body's name still reads its own centre
+        self.parts.points.append((body, body, self.parts.links[body].center))
 
     # equalities
 

@@ -198,6 +198,10 @@ class Rotor(Element):
     inertia: float
     mass: float
 
+    def scaled(self, size: float) -> Rotor:
+        """Larger with the same mass, as bodies are."""
+        return replace(self, inertia=size**2 * self.inertia)
+
     def problems(self, known: Known) -> Iterator[str]:
         """Its joint, its number."""
         what = f"rotor '{self.name}'"
