@@ -112,7 +112,9 @@ def test_dead_centre_of_a_random_linkage(make, method):
             r = simulate(m, 2 * limit / rate, tolerance=tolerance, method=method)
             assert r.status == "blocked", r.message
             assert "drive 'motor' has reached the limit of the mechanism" in r.message
-            value, at = re.search(r"mechanism, ([\d.]+) degrees, at t = ([\d.]+) s", r.message).groups()
+            value, at = re.search(
+                r"mechanism, ([\d.]+) degrees, at t = ([\d.]+) s", r.message
+            ).groups()
             assert float(value) == pytest.approx(np.degrees(limit), abs=SHOWN * 10)
             assert float(at) == pytest.approx(limit / rate, rel=1e-6)
             assert r.times[-1] <= limit / rate
@@ -161,7 +163,8 @@ def test_a_structure_says_that_nothing_can_move():
     r = simulate(triangle(), 1.0)
     assert r.status == "done"
     assert "Nothing can move" in r.message
-    assert np.ptp(r.position("B"), axis=0).max() == 0.0
+    # rounding
+    assert np.ptp(r.position("B"), axis=0).max() < 1e-14
     free = triangle()
     free.joints = [j for j in free.joints if j.name != "C"]
     assert "Nothing can move" not in simulate(free, 0.1).message
