@@ -17,8 +17,8 @@ from sarrus.mechanism.motion import Sine
 from sarrus.methods import Run, radau
 from sarrus.methods.time_loop import run_steps
 from sarrus.model import make_model
-from sarrus.problems.bricard.reference import bricard_reference
-from sarrus.problems.n_four_bar.reference import four_bar_reference
+from sarrus.problems.references.bricard import bricard_reference
+from sarrus.problems.references.n_four_bar import four_bar_reference
 
 G = 9.81
 

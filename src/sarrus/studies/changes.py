@@ -14,8 +14,8 @@ from ..mechanism.elements import MechanismError
 from ..mechanism.files import units
 from ..mechanism.files.paths import join_path, nearest, split_path
 from . import schema
+from .schema import SETTINGS, translate_slip
 from .study import Base, Change, ChangeKind
-from .validation import SETTINGS, translate_slip
 
 Floats = list[float]
 
