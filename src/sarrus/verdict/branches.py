@@ -28,7 +28,6 @@ from ..kinematics.constraints import Constraints
 from ..kinematics.pose import read_poses, read_spins
 from ..thresholds import (
     ALONG_BRANCH,
-    BRANCH_ROOT,
     CLOSED_NEARBY,
     CLOSED_WHOLLY,
     NEARBY_TOLERANCE,
@@ -38,7 +37,7 @@ from ..thresholds import (
 )
 from .mobility import measure_mobility
 from .rank import DENSE, measure_rank
-from .sections import DISTANCES, LocalMotions
+from .sections import DISTANCES, LocalMotions, common_directions, independent
 
 if TYPE_CHECKING:
     from ..kernels.layout import Form
@@ -48,8 +47,6 @@ if TYPE_CHECKING:
 
 # directions are listed up to so many freedoms more than the motion has
 MOST_EXTRA = 3
-STARTS = 300
-ITERATIONS = 60
 # a branch is followed for this share of a typical link
 STEP = 0.05
 # words for the velocities of so many points
@@ -166,8 +163,8 @@ def find_branches(
     m = local.freedoms
     if m == 0:
         return Branches("nothing is free at this position", 0, False, ())
-    quadrics = _independent(local.bends)
-    single, multiple = _directions(quadrics, m)
+    quadrics = independent(local.bends)
+    single, multiple = common_directions(quadrics, m)
     # quadrics that meet in points meet in 2^(m-1) at most
     continuum = len(single) + len(multiple) > 2 ** (m - 1) or len(quadrics) < m - 1
     found = single if continuum else np.concatenate([single, multiple])
@@ -237,41 +234,6 @@ def leads_on(form: Form, q: Floats, w: Floats) -> bool:
 
 def _rank(values: Floats) -> int:
     return int(np.sum(values > NO_COMBINATION))
-
-
-def _independent(H: Floats) -> Floats:
-    """Independent symmetric matrices of unit size that span the same quadrics a^T H a, (n, m, m)."""
-    if not H.size:
-        return H
-    _, values, V = np.linalg.svd(H.reshape(len(H), -1), full_matrices=False)
-    return np.asarray(V[values > NO_COMBINATION].reshape(-1, *H.shape[1:]))
-
-
-def _directions(H: Floats, m: int) -> tuple[Floats, Floats]:
-    """Unit a with a^T H_i a = 0 for all i, up to sign: simple roots, and others."""
-    a = np.random.default_rng(7).normal(size=(STARTS, m))
-    a /= np.linalg.norm(a, axis=1, keepdims=True)
-    for _ in range(ITERATIONS):
-        Ha = np.einsum("iab,sb->sia", H, a)
-        F = np.einsum("sia,sa->si", Ha, a)
-        # steps along the sphere: the direction a itself is held by a row of its own
-        A = np.concatenate([2.0 * Ha, a[:, None, :]], axis=1)
-        r = np.concatenate([F, np.zeros((len(a), 1))], axis=1)
-        # a double root makes the matrix singular: the floor keeps the steps along it
-        damping = np.minimum(np.einsum("si,si->s", F, F), 1e-2) + 1e-14
-        normal = np.swapaxes(A, 1, 2) @ A + damping[:, None, None] * np.eye(m)
-        a = a - np.linalg.solve(normal, np.swapaxes(A, 1, 2) @ r[:, :, None])[:, :, 0]
-        a /= np.linalg.norm(a, axis=1, keepdims=True)
-    F = np.abs(np.einsum("sa,iab,sb->si", a, H, a)).max(axis=1, initial=0.0)
-    kinds: tuple[list[Floats], list[Floats]] = ([], [])
-    # the best of each bundle first
-    for x in a[np.argsort(F)][: int(np.sum(F < BRANCH_ROOT))]:
-        known = [*kinds[0], *kinds[1]]
-        if any(min(np.abs(x - y).max(), np.abs(x + y).max()) < SAME_BRANCH for y in known):
-            continue
-        slopes = np.linalg.svd(np.concatenate([2.0 * H @ x, x[None]]), compute_uv=False)
-        kinds[0 if len(slopes) == m and slopes[-1] > SAME_BRANCH else 1].append(x)
-    return np.array(kinds[0]).reshape(-1, m), np.array(kinds[1]).reshape(-1, m)
 
 
 def _followed(local: LocalMotions, w: Floats) -> list[tuple[Floats, int]]:

@@ -24,8 +24,9 @@ from scipy import sparse
 from ..arrays import Flags, Floats, Ints
 from ..kinematics.pose import Pose, cross, in_space, measure_length, turn_vectors, unit
 from ..mechanism import Joint, Mechanism
-from ..thresholds import RANK_TOLERANCE
+from ..thresholds import EXACT_MISFIT, RANK_TOLERANCE
 from .joint_frames import (
+    AXIS,
     GROUND,
     JOINT_FRAMES,
     WORLD,
@@ -34,6 +35,7 @@ from .joint_frames import (
     PairsAt,
     axis_frames,
     name_direction,
+    turned,
 )
 from .rank import BodyScale, Scaled, make_scale, measure_reach
 
@@ -108,6 +110,12 @@ class JointEquations(JointPairs):
         return max(RANK_TOLERANCE, 100 * float(np.finfo(float).eps) * far / self.length)
 
     @property
+    def rounding(self) -> float:
+        """Gaps that are rounding, as a share of the mechanism's length; more of it far from the origin."""
+        far = float(np.abs(self.origin).max()) + float(np.abs(self.centers).max())
+        return EXACT_MISFIT * (1.0 + far / self.length)
+
+    @property
     def count(self) -> int:
         """Gruebler's count: columns minus rows."""
         return self.columns - self.rows
@@ -162,6 +170,18 @@ class JointEquations(JointPairs):
         """W: twists (v, w) of the bodies [m/s, rad/s] to relative velocities in the joints."""
         at = self.at(pose)
         return self._assemble(self._entries(at, self._directions(at)))
+
+    def carried_matrix(self, pose: Pose, start: Pose) -> Floats:
+        """W at a pose close to another one, dense, its rows carried along: frames do not jump between them.
+
+        A frame goes with the body that its axis belongs to; those of links and crosses follow from the places.
+        """
+        before, at = self.at(start), self.at(pose)
+        axis = (self._frame == AXIS)[self.row_pair]
+        moves = (at.turns[0] @ np.swapaxes(before.turns[0], 1, 2))[self.row_pair[axis]]
+        u = self._directions(at)
+        u[axis] = turned(moves, self._directions(before)[axis])
+        return self._dense(self._entries(at, u))
 
     def look(self, pose: Pose) -> tuple[Floats, Floats]:
         """Gaps of the named rows, as `gaps`, and their rates W D over scaled twists, dense."""

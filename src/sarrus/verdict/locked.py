@@ -23,7 +23,6 @@ from ..kinematics.pose import Pose, largest_twist
 from ..thresholds import (
     ALMOST_FREE,
     BLOCKED_PATH,
-    EXACT_MISFIT,
     FREE_ALONE,
     INSTANT_FREEDOM,
     MISFIT,
@@ -98,7 +97,7 @@ def find_locked(equations: JointEquations) -> Locked | None:
     last = equations.columns - 1
     if values[last] > ALMOST_FREE or (last > 0 and values[last - 1] < FREE_ALONE):
         return None
-    rounding = _rounding(equations) * equations.length
+    rounding = equations.rounding * equations.length
     # most paradoxical linkages move exactly: a few steps tell
     look = _follow(equations, pose, V[last], idle, LOOK)
     if len(look.poses) == LOOK and look.misfit <= rounding:
@@ -243,7 +242,7 @@ def _least_gaps(equations: JointEquations, pose: Pose, across: Floats) -> tuple[
         return pose.moved(equations.twists(pose, x))
 
     # three gaps of one joint, each no larger, stay together below what counts as rounding
-    enough = _rounding(equations) / 2.0
+    enough = equations.rounding / 2.0
     found = lower_gaps(pose, look, move, enough=enough, weak=WEAK, steps=CLOSING)
     gaps = equations.pair_gaps(found.gaps) * equations.length
     return found.position, float(gaps.max(initial=0.0))
@@ -254,8 +253,3 @@ def measure_misfit(equations: JointEquations, pose: Pose) -> float:
     gaps = equations.gaps(pose) * np.where(equations.row_about, equations.length, 1.0)
     return float(equations.pair_gaps(gaps).max(initial=0.0))
 
-
-def _rounding(equations: JointEquations) -> float:
-    """Misfits that are rounding, as a share of the mechanism's length; more of it far from the origin."""
-    far = float(np.abs(equations.origin).max()) + float(np.abs(equations.centers).max())
-    return EXACT_MISFIT * (1.0 + far / equations.length)

@@ -23,13 +23,16 @@ from numpy.polynomial import chebyshev
 
 from ..arrays import Floats
 from ..kinematics.constraints import Constraints
-from ..thresholds import CLOSED_NEARBY, NO_COMBINATION, SAME_BRANCH, SAME_ROOT
+from ..thresholds import BRANCH_ROOT, CLOSED_NEARBY, NO_COMBINATION, SAME_BRANCH, SAME_ROOT
 
 # distances of the sections: of the coordinate that moves most, in lengths of a typical link
 DISTANCES = (0.1, 0.05, 0.025)
 # roots are looked for up to this angle from the direction
 REACH = 0.3
 NODES = 25
+# of the search for common directions of quadrics
+STARTS = 300
+ITERATIONS = 60
 NEWTON = 30
 # corrections below this share of a link end Newton's iterations
 SETTLED = 1e-14
@@ -164,6 +167,41 @@ class LocalMotions:
             if np.abs(step).max() < SETTLED:
                 return (x, left) if np.abs(x).max() < 1.0 else None
         return None
+
+
+def independent(H: Floats, zero: float = NO_COMBINATION) -> Floats:
+    """Independent symmetric matrices of unit size that span the same quadrics a^T H a, (n, m, m)."""
+    if not H.size:
+        return H
+    _, values, V = np.linalg.svd(H.reshape(len(H), -1), full_matrices=False)
+    return np.asarray(V[values > zero].reshape(-1, *H.shape[1:]))
+
+
+def common_directions(H: Floats, m: int) -> tuple[Floats, Floats]:
+    """Unit a with a^T H_i a = 0 for all i, up to sign: simple roots, and others."""
+    a = np.random.default_rng(7).normal(size=(STARTS, m))
+    a /= np.linalg.norm(a, axis=1, keepdims=True)
+    for _ in range(ITERATIONS):
+        Ha = np.einsum("iab,sb->sia", H, a)
+        F = np.einsum("sia,sa->si", Ha, a)
+        # steps along the sphere: the direction a itself is held by a row of its own
+        A = np.concatenate([2.0 * Ha, a[:, None, :]], axis=1)
+        r = np.concatenate([F, np.zeros((len(a), 1))], axis=1)
+        # a double root makes the matrix singular: the floor keeps the steps along it
+        damping = np.minimum(np.einsum("si,si->s", F, F), 1e-2) + 1e-14
+        normal = np.swapaxes(A, 1, 2) @ A + damping[:, None, None] * np.eye(m)
+        a = a - np.linalg.solve(normal, np.swapaxes(A, 1, 2) @ r[:, :, None])[:, :, 0]
+        a /= np.linalg.norm(a, axis=1, keepdims=True)
+    F = np.abs(np.einsum("sa,iab,sb->si", a, H, a)).max(axis=1, initial=0.0)
+    kinds: tuple[list[Floats], list[Floats]] = ([], [])
+    # the best of each bundle first
+    for x in a[np.argsort(F)][: int(np.sum(F < BRANCH_ROOT))]:
+        known = [*kinds[0], *kinds[1]]
+        if any(min(np.abs(x - y).max(), np.abs(x + y).max()) < SAME_BRANCH for y in known):
+            continue
+        slopes = np.linalg.svd(np.concatenate([2.0 * H @ x, x[None]]), compute_uv=False)
+        kinds[0 if len(slopes) == m and slopes[-1] > SAME_BRANCH else 1].append(x)
+    return np.array(kinds[0]).reshape(-1, m), np.array(kinds[1]).reshape(-1, m)
 
 
 def _spread(places: list[Floats]) -> float:
