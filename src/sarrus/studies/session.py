@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .folder import Folder
     from .study import Study
 
-NEEDED = ("dask", "distributed", "pandas", "pyarrow")
+NEEDED = ("cryptography", "dask", "distributed", "pandas", "pyarrow")
 
 
 @dataclass(frozen=True)
