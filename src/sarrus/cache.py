@@ -4,8 +4,9 @@
       <version>/               0700: everything that compiled it, in its name
         <entry>                checksum and bytes; written whole
 
-What is loaded from here is run, so it has to be what this user wrote: folders and entries belong to the user, nobody
-else may write them, and their bytes have the checksum that was written. What does not is deleted, said so, and
+What is loaded from here is run, so it has to be what this user wrote: folders and entries belong to the user,
+nobody else may write them, and their bytes have the checksum that was written.
+What is not so is deleted, told, and
 compiled again. If nothing can be kept, everything works without.
 """
 
@@ -23,7 +24,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .disk import HANDLES, UNFINISHED, Directory, UnsafeFileError, shown
+from .disk import HANDLES, UNFINISHED, Directory, UnsafeFileError
+from .names import shown
 
 try:
     import fcntl

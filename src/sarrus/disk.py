@@ -1,6 +1,6 @@
 """Folders held by a handle: nothing in them is read, written or deleted through a link.
 
-Names are opened relative to the handle, and links are refused, so nobody who writes beside us can lead us elsewhere
+Names are opened relative to the handle, and links are refused: nobody who writes beside us can lead us elsewhere
 between a check and a use. Files are written beside their place and renamed: whole or not there. Where a
 system has no such handles, paths stand for them.
 """
@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from .names import shown
 
 # what a half-written file is called
 UNFINISHED = ".unfinished"
@@ -169,8 +171,3 @@ def new_file(path: str | Path) -> Iterator[Path]:
         except BaseException:
             folder.remove(beside)
             raise
-
-
-def shown(text: object) -> str:
-    """Text from outside in one printable line: control characters, which steer terminals, as their codes."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
