@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from .. import problems
 from ..names import pick
+from .engines import bench_engines
 from .report import REPORT
 
 
@@ -21,6 +22,15 @@ def bench(
     method: Annotated[
         list[str] | None, typer.Option(help="Method, may be repeated; all if left out.")
     ] = None,
+    engine: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Another engine instead of our methods, may be repeated; `sarrus engines`."
+        ),
+    ] = None,
+    engines: Annotated[
+        bool, typer.Option("--engines", help="All engines that are installed, and our own series.")
+    ] = False,
     tolerances: Annotated[str, typer.Option(help="Ladder of tolerances.")] = "1e-1..1e-12",
     steps: Annotated[str, typer.Option(help="Ladder of steps [s].")] = "0.05..0.001",
     repeat: Annotated[int, typer.Option(help="Timed repeats of each winner.")] = 7,
@@ -32,7 +42,7 @@ def bench(
         Path, typer.Option(help="Report folder; a stopped benchmark goes on there.")
     ] = Path("bench"),
 ) -> None:
-    """Run methods on problems over a ladder of settings; print and write who wins."""
+    """Run methods, or other engines, on problems over a ladder of settings; print and write who wins."""
     # loads the compiled kernels: not for `sarrus --help`
     from dataclasses import replace
 
@@ -50,6 +60,11 @@ def bench(
     chosen = [problems.get(name) for name in names or problems.names()]
     if duration is not None:
         chosen = [replace(problem, duration=duration) for problem in chosen]
+    if engine or engines:
+        if method:
+            raise ValueError("--method and --engine are two benchmarks; give one of them")
+        bench_engines(chosen, engine or [], out, repeat, budget)
+        return
     cells = make_cells(chosen, method or list(METHODS), tolerances, steps)
     screen = Console(stderr=True)
     command = command_line()

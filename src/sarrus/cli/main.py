@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from .bench import bench
+from .engines import list_engines
 from .export import export
 from .importing import import_file
 from .inspect import inspect
@@ -35,6 +36,7 @@ app = typer.Typer(
 )
 app.command("list")(list_problems)
 app.command("methods")(list_methods)
+app.command("engines")(list_engines)
 app.command("run")(run)
 app.command("simulate")(simulate)
 app.command("report")(report)
