@@ -19,7 +19,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from sarrus import problems, simulate
-from sarrus.problems.flyball_governor import reference as governor
+from sarrus.problems.references import flyball_governor as governor
 
 SECTION = 0.01
 REPEATS = 3

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from sarrus import problems
-from sarrus.problems.n_four_bar.reference import flat_times, four_bar_reference
+from sarrus.problems.references.n_four_bar import flat_times, four_bar_reference
 
 G = 9.81
 # their references or runs take seconds

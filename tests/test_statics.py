@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sarrus import Mechanism, MechanismError, equilibrium, modes, problems, simulate
-from sarrus.problems.bricard.reference import bricard_inertia
-from sarrus.problems.four_bar_spring.problem import make_mechanism as make_four_bar
-from sarrus.problems.four_bar_spring.reference import equilibrium_angle, small_eigenvalues
+from sarrus.problems.four_bar_spring import make_mechanism as make_four_bar
+from sarrus.problems.references.bricard import bricard_inertia
+from sarrus.problems.references.four_bar_spring import equilibrium_angle, small_eigenvalues
 
 G = 9.81
 

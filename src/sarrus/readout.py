@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .arrays import Floats
-from .kinematics.pose import read_spins, read_turns
-from .kinematics.turns import next_to, unwrap
+from .kinematics.pose import next_to, read_spins, read_turns, unwrap
 from .names import pick
 
 if TYPE_CHECKING:
     from .kinematics.pose import BodyRows
     from .methods.outcome import Record
     from .model import Model
-    from .model.readings import ArmRows
+    from .model.model import ArmRows
 
 
 class Readout:

@@ -13,18 +13,17 @@ from .asked import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, Asked
 from .assembly import assemble, fit_velocities, solve_start_velocity
 from .mechanism import Mechanism, MechanismError, check_mechanism, find_remarks
 from .methods import CHOICES, METHODS, Method, Outcome, Run, Status, first_part, skipped
-from .methods.method import needs_of
+from .methods.method import needs_of, warm_up
 from .methods.status import failed
-from .methods.warm_up import warm_up
 from .methods.watch import Dip, Watch
 from .model import Model, make_model
 from .names import pick, unknown
 from .result import Result
 from .thresholds import MISFIT
+from .verdict.branches import describe_start
 from .verdict.crossings import RunOutputs, judge_dips
 from .verdict.joint_equations import make_joint_equations
 from .verdict.mending import bridge_misfit
-from .verdict.start import describe_start
 
 # outputs times coordinates; more would not fit into memory
 MOST_NUMBERS = 200_000_000

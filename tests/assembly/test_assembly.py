@@ -22,10 +22,10 @@ from sarrus import (
     problems,
     simulate,
 )
-from sarrus.kinematics.turns import turn_vectors
+from sarrus.kinematics.pose import turn_vectors
 from sarrus.mechanism import find_gaps
 from sarrus.verdict.joint_equations import make_joint_equations
-from sarrus.verdict.joint_pairs import turns_between
+from sarrus.verdict.joint_frames import turns_between
 
 
 def arrays(m):

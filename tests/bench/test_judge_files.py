@@ -8,7 +8,7 @@ import pytest
 from result_files import G, exact_columns, on_another_branch, one_angle, problem_cases, write
 from sarrus import problems, simulate
 from sarrus.bench import judge, judge_columns, load_columns
-from sarrus.problems.bricard.branch import path_distance, path_points
+from sarrus.problems.bricard import path_distance, path_points
 
 # together they take several seconds
 pytestmark = pytest.mark.slow

@@ -5,7 +5,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from sarrus.cli.main import app, main
+from sarrus.cli import app, main
 
 runner = CliRunner()
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sarrus import problems
-from sarrus.cli.main import app, main
+from sarrus.cli import app, main
 from sarrus.methods import CHOICES
 from sarrus.methods.method import DRIVES, USER_FORCES
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import sarrus
 from format_files import four_bar, mjcf, write
-from sarrus.cli.main import app
+from sarrus.cli import app
 
 
 @pytest.fixture

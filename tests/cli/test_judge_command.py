@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from result_files import exact_columns, on_another_branch, problem_cases, write
 from sarrus import problems
-from sarrus.cli.main import app, main
+from sarrus.cli import app, main
 
 runner = CliRunner()
 

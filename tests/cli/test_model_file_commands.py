@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sarrus import Mechanism, load, problems, simulate
-from sarrus.cli.main import app, main
+from sarrus.cli import app, main
 
 runner = CliRunner()
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from sarrus.cli.main import app
+from sarrus.cli import app
 
 runner = CliRunner()
 

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import sarrus
 from run_folders import save_example
-from sarrus.cli.main import app, main
+from sarrus.cli import app, main
 
 runner = CliRunner()
 

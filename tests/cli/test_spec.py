@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sarrus import problems
-from sarrus.cli.main import app, main
+from sarrus.cli import app, main
 from sarrus.specification import load_specification, write_specification
 
 runner = CliRunner()

@@ -20,8 +20,8 @@ NEEDED = {
 MORE = {
     "mechanism/__init__.py": "public names",
     "mechanism/check.py": "lengths are read by name, of springs and of links: no name twice",
-    "kinematics/length.py": "springs hold bodies, their arms count in the mechanism's length",
-    "model/readings.py": "length and force are read by name",
+    "kinematics/pose.py": "springs hold bodies, their arms count in the mechanism's length",
+    "model/model.py": "length and force are read by name",
     "readout.py": "length and force are read by name",
     "scene/draw.py": "drawn",
     "scene/sketch.py": "drawn",

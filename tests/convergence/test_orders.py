@@ -5,8 +5,8 @@ import pytest
 
 from builders import bricard, n_four_bar
 from sarrus import simulate
-from sarrus.problems.bricard.reference import bricard_reference
-from sarrus.problems.n_four_bar.reference import four_bar_reference
+from sarrus.problems.references.bricard import bricard_reference
+from sarrus.problems.references.n_four_bar import four_bar_reference
 
 # method, options, order
 METHODS = [

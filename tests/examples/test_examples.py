@@ -11,7 +11,7 @@ from sarrus.mechanism import to_data
 from sarrus.mechanism.files import to_text
 from sarrus.mechanism.files.building import build_mechanism
 from sarrus.mechanism.files.reading import read_document
-from sarrus.problems.n_four_bar.reference import four_bar_reference
+from sarrus.problems.references.n_four_bar import four_bar_reference
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -16,7 +16,7 @@ from dense_series import (
     dense_series,
 )
 from random_mechanisms import random_mechanism
-from sarrus.kernels import forms, polynomials, project, series, solve
+from sarrus.kernels import forms, polynomials, series, solve
 from sarrus.kernels.layout import make_workspace
 from sarrus.model import make_model
 
@@ -38,14 +38,21 @@ def plain(kernel):
     return getattr(kernel, "py_func", kernel)
 
 
-def factorise(form, J, L):
-    """Factorise K by the kernel; the one behind its inlined name, since compiled code has no way in."""
-    plain(solve.factorise_damped)(form, J, 0.0, L)
-
-
 def compiled(function):
     """Compile a wrapper as the kernels are: without counting references."""
     return numba.njit(error_model="numpy", _nrt=False)(function)
+
+
+@compiled
+def factorise(form, J, L):
+    """Call the kernel of that name."""
+    solve.factorise(form, J, L)
+
+
+@compiled
+def call_solve_factored(form, L, x):
+    """Call the kernel of that name."""
+    solve.solve_factored(form, L, x)
 
 
 @compiled
@@ -63,13 +70,13 @@ def call_next_coefficient(form, ws, k, refinements, qc):
 @compiled
 def call_project_position(form, ws, iterations, q):
     """Call the kernel of that name."""
-    return project.project_position(form, ws, None, iterations, q)
+    return solve.project_position(form, ws, None, iterations, q)
 
 
 @compiled
 def call_project_velocity(form, ws, refinements, v):
     """Call the kernel of that name."""
-    return project.project_velocity(form, ws, None, refinements, v)
+    return solve.project_velocity(form, ws, None, refinements, v)
 
 
 class Case:
@@ -182,7 +189,7 @@ def test_factorise_and_solve_equals_dense_solve(case):
     factorise(case.form, case.entries(J), case.ws.L)
     b = case.rng.normal(size=case.nq + case.nc)
     x = case.scatter(b)
-    plain(solve.solve_factored)(case.form, case.ws.L, x)
+    call_solve_factored(case.form, case.ws.L, x)
     found, K = case.gather(x), case.dense_K(J)
     # backward error: the residual is rounding of K times x, x itself may be huge along a
     # dependent equation

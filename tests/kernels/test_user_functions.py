@@ -5,8 +5,8 @@ import gc
 import numpy as np
 import pytest
 
-from sarrus.kernels import user_function
-from sarrus.kernels.user_function import UserCall
+from sarrus.kernels.elements import user
+from sarrus.kernels.elements.user import UserCall
 
 STIFFNESS = 3.0
 PLACES = np.zeros((1, 2))
@@ -14,7 +14,7 @@ PLACES = np.zeros((1, 2))
 # every call compiles; without the compiler there is nothing to keep
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(user_function.numba.config.DISABLE_JIT, reason="needs the compiler"),
+    pytest.mark.skipif(user.numba.config.DISABLE_JIT, reason="needs the compiler"),
 ]
 
 
@@ -32,11 +32,9 @@ def pull_to_places(t, position, velocity):
 def count(monkeypatch):
     """How often the compiler is asked."""
     asked = []
-    compile_function = user_function._compile
-    monkeypatch.setattr(
-        user_function, "_compile", lambda *a: asked.append(a) or compile_function(*a)
-    )
-    monkeypatch.setattr(user_function, "_KEPT", [])
+    compile_function = user._compile
+    monkeypatch.setattr(user, "_compile", lambda *a: asked.append(a) or compile_function(*a))
+    monkeypatch.setattr(user, "_KEPT", [])
     return asked
 
 
@@ -45,8 +43,8 @@ def value(call):
     call.check(np.ones((1, 2)), np.zeros((1, 2)))
     assert call.compiled
     arrays = [np.ones((1, 2)), np.zeros((1, 2)), np.zeros((1, 2))]
-    pointers = [a.ctypes.data_as(user_function.DOUBLES) for a in arrays]
-    user_function.UserFunction(call.address)(0.0, *pointers)
+    pointers = [a.ctypes.data_as(user.DOUBLES) for a in arrays]
+    user.UserFunction(call.address)(0.0, *pointers)
     return arrays[2][0, 0]
 
 
@@ -86,9 +84,9 @@ def test_a_failure_is_told_to_the_call_of_now(count):
         assert call.compiled
         assert not call.failure
         arrays = [np.zeros((1, 2)) for _ in range(3)]
-        pointers = [a.ctypes.data_as(user_function.DOUBLES) for a in arrays]
+        pointers = [a.ctypes.data_as(user.DOUBLES) for a in arrays]
         with np.errstate(invalid="ignore"):
-            user_function.UserFunction(call.address)(0.25, *pointers)
+            user.UserFunction(call.address)(0.25, *pointers)
         assert f"user force '{name}' at t = 0.25 s" in call.failure
         assert np.isnan(arrays[2]).all()
         del call

@@ -1,11 +1,28 @@
-"""Poses and spins by least squares, from vectors whose motion is known."""
+"""Poses and spins by least squares, turns counted on, the mechanism's length: known motions, known arms."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from sarrus.kinematics.pose import BodyRows, Pose, largest_twist, read_poses, read_spins, read_turns
-from sarrus.kinematics.turns import turn_matrices
+from random_mechanisms import random_mechanism
+from sarrus import Mechanism
+from sarrus.kinematics.pose import (
+    LINK,
+    BodyRows,
+    Pose,
+    largest_twist,
+    measure_length,
+    next_to,
+    read_poses,
+    read_spins,
+    read_turns,
+    turn_matrices,
+    turn_vectors,
+    unwrap,
+)
+from sarrus.model import make_model
+from sarrus.scene import make_sketch
+from sarrus.verdict.joint_equations import make_joint_equations
 
 rng = np.random.default_rng(3)
 
@@ -152,3 +169,121 @@ def test_many_small_turns_leave_an_orthonormal_pose():
     assert np.abs(square - np.eye(3)).max() < 2e-15
     assert np.abs(clean.turns - pose.turns).max() < 1e-12
     assert np.array_equal(clean.turns[1], np.eye(3))
+
+
+def test_turn_vectors_and_matrices_are_each_others_inverse():
+    """Angles from rounding to almost half a turn; beside half a turn the sines are lost, the axis is not."""
+    rng = np.random.default_rng(1)
+    axes = rng.normal(size=(8, 3))
+    axes /= np.linalg.norm(axes, axis=1)[:, None]
+    angles = np.array([0.0, 1e-12, 1e-7, 1e-3, 1.0, 3.0, np.pi - 1e-4, np.pi - 1e-9])
+    vectors = angles[:, None] * axes
+    R = turn_matrices(vectors)
+    assert np.abs(R @ np.swapaxes(R, 1, 2) - np.eye(3)).max() < 1e-15 * 4
+    assert np.linalg.det(R) == pytest.approx(1.0)
+    # the axis at half a turn comes from a square root of R + 1: half its digits times the sine
+    assert np.abs(turn_vectors(R) - vectors).max() < 1e-11
+
+
+def test_a_quarter_turn_about_z():
+    """x goes to y, y to -x."""
+    R = turn_matrices(np.array([[0.0, 0.0, np.pi / 2]]))[0]
+    assert pytest.approx(np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1]]), abs=1e-15) == R
+
+
+def test_next_to_adds_whole_turns_only():
+    """Angles land within half a turn of those they are to be next to."""
+    near = np.array([0.0, 20.0, -31.0])
+    angle = np.array([0.3, 0.3, 0.3])
+    found = next_to(angle, near)
+    assert np.abs(found - near).max() <= np.pi
+    turns = (found - angle) / (2 * np.pi)
+    assert np.abs(turns - np.rint(turns)).max() < 1e-15
+
+
+@pytest.mark.parametrize("step", [0.05, 0.7])
+def test_many_turns_are_counted_with_the_rates(step):
+    """theta = 40 sin t + 9 t turns by up to 5 turns an output; counted to the last digit, in columns too."""
+    t = np.arange(0.0, 60.0, step)
+    theta = 40.0 * np.sin(t) + 9.0 * t
+    rate, rise = 40.0 * np.cos(t) + 9.0, -40.0 * np.sin(t)
+    # h^5 / 720 of the fifth derivative, 40: below half a turn
+    assert step**5 / 720 * 40 < np.pi
+    shown = np.angle(np.exp(1j * theta))
+    counted, doubtful = unwrap(t, shown, rate, rise)
+    assert not doubtful.any()
+    assert np.abs(counted - theta).max() < 1e-12
+    both, _ = unwrap(t, *(np.stack([x, -x], axis=1) for x in (shown, rate, rise)))
+    assert np.abs(both - np.stack([theta, -theta], axis=1)).max() < 1e-12
+
+
+def test_turns_that_cannot_be_counted_are_in_doubt():
+    """The same motion with outputs so far apart that its rates do not tell."""
+    t = np.arange(0.0, 60.0, 3.0)
+    theta = 40.0 * np.sin(t) + 9.0 * t
+    shown = np.angle(np.exp(1j * theta))
+    assert unwrap(t, shown, 40.0 * np.cos(t) + 9.0, -40.0 * np.sin(t))[1].any()
+
+
+def test_a_single_output_is_shown_as_it_is():
+    """Nothing to count from."""
+    one = np.array([0.4])
+    counted, doubtful = unwrap(np.zeros(1), one, one, one)
+    assert counted == one
+    assert doubtful.shape == (0,)
+
+
+def four_bar(size=1.0, shift=(0.0, 0.0)):
+    m = Mechanism("four-bar")
+    at = size * np.array([(0, 0), (0, 1), (2, 1), (2, 0)]) + np.array(shift)
+    for i, name in enumerate(("crank", "coupler", "rocker")):
+        m.rod(name, at[i], at[i + 1], mass=1.0)
+    for i, (a, b) in enumerate(
+        ((m.ground, "crank"), ("crank", "coupler"), ("coupler", "rocker"), ("rocker", m.ground))
+    ):
+        m.revolute(f"J{i}", a, b, at=at[i])
+    return m
+
+
+def test_the_mean_arm_of_a_four_bar():
+    """Rods of 1, 2 and 1 m: arms of 0.5, 0.5, 1, 1, 0.5, 0.5 m."""
+    assert measure_length(four_bar()) == pytest.approx(4.0 / 6.0, rel=1e-15)
+
+
+@pytest.mark.parametrize("size", [1e-6, 0.125, 1e5])
+def test_it_goes_with_the_size_and_not_with_the_place(size):
+    """Ten times as large, ten times the length; the world's origin does not matter."""
+    assert measure_length(four_bar(size)) == pytest.approx(size * measure_length(four_bar()))
+    assert measure_length(four_bar(shift=(100.0, -30.0))) == pytest.approx(4.0 / 6.0)
+
+
+def test_springs_and_links_hold_bodies_too():
+    """A pendulum of arm 1 with a spring at 3 from its centre: the mean is 2."""
+    m = Mechanism("held")
+    m.body("mass", mass=1.0, center=(0, -1), inertia=0.0)
+    m.revolute("A", m.ground, "mass", at=(0, 0))
+    assert measure_length(m) == 1.0
+    m.spring("S", m.ground, "mass", start=(5, 0), end=(3, -1), stiffness=1.0)
+    assert measure_length(m) == 2.0
+
+
+def test_without_arms_the_spread_of_the_mass_counts():
+    """A disc on its centre: its radius of gyration; a free point: half a metre, a link of one."""
+    m = Mechanism("disc")
+    m.body("disc", mass=2.0, center=(1, 1), inertia=0.08)
+    m.revolute("A", m.ground, "disc", at=(1, 1))
+    assert measure_length(m) == pytest.approx(0.2)
+    free = Mechanism("free")
+    free.body("point", mass=2.0, center=(1, 1), inertia=0.0)
+    assert LINK * measure_length(free) == 1.0
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_model_judge_and_sketch_have_one_length(dimension):
+    """Links of the model and of the drawing are LINK arms of the judge."""
+    for seed in range(5):
+        m = random_mechanism(seed, dimension)
+        length = measure_length(m)
+        assert make_joint_equations(m).length == length
+        assert make_model(m).units.length == LINK * length
+        assert make_sketch(m).size == LINK * length

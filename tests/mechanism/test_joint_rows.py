@@ -42,8 +42,8 @@ def test_the_youngest_kind_is_three_files():
         files_with(r"(?i)\brectangular(?!-)(?! bricard)\b")
         - {
             "problems/__init__.py",
-            "problems/bricard/problem.py",
-            "problems/bricard/reference.py",
+            "problems/bricard.py",
+            "problems/references/bricard.py",
         }
         == HOME
     )

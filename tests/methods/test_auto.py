@@ -8,7 +8,7 @@ from builders import bricard, n_four_bar
 from sarrus import Mechanism, simulate
 from sarrus.methods import CHOICES, METHODS, Run, auto
 from sarrus.model import make_model
-from sarrus.problems.n_four_bar.reference import flat_times
+from sarrus.problems.references.n_four_bar import flat_times
 
 COLUMNS = (
     "times",

@@ -5,7 +5,7 @@ import pytest
 
 from builders import bricard, n_four_bar
 from sarrus import Mechanism, problems, simulate
-from sarrus.problems.n_four_bar.reference import four_bar_reference
+from sarrus.problems.references.n_four_bar import four_bar_reference
 
 
 def test_energy_momentum_keeps_energy_and_constraints():

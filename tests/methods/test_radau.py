@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from builders import bricard, n_four_bar
 from sarrus import Mechanism, simulate
 from sarrus.assembly import solve_start_velocity
-from sarrus.kernels import hermite, radau_newton
+from sarrus.kernels import polynomials, radau_newton
 from sarrus.kernels import radau as kernels
 from sarrus.kernels.compiler import entry
 from sarrus.kernels.layout import make_workspace
@@ -17,8 +17,8 @@ from sarrus.mechanism.motion import Sine
 from sarrus.methods import Run, radau
 from sarrus.methods.time_loop import run_steps
 from sarrus.model import make_model
-from sarrus.problems.bricard.reference import bricard_reference
-from sarrus.problems.n_four_bar.reference import four_bar_reference
+from sarrus.problems.references.bricard import bricard_reference
+from sarrus.problems.references.n_four_bar import four_bar_reference
 
 G = 9.81
 
@@ -221,9 +221,9 @@ def test_polynomials_from_states_are_exact():
     rng = np.random.default_rng(1)
     times = np.array([0.1, 0.3, 0.7, 0.8])
     for degree, fill, first in (
-        (3, hermite.fill_cubics, 0),
-        (5, hermite.fill_quintics, 0),
-        (5, hermite.fill_quintics_over_two, 1),
+        (3, polynomials.fill_cubics, 0),
+        (5, polynomials.fill_quintics, 0),
+        (5, polynomials.fill_quintics_over_two, 1),
     ):
         exact = np.polynomial.Polynomial(rng.normal(size=degree + 1))
         states = np.array([[[exact.deriv(k)(t)] for k in range(3)] for t in times])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from builders import bricard, in_plane_of, n_four_bar, rotation
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism
-from sarrus.model.sharing import GROUND, share_features
+from sarrus.model.joints import GROUND, share_features
 
 
 def same(x):

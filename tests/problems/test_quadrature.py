@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sarrus.problems.quadrature import make_clock
+from sarrus.problems.references.quadrature import make_clock
 
 
 def test_clock_of_a_pendulum_that_turns():

@@ -4,9 +4,9 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from sarrus.problems.andrews_squeezer import reference as andrews
-from sarrus.problems.andrews_squeezer.problem import START, START_IVP
-from sarrus.problems.andrews_squeezer.reference import (
+from sarrus.problems.andrews_squeezer import START, START_IVP
+from sarrus.problems.references import andrews_squeezer as andrews
+from sarrus.problems.references.andrews_squeezer import (
     squeezer_angle,
     squeezer_energy,
     squeezer_pose,

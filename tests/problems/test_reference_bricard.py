@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sarrus.problems.bricard.reference import (
+from sarrus.problems.references.bricard import (
     _solve_series,
     bricard_chain,
     bricard_inertia,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sarrus.problems.n_four_bar.reference import flat_times, four_bar_reference
+from sarrus.problems.references.n_four_bar import flat_times, four_bar_reference
 
 # independent computation of the exact solution, ten decimals (benchmark atlas, section 2)
 TABLE = {

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from sarrus.problems.flyball_governor import reference as governor
-from sarrus.problems.flyball_governor.reference import (
+from sarrus.problems.references import flyball_governor as governor
+from sarrus.problems.references.flyball_governor import (
     governor_accelerations,
     governor_reference,
     read_inertia,

@@ -4,15 +4,15 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from sarrus.problems.four_bar_spring.reference import (
+from sarrus.problems.references import heavy_top as top
+from sarrus.problems.references.four_bar_spring import (
     equilibrium_angle,
     four_bar_spring_reference,
     potential_slopes,
     small_eigenvalues,
 )
-from sarrus.problems.heavy_top import reference as top
-from sarrus.problems.heavy_top.reference import top_reference
-from sarrus.problems.light_cart_pole.reference import cart_pole_angle, cart_pole_reference
+from sarrus.problems.references.heavy_top import top_reference
+from sarrus.problems.references.light_cart_pole import cart_pole_angle, cart_pole_reference
 
 # light cart-pole
 

@@ -4,7 +4,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from sarrus.problems.simple_pendulum.reference import pendulum_reference
+from sarrus.problems.references.simple_pendulum import pendulum_reference
 
 # rows t, x, y of A01_solution_data.txt (MBS Benchmark A01), six digits
 A01_ROWS = np.array(

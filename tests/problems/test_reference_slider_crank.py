@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from sarrus.problems.spatial_slider_crank.problem import LITERAL, SLENDER
-from sarrus.problems.spatial_slider_crank.reference import (
+from sarrus.problems.references.spatial_slider_crank import (
     slider_crank_angle,
     slider_crank_energy,
     slider_crank_pose,
     slider_crank_reference,
 )
+from sarrus.problems.spatial_slider_crank import LITERAL, SLENDER
 
 READINGS = pytest.mark.parametrize("inertia", [SLENDER, LITERAL], ids=["slender", "literal"])
 

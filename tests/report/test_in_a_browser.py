@@ -5,7 +5,7 @@ import pytest
 
 from browser import Watched, open_browser
 from run_folders import save_example, with_hostile_names
-from sarrus.problems.n_four_bar.reference import four_bar_reference
+from sarrus.problems.references.n_four_bar import four_bar_reference
 from sarrus.report.run_page import make_report
 from sarrus.runs.folder import load_run
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from run_folders import HOSTILE, save_example, save_stopped, with_hostile_names
-from sarrus.problems.n_four_bar.reference import flat_times
+from sarrus.problems.references.n_four_bar import flat_times
 from sarrus.report.plots import thin
 from sarrus.report.run_page import make_report
 from sarrus.runs.folder import RunFolderError, find_runs, load_run

@@ -4,6 +4,7 @@ import base64
 import csv
 import re
 import sys
+from importlib import import_module
 
 import h5py
 import numpy as np
@@ -189,7 +190,7 @@ def test_a_simulation_builds_no_drawing_and_judges_nothing(monkeypatch):
         ("sarrus.verdict.loads", "make_body_loads"),
         ("sarrus.verdict.joint_equations", "make_joint_equations"),
     ):
-        make = getattr(sys.modules[place], name)
+        make = getattr(import_module(place), name)
         monkeypatch.setattr(
             f"{place}.{name}", lambda *a, make=make, name=name: (built.append(name), make(*a))[1]
         )

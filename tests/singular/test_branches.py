@@ -8,7 +8,7 @@ import pytest
 from builders import bricard, n_four_bar
 from linkages import copy_of
 from sarrus import Mechanism, Polynomial, simulate
-from sarrus.problems.n_four_bar.reference import flat_times, four_bar_reference
+from sarrus.problems.references.n_four_bar import flat_times, four_bar_reference
 
 
 def flat_windows(windows, coupler=1.0, velocities=None):

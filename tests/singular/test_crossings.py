@@ -9,8 +9,8 @@ from scipy.integrate import solve_ivp
 from builders import bricard, dense_jacobian, n_four_bar, rank_of
 from sarrus import Mechanism, simulate
 from sarrus.model import make_model
-from sarrus.problems.bricard.reference import bricard_reference
-from sarrus.problems.n_four_bar.reference import flat_times, four_bar_reference
+from sarrus.problems.references.bricard import bricard_reference
+from sarrus.problems.references.n_four_bar import flat_times, four_bar_reference
 
 # At the default tolerance 2e-5 is required. Each crossing costs rounding of about 1e-16 over the
 # distance of the nearest step, and a slow start multiplies it by up to a thousand: 1e-6 leaves

@@ -19,7 +19,7 @@ from sarrus.kinematics.pose import read_poses
 from sarrus.methods import Run, series
 from sarrus.methods.watch import without_masses
 from sarrus.model import make_model
-from sarrus.problems.n_four_bar.reference import flat_times
+from sarrus.problems.references.n_four_bar import flat_times
 
 # required; runs at the default tolerance reach some 1e-10
 RIGHT = 1e-8

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sarrus import problems, simulate
-from sarrus.problems.n_four_bar.reference import flat_times, four_bar_reference
+from sarrus.problems.references.n_four_bar import flat_times, four_bar_reference
 
 # together they take several seconds
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 
 from sarrus import Mechanism, simulate
 from sarrus.kernels.layout import Pieces
-from sarrus.methods.certificate import Certificate
+from sarrus.methods.series import Certificate
 
 GRAVITY = (0.0, -9.81)
 

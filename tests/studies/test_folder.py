@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from sarrus.studies.errors import StudyError
 from sarrus.studies.folder import LOCK, MANIFEST, differences, open_folder, to_bytes, write_bytes
 from sarrus.studies.reading import make_study
 from sarrus.studies.runs import start_row
 from sarrus.studies.sampling import draw_samples
+from sarrus.studies.study import StudyError
 
 
 def study_of(**keys):

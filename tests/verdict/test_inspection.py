@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from builders import bricard, in_plane_of, n_four_bar
 from linkages import triangle
 from sarrus import inspect
-from sarrus.cli.main import app, main
+from sarrus.cli import app, main
 
 runner = CliRunner()
 

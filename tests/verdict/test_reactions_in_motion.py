@@ -7,7 +7,7 @@ from builders import n_four_bar, rotation
 from linkages import door, slider_crank
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism, MechanismError, simulate
-from sarrus.problems.n_four_bar.reference import flat_times
+from sarrus.problems.references.n_four_bar import flat_times
 from sarrus.verdict.wrenches import read_motion
 
 # accelerations carry the rounding of a solve, and random mechanisms may be close to singular positions

@@ -6,7 +6,7 @@ import pytest
 
 from builders import bricard, in_plane_of, n_four_bar
 from sarrus import inspect, simulate
-from sarrus.problems.n_four_bar.reference import flat_times
+from sarrus.problems.references.n_four_bar import flat_times
 from sarrus.runs.folder import finite
 
 

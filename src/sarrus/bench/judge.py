@@ -10,6 +10,8 @@ The error of the MBS Benchmark library is taken literally [Gonzalez2006]: with t
 
 over the columns of the observed point, once as root mean square over columns and outputs, once as
 maximum; the sources do not say which of the two is meant, so both must be kept.
+
+Problems of statics have no columns: equilibrium and eigenvalues are compared with what the source prints.
 """
 
 from __future__ import annotations
@@ -23,7 +25,11 @@ from ..arrays import Floats
 from ..problems import Problem
 from ..result import Result
 from ..runs.columns import LEVELS
+from ..statics import Equilibrium, Modes, equilibrium, modes
 from .causes import Sample, find_causes
+
+# of a place at rest [m] and of eigenvalues [1/s]; ours: twelve digits are printed
+ALLOWED = 1e-10
 
 
 @dataclass(frozen=True)
@@ -192,3 +198,24 @@ def _covers(times: Floats, duration: float) -> bool:
     step = times[1] - times[0]
     # 1e-6 of a step: rounding of times
     return bool(abs(times[0]) <= 1e-6 * step and times[-1] + step > duration + 1e-6 * step)
+
+
+def judge_small_motion(problem: Problem) -> tuple[Equilibrium, Modes, tuple[Check, ...]]:
+    """Find the equilibrium and the modes of a problem that asks for them, and compare."""
+    if problem.small is None:
+        raise ValueError(f"'{problem.id}' does not ask for an equilibrium")
+    mechanism = problem.mechanism()
+    rest = equilibrium(mechanism)
+    found = modes(mechanism, at=rest)
+    off = float(np.linalg.norm(rest.position(problem.observed) - problem.small.place))
+    wanted = np.sort_complex(np.array(problem.small.eigenvalues))
+    values = np.sort_complex(found.eigenvalues)
+    missed = float(np.abs(values - wanted).max()) if values.shape == wanted.shape else np.inf
+    return (
+        rest,
+        found,
+        (
+            Check("place at rest", off, ALLOWED, "m"),
+            Check("eigenvalues", missed, ALLOWED, "1/s"),
+        ),
+    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from typing import Any
 from .. import problems
 from ..names import UnknownNameError
 from ..problems import Problem
-from ..runs.folder import RECORD
+from ..runs.folder import RECORD, read_record
 from .clock import CALIBRATION_VERSION, REPEATS
 from .judge import Judgement, judge_columns
 from .result_file import load_columns
@@ -122,12 +121,11 @@ def _check_packed(path: Path) -> tuple[dict[str, Any], Judgement]:
 
 def _load_record(folder: Path) -> dict[str, Any]:
     try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        record, missing = read_record(folder / RECORD, NEEDED)
     except OSError as error:
         raise SubmissionError(f"{folder}: no readable run.json there ({error.strerror})") from error
     except ValueError as error:
         raise SubmissionError(f"{folder}: run.json is not JSON ({error})") from error
-    missing = [key for key in NEEDED if not isinstance(record, dict) or key not in record]
     if missing:
         raise SubmissionError(f"{folder}: run.json has no {', '.join(missing)}")
     return dict(record)

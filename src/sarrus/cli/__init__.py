@@ -1,5 +1,59 @@
-"""The command line: one command a file. Only this room prints."""
+"""The command `sarrus`: its sub-commands, a file a group, and how errors are shown. Only this room prints."""
 
-from .main import main
+from __future__ import annotations
 
-__all__ = ["main"]
+import sys
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from . import bench, engines, lists, model_files, pictures, run, spec, standing, sweep
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    help="Closed-loop mechanisms, simulated exactly and fast.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command("list")(lists.list_problems)
+app.command("methods")(lists.list_methods)
+app.command("engines")(engines.list_engines)
+app.command("run")(run.run)
+app.command("simulate")(run.simulate)
+app.command("report")(pictures.report)
+app.command("movie")(pictures.movie)
+app.command("view")(pictures.view)
+app.command("inspect")(standing.inspect)
+app.command("modes")(standing.modes)
+app.command("export")(model_files.export)
+app.command("import")(model_files.import_file)
+app.command("schema")(model_files.schema)
+app.command("judge")(bench.judge)
+app.add_typer(spec.spec, name="spec")
+app.command("bench")(bench.bench)
+app.command("submit")(bench.submit)
+app.command("board")(bench.board)
+app.command("sweep")(sweep.sweep)
+
+
+@app.callback()
+def about() -> None:
+    """Closed-loop mechanisms, simulated exactly and fast."""
+
+
+def main() -> None:
+    """Entry point: errors of the user are one clear message, not a traceback."""
+    try:
+        app()
+    except (ValueError, OSError) as error:
+        Console(stderr=True, soft_wrap=True).print(
+            f"[red]error:[/] {escape(str(error))}", highlight=False
+        )
+        sys.exit(2)
+    except MemoryError:
+        Console(stderr=True).print("[red]error:[/] out of memory; ask for fewer outputs")
+        sys.exit(2)

@@ -1,18 +1,26 @@
-"""`sarrus bench`: every method on every problem, judged and timed."""
+"""`sarrus bench`, `judge`, `submit` and `board`: methods, result files and runs judged and compared."""
 
 from __future__ import annotations
 
+import json
+import math
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from .. import problems
+from ..bench.judge import judge_columns
+from ..bench.result_file import load_columns
 from ..names import pick
+from ..report import judgement_table
+from ..runs.folder import finite
 from .engines import bench_engines
-from .report import REPORT
+from .options import Values, with_problem_options
+from .pictures import REPORT
 
 
 def bench(
@@ -48,8 +56,7 @@ def bench(
 
     from ..bench.suite import make_cells, run_cells
     from ..methods import METHODS
-    from ..report.bench_page import make_bench_report
-    from ..report.benchmark import failures, save_benchmark, winner_table
+    from ..report.benchmark import failures, make_bench_report, save_benchmark, winner_table
     from ..runs.benchmark import winners
     from ..runs.provenance import command_line
 
@@ -94,3 +101,88 @@ def bench(
     )
     screen.print(f"its reason in the report: {report}", soft_wrap=True, highlight=False)
     screen.print(f"to look at: {page}", soft_wrap=True, highlight=False)
+
+
+@with_problem_options
+def judge(
+    results: Annotated[Path, typer.Argument(help="Result file in the columns of the source.")],
+    problem: Annotated[str, typer.Option(help="Id of its problem (see `sarrus list`).")],
+    options: Values,
+    duration: Annotated[float | None, typer.Option(help="Time the file covers [s].")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the judgement as JSON.")] = False,
+) -> None:
+    """Judge a result file: exit status 0 if it passes, 1 if it fails, 2 if it cannot be read."""
+    item = problems.get(problem, **options)
+    if duration is not None:
+        if not (math.isfinite(duration) and duration > 0):
+            raise ValueError(f"duration = {duration:g} s; give a positive number of seconds")
+        item = replace(item, duration=duration)
+    columns = load_columns(results, item)
+    judged = judge_columns(item, columns)
+    record = {
+        "schema": 1,
+        "file": results.name,
+        "rows": len(columns["t"]),
+        "problem": {
+            "id": item.id,
+            "version": item.version,
+            "options": item.options,
+            "duration": item.duration,
+            "columns": list(item.columns),
+        },
+        "judgement": judged.as_dict(),
+    }
+    if as_json:
+        print(json.dumps(finite(record), indent=2, allow_nan=False))
+    else:
+        _show(record)
+    if not judged.passed:
+        raise typer.Exit(1)
+
+
+def _show(record: dict[str, Any]) -> None:
+    screen = Console(soft_wrap=True)
+    screen.print(judgement_table(record["judgement"]))
+    for sentence in record["judgement"]["findings"]:
+        screen.print(f"- {sentence}", highlight=False, markup=False)
+    verdict = "[green]PASS[/]" if record["judgement"]["passed"] else "[red]FAIL[/]"
+    told = ", ".join(f"{name} = {value:g}" for name, value in record["problem"]["options"].items())
+    screen.print(
+        f"{verdict}: {record['rows']} rows judged as {record['problem']['id']} ({told}), "
+        f"{record['problem']['duration']:g} s",
+        highlight=False,
+    )
+
+
+def submit(
+    folder: Annotated[Path, typer.Argument(help="Folder of a run (results.txt, run.json).")],
+    out: Annotated[Path, typer.Option(help="Where the packed file goes.")] = Path("."),
+) -> None:
+    """Check a run with the judge and pack it as one file."""
+    from ..bench.submission import check_run, pack_run
+
+    _, judged = check_run(folder)
+    path = pack_run(folder, out)
+    screen = Console()
+    for check in judged.checks:
+        word = "[green]PASS[/]" if check.passed else "[red]FAIL[/]"
+        screen.print(f"{word} {check.what}: {check.value:.3g} {check.unit} (limit {check.limit:g})")
+    screen.print(f"packed: {path}", soft_wrap=True, highlight=False)
+
+
+def board(
+    places: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Run folders or packed submissions.")
+    ],
+) -> None:
+    """Merge runs of many people into one table; every one is judged again."""
+    from ..bench.submission import collect_records
+    from ..report.benchmark import board_table
+
+    records, left_out = collect_records(places)
+    screen = Console()
+    screen.width = max(screen.width, 165)
+    screen.print(board_table(records))
+    for line in left_out:
+        screen.print(line, soft_wrap=True, highlight=False)
+    screen.print("x calibration compares machines: the solve as a multiple of a fixed workload.")

@@ -12,7 +12,7 @@ import numpy as np
 from exudyn import itemInterface as item  # noqa: N813
 
 from ..arrays import Floats
-from ..kinematics.turns import turn_matrices
+from ..kinematics.pose import turn_matrices
 from ..mechanism import MechanismError
 from .engine import Plan, World
 from .tree import GROUND, Connection, Link, Poses, quaternion_turns

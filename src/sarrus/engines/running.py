@@ -16,14 +16,13 @@ from scipy.sparse.linalg import splu
 from ..arrays import Floats
 from ..asked import CONTINUE, Asked
 from ..assembly import solve_start_velocity
-from ..kernels import hermite
+from ..kernels import polynomials
 from ..kernels.layout import Pieces
-from ..kinematics.pose import read_rows, read_spins
-from ..kinematics.turns import in_space
+from ..kinematics.pose import in_space, read_rows, read_spins
 from ..mechanism import Mechanism, find_remarks
+from ..methods.method import Run
 from ..methods.outcome import COUNTERS, Outcome, Record, Taken
 from ..methods.recorder import Recorder, sample_own
-from ..methods.run import Run
 from ..methods.status import Status
 from ..methods.time_loop import Stopwatch
 from ..model import Model, make_model
@@ -150,7 +149,7 @@ def _record(
     states = np.stack([q, v, np.zeros_like(q)], axis=1)
     coefficients = np.zeros((len(times), 4, model.coordinates))
     if len(times) > 1:
-        hermite.fill_cubics(times, states, coefficients)
+        polynomials.fill_cubics(times, states, coefficients)
     coefficients[-1] = 0.0
     coefficients[-1, :2] = states[-1, :2]
     beside = len(model.loads.torsions.first) + 1 if model.loaded else 0

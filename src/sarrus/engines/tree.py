@@ -16,8 +16,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..kinematics.length import LINK, measure_length
-from ..kinematics.turns import in_space, turn_matrices, unit
+from ..kinematics.pose import LINK, in_space, measure_length, turn_matrices, unit
 from ..mechanism import Body, Mechanism, MechanismError
 from ..mechanism.forces import BODY
 from ..mechanism.joint_kinds import JointKind

@@ -7,12 +7,17 @@ With dq = q_{n+1} - q_n and J the Jacobian at the middle, the discrete gradient 
 Without v_{n+1}, and with mu = h^2/2 lam:
 
     M (dq - h v_n) - h^2/2 Q + J(q_n + dq/2)^T mu = 0,     Phi(q_n + dq) = 0
+
+A step pushes with the Jacobian of the middle, Ja, and holds constraints with that of the end, Jb. Near a
+singular position the two differ by as much as they are, so no symmetric matrix will do:
+
+    [M + rho Jb^T Jb, Ja^T; Jb, -eps] = L D U    in the order of the symmetric one
 """
 
-from .compiler import entry
+from .compiler import block, entry
 from .forms import eval_constraints, eval_forms, eval_jacobian
 from .reasons import FULL, NOT_CONVERGED
-from .solve import add_augmentation
+from .solve import add_augmentation, assemble_blocks, eliminate_pair, solve_pair
 from .stepping import (
     FACTORISATIONS,
     ITERATIONS,
@@ -20,17 +25,28 @@ from .stepping import (
     accelerate,
     add_mass_times,
     check_state,
+    judge_correction,
     subtract_multiplier_force,
 )
-from .unsymmetric import factorise_pair, solve_pair
 
 MOST_ITERATIONS = 60
-# corrections (of a link) that end the iteration: at once, when they grow, when they grow again and again
+# corrections (of a link) that end the iteration: at once, and when they grow again and again
 TIGHT = 1e-16
-FINE = 1e-14
 LOOSE = 1e-9
-# the factor serves on while corrections shrink by this
-GOOD_RATE = 0.1
+
+
+@block
+def factorise_pair(form, Ja, Jb, L, U):
+    """Assemble and factorise; L: the pivots' inverses, then the columns of L; U: the rows of U."""
+    n = len(form.pos_q) + len(form.pos_c)
+    assemble_blocks(form, Jb, 1.0, L)
+    for k in range(n, len(L)):
+        U[k] = L[k]
+    # constraints come after their coordinates: Jb is below the diagonal, Ja^T above
+    for k in range(len(Ja)):
+        L[form.K_J[k]] = Jb[k]
+        U[form.K_J[k]] = Ja[k]
+    eliminate_pair(form, n, L, U)
 
 
 @entry
@@ -92,16 +108,9 @@ def advance(form, ws, U, J_start, J_middle, J_end, h, fresh, mu, store, counters
             for c in range(nc):
                 mu[c] += ws.b[form.pos_c[c]] * (1.0 + form.rho[c] * form.eps[c])
             counters[ITERATIONS] += 1
-            # small corrections that grow are rounding; larger ones, if they do so again and again
-            if size <= LOOSE and size >= before:
-                stalled += 1
-            if size <= TIGHT or stalled == 3 or (stalled and size <= FINE):
-                converged = True
+            ended, converged, stalled, stale = judge_correction(size, before, stalled, TIGHT, LOOSE)
+            if ended:
                 break
-            # written so that nan ends it
-            if not size < 1e6:
-                break
-            stale = size > GOOD_RATE * before and size > FINE
             before = size
         for i in range(nq):
             q[i] = q0[i] + dq[i]

@@ -22,7 +22,7 @@ from .forms import (
     eval_jacobian,
 )
 from .reasons import FULL, NOT_CONVERGED
-from .solve import factorise
+from .solve import factorise, solve_gaps
 from .stepping import (
     FACTORISATIONS,
     ITERATIONS,
@@ -31,6 +31,7 @@ from .stepping import (
     accelerate,
     add_mass_times,
     check_state,
+    judge_correction,
     solve_system,
     subtract_multiplier_force,
 )
@@ -40,12 +41,9 @@ MOST_ITERATIONS = 60
 # direction of J the multiplier converges slowly, by eps / (eps + d^2) at a distance d
 ENOUGH_ITERATIONS = 20
 LOOSEST = 1e-5
-# corrections (of a link) that end the iteration when they grow, and when they grow again and again:
-# rounding, divided by the distance to a singular position
-FINE = 1e-14
+# corrections (of a link) that end the iteration when they grow again and again: rounding, divided by the
+# distance to a singular position
 LOOSE = 1e-8
-# the factor serves on while corrections shrink by this
-GOOD_RATE = 0.1
 
 
 @block
@@ -86,15 +84,9 @@ def correct_position(form, ws, J, scale, q_hat, tolerance, iterations, q, mu, co
         for c in range(nc):
             mu[c] += ws.b[form.pos_c[c]] * (1.0 + form.rho[c] * form.eps[c])
         counters[ITERATIONS] += 1
-        # small corrections that grow are rounding; larger ones, if they do so again and again
-        if size <= LOOSE and size >= before:
-            stalled += 1
-        if size <= tolerance or stalled == 3 or (stalled and size <= FINE):
-            return True, size
-        # written so that nan ends it
-        if not size < 1e6:
-            return False, size
-        stale = size > GOOD_RATE * before and size > FINE
+        ended, converged, stalled, stale = judge_correction(size, before, stalled, tolerance, LOOSE)
+        if ended:
+            return converged, size
         before = size
     return False, size
 
@@ -102,13 +94,9 @@ def correct_position(form, ws, J, scale, q_hat, tolerance, iterations, q, mu, co
 @block
 def project_rates(form, ws, x):
     """X += the change of least mass that takes the rates in ws.phi to zero, with the factor at hand."""
-    for i in range(len(ws.b)):
-        ws.b[i] = 0.0
-    for c in range(len(ws.phi)):
-        ws.b[form.pos_c[c]] = -ws.phi[c]
-    solve_system(form, ws.J, ws.L, ws.b)
+    solve_gaps(form, ws, 0)
     for i in range(len(x)):
-        x[i] += ws.b[form.pos_q[i]]
+        x[i] += ws.x[form.pos_q[i]]
 
 
 @entry
@@ -216,15 +204,9 @@ def correct_both(form, ws, J, v_hat, v_scale, q_base, q_part, tolerance, v, mu, 
             if not abs(x) <= size:
                 size = abs(x)
         counters[ITERATIONS] += 1
-        # small corrections that grow are rounding; larger ones, if they do so again and again
-        if size <= LOOSE and size >= before:
-            stalled += 1
-        if size <= tolerance or stalled == 3 or (stalled and size <= FINE):
-            return True
-        # written so that nan ends it
-        if not size < 1e6:
-            return False
-        stale = size > GOOD_RATE * before and size > FINE
+        ended, converged, stalled, stale = judge_correction(size, before, stalled, tolerance, LOOSE)
+        if ended:
+            return converged
         before = size
     return False
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from .compiler import block, kernel
+from .compiler import block, entry, kernel
 from .elements import drive, spring, torsion, turning, user
 from .elements.drive import Drives
 from .elements.spring import Springs
@@ -249,3 +249,10 @@ def work_coefficients(loads, lam, known):
     for k in range(len(work)):
         if not np.isfinite(work[k]):
             work[k] = 0.0
+
+
+@entry
+def eval_static_loads(form, loads, t, q, v, Q, A, B):
+    """Q_total at a state, and the entries of dw/df and dw/df' (see `eval_load_derivatives`)."""
+    eval_loads(form, loads, t, q, v, Q)
+    eval_load_derivatives(loads, t, q, v, A, B)

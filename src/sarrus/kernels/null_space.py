@@ -25,9 +25,8 @@ from .forms import (
     eval_form_rates,
 )
 from .loads import eval_loads
-from .project import project_position
 from .reasons import FULL, LOST_RANK, OVERFLOW
-from .solve import refinements_for, solve_refined
+from .solve import project_position, refinements_for, solve_gaps, solve_refined
 from .stepping import (
     FACTORISATIONS,
     STEPS,
@@ -203,11 +202,7 @@ def evaluate(form, ws, loads, t, refinements, basis, q, z, v, a):
     # c: least mass with J c = -J' v
     eval_form_rates(form, v, ws.de)
     eval_curvature(form, ws.de, ws.phi)
-    for i in range(len(ws.b)):
-        ws.b[i] = 0.0
-    for c in range(len(ws.phi)):
-        ws.b[form.pos_c[c]] = -ws.phi[c]
-    solve_refined(form, ws.J, ws.L, ws.b, wanted, ws.r, ws.x)
+    solve_gaps(form, ws, wanted)
     for i in range(nq):
         a[i] = ws.x[form.pos_q[i]]
     # (R M R^T) y = R Q

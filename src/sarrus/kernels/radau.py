@@ -21,7 +21,6 @@ from .compiler import block, entry, kernel
 from .elements.drive import eval_drive_power, next_break, subtract_drives
 from .forms import eval_curvature, eval_energy, eval_form_rates, eval_forms, eval_jacobian
 from .loads import eval_loads
-from .project import project_state
 from .radau_newton import (
     STAGES,
     A,
@@ -33,7 +32,14 @@ from .radau_newton import (
     solve_tangent,
 )
 from .reasons import DONE, FULL, NOT_FINITE, TOO_SHORT
-from .solve import eval_pivots, factorise, learn_pivots, refinements_for, solve_refined
+from .solve import (
+    eval_pivots,
+    factorise,
+    learn_pivots,
+    project_state,
+    refinements_for,
+    solve_motion,
+)
 from .stepping import largest
 
 # places in the counters
@@ -116,7 +122,6 @@ def project_and_accelerate(form, ws, loads, t, q, v, a, lam):
     Returns how far position and velocity moved, and the smallest pivot against what is usual. ws.L:
     factor of K there.
     """
-    nq = len(q)
     moved, turned, smallest, drop = project_state(
         form, ws, loads, t, 1.0, MOST_CORRECTIONS, 0.0, q, v
     )
@@ -124,15 +129,9 @@ def project_and_accelerate(form, ws, loads, t, q, v, a, lam):
     eval_form_rates(form, v, ws.de)
     eval_curvature(form, ws.de, ws.phi)
     subtract_drives(loads, 2, ws.phi)
-    for i in range(nq):
-        ws.b[form.pos_q[i]] = ws.Q[i]
     for c in range(len(ws.phi)):
         ws.b[form.pos_c[c]] = -ws.phi[c]
-    solve_refined(form, ws.J, ws.L, ws.b, refinements_for(smallest, 0.0), ws.r, ws.x)
-    for i in range(nq):
-        a[i] = ws.x[form.pos_q[i]]
-    for c in range(len(lam)):
-        lam[c] = ws.x[form.pos_c[c]]
+    solve_motion(form, ws, refinements_for(smallest, 0.0), a, lam)
     return moved, turned, drop
 
 

@@ -20,6 +20,7 @@ from ..arrays import Floats, Ints
 from .compiler import block, kernel
 from .forms import eval_forms, eval_jacobian
 from .loads import eval_load_derivatives
+from .solve import eliminate_pair, solve_pair
 from .stepping import largest
 
 # the method: stages, its matrix and the inverse
@@ -250,25 +251,7 @@ def factorise_tangent(form, tan, J, S, G, inverse_nu, values):
     for k in range(len(J)):
         values[tan.J_at[k]] = J[k]
         values[tan.JT_at[k]] = J[k]
-    t = 0
-    for j in range(n):
-        inverse = 1.0 / values[j]
-        values[j] = inverse
-        first = n + tan.L_start[j]
-        last = n + tan.L_start[j + 1]
-        for a in range(first, last):
-            below = values[a] * inverse
-            right = values[upper + a] * inverse
-            values[tan.L_target[t]] -= below * values[upper + a]
-            t += 1
-            for b in range(a + 1, last):
-                # entry (b, a) of L and (a, b) of U
-                values[tan.L_target[t]] -= right * values[b]
-                values[upper + tan.L_target[t]] -= below * values[upper + b]
-                t += 1
-        for a in range(first, last):
-            values[a] *= inverse
-            values[upper + a] *= inverse
+    eliminate_pair(tan, n, values, values[upper:])
 
 
 @block
@@ -276,7 +259,6 @@ def solve_tangent(form, tan, J, S, inverse_nu, values, r_q, r_v, b):
     """Solve nu dq - dv = r_q, nu dv - a'(dq, dv) = r_v on the constraints, in place of r_q and r_v."""
     n = len(b)
     nq = len(r_q)
-    upper = len(tan.L_row)
     for i in range(n):
         b[i] = 0.0
     for k in range(len(J)):
@@ -293,15 +275,7 @@ def solve_tangent(form, tan, J, S, inverse_nu, values, r_q, r_v, b):
             rho = form.rho[form.J_eq[k]]
             if rho != 0.0:
                 b[tan.pos_q[form.J_col[k]]] += rho * J[k] * b[tan.pos_c[form.J_eq[k]]]
-    for j in range(n):
-        s = b[j]
-        for a in range(tan.L_start[j], tan.L_start[j + 1]):
-            b[tan.L_row[a]] -= values[n + a] * s
-    for j in range(n - 1, -1, -1):
-        s = b[j] * values[j]
-        for a in range(tan.L_start[j], tan.L_start[j + 1]):
-            s -= values[n + upper + a] * b[tan.L_row[a]]
-        b[j] = s
+    solve_pair(tan, values, values[len(tan.L_row) :], b)
     for i in range(nq):
         r_v[i] = b[tan.pos_q[i]]
         r_q[i] = inverse_nu * (r_v[i] + r_q[i])

@@ -37,9 +37,8 @@ from .loads import (
     eval_load_power,
     eval_loads,
 )
-from .polynomials import eval_piece, eval_polynomial_rate
-from .power_series import eval_series
-from .project import project_state
+from .polynomials import eval_piece, eval_polynomial_rate, eval_series
+from .solve import project_state
 from .stepping import accelerate
 
 # what is known of the acceleration at an output: nothing yet, the method's own, or that of the polynomial

@@ -28,11 +28,16 @@ from .loads import (
     start_loads,
     work_coefficients,
 )
-from .polynomials import eval_polynomial
-from .power_series import eval_series
-from .project import project_state
+from .polynomials import eval_polynomial, eval_series
 from .reasons import DONE, FULL, NOT_FINITE, STUCK
-from .solve import eval_pivots, factorise, learn_pivots, refinements_for, solve_refined
+from .solve import (
+    eval_pivots,
+    factorise,
+    learn_pivots,
+    project_state,
+    refinements_for,
+    solve_refined,
+)
 
 # A landing that the projections move by more than SLACK tolerances is refused: truncation moves it by
 # about one, another branch of the motion by far more. NOISE is what rounding may do to a long chain.

@@ -3,19 +3,25 @@
 K is quasi-definite, so the factorisation exists for every symmetric order without pivoting
 [Vanderbei1995]. A dependent equation shows as a pivot that falls to about -eps; its multiplier absorbs
 rounding along the null space of J^T, which exerts no force.
+
+With it states go back onto the constraints: position by Newton, velocity mass-orthogonally, with one factor.
 """
 
-from ..thresholds import EPS, PERMANENT_PIVOT, WEAK_PIVOT
+from ..thresholds import EPS, PERMANENT_PIVOT, ROUND_OFF, WEAK_PIVOT
 from .compiler import block, kernel
+from .elements.drive import drive_constraints, eval_drives, subtract_drives
+from .forms import (
+    eval_constraint_rates,
+    eval_constraints,
+    eval_form_rates,
+    eval_forms,
+    eval_jacobian,
+)
 
 
-@block
-def factorise_damped(form, J, damping, L):
-    """K with a larger eps: `damping` of each equation's own J M^-1 J^T is added to it."""
-    larger = 1.0 + damping / EPS
-    nq = len(form.pos_q)
-    nc = len(form.pos_c)
-    n = nq + nc
+@kernel
+def assemble_blocks(form, J, larger, L):
+    """M + rho Js^T Js and -eps, times `larger`; the blocks of J are left zero."""
     for k in range(len(L)):
         L[k] = 0.0
     for k in range(len(form.K_M)):
@@ -23,8 +29,15 @@ def factorise_damped(form, J, damping, L):
     for k in range(len(form.K_A)):
         a = form.K_A_1[k]
         L[form.K_A[k]] += form.rho[form.J_eq[a]] * J[a] * J[form.K_A_2[k]]
-    for k in range(nc):
+    for k in range(len(form.pos_c)):
         L[form.pos_c[k]] = -form.eps[k] * larger
+
+
+@block
+def factorise_damped(form, J, damping, L):
+    """K with a larger eps: `damping` of each equation's own J M^-1 J^T is added to it."""
+    assemble_blocks(form, J, 1.0 + damping / EPS, L)
+    n = len(form.pos_q) + len(form.pos_c)
     for k in range(len(J)):
         L[form.K_J[k]] = J[k]
     t = 0
@@ -76,18 +89,51 @@ def eval_pivots(form, L, usual):
 
 
 @kernel
-def solve_factored(form, L, x):
-    """Solve K x = x in place, unknowns in elimination order."""
+def eliminate_pair(order, n, L, U):
+    """Factorise an unsymmetric matrix in place; L: the n pivots, then the columns of L; U: the rows of U.
+
+    No pivot is sought: the order puts each constraint after its coordinates. order: pattern of the factor.
+    """
+    t = 0
+    for j in range(n):
+        inverse = 1.0 / L[j]
+        L[j] = inverse
+        first = n + order.L_start[j]
+        last = n + order.L_start[j + 1]
+        for a in range(first, last):
+            below = L[a] * inverse
+            right = U[a] * inverse
+            L[order.L_target[t]] -= below * U[a]
+            t += 1
+            for b in range(a + 1, last):
+                # entry (b, a) of L and (a, b) of U
+                L[order.L_target[t]] -= right * L[b]
+                U[order.L_target[t]] -= below * U[b]
+                t += 1
+        for a in range(first, last):
+            L[a] *= inverse
+            U[a] *= inverse
+
+
+@kernel
+def solve_pair(order, L, U, x):
+    """Solve L D U x = x in place, unknowns in elimination order."""
     n = len(x)
     for j in range(n):
         s = x[j]
-        for a in range(form.L_start[j], form.L_start[j + 1]):
-            x[form.L_row[a]] -= L[n + a] * s
+        for a in range(order.L_start[j], order.L_start[j + 1]):
+            x[order.L_row[a]] -= L[n + a] * s
     for j in range(n - 1, -1, -1):
         s = x[j] * L[j]
-        for a in range(form.L_start[j], form.L_start[j + 1]):
-            s -= L[n + a] * x[form.L_row[a]]
+        for a in range(order.L_start[j], order.L_start[j + 1]):
+            s -= U[n + a] * x[order.L_row[a]]
         x[j] = s
+
+
+@kernel
+def solve_factored(form, L, x):
+    """Solve K x = x in place, unknowns in elimination order."""
+    solve_pair(form, L, L, x)
 
 
 @kernel
@@ -134,6 +180,28 @@ def solve_refined(form, J, L, b, refinements, r, x):
 
 
 @kernel
+def solve_gaps(form, ws, refinements):
+    """The change of least mass that takes ws.phi to zero, in ws.x; with the factor at hand."""
+    for i in range(len(ws.b)):
+        ws.b[i] = 0.0
+    for c in range(len(ws.phi)):
+        ws.b[form.pos_c[c]] = -ws.phi[c]
+    solve_refined(form, ws.J, ws.L, ws.b, refinements, ws.r, ws.x)
+
+
+@kernel
+def solve_motion(form, ws, refinements, a, lam):
+    """M a + J^T lam = ws.Q, and J a equal to what ws.b holds for the constraints; with the factor at hand."""
+    for i in range(len(a)):
+        ws.b[form.pos_q[i]] = ws.Q[i]
+    solve_refined(form, ws.J, ws.L, ws.b, refinements, ws.r, ws.x)
+    for i in range(len(a)):
+        a[i] = ws.x[form.pos_q[i]]
+    for c in range(len(lam)):
+        lam[c] = ws.x[form.pos_c[c]]
+
+
+@kernel
 def refinements_for(smallest, tolerance):
     """How many refinements a solve needs: eps counts as eps / pivot along a weak direction."""
     if tolerance * smallest >= EPS:
@@ -141,3 +209,71 @@ def refinements_for(smallest, tolerance):
     if smallest > WEAK_PIVOT:
         return 1
     return 2
+
+
+@kernel
+def project_position(form, ws, loads, iterations, q):
+    """Newton on Phi(q) = 0 with the factor at hand; returns how far q moved (largest entry).
+
+    ws.e, ws.phi: forms and constraints at q on entry and on return; loads.drives.driven: right sides of drives.
+    """
+    moved = 0.0
+    left = eval_constraints(form, ws.e, ws.phi)
+    left = drive_constraints(form, loads, left, ws.phi)
+    for _ in range(iterations):
+        if left <= ROUND_OFF:
+            break
+        solve_gaps(form, ws, 0)
+        largest = 0.0
+        for i in range(len(q)):
+            ws.dq[i] = ws.x[form.pos_q[i]]
+            q[i] += ws.dq[i]
+            largest = max(largest, abs(ws.dq[i]))
+        eval_forms(form, q, ws.e)
+        now = eval_constraints(form, ws.e, ws.phi)
+        now = drive_constraints(form, loads, now, ws.phi)
+        moved += largest
+        if not now < left:
+            break
+        left = now
+    return moved
+
+
+@kernel
+def project_velocity(form, ws, loads, refinements, v):
+    """Remove from v what violates J v = phi0', orthogonal in the mass metric; returns how far v moved."""
+    eval_form_rates(form, v, ws.de)
+    eval_constraint_rates(form, ws.e, ws.de, ws.phi)
+    subtract_drives(loads, 1, ws.phi)
+    solve_gaps(form, ws, refinements)
+    moved = 0.0
+    for i in range(len(v)):
+        dv = ws.x[form.pos_q[i]]
+        v[i] += dv
+        moved = max(moved, abs(dv))
+    return moved
+
+
+@kernel
+def project_state(form, ws, loads, t, damping, corrections, tolerance, q, v):
+    """Position and velocity at t back onto the constraints; ws.J, ws.L: J and the factor of K there.
+
+    damping: 0, or 1 far away from the constraints. Dependent equations contradict each other a little there;
+    damped as much as they are violated, Newton's steps do not answer to that [FanYuan2005]. tolerance: what
+    the velocity's solve may leave. Returns how far position and velocity moved, the smallest pivot, and
+    the smallest against what is usual.
+    """
+    eval_drives(loads, t)
+    eval_forms(form, q, ws.e)
+    eval_jacobian(form, ws.e, ws.J)
+    open_by = 0.0
+    if damping > 0.0:
+        open_by = eval_constraints(form, ws.e, ws.phi)
+        open_by = damping * drive_constraints(form, loads, open_by, ws.phi)
+    factorise_damped(form, ws.J, open_by, ws.L)
+    moved = project_position(form, ws, loads, corrections, q)
+    eval_jacobian(form, ws.e, ws.J)
+    factorise(form, ws.J, ws.L)
+    smallest, drop = eval_pivots(form, ws.L, ws.usual)
+    turned = project_velocity(form, ws, loads, refinements_for(smallest, tolerance), v)
+    return moved, turned, smallest, drop

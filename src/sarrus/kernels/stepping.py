@@ -1,7 +1,11 @@
-"""What the methods with a fixed step share: accelerations, checks of a step.
+"""What the methods with a fixed step share: accelerations, checks of a step, Runge-Kutta's steps.
 
 A run is stepped in chunks. store[n] holds the state at the end of step n of a chunk as three rows:
 position, velocity, acceleration; store[0] is where the chunk starts.
+
+With the tiny eps of the model, refined away, accelerations are those of Lagrange's multipliers with Baumgarte's
+terms; with eps = 1/penalty and no refinement it is Bayo's penalty formulation, since then lam =
+penalty (J a + J' v + ...).
 """
 
 import numpy as np
@@ -19,8 +23,12 @@ from .forms import (
 )
 from .loads import eval_loads
 from .reasons import FULL, OVERFLOW, TORN
-from .solve import add_augmentation, factorise, refinements_for, solve_factored, solve_refined
+from .solve import add_augmentation, factorise, refinements_for, solve_factored, solve_motion
 
+# corrections (of a link) that end an iteration when they grow
+FINE = 1e-14
+# the factor serves on while corrections shrink by this
+GOOD_RATE = 0.1
 # places in the counters
 STEPS, ITERATIONS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3
 
@@ -113,18 +121,30 @@ def accelerate(form, ws, loads, t, damping, stiffness, refinements, q, v, a, lam
     for c in range(len(ws.phi)):
         ws.b[form.pos_c[c]] -= ws.phi[c]
     eval_loads(form, loads, t, q, v, ws.Q)
-    for i in range(len(q)):
-        ws.b[form.pos_q[i]] = ws.Q[i]
     wanted = refinements
     if wanted < 0:
         _, _, smallest = pivot_gap(form, ws.L)
         wanted = refinements_for(smallest, 0.0)
-    solve_refined(form, ws.J, ws.L, ws.b, wanted, ws.r, ws.x)
-    for i in range(len(q)):
-        a[i] = ws.x[form.pos_q[i]]
-    for c in range(len(lam)):
-        lam[c] = ws.x[form.pos_c[c]]
+    solve_motion(form, ws, wanted, a, lam)
     return opening
+
+
+@kernel
+def judge_correction(size, before, stalled, tolerance, loose):
+    """How Newton's iteration goes on after a correction: whether it ends, has converged; stalled, stale.
+
+    before: the last correction; stalled: how often they grew; loose: corrections (of a link) below which they may
+    do so; stale: the factor serves no longer.
+    """
+    # small corrections that grow are rounding; larger ones, if they do so again and again
+    if size <= loose and size >= before:
+        stalled += 1
+    if size <= tolerance or stalled == 3 or (stalled and size <= FINE):
+        return True, True, stalled, False
+    # written so that nan ends it
+    if not size < 1e6:
+        return True, False, stalled, False
+    return False, False, stalled, size > GOOD_RATE * before and size > FINE
 
 
 @kernel
@@ -154,3 +174,60 @@ def count_dependent(form, ws, q):
     """How many equations depend on others at q, their largest pivot, the smallest of the others."""
     factorise_at(form, ws, q)
     return pivot_gap(form, ws.L)
+
+
+@entry
+def advance_runge_kutta(
+    form, ws, loads, h, damping, stiffness, refinements, fresh, lam, k, store, counters
+):
+    """Fill store from its first row on; returns the reason and how many steps.
+
+    k: scratch, stage velocities and accelerations, shape (2, 3, nq).
+    """
+    nq = len(form.Q)
+    if fresh:
+        accelerate(
+            form, ws, loads, 0.0, damping, stiffness, refinements,
+            store[0, 0], store[0, 1], store[0, 2], lam,
+        )  # fmt: skip
+        counters[FACTORISATIONS] += 1
+    q, v = ws.q, ws.v
+    for n in range(store.shape[0] - 1):
+        q0, v0, a0 = store[n, 0], store[n, 1], store[n, 2]
+        end = store[n + 1]
+        t = counters[STEPS] * h
+        # slopes of stage 1: v0, a0; those of stages 2, 3, 4 go to k
+        for stage in range(3):
+            part = h if stage == 2 else 0.5 * h
+            for i in range(nq):
+                dq = v0[i] if stage == 0 else k[0, stage - 1, i]
+                dv = a0[i] if stage == 0 else k[1, stage - 1, i]
+                q[i] = q0[i] + part * dq
+                v[i] = v0[i] + part * dv
+                k[0, stage, i] = v[i]
+            accelerate(
+                form, ws, loads, t + part, damping, stiffness, refinements, q, v, k[1, stage], lam
+            )  # fmt: skip
+        for i in range(nq):
+            end[0, i] = q0[i] + h / 6.0 * (v0[i] + 2.0 * (k[0, 0, i] + k[0, 1, i]) + k[0, 2, i])
+            end[1, i] = v0[i] + h / 6.0 * (a0[i] + 2.0 * (k[1, 0, i] + k[1, 1, i]) + k[1, 2, i])
+        opening = accelerate(
+            form, ws, loads, t + h, damping, stiffness, refinements, end[0], end[1], end[2], lam
+        )  # fmt: skip
+        counters[FACTORISATIONS] += 4
+        reason = check_state(opening, end)
+        if reason != FULL:
+            return reason, n
+        counters[STEPS] += 1
+    return FULL, store.shape[0] - 1
+
+
+@entry
+def eval_rates(form, ws, loads, t, damping, stiffness, refinements, lam, y, dy):
+    """Right side of y' = (v, a) with y = (q, v); returns the largest entry of Phi."""
+    nq = len(form.Q)
+    for i in range(nq):
+        dy[i] = y[nq + i]
+    return accelerate(
+        form, ws, loads, t, damping, stiffness, refinements, y[:nq], y[nq:], dy[nq:], lam
+    )  # fmt: skip

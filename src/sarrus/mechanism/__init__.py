@@ -2,15 +2,13 @@
 
 from .bodies import Body, Marker
 from .check import check_drive_times, check_mechanism, find_gaps, find_problems, find_remarks
-from .elements import Move
-from .errors import LockedError, MechanismError, ModelFileError
+from .elements import LockedError, MechanismError, ModelFileError, Move
 from .files import from_data, get_value, load, load_data, load_file, save, set_value, to_data
 from .forces import Drive, Force, Spring, Torque, Torsion, UserForce
 from .joint_kinds import JointKind
 from .joints import End, Gap, Joint, measure_apart
-from .mechanism import Mechanism
+from .mechanism import Mechanism, loosen_rods, move_bodies, vary, without_drives
 from .motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
-from .moved import loosen_rods, move_bodies, vary, without_drives
 
 __all__ = [
     "Body",

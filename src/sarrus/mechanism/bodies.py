@@ -10,8 +10,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..thresholds import ON_ROD
-from .elements import Element, Known, Moves, plain, same_bits, show
-from .errors import MechanismError
+from .elements import Element, Known, MechanismError, Moves, plain, same_bits, show
 
 
 @dataclass(frozen=True, eq=False)

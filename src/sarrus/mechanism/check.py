@@ -12,8 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..names import describe_known
-from .elements import Known, show
-from .errors import MechanismError
+from .elements import Known, MechanismError, show
 from .joints import find_gap
 from .mechanism import Mechanism
 from .motion import make_pieces

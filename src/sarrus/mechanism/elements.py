@@ -1,11 +1,11 @@
-"""What all parts of a mechanism can do: be moved and scaled, be checked, be written to a file.
+"""What all parts of a mechanism can do: be moved and scaled, be checked, be written to a file; their errors.
 
 A mechanism only iterates over its parts; a new one brings its own answers, in its own dataclass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,12 +14,39 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..names import describe_known
-from .errors import MechanismError
 
 if TYPE_CHECKING:
     from .bodies import Body
     from .joints import Joint
     from .mechanism import Mechanism
+
+# a file may hold thousands of slips
+MOST_PROBLEMS = 50
+
+
+class MechanismError(ValueError):
+    """The mechanism cannot be simulated; the message says why and what to do."""
+
+
+class LockedError(MechanismError):
+    """The mechanism is locked: no motion keeps all joints closed."""
+
+
+class ModelFileError(MechanismError):
+    """A model file or its data cannot be read; `problems` has a line for each reason.
+
+    Each reads `file:line: key: what is wrong; what to do`.
+    """
+
+    def __init__(self, source: str, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        if len(self.problems) == 1:
+            super().__init__(self.problems[0])
+            return
+        shown = [f"  {line}" for line in self.problems[:MOST_PROBLEMS]]
+        if len(self.problems) > MOST_PROBLEMS:
+            shown.append(f"  and {len(self.problems) - MOST_PROBLEMS} more")
+        super().__init__(f"{len(self.problems)} problems in {source}:\n" + "\n".join(shown))
 
 
 # the name of the fixed frame

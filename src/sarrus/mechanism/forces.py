@@ -16,6 +16,7 @@ from .bodies import Body, Marker
 from .elements import (
     Element,
     Known,
+    MechanismError,
     Moves,
     as_number,
     as_vector,
@@ -26,7 +27,6 @@ from .elements import (
     same_bits,
     show,
 )
-from .errors import MechanismError
 from .joint_kinds import JointKind
 from .joints import Joint
 from .motion import DriveMotion, as_motion, check_motion, make_pieces, motion_data

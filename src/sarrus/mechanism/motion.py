@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from .errors import MechanismError
+from .elements import MechanismError
 
 
 @dataclass(frozen=True)

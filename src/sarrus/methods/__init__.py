@@ -1,21 +1,9 @@
-"""How time advances: one file a method, registered here."""
+"""How time advances: the methods, registered here."""
 
 from ..model import Model
-from . import (
-    ali3,
-    auto,
-    energy_momentum,
-    generalized_alpha,
-    multipliers,
-    multipliers_dop853,
-    null_space,
-    penalty,
-    radau,
-    series,
-)
-from .method import DRIVES, LOADS, USER_FORCES, Method
+from . import auto, multipliers_dop853, radau, series, textbook
+from .method import DRIVES, LOADS, USER_FORCES, Method, Run
 from .outcome import Motion, Outcome, Record, skipped
-from .run import Run
 from .status import Status
 
 EVERYTHING = frozenset({LOADS, DRIVES, USER_FORCES})
@@ -44,28 +32,28 @@ METHODS: dict[str, Method] = {
             "energy-momentum",
             "Energy-momentum: midpoint forces, constraints at the end",
             "step",
-            energy_momentum.run,
+            textbook.run_energy_momentum,
         ),
         Method(
             "ali3",
             "Index-3 augmented Lagrangian, trapezoidal, with projections",
             "step",
-            ali3.run,
-            ali3.OPTIONS,
+            textbook.run_ali3,
+            textbook.ALI3_OPTIONS,
         ),
         Method(
             "generalized-alpha",
             "Generalized-alpha of index 3, or stabilised index 2",
             "step",
-            generalized_alpha.run,
-            generalized_alpha.OPTIONS,
+            textbook.run_generalized_alpha,
+            textbook.GENERALIZED_ALPHA_OPTIONS,
         ),
         Method(
             "multipliers",
             "Lagrange multipliers with Baumgarte's terms, Runge-Kutta 4",
             "step",
-            multipliers.run,
-            multipliers.OPTIONS,
+            textbook.run_multipliers,
+            textbook.MULTIPLIERS_OPTIONS,
             EVERYTHING,
         ),
         Method(
@@ -80,16 +68,16 @@ METHODS: dict[str, Method] = {
             "penalty",
             "Bayo's penalty formulation, Runge-Kutta 4",
             "step",
-            penalty.run,
-            penalty.OPTIONS,
+            textbook.run_penalty,
+            textbook.PENALTY_OPTIONS,
             frozenset({LOADS, USER_FORCES}),
         ),
         Method(
             "null-space",
             "Independent velocities by the null space of J, Runge-Kutta 4",
             "step",
-            null_space.run,
-            null_space.OPTIONS,
+            textbook.run_null_space,
+            textbook.NULL_SPACE_OPTIONS,
             frozenset({LOADS, USER_FORCES}),
         ),
     )

@@ -23,12 +23,11 @@ from ..kernels.loads import is_damped
 from ..model import Model
 from ..thresholds import DEPENDENT_VALUE
 from . import radau
+from .method import Run, warm_up
 from .outcome import Outcome
 from .radau import Radau, Start
-from .run import Run
 from .series import Series
 from .time_loop import Steps, Stopwatch, run_steps
-from .warm_up import warm_up
 
 # a step of a series is limited by stiffness if it is this long, in decay times: less is accuracy
 STIFF = 2.0

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..kernels import hermite, reasons
+from ..kernels import polynomials, reasons
 from ..kernels import stepping as kernels
 from ..kernels.layout import Form, Pieces, Workspace
 from ..thresholds import EPS, SAME_OUTPUT, SOFT_EPS
 from . import status
+from .method import Run
 from .outcome import Law, Outcome
 from .recorder import sample_own
-from .run import Run
 from .time_loop import Steps, Stopwatch, run_steps
 
 # memory for the states between two recordings
@@ -109,7 +109,7 @@ class _FixedSteps:
         """Of all steps, and one without length that is the state at the end."""
         count = len(starts)
         coefficients = self._rows[:count]
-        fill = hermite.fill_quintics if self._complete else hermite.fill_cubics
+        fill = polynomials.fill_quintics if self._complete else polynomials.fill_cubics
         fill(starts, states, coefficients)
         coefficients[-1] = 0.0
         coefficients[-1, :2] = states[-1, :2]

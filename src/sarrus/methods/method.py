@@ -1,15 +1,47 @@
-"""What a method is, for those who choose one."""
+"""What a method is, what it is given, and its kernels compiled (or loaded) before the clock of a run starts."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
+from ..arrays import Floats
+from ..kernels.compiler import compiling
 from ..kernels.elements.user import count_forms
-from ..model import Model
+from ..kernels.layout import make_workspace
+from ..kernels.watch import sample_pivots
+from ..mechanism import Mechanism
+from ..model import Model, make_model
 from .outcome import Outcome
-from .run import Run
+from .watch import Dip, Watch
+
+# (dips seen since it was last asked, what is known of the run) -> when to stop [s], or None
+Stop = Callable[[list[Dip], Watch], float | None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run from q = 0 and the given velocity to the end of the duration [s].
+
+    times: outputs, increasing [s]; setting: tolerance or step [s], whichever the method has; options: its
+    further parameters, all of them; stop: asked wherever an equation comes close to depending on others,
+    the run ends at the time it returns, with an output there; dense: keep the polynomials of all steps.
+    """
+
+    model: Model
+    velocity: Floats
+    times: Floats
+    duration: float
+    setting: float
+    max_steps: int = 10_000_000
+    options: dict[str, float] = field(default_factory=dict)
+    stop: Stop | None = None
+    dense: bool = False
+
 
 # what a method may or may not be able to do; the value is what a user reads
 LOADS = "springs, torsions, torques or forces that turn with a body"
@@ -45,3 +77,34 @@ def needs_of(model: Model) -> frozenset[str]:
         USER_FORCES: len(loads.user.calls),
     }
     return frozenset(word for word, count in found.items() if count)
+
+
+# methods whose kernels this process has loaded, without and with those for loads
+_WARM: set[tuple[str, bool]] = set()
+
+
+def warm_up(
+    name: str, run: Callable[[Run], Outcome], loaded: bool, options: dict[str, float]
+) -> float:
+    """Run a method on a tiny mechanism, once in a process; returns the seconds.
+
+    loaded: compile for loads and drives, which others need not wait for. What reading the outputs and judging
+    crossings need is compiled as well.
+    """
+    if (name, loaded) in _WARM:
+        return 0.0
+    begin = time.perf_counter()
+    tiny = Mechanism("warm-up")
+    tiny.rod("rod", (0, 0), (1, 0), mass=1)
+    tiny.revolute("pin", tiny.ground, "rod", at=(0, 0))
+    if loaded:
+        tiny.torsion("spring", "pin", stiffness=1)
+    model = make_model(tiny)
+    nq, nc = model.coordinates, model.equations
+    with compiling(name, loaded):
+        outcome = run(Run(model, np.zeros(nq), np.zeros(1), 1e-3, 1e-3, 10, options))
+        _ = outcome.record.norms, outcome.record.energy
+        ws, form = make_workspace(model.form, 0), model.form
+        sample_pivots(form, ws, np.zeros((2, nq)), 1, 0.0, np.zeros((3, nc)), np.zeros(nc))
+    _WARM.add((name, loaded))
+    return time.perf_counter() - begin

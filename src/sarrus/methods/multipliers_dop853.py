@@ -1,6 +1,6 @@
 """Lagrange multipliers of index 1 with Baumgarte's stabilisation, by SciPy's DOP853.
 
-    y = (q, v),     y' = (v, a),     a as in methods/multipliers.py
+    y = (q, v),     y' = (v, a),     a as in textbook.run_multipliers
 
 Source: the Runge-Kutta method of order 8 of Dormand and Prince with step control
 [HairerNorsettWanner1993], as SciPy has it. The right side is compiled, the integrator is not: what
@@ -13,15 +13,14 @@ import numpy as np
 from scipy.integrate import DOP853
 
 from ..arrays import Floats
-from ..kernels import explicit as kernels
 from ..kernels import reasons, stepping
 from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import make_loads
 from . import status
 from .fixed_step import SOFT_REFINEMENTS, soften
+from .method import Run
 from .outcome import Law, Outcome
 from .recorder import sample_own
-from .run import Run
 from .time_loop import Steps, Stopwatch, run_steps
 
 OPTIONS = {"alpha": 10.0, "beta": 10.0}
@@ -62,7 +61,7 @@ class _Dop853:
 
         def rates(t: float, y: Floats) -> Floats:
             dy = np.empty(2 * nq)
-            kernels.eval_rates(
+            stepping.eval_rates(
                 law.form,
                 self._ws,
                 self._loads,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats, Ints
-from ..kernels import hermite, reasons
+from ..kernels import polynomials, reasons
 from ..kernels import radau as kernels
 from ..kernels.layout import Form, Pieces, make_workspace, pack
 from ..kernels.loads import Loads, make_loads
@@ -23,9 +23,9 @@ from ..kernels.radau_newton import Stages, Tangent
 from ..model.order import make_factor
 from ..thresholds import SINGULAR_ACCELERATION
 from . import status
+from .method import Run
 from .outcome import Law, Outcome
 from .recorder import sample_projected
-from .run import Run
 from .time_loop import Steps, Stopwatch, run_steps, start_piece
 
 OPTIONS = {"longest_step": 0.0}
@@ -123,10 +123,10 @@ class Radau:
         count = last - first
         coefficients = np.zeros((count, 6, states.shape[2]))
         if first:
-            hermite.fill_quintics_over_two(starts, states, coefficients)
+            polynomials.fill_quintics_over_two(starts, states, coefficients)
         else:
-            hermite.fill_quintics(starts[:2], states[:2], coefficients)
-            hermite.fill_quintics_over_two(starts, states, coefficients[1:])
+            polynomials.fill_quintics(starts[:2], states[:2], coefficients)
+            polynomials.fill_quintics_over_two(starts, states, coefficients[1:])
         sides = np.zeros((count, self._beside, 0))
         return Pieces(starts[first:].copy(), np.full(count, 5, np.int64), coefficients, sides)
 

@@ -10,8 +10,8 @@ from ..arrays import Floats
 from ..kernels import record as kernels
 from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import make_loads
+from .method import Run
 from .outcome import Law, Motion, Part, Record
-from .run import Run
 
 
 def sample_own(*, accelerations: bool, same: float = 0.0, points: int = 3) -> kernels.Sampling:

@@ -15,9 +15,9 @@ from ..kernels import reasons
 from ..kernels.layout import Pieces
 from ..kernels.record import Sampling
 from . import status
+from .method import Run
 from .outcome import COUNTERS, Law, Outcome, Taken
 from .recorder import Recorder
-from .run import Run
 from .status import Ending
 from .watch import Watcher
 

@@ -3,7 +3,7 @@
 coordinates      which points and vectors become q (coordinates.py)
 equations        products of linear forms: rigid frames and joints (joints.py, quadratic.py), M and Q
 loads, drives    loads.py, drives.py
-rows to read     points, poses of bodies, springs and joints (readings.py)
+rows to read     points, poses of bodies, springs and joints (model.py)
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .drives import add_drives
 from .frames import FrameVector
 from .joints import Factor, kept_products
 from .loads import collect_loads
-from .model import Model
+from .model import Model, make_readings
 from .quadratic import (
     Equations,
     MasslessFreedomError,
@@ -37,7 +37,6 @@ from .quadratic import (
     sparse_from_entries,
     sparse_from_rows,
 )
-from .readings import make_readings
 from .reduce import Row
 
 

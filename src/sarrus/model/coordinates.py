@@ -1,7 +1,7 @@
 """Natural coordinates: which points and vectors of a mechanism become q, and all others as rows over it.
 
 Space            the user's places and directions in the model's units and axes
-Skeleton         groups and shared features (sharing.py), a frame for each group (frames.py)
+Skeleton         groups and shared features (joints.py), a frame for each group (frames.py)
 Coordinates      linear relations solved (reduce.py): any point or vector as rows over q
 
 Only names, joints, what loads and readers ask for and the start position count here; of the masses only
@@ -16,16 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Floats
-from ..kinematics.length import LINK, measure_length
-from ..kinematics.turns import in_space
+from ..kinematics.pose import LINK, in_space, measure_length
 from ..mechanism import Body, Mechanism
 from .drives import drive_needs
 from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
-from .joints import Direction, Factor
+from .joints import GROUND, Direction, Factor, Group, Sharing, share_features
 from .loads import Features, load_needs
 from .model import Units
 from .reduce import Reduction, Row, component_rows, drop_fixed
-from .sharing import GROUND, Group, Sharing, share_features
 
 # body and place at the start [m] of all points that can be read by name
 Points = dict[str, tuple[str, Floats]]

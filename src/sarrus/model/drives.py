@@ -20,7 +20,7 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels.elements import drive as element
 from ..kernels.elements.drive import COSINE, LINEAR, SINE, SQUARE
-from ..kinematics.turns import in_space
+from ..kinematics.pose import in_space
 from ..mechanism import Joint, Mechanism, MechanismError
 from ..mechanism.motion import MotionPieces, make_pieces
 from .loads import Features, joint_triad, subtract_rows

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..thresholds import FLATTEST, SPANNED
-from .sharing import Feature, Group, Sharing
+from .joints import Feature, Group, Sharing
 
 Linear = dict[int, Floats]
 

@@ -19,10 +19,9 @@ from ..kernels.elements.spring import numbers_of as spring_numbers
 from ..kernels.elements.torsion import Torsions
 from ..kernels.elements.torsion import numbers_of as torsion_numbers
 from ..kernels.elements.turning import Turning
-from ..kernels.elements.user import User
+from ..kernels.elements.user import User, UserCall
 from ..kernels.loads import Loads, list_entries
-from ..kernels.user_function import UserCall
-from ..kinematics.turns import in_space
+from ..kinematics.pose import in_space
 from ..mechanism import Joint, Mechanism
 from ..mechanism.forces import BODY, Force, Spring, Torsion
 from .reduce import Row

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from ..names import pick, unknown
-from .andrews_squeezer.problem import (
+from .andrews_squeezer import (
     make_andrews_squeezer,
     make_andrews_squeezer_a03,
     make_andrews_squeezer_ivp,
 )
-from .bricard.problem import make_a04_bricard, make_rectangular_bricard
-from .flyball_governor.problem import (
+from .bricard import make_a04_bricard, make_rectangular_bricard
+from .flyball_governor import (
     make_flyball_governor,
     make_flyball_governor_a05,
     make_flyball_governor_thin,
 )
-from .four_bar_spring.problem import make_four_bar_spring
-from .heavy_top.problem import make_heavy_top
-from .light_cart_pole.problem import make_light_cart_pole
-from .n_four_bar.problem import make_double_four_bar, make_n_four_bar
-from .options import Maker, Option
-from .problem import Angle, Figure, Limits, Panel, Problem, RightBranch, SmallMotion
-from .simple_pendulum.problem import make_simple_pendulum, make_simple_pendulum_a01
-from .spatial_slider_crank.problem import (
-    make_spatial_slider_crank,
-    make_spatial_slider_crank_literal,
-)
+from .four_bar_spring import make_four_bar_spring
+from .heavy_top import make_heavy_top
+from .light_cart_pole import make_light_cart_pole
+from .n_four_bar import make_double_four_bar, make_n_four_bar
+from .problem import Angle, Figure, Limits, Maker, Option, Panel, Problem, RightBranch, SmallMotion
+from .simple_pendulum import make_simple_pendulum, make_simple_pendulum_a01
+from .spatial_slider_crank import make_spatial_slider_crank, make_spatial_slider_crank_literal
 
 _MAKERS: dict[str, Maker] = {
     "double-four-bar": make_double_four_bar,

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from ..runs.benchmark import Record, classes
 from ..scene.player import pack
-from .bench_page import made_with
+from .benchmark import made_with
 from .page import figures_html, render, section, sentences, table
 from .plots import Plot, work_precision
 from .tables import show_seconds, show_setting

@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import Floats
 from ..problems import Figure, Panel, Problem
 from ..result import Result
+from ..scene.draw import as_shown
 
 # a violation of exactly zero has no place on a log axis
 SMALLEST = 1e-18
@@ -46,7 +47,7 @@ def save_motion_figure(path: Path, result: Result, points: list[str]) -> None:
     panels = []
     for point in points[:MOST_POINTS]:
         # names of a user are no formulas
-        name, places = point.replace("$", r"\$"), result.position(point).T
+        name, places = as_shown(point), result.position(point).T
         named = {f"{name}.{letter}": x for letter, x in zip("xyz", places, strict=False)}
         columns |= named
         panels.append(Panel(f"{name} [m]", tuple(named)))
@@ -58,7 +59,7 @@ def save_motion_figure(path: Path, result: Result, points: list[str]) -> None:
     page = Page(figsize=(7.0, max(3.5, 0.9 + 1.75 * len(panels))), layout="constrained")
     FigureCanvasAgg(page)
     _draw(page, figure, columns, {}, result.method)
-    page.suptitle(result.name.replace("$", r"\$"), fontsize=11)
+    page.suptitle(as_shown(result.name), fontsize=11)
     page.savefig(path, dpi=150)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats
 from ..scene import Camera, Scene
-from ..scene.draw import GREY, INK, PAPER, Picture
+from ..scene.draw import GREY, INK, PAPER, Picture, as_shown
 
 # what a file name may end with
 FILMS = {".mp4": "libx264", ".avi": "mpeg4", ".gif": ""}
@@ -120,8 +120,7 @@ def draw_frames(scene: Scene, film: Film) -> Iterator[NDArray[np.uint8]]:
 
 
 def _short(name: str, most: int = 48) -> str:
-    # a dollar sign would start mathematics
-    name = name.replace("$", r"\$")
+    name = as_shown(name)
     return name if len(name) <= most else name[: most - 3] + "..."
 
 

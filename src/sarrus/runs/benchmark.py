@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .folder import RunFolderError
+from .folder import RunFolderError, read_record
 
 Record = dict[str, Any]
 
@@ -28,8 +28,7 @@ def load_benchmark(folder: Path) -> list[Record]:
     records = []
     for path in sorted((folder / CELLS).rglob("*.json")):
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-            missing = [key for key in NEEDED if key not in record]
+            record, missing = read_record(path, NEEDED)
         except (OSError, ValueError) as error:
             raise RunFolderError(f"{path} cannot be read ({error}); delete it and go on") from error
         if missing:

@@ -3,12 +3,15 @@
 result.h5 is the result as `Result.save` writes it, and beside it what pictures need, ready to be drawn: columns
 of the observed point, energy and violations, the exact ones where the problem has them, the steps of the
 method, and the scene. Plain arrays only, no pickles.
+
+A user's own simulation has columns.csv and the model as it was simulated besides.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,14 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats
+from ..export import point_columns, save_csv, without_units
+from ..mechanism import Mechanism
+from ..mechanism.files import to_data, to_text
 from ..result import Result, load_result
 from ..scene import Scene, load_scene, scene_arrays
 from ..storage import add_arrays, load_arrays
-from .columns import Columns, Figure, Panel
+from .columns import LEVELS, Columns, Figure, Panel, motion_columns, quality, unit_of
+from .provenance import describe_origin
 
 VERSION = 1
 RECORD, DATA = "run.json", "result.h5"
 PICTURES = "pictures"
+# panels of the figure of places
+MOST_POINTS = 6
 
 
 class RunFolderError(ValueError):
@@ -74,6 +83,12 @@ class RunFolder:
     def times(self) -> Floats:
         """Times of the outputs [s]."""
         return self.columns["t"]
+
+
+def read_record(path: Path, needed: Iterable[str]) -> tuple[Any, list[str]]:
+    """What a JSON file holds, and what it lacks of the keys that a record needs."""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    return record, [key for key in needed if not isinstance(record, dict) or key not in record]
 
 
 def save_record(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
@@ -163,7 +178,7 @@ def find_runs(folder: Path) -> list[Path]:
 
 def _load_record(path: Path) -> dict[str, Any]:
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record, missing = read_record(path, _NEEDED)
     except FileNotFoundError:
         raise RunFolderError(
             f"{path.parent} holds no run: there is no {path.name}; make one with `sarrus run`"
@@ -172,7 +187,6 @@ def _load_record(path: Path) -> dict[str, Any]:
         raise RunFolderError(f"{path} cannot be read ({error}); repeat the run") from error
     if not isinstance(record, dict) or record.get("schema") != 1:
         raise RunFolderError(f"{path} is not a record of a run that this program knows")
-    missing = [key for key in _NEEDED if key not in record]
     if "model" not in record:
         missing += [key for key in ("problem", "judgement") if key not in record]
     if missing:
@@ -216,3 +230,61 @@ def _prefixed(arrays: dict[str, NDArray[Any]], prefix: str) -> Columns:
         for name, values in arrays.items()
         if name.startswith(prefix)
     }
+
+
+def choose_points(mechanism: Mechanism, result: Result, wanted: Iterable[str]) -> list[str]:
+    """The points whose columns are written: those wanted, else all joints and named points."""
+    chosen = list(dict.fromkeys(wanted))
+    for name in chosen:
+        result.position(name)
+    named = [joint.name for joint in mechanism.joints] + [p.name for p in mechanism.markers]
+    return chosen or [name for name in named if name in result.points]
+
+
+def save_simulation(
+    folder: Path, mechanism: Mechanism, result: Result, points: list[str], source: str, command: str
+) -> dict[str, Any]:
+    """Write columns.csv, model.yaml, run.json and result.h5; returns what run.json holds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    columns = motion_columns(result, points)
+    save_csv(folder / "columns.csv", columns)
+    data = to_data(mechanism)
+    (folder / "model.yaml").write_text(to_text(data), encoding="utf-8")
+    record = {
+        "schema": 1,
+        "model": {
+            "file": source,
+            "name": mechanism.name,
+            "format": data["sarrus"],
+            "dimension": mechanism.dimension,
+            "bodies": len(mechanism.bodies),
+            "joints": len(mechanism.joints),
+        },
+        "points": points,
+        "columns": list(columns),
+        **describe_result(result),
+        "energy_drift": result.energy_drift,
+        "violations": {level: float(result.violation(level).max(initial=0.0)) for level in LEVELS},
+        "counters": result.counters,
+        "timings": result.timings,
+        **describe_verdict(result),
+        **describe_origin(command),
+    }
+    _save_pictures(folder, result, points)
+    return save_record(folder, record)
+
+
+def _save_pictures(folder: Path, result: Result, points: list[str]) -> None:
+    """Write result.h5: a figure of the places of the first points, one of energy and violations."""
+    moving = [p for p in points if np.ptp(result.position(p), axis=0).max(initial=0.0) > 0]
+    columns = quality(result)
+    places = []
+    for point in moving[:MOST_POINTS]:
+        named = without_units(point_columns(result, [point], ["position"]))
+        columns |= named
+        places.append(Panel(f"{point} [m]", tuple(named)))
+    levels = tuple(Panel(f"{level} [{unit_of(level)}]", (level,), log=True) for level in LEVELS)
+    energy = (Panel("energy [J]", ("energy",)), *levels)
+    figures = [Figure("places", "Places", tuple(places))] if places else []
+    figures.append(Figure("energy-and-violations", "Energy and constraint violation", energy))
+    save_motion(folder, result, columns, {}, tuple(figures), moving[0] if moving else "")

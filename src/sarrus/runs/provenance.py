@@ -26,8 +26,13 @@ def describe_origin(command: str) -> dict[str, Any]:
         "versions": describe_versions(),
         "threads": describe_threads(),
         "command": command,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "date": now(),
     }
+
+
+def now() -> str:
+    """Date and time as files tell it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def command_line() -> str:

@@ -1,7 +1,6 @@
 """What a mechanism looks like: which signs are drawn, where they are at each instant."""
 
-from .camera import Camera
-from .scene import CROSSING, NEAR, Mark, Scene, load_scene, make_scene, scene_arrays
+from .scene import CROSSING, NEAR, Camera, Mark, Scene, load_scene, make_scene, scene_arrays
 from .sketch import Shape, Sign, Sketch, make_sketch
 
 __all__ = [

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from .camera import Camera
-from .scene import CROSSING, Scene
+from .scene import CROSSING, Camera, Scene
 from .sketch import GROUND, Sign
 
 # the same colours as on the page, light
@@ -23,6 +22,11 @@ MOST_LINKS = 60
 SHOWN_LINKS = 24
 ZIGZAGS = 6
 TRACE_POINTS = 1500
+
+
+def as_shown(name: str) -> str:
+    """A name that matplotlib writes as it is: a dollar sign would start mathematics."""
+    return name.replace("$", r"\$")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from .draw import PURPLE, Picture
+from .draw import PURPLE, Picture, as_shown
 from .scene import Scene
 
 # exactly zero has no place on a log axis
@@ -33,7 +33,7 @@ def make_figure(
     for panel, (name, values) in zip(axes, places.items(), strict=False):
         for letter, column in zip("xyz", values.T, strict=False):
             panel.plot(times, column, lw=1.1, label=letter)
-        panel.set_ylabel(f"{_plain(name)} [m]")
+        panel.set_ylabel(f"{as_shown(name)} [m]")
     axes[-2].plot(times, energy, lw=1.1)
     axes[-2].set_ylabel("energy [J]")
     axes[-1].semilogy(times, np.maximum(violation, SMALLEST), lw=1.1)
@@ -50,7 +50,7 @@ def make_figure(
             panel.axvline(mark.time, color=PURPLE, lw=0.8, ls=":")
     right.align_ylabels()
     drawing = left.add_axes((0.02, 0.05, 0.96, 0.84))
-    left.suptitle(f"{_plain(scene.sketch.name)}, t = {scene.end:g} s", fontsize=10)
+    left.suptitle(f"{as_shown(scene.sketch.name)}, t = {scene.end:g} s", fontsize=10)
     if len(scene.times):
         Picture(scene, drawing).show(scene.end)
     return page
@@ -71,8 +71,3 @@ def make_card(title: str, rows: Sequence[tuple[str, str]], figure: Any) -> str:
         f'<img alt="motion, energy and violation over time" style="max-width:100%" '
         f'src="data:image/png;base64,{picture}"></div>'
     )
-
-
-def _plain(name: str) -> str:
-    # a dollar sign would start mathematics
-    return name.replace("$", r"\$")

@@ -1,4 +1,4 @@
-"""The scene: a sketch and where its points are at every output of a run.
+"""The scene: a sketch and where its points are at every output of a run; the camera that looks at it.
 
 A point p of a body moves as p = c + x a + y b + z (a x b), c being the body's centre and a, b two of its
 vectors; x, y, z are constant. Place and velocity follow from the coordinates without any rotation matrix.
@@ -203,6 +203,35 @@ def _stretch_guides(sketch: Sketch, points: Floats, motion: _Motion) -> tuple[Sk
         places[high] = tuple(middle + (max(travel.max(), 0.0) + margin) * axis)
         changed = True
     return replace(sketch, places=tuple(places)), changed
+
+
+@dataclass(frozen=True)
+class Camera:
+    """Where a spatial mechanism is seen from: turned about the vertical, then tilted [degrees].
+
+    The look is orthographic, gravity pointing down.
+    """
+
+    turn: float = 35.0
+    tilt: float = 20.0
+
+    def rows(self, up: Floats) -> Floats:
+        """Directions right, up and towards the eye, (3, 3), for a vertical `up`."""
+        side = np.eye(3)[int(np.argmin(np.abs(up)))]
+        a = np.cross(side, up)
+        a /= np.linalg.norm(a)
+        b = np.cross(up, a)
+        s, t = np.radians(self.turn), np.radians(self.tilt)
+        right = np.cos(s) * a + np.sin(s) * b
+        back = -np.sin(s) * a + np.cos(s) * b
+        eye = np.sin(t) * up - np.cos(t) * back
+        return np.array([right, np.cross(eye, right), eye])
+
+    def project(self, points: Floats, up: tuple[float, ...]) -> Floats:
+        """Right, up and depth (larger is nearer) of points (..., dimension)."""
+        if points.shape[-1] == 2:
+            return np.concatenate([points, np.zeros((*points.shape[:-1], 1))], axis=-1)
+        return points @ self.rows(np.array(up)).T
 
 
 def scene_arrays(scene: Scene) -> dict[str, NDArray[Any]]:

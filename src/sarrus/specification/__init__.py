@@ -7,9 +7,8 @@ where a file is silent and the problem's own number is used, a note says so.
 """
 
 from .reading import load_specification
-from .resolving import specification_notes, specification_to_problem
 from .safe_xml import SpecificationError
-from .specification import LIBRARY, Specification
+from .specification import LIBRARY, Specification, specification_notes, specification_to_problem
 from .writing import write_specification
 
 __all__ = [

@@ -1,11 +1,13 @@
-"""What a specification may say: its facts with words, units and bounds, and the names of the library."""
+"""What a specification may say, with words, units and bounds, and the problem that it means."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from .. import problems
-from ..problems import Limits
+from ..problems import Limits, Problem
 
 MBSB = "http://lim.ii.udc.es/mbsbenchmark/"
 NAMESPACES = {
@@ -123,3 +125,104 @@ class Specification:
     def threshold(self) -> float | None:
         """The threshold of the relative error."""
         return self.limits.threshold
+
+
+def specification_to_problem(specification: Specification) -> Problem:
+    """The problem that a specification means, with the numbers of the file."""
+    return _resolve(specification)[0]
+
+
+def specification_notes(specification: Specification) -> list[str]:
+    """What was decided while reading a specification and while turning it into a problem."""
+    return [*specification.notes, *_resolve(specification)[1]]
+
+
+def _resolve(spec: Specification) -> tuple[Problem, list[str]]:
+    name = _problem_name(spec.id)
+    given = {option: getattr(spec, fact) for fact, option in OPTIONS.items()}
+    known = [option.name for option in problems.options(name)]
+    if "speed" not in known:
+        # a start velocity is compared with that of the mechanism
+        del given["speed"]
+    if "section" not in known and not spec.section:
+        del given["section"]
+    options = {key: value for key, value in given.items() if value is not None}
+    problem = problems.get(name, **options)
+    _check_same(spec, problem)
+    notes = [
+        f"{WORDS[fact]}: not in the file, {problem.options[option]:g} is used"
+        for fact, option in OPTIONS.items()
+        if option in problem.options and option not in options
+    ]
+    if spec.observed is None:
+        notes.append(f"observed point: not in the file, {problem.observed} is used")
+    duration, step = problem.duration, problem.output_step
+    if spec.duration is not None:
+        duration = spec.duration
+    else:
+        notes.append(f"duration: not in the file, {duration:g} s is used")
+    if spec.output_steps is not None:
+        step = duration / spec.output_steps
+    else:
+        notes.append(f"output steps: not in the file, one every {step:g} s is used")
+    limits = _resolve_limits(spec.limits, problem.limits, notes)
+    return replace(problem, duration=duration, output_step=step, limits=limits), notes
+
+
+def _problem_name(identifier: str) -> str:
+    known = LIBRARY | {name: name for name in problems.names()}
+    for key, name in known.items():
+        if identifier.casefold() == key.casefold():
+            return name
+    raise ValueError(
+        f"no problem here has the id '{identifier[:80]}' of the specification; known: {', '.join(known)}"
+    )
+
+
+def _check_same(spec: Specification, problem: Problem) -> None:
+    """Raise if the file describes another mechanism or another point than the problem has."""
+    # the options do not change what is compared, and a large N takes long to build
+    mechanism = problems.get(problem.id).mechanism()
+    strength = float(np.linalg.norm(mechanism.gravity))
+    axis = int(np.argmax(np.abs(mechanism.gravity)))
+    direction = ("-" if mechanism.gravity[axis] < 0 else "+") + "xyz"[axis]
+    rod = mechanism.bodies[0]
+    length = float(np.linalg.norm(rod.ends[1] - rod.ends[0])) if rod.ends else None
+    has: dict[str, object] = {
+        "observed": problem.observed,
+        "gravity": strength,
+        "gravity_direction": direction,
+        "link_length": length,
+        "link_mass": rod.mass,
+    }
+    if mechanism.velocities:
+        point, velocity = mechanism.velocities[0]
+        has |= {"start_point": point, "start_axis": "xyz"[int(np.argmax(np.abs(velocity)))]}
+    elif spec.start_velocity:
+        has["start_velocity"] = 0.0
+    for key, value in has.items():
+        said = getattr(spec, key)
+        if said is None or value is None:
+            continue
+        if said != value and not (isinstance(value, float) and np.isclose(said, value, rtol=1e-12)):
+            shown, ours = (x if isinstance(x, str) else f"{x:g}" for x in (said, value))
+            raise ValueError(
+                f"the specification '{spec.id}' says {WORDS[key]} {shown}, "
+                f"but the problem '{problem.id}' has {ours}"
+            )
+
+
+def _resolve_limits(said: Limits, own: Limits, notes: list[str]) -> Limits:
+    values: dict[str, float | None] = {}
+    for key in LIMITS:
+        given, default = getattr(said, key), getattr(own, key)
+        values[key] = default if given is None else given
+        if given is None and default is not None:
+            unit = f" {UNITS[key]}" if key in UNITS else ""
+            notes.append(f"{WORDS[key]}: not in the file, {default:g}{unit} is used")
+    relative = ("low", "high", "threshold")
+    missing = [WORDS[key] for key in relative if values[key] is None]
+    if missing and len(missing) < len(relative):
+        notes.append(f"the relative error is not judged: the file has no {', no '.join(missing)}")
+        values |= dict.fromkeys(relative)
+    return Limits(**values)

@@ -11,8 +11,7 @@ from ..arrays import Complex, Floats
 from ..mechanism import Mechanism, MechanismError
 from ..names import pick
 from ..thresholds import NEAR_BALANCE, NEAR_SINGULAR_MODES, REAL_VALUE, STABLE, SYMMETRIC
-from .equilibrium import Equilibrium
-from .state import State, make_system
+from .equilibrium import Equilibrium, State, make_system
 
 if TYPE_CHECKING:
     from ..model import Model

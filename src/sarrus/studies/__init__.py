@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import StudyError, StudyStopped
+from .study import StudyError, StudyStopped
 
 if TYPE_CHECKING:
     import pandas as pd

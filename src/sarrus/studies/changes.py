@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from .. import problems
 from ..mechanism import Mechanism, from_data, get_value, set_value, to_data
-from ..mechanism.errors import MechanismError
+from ..mechanism.elements import MechanismError
 from ..mechanism.files import units
 from ..mechanism.files.paths import join_path, nearest, split_path
 from . import schema
+from .schema import SETTINGS, translate_slip
 from .study import Base, Change, ChangeKind
-from .validation import SETTINGS, translate_slip
 
 Floats = list[float]
 

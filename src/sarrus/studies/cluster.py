@@ -19,7 +19,6 @@ import dask
 from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
 from distributed.client import FutureCancelledError
 
-from .errors import StudyError
 from .runs import (
     OUT_OF_MEMORY,
     WORKER_DIED,
@@ -30,7 +29,7 @@ from .runs import (
     run_batch,
 )
 from .sampling import Samples
-from .study import Study
+from .study import Study, StudyError
 
 # what a batch should take [s]: long against the scheduler's millisecond, short against a person's patience
 BATCH_SECONDS = 1.0

@@ -29,15 +29,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..arrays import Flags, Ints
-from ..runs.provenance import describe_origin, describe_versions
-from .errors import StudyError
-from .identity import differences, digest
-from .locking import LOCK, locked, now
+from ..runs.provenance import describe_origin, describe_versions, now
+from .locking import LOCK, locked
 from .records import COUNT, NUMBER, NUMBERS, TEXT, column_kinds
 from .runs import FIRST_COLUMNS, LAST_COLUMNS, Row, spread_value
 from .sampling import Samples
 from .schema import VERSION
-from .study import Study
+from .study import Study, StudyError, differences, digest
 
 PARTS, TRAJECTORIES, DAMAGED = "parts", "trajectories", "damaged"
 MANIFEST, RESULTS, OVERVIEW = "study.json", "results.parquet", "overview.html"

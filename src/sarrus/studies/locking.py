@@ -7,11 +7,11 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from .errors import StudyError
+from ..runs.provenance import now
+from .study import StudyError
 
 LOCK = "lock"
 
@@ -74,8 +74,3 @@ def _check_host(path: Path, text: str, here: Any) -> None:
             f"folder {path} is in use {_whose(text)}, another machine; if that program is dead, delete "
             f"{path / LOCK}"
         )
-
-
-def now() -> str:
-    """Date and time as files tell it."""
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -15,14 +15,31 @@ from ..mechanism.files.reading import Document, Where, load_document
 from ..mechanism.files.units import UnitError, shorten
 from . import schema
 from .changes import apply_change, build_mechanism, change_kind, check_value, read_vector
-from .identity import digest, make_identity
-from .record_entries import find_wrong_name, find_wrong_point, make_record
+from .entries import (
+    MOST_RUNS,
+    find_wrong_name,
+    find_wrong_point,
+    given_numbers,
+    given_values,
+    in_si,
+    make_parameter,
+    make_record,
+)
 from .records import RecordError
 from .runs import FIRST_COLUMNS, LAST_COLUMNS
 from .sampling import count_runs
-from .study import Base, Change, ChangeKind, Parameter, Plan, Study, StudyRecord
-from .validation import validate_study
-from .values import MOST_RUNS, given_numbers, given_values, in_si, make_parameter
+from .schema import validate_study
+from .study import (
+    Base,
+    Change,
+    ChangeKind,
+    Parameter,
+    Plan,
+    Study,
+    StudyRecord,
+    digest,
+    make_identity,
+)
 
 
 def load_study(path: str | Path) -> Study:

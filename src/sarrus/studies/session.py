@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..runs.provenance import command_line
-from .errors import StudyError, StudyStopped
+from .study import StudyError, StudyStopped
 
 if TYPE_CHECKING:
     import pandas as pd

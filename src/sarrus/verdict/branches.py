@@ -9,7 +9,8 @@ With w = N a, N a basis of the null space of J, these are quadrics in the few nu
 directions are found by Levenberg-Marquardt steps from many starts on the sphere; each is then followed for
 a short distance on the constraints themselves, since the second order is necessary, not sufficient.
 
-Drives are left out: they say how fast, and the joints along which motions.
+Drives are left out: they say how fast, and the joints along which motions. A start at
+such a position has to choose: does its velocity follow one of the motions that meet there?
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ from ..thresholds import (
     SAME_BRANCH,
     SHOWN_ZERO,
 )
-from .rank import measure_rank
+from .rank import DENSE, measure_rank
 
 if TYPE_CHECKING:
     from ..kernels.layout import Form
+    from ..methods.watch import Watch
     from ..model import Model
     from .joint_equations import JointEquations
-
 
 # directions are listed up to so many freedoms more than the motion has
 MOST_EXTRA = 3
@@ -304,3 +305,50 @@ def _clean(x: Floats, scale: float = 1.0) -> Floats:
 
 def _vector(v: Floats) -> str:
     return "(" + ", ".join(f"{round(c, 4) + 0.0:g}" for c in v) + ")"
+
+
+def describe_start(
+    model: Model, equations: JointEquations, watch: Watch, v: Floats, a: Floats, failed: bool
+) -> str:
+    """What is missing at a start where motions meet; empty if nothing is.
+
+    v, a: rates and accelerations of the coordinates at the start; failed: the run did not leave it.
+    """
+    if not (watch.singular_start or failed):
+        return ""
+    moving = bool(np.any(v))
+    q, w = np.zeros(len(v)), v if moving else a
+    if not failed and (len(q) > DENSE or leads_on(model.form, q, w)):
+        return ""
+    branches = find_branches(model, equations, q)
+    if branches.leads_nowhere:
+        return (
+            "cannot leave the start: the velocities that its joints allow there lead back, so it moves by "
+            "infinitesimal amounts only and no finite reaction holds it; see sarrus.inspect"
+        )
+    if branches.freedoms < 2:
+        return ""
+    angles = _angles(branches, w)
+    what = "the velocity given follows" if moving else "from rest its weight would follow"
+    text = (
+        f"cannot leave the start: it is a singular position ({branches.sentence}), and {what} none of "
+        "them. Give a velocity along one of them"
+    )
+    for i, branch in enumerate(branches, 1):
+        text += f"; {i}: {branch}"
+    if len(angles):
+        nearest = int(np.argmin(angles))
+        text += f". The nearest is {nearest + 1}, {np.degrees(angles[nearest]):.3g} degrees away"
+    return text
+
+
+def _angles(branches: Branches, w: Floats) -> Floats:
+    """Angles between a direction and the branches, as far as the coordinates show [rad]."""
+    size = float(np.linalg.norm(w)) or 1.0
+    out = []
+    for branch in branches:
+        unit = branch.direction / np.linalg.norm(branch.direction)
+        along = float(unit @ w) / size
+        across = float(np.linalg.norm(w / size - along * unit))
+        out.append(np.arctan2(across, abs(along)))
+    return np.array(out)

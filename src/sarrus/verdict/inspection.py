@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from .sentences import print_lines, write_sentences
 
 if TYPE_CHECKING:
-    from .driven import Driven
     from .joint_equations import JointEquations
     from .locked import Locked
-    from .mobility import Mobility
+    from .mobility import Driven, Mobility
     from .nearby import Nearby
     from .redundancy import Dependence, Redundancy
 
@@ -141,9 +140,8 @@ def inspect_equations(
 ) -> Inspection:
     """The inspection of joint equations at their start; given: velocities to follow first."""
     # SciPy's solvers load slowly: only an inspection pays for them
-    from .driven import measure_driven
     from .locked import decide_locked
-    from .mobility import INCONSISTENT, REGULAR, measure_mobility
+    from .mobility import INCONSISTENT, REGULAR, measure_driven, measure_mobility
     from .redundancy import find_redundancy
 
     equations = whole.undriven

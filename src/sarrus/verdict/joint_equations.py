@@ -22,14 +22,19 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Flags, Floats, Ints
-from ..kinematics.length import measure_length
-from ..kinematics.pose import Pose
-from ..kinematics.turns import in_space, turn_vectors, unit
+from ..kinematics.pose import Pose, in_space, measure_length, turn_vectors, unit
 from ..mechanism import Joint, Mechanism
 from ..thresholds import RANK_TOLERANCE
-from .joint_frames import JOINT_FRAMES, WORLD, JointFrame, axis_frames, name_direction
-from .joint_pairs import GROUND, JointPairs
-from .scaling import BodyScale, Scaled, make_scale, measure_reach
+from .joint_frames import (
+    GROUND,
+    JOINT_FRAMES,
+    WORLD,
+    JointFrame,
+    JointPairs,
+    axis_frames,
+    name_direction,
+)
+from .rank import BodyScale, Scaled, make_scale, measure_reach
 
 ALONG, ABOUT = "along", "about"
 

@@ -1,4 +1,4 @@
-"""What each kind of joint keeps, and in which directions.
+"""What each kind of joint keeps, in which directions; and where the joints of bodies are at a pose.
 
 A joint has a frame of three directions. Its equations are along some of them (the two bodies do not
 part that way) and about some of them (they do not turn that way).
@@ -8,19 +8,26 @@ part that way) and about some of them (they do not turn that way).
     axis      the axis of the first body                              all joints with one axis
     link      from the place on the first to that on the second body  distance
     cross     across both axes                                        universal
+
+A joint of more than two bodies is its first body paired with each other one. Where a joint slides, its
+directions are those of the first body.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from ..arrays import Floats
-from ..mechanism import JointKind
+from ..arrays import Flags, Floats, Ints
+from ..kinematics.pose import Pose, turn_vectors, unit
+from ..mechanism import JointKind, Mechanism
 from ..thresholds import SAME_DIRECTION, WORLD_AXIS
 
 WORLD, AXIS, LINK, CROSS = range(4)
+# its number among the bodies
+GROUND = -1
 
 
 @dataclass(frozen=True)
@@ -117,3 +124,149 @@ def name_direction(u: tuple[float, float, float]) -> str:
         if abs(abs(value) - 1.0) < WORLD_AXIS:
             return letter
     return "(" + ", ".join(f"{round(c, 4) + 0.0:g}" for c in u) + ")"
+
+
+@dataclass(frozen=True, eq=False)
+class JointPairs:
+    """The joints of a mechanism, as pairs of bodies.
+
+    bodies and their centers [m] at the start; pairs: each joint's first body with each other one: number of
+    the joint, bodies, place and axis at the start (zero: no axis) on the first body and on the other one.
+    Planar mechanisms lie in z = 0. All places are counted from `origin`, the mean of the centres.
+    """
+
+    dimension: int
+    origin: Floats
+    bodies: tuple[str, ...]
+    centers: Floats
+    joints: tuple[str, ...]
+    kinds: tuple[JointKind, ...]
+    pair_joint: Ints
+    pair_bodies: Ints
+    pair_place: Floats
+    pair_axis: Floats
+    pair_other_place: Floats
+    pair_other_axis: Floats
+
+    def start(self) -> Pose:
+        """The pose in which the mechanism was written."""
+        return Pose(self.centers, np.tile(np.eye(3), (len(self.bodies), 1, 1)))
+
+    def body_name(self, index: int) -> str:
+        """Name of a body by number; -1 is the ground."""
+        return Mechanism.GROUND if index == GROUND else self.bodies[index]
+
+    def axes(self, pose: Pose) -> Floats:
+        """First direction of each pair's frame as it is now, (np, 3): of links from first to second."""
+        out = self._turned(pose, 0, self.pair_axis)
+        link, cross = self._frame == LINK, self._frame == CROSS
+        if link.any():
+            out[link] = unit((self._places(pose, 1) - self._places(pose, 0))[link])
+        if cross.any():
+            second = self._turned(pose, 1, self.pair_other_axis)
+            out[cross] = unit(np.cross(out[cross], second[cross]))
+        return out
+
+    def _pair_turns(self, pose: Pose, side: int) -> Floats:
+        turns = np.concatenate([pose.turns, np.eye(3)[None]])
+        return turns[self.pair_bodies[:, side]]
+
+    def _relative_turns(self, pose: Pose, pairs: Ints) -> Floats:
+        first, second = (self._pair_turns(pose, side)[pairs] for side in (0, 1))
+        return second @ np.swapaxes(first, 1, 2)
+
+    def _turned(self, pose: Pose, side: int, vectors: Floats) -> Floats:
+        return np.einsum("pij,pj->pi", self._pair_turns(pose, side), vectors)
+
+    def _pair_centers(self, centers: Floats, side: int) -> Floats:
+        """Centres of the bodies on one side of each pair; of the ground the origin."""
+        return np.concatenate([centers, np.zeros((1, 3))])[self.pair_bodies[:, side]]
+
+    def _arms(self, pose: Pose, side: int) -> Floats:
+        """From the centre of a body to its joint point; for the ground from the origin."""
+        place = self.pair_other_place if side else self.pair_place
+        return self._turned(pose, side, place - self._pair_centers(self.centers, side))
+
+    def _places(self, pose: Pose, side: int) -> Floats:
+        return self._pair_centers(pose.centers, side) + self._arms(pose, side)
+
+    def _turn_gaps(self, pose: Pose) -> Floats:
+        """How far the second body of each pair is turned from where its joint wants it, (np, 3)."""
+        out = np.zeros((len(self.pair_joint), 3))
+        one, cross = self._one_axis, self._frame == CROSS
+        rest = np.flatnonzero(~(one | cross))
+        if len(rest):
+            out[rest] = turn_vectors(self._relative_turns(pose, rest))
+        if len(rest) < len(out):
+            a = self._turned(pose, 0, self.pair_axis)
+            b = self._turned(pose, 1, self.pair_other_axis)
+            out[one] = turns_between(a[one], b[one])
+            out[cross] = self._cross_gaps(a[cross], b[cross], cross)
+        return out
+
+    def _cross_gaps(self, a: Floats, b: Floats, which: Flags) -> Floats:
+        """How far the angle between the axes of crosses is from that at the start, about their normal."""
+        start = np.einsum("pi,pi->p", self.pair_axis[which], self.pair_other_axis[which])
+        normal = np.cross(a, b)
+        square = np.einsum("pi,pi->p", normal, normal)
+        more = np.einsum("pi,pi->p", a, b) - start
+        return -(more / np.where(square > 0, square, 1.0))[:, None] * normal
+
+    @cached_property
+    def _frame(self) -> Ints:
+        """Which frame the joint of each pair has."""
+        of_joint = np.array([JOINT_FRAMES[self.dimension, k].frame for k in self.kinds], dtype=int)
+        return of_joint[self.pair_joint]
+
+    @cached_property
+    def _one_axis(self) -> Flags:
+        """Pairs that turn about one common axis of both bodies only."""
+        about = [self.dimension == 3 and JOINT_FRAMES[3, k].about == (1, 2) for k in self.kinds]
+        return np.array(about, dtype=bool)[self.pair_joint]
+
+    @cached_property
+    def _slides(self) -> Flags:
+        """Pairs whose second body's point may leave the first body's."""
+        along = [len(JOINT_FRAMES[self.dimension, k].along) for k in self.kinds]
+        return (np.array(along, dtype=int) < self.dimension)[self.pair_joint]
+
+    @cached_property
+    def _link_lengths(self) -> Floats:
+        length = np.linalg.norm(self.pair_other_place - self.pair_place, axis=1)
+        return np.where(self._frame == LINK, length, 0.0)
+
+
+def turns_between(e_a: Floats, e_b: Floats) -> Floats:
+    """Shortest turn vectors that bring unit vectors e_a to e_b, (n, 3); their length is the angle.
+
+    Not the sine of the angle: an axis that stands upside down is far from closed.
+    """
+    cross = np.cross(e_a, e_b)
+    sine = np.linalg.norm(cross, axis=1)
+    cosine = np.einsum("ni,ni->n", e_a, e_b)
+    angle = np.arctan2(sine, cosine)
+    # below 1e-9 the cosine is one to all digits
+    opposite = (sine < 1e-9) & (cosine < 0)
+    # a turn to the exact opposite goes about any perpendicular
+    cross[opposite] = axis_frames(e_a[opposite])[:, :, 1]
+    sine[opposite] = 1.0
+    # for small angles the quotient is one
+    factor = np.where(sine > 1e-9, angle / np.where(sine > 1e-9, sine, 1.0), 1.0)
+    return cross * factor[:, None]
+
+
+def find_point(mechanism: Mechanism, name: str) -> tuple[str, Floats]:
+    """The body of a named point, joint or centre of mass, and its place at the start.
+
+    The place of a joint belongs to the second body named, which slides where the joint does; if that is
+    the ground, to the first.
+    """
+    for marker in mechanism.markers:
+        if marker.name == name:
+            return marker.body, marker.at
+    for joint in mechanism.joints:
+        if joint.name == name and joint.at is not None:
+            second = joint.bodies[1]
+            return (joint.bodies[0] if second == mechanism.GROUND else second), joint.at
+    body = next(b for b in mechanism.bodies if b.name == name)
+    return body.name, body.center

@@ -15,12 +15,12 @@ import numpy as np
 
 from ..arrays import Flags, Floats, Ints
 from ..kernels.elements import spring, torsion
-from ..kernels.user_function import find_fault
-from ..kinematics.turns import in_space, unwrap
+from ..kernels.elements.user import find_fault
+from ..kinematics.pose import in_space, unwrap
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.forces import BODY
 from .joint_equations import JointEquations
-from .joint_pairs import GROUND, find_point
+from .joint_frames import GROUND, find_point
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,7 @@ from ..arrays import Floats
 from ..kinematics.pose import Pose
 from ..thresholds import NEARBY_TOLERANCE, NO_PART_IN_DEPENDENCE, SAME_SPAN
 from .joint_equations import Equation, JointEquations
-from .joint_frames import FREER
-from .joint_pairs import GROUND
+from .joint_frames import FREER, GROUND
 from .nearby import STEP
 from .rank import DENSE
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .driven import Driven
     from .inspection import Inspection
     from .locked import Locked
+    from .mobility import Driven
     from .redundancy import Redundancy
 
 # longer lists are cut on the screen; the record has all

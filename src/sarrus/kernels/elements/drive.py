@@ -20,7 +20,7 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ..compiler import block, kernel, law
 from ..layout import NONE
-from ..power_series import add_product, cauchy, cauchy_rates
+from ..polynomials import add_product, cauchy, cauchy_rates
 
 # columns of the driven equations
 EQUATION, KIND, MOTION = 0, 1, 2

@@ -18,7 +18,7 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ..compiler import kernel, law
 from ..layout import NONE, list_block
-from ..power_series import add_damping, cauchy, dot, dot_coefficient
+from ..polynomials import add_damping, cauchy, dot, dot_coefficient
 
 # numbers of a spring
 STIFFNESS, DAMPING, FREE, PRELOAD = 0, 1, 2, 3

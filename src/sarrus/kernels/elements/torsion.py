@@ -17,7 +17,7 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ..compiler import kernel, law
 from ..layout import NONE, list_block
-from ..power_series import add_damping, cauchy, cauchy_rates, dot, dot_coefficient, eval_series
+from ..polynomials import add_damping, cauchy, cauchy_rates, dot, dot_coefficient, eval_series
 
 # numbers of a torsion
 STIFFNESS, DAMPING, FREE, TORQUE = 0, 1, 2, 3

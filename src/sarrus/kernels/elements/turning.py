@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ...arrays import Floats, Ints
 from ..compiler import kernel
-from ..power_series import add_product
+from ..polynomials import add_product
 
 
 class Turning(NamedTuple):

@@ -1,19 +1,231 @@
 """Forces of a user: w = what a function of (t, positions, velocities) of some points returns.
 
-The law is the user's; how it is called: user_function.py. It has no Taylor series, and no potential that is
-known: all of its power is counted.
+The law is the user's, compiled if it can be, else called through Python:
+
+    void(t, position, velocity, force):      arrays (points, dimension) in m, m/s and N
+
+Whatever fails is remembered with its reason, and the force is then not a number: the run stops. It has no
+Taylor series, and no potential that is known: all of its power is counted.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import ctypes
+import gc
+import inspect
+import math
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 
 from ...arrays import Floats, Ints
+from ...thresholds import SAME_VALUE
 from ..compiler import kernel
 from ..layout import list_block
-from ..user_function import call_user
+
+DOUBLES = ctypes.POINTER(ctypes.c_double)
+UserFunction = ctypes.CFUNCTYPE(None, ctypes.c_double, DOUBLES, DOUBLES, DOUBLES)
+
+# compiled functions that are kept for later runs
+MOST_KEPT = 32
+
+if numba.config.DISABLE_JIT:
+
+    def call_user(address: int, t: float, x: Floats, v: Floats, force: Floats) -> None:
+        """Call the function at an address."""
+        pointers = (a.ctypes.data_as(DOUBLES) for a in (x, v, force))
+        UserFunction(int(address))(t, *pointers)
+
+else:
+    from llvmlite import ir
+    from numba.core import cgutils, types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def call_user(typing, address, t, x, v, force):  # noqa: D103
+        signature = types.void(types.int64, types.float64, x, v, force)
+
+        def generate(context, builder, signature, arguments):
+            double = ir.DoubleType()
+            row = double.as_pointer()
+            kind = ir.FunctionType(ir.VoidType(), [double, row, row, row])
+            function = builder.inttoptr(arguments[0], kind.as_pointer())
+            arrays = [
+                context.make_array(ty)(context, builder, value).data
+                for ty, value in zip(signature.args[2:], arguments[2:], strict=True)
+            ]
+            builder.call(function, [arguments[1], *arrays])
+            return cgutils.get_null_value(ir.LiteralStructType([]).as_pointer())
+
+        return signature, generate
+
+
+def find_fault(values: Floats, shape: tuple[int, int]) -> str:
+    """What is wrong with the forces that a user's function returned, in words; empty if nothing is."""
+    if values.shape != shape:
+        return (
+            f"returned shape {values.shape}; it has to return forces of the shape {shape} of its "
+            "points"
+        )
+    if not np.isfinite(values).all():
+        return f"returned {values.tolist()}, which is not finite"
+    return ""
+
+
+class UserCall:
+    """The function of one user force, with its address for the kernels.
+
+    compiled: whether it runs compiled; failure: what went wrong first, in words.
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any], shape: tuple[int, int]) -> None:
+        self.name = name
+        self.function = function
+        self.shape = shape
+        self.failure = ""
+        self.interrupt: BaseException | None = None
+        self._entry = None if numba.config.DISABLE_JIT else _take_compiled(self)
+        self._plain = UserFunction(_forward(weakref.ref(self)))
+        self.compiled = self._entry is not None
+
+    @property
+    def address(self) -> int:
+        """Where kernels find the function."""
+        if self.compiled and self._entry is not None:
+            return int(self._entry.code.address)
+        return int(ctypes.cast(self._plain, ctypes.c_void_p).value or 0)
+
+    def evaluate(self, t: float, position: Floats, velocity: Floats) -> Floats:
+        """The forces by plain Python; not a number, with `failure` set, if that fails."""
+        if self.failure:
+            return np.full(self.shape, np.nan)
+        where = f"user force '{self.name}' at t = {t:.9g} s"
+        try:
+            values = np.asarray(self.function(t, position.copy(), velocity.copy()), dtype=float)
+        except Exception as error:
+            self.failure = f"{where} raised {type(error).__name__}: {error}"
+        except BaseException as error:
+            # no exception passes through compiled code: it is raised again after the run
+            self.failure, self.interrupt = f"{where} was interrupted", error
+        else:
+            wrong = find_fault(values, self.shape)
+            if not wrong:
+                return values
+            self.failure = f"{where} {wrong}"
+        return np.full(self.shape, np.nan)
+
+    def check(self, position: Floats, velocity: Floats) -> None:
+        """Evaluate at the start; a compiled function that says something else is not used."""
+        plain = self.evaluate(0.0, position, velocity)
+        if self.compiled and self._entry is not None and not self.failure:
+            arrays = [np.array(x, dtype=float, order="C") for x in (position, velocity, plain)]
+            self._entry.code.ctypes(0.0, *(x.ctypes.data_as(DOUBLES) for x in arrays))
+            size = SAME_VALUE * (1e-300 + np.abs(plain).max(initial=0.0))
+            self.compiled = bool(np.all(np.abs(arrays[2] - plain) <= size))
+
+    def call(self, t: float, position: Any, velocity: Any, force: Any) -> None:
+        """The forces by plain Python, from and to pointers."""
+        x, v, out = (np.ctypeslib.as_array(p, self.shape) for p in (position, velocity, force))
+        out[...] = self.evaluate(t, x, v)
+
+
+class _Compiled:
+    """A compiled function; where it fails it asks the call that has it now.
+
+    constants: what the function sees of the world outside, frozen into it; None if that cannot be compared.
+    """
+
+    def __init__(self, function: Callable[..., Any], shape: tuple[int, int]) -> None:
+        self.function = function
+        self.shape = shape
+        self.constants = _constants(function)
+        self.owner: Callable[[], UserCall | None] = lambda: None
+        self.plain = UserFunction(_forward(lambda: self.owner()))
+        self.code: Any = _compile(function, shape, self.plain)
+
+    def fits(self, call: UserCall) -> bool:
+        """Whether it is what a call needs: the same function, seeing the same."""
+        same = self.function is call.function and self.shape == call.shape
+        return same and self.constants is not None and self.constants == _constants(call.function)
+
+
+# the latest first
+_KEPT: list[_Compiled] = []
+
+
+def _take_compiled(call: UserCall) -> _Compiled | None:
+    """The function of a call compiled, now or for an earlier run; None if the compiler does not take it."""
+    fitting = [kept for kept in _KEPT if kept.fits(call)]
+    if fitting and all(kept.owner() is not None for kept in fitting):
+        # the call of an earlier run may only wait to be collected
+        gc.collect()
+    entry = next((kept for kept in fitting if kept.owner() is None), None)
+    if entry is None:
+        entry = _Compiled(call.function, call.shape)
+    else:
+        _KEPT.remove(entry)
+    if entry.code is None:
+        return None
+    _KEPT.insert(0, entry)
+    del _KEPT[MOST_KEPT:]
+    entry.owner = weakref.ref(call)
+    return entry
+
+
+def _constants(function: Callable[..., Any]) -> dict[str, Any] | None:
+    """Numbers that a function takes from outside, by name; None if it takes anything else that may change."""
+    try:
+        seen = inspect.getclosurevars(function)
+    except (TypeError, ValueError):
+        return None
+    # functions within the function may see more
+    if any(inspect.iscode(x) for x in function.__code__.co_consts):
+        return None
+    found = {**seen.globals, **seen.nonlocals}
+    for name in [name for name, value in found.items() if value is np or value is math]:
+        del found[name]
+    if any(type(x) not in (bool, int, float) for x in found.values()):
+        return None
+    return {name: (type(x), x) for name, x in found.items()}
+
+
+def _forward(owner: Callable[[], UserCall | None]) -> Callable[..., None]:
+    def call(t: float, position: Any, velocity: Any, force: Any) -> None:
+        user = owner()
+        if user is not None:
+            user.call(t, position, velocity, force)
+
+    return call
+
+
+def _compile(function: Callable[..., Any], shape: tuple[int, int], plain: Any) -> Any:
+    """The function compiled for the kernels, or None if the compiler does not take it."""
+    user = numba.njit(error_model="numpy", boundscheck=True)(function)
+    doubles = numba.types.CPointer(numba.types.float64)
+    signature = numba.types.void(numba.types.float64, doubles, doubles, doubles)
+
+    def call(t, position, velocity, force):
+        x = numba.carray(position, shape)
+        v = numba.carray(velocity, shape)
+        out = numba.carray(force, shape)
+        good = True
+        try:
+            out[:, :] = user(t, x.copy(), v.copy())
+        except Exception:
+            good = False
+        # what went wrong is said by Python
+        if not good or not np.isfinite(out).all():
+            plain(t, position, velocity, force)
+
+    try:
+        return numba.cfunc(signature)(call)
+    except Exception:
+        # whatever the reason: plain Python does it, and the result says so
+        return None
+
 
 # columns of the calls
 ADDRESS, FIRST, POINTS, DIMENSION = 0, 1, 2, 3

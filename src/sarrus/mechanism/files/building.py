@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from ..check import find_problems, find_remarks
-from ..errors import MechanismError, ModelFileError
+from ..elements import MechanismError, ModelFileError
 from ..mechanism import Mechanism
 from ..motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
 from . import schema, units

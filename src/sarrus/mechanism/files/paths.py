@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...names import find_meant
-from ..errors import MechanismError
+from ..elements import MechanismError
 from .units import shorten
 
 # a part between dots; names with dots stand in quotes

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-from ..errors import ModelFileError
+from ..elements import ModelFileError
 from .paths import join_path
 from .units import shorten
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..elements import plain
-from ..errors import MechanismError
+from ..elements import MechanismError, plain
 from ..mechanism import PARTS, Mechanism
 from .paths import join_path
 from .units import LARGEST

@@ -1,0 +1,175 @@
+"""Model files: `sarrus export`, `sarrus import` and `sarrus schema`, and how commands read them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from .. import problems
+from ..formats import Imported, is_foreign, read, write_mjcf, write_urdf
+from ..formats.report import Report
+from ..mechanism import Mechanism, find_remarks
+from ..mechanism.files import load, load_file, make_schema, to_data, to_text
+from ..mechanism.files.writing import save_text
+from ..studies import make_study_schema
+from .options import ProblemId, Values, with_problem_options
+
+ENDINGS = (".yaml", ".yml", ".json")
+# what begins a model of another program, among the first bytes of an XML file
+ROOTS = (b"<mujoco", b"<robot")
+WRITERS = {".xml": write_mjcf, ".mjcf": write_mjcf, ".urdf": write_urdf}
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
+
+
+def is_model_file(word: str) -> bool:
+    """Whether the word on the command line means a model file, ours or another program's."""
+    return word not in problems.names() and (word.lower().endswith(ENDINGS) or is_imported(word))
+
+
+def is_imported(word: str) -> bool:
+    """Whether a file is a model of another program; an XML file may be a specification as well."""
+    if not is_foreign(word) or not word.lower().endswith(".xml"):
+        return is_foreign(word)
+    try:
+        with open(word, "rb") as file:
+            begin = file.read(65536)
+    except OSError:
+        return False
+    return any(root in begin for root in ROOTS)
+
+
+def load_imported(path: str, screen: Console, *, close: bool = True) -> Imported:
+    """A model of another program; what was taken, changed and dropped is printed."""
+    with screen.status(f"{Path(path).name}: reading"):
+        imported = read(path, close=close)
+    for line in imported.report.sentences:
+        screen.print(Text(line), soft_wrap=True)
+    return imported
+
+
+def load_model(path: str, screen: Console) -> Mechanism:
+    """The mechanism of a file; remarks on it are printed."""
+    if path in problems.names():
+        raise ValueError(
+            f"'{path}' is a problem, not a file; run it with `sarrus run {path}`, or write its file "
+            f"with `sarrus export {path} my.yaml`"
+        )
+    if is_imported(path):
+        mechanism = load_imported(path, screen).mechanism
+        for remark in find_remarks(mechanism)[len(mechanism.told) :]:
+            screen.print(Text(remark), soft_wrap=True)
+        return mechanism
+    loaded = load_file(path)
+    for remark in loaded.remarks:
+        screen.print(Text(remark), soft_wrap=True)
+    return loaded.mechanism
+
+
+@with_problem_options
+def export(
+    problem: ProblemId,
+    options: Values,
+    file: Annotated[
+        Path | None, typer.Argument(help="Model file to write; the screen if left out.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Write the mechanism of a problem as a model file, with its duration and output step."""
+    item = problems.get(problem, **options)
+    mechanism = item.mechanism()
+    mechanism.defaults = {"duration": item.duration, "output_step": item.output_step}
+    text = f"# {item.title}\n# {item.source}\n{to_text(to_data(mechanism))}"
+    if file is None:
+        print(text, end="")
+        return
+    _keep(file, force)
+    save_text(text, file)
+
+
+def import_file(
+    file: Annotated[
+        str, typer.Argument(help="MJCF (.xml), URDF (.urdf) or ASMT (.asmt), or a model file.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Model file to write; .xml is MJCF, .urdf URDF; NAME.yaml if left out."
+        ),
+    ] = None,
+    closures: Annotated[
+        str | None,
+        typer.Option(help="URDF: YAML file with its closed_loop; else the one beside it."),
+    ] = None,
+    floating: Annotated[
+        bool, typer.Option("--floating", help="URDF: the root link is free.")
+    ] = False,
+    keyframe: Annotated[str | None, typer.Option(help="MJCF: keyframe to start at.")] = None,
+    misfit: Annotated[
+        float | None,
+        typer.Option(
+            help="Gaps bridged where a loop cannot close [m]; 1e-5 of the size if left out."
+        ),
+    ] = None,
+    as_authored: Annotated[
+        bool, typer.Option("--as-authored", help="Leave loops open as they stand in the file.")
+    ] = False,
+    force: Force = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Read a model of another program, close its loops, and write our model file; tell what became of it."""
+    target = Path(file).with_suffix(".yaml").name if out is None else str(out)
+    goal = Path(target)
+    _keep(goal, force)
+    told: Report | None = None
+    if file.lower().endswith(ENDINGS):
+        mechanism = load(file)
+    else:
+        imported = read(
+            file,
+            close=not as_authored,
+            misfit=misfit,
+            closures=closures,
+            floating=floating,
+            keyframe=keyframe,
+        )
+        mechanism, told = imported.mechanism, imported.report
+    written = _write(mechanism, goal, told)
+    reports = [r for r in (told, written) if r is not None]
+    if as_json:
+        print(json.dumps([r.as_dict() for r in reports], indent=2))
+        return
+    screen = Console()
+    for report in reports:
+        for line in report.sentences:
+            screen.print(Text(line), soft_wrap=True)
+    screen.print(Text(f"written: {goal}"), soft_wrap=True)
+
+
+def _keep(file: Path, force: bool) -> None:
+    """Refuse to replace a file unasked."""
+    if file.exists() and not force:
+        raise ValueError(f"{file} exists already; choose another name, or replace it with --force")
+
+
+def _write(mechanism: Mechanism, goal: Path, told: Report | None) -> Report | None:
+    """Write a file by its ending; what the format cannot hold."""
+    if goal.suffix.lower() in WRITERS:
+        return WRITERS[goal.suffix.lower()](mechanism, goal)
+    if not goal.name.lower().endswith(ENDINGS):
+        known = ", ".join((*ENDINGS, *WRITERS))
+        raise ValueError(f"the ending of {goal} is not written; known: {known}")
+    lines = [] if told is None else told.sentences
+    save_text("".join(f"# {line}\n" for line in lines) + to_text(to_data(mechanism)), goal)
+    return None
+
+
+def schema(
+    study: Annotated[bool, typer.Option("--study", help="Of study files instead.")] = False,
+) -> None:
+    """Print the JSON Schema of model files; editors complete and check with it."""
+    print(json.dumps(make_study_schema() if study else make_schema(), indent=2, ensure_ascii=False))

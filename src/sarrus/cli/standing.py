@@ -1,0 +1,140 @@
+"""`sarrus inspect` and `sarrus modes`: a mechanism at its start and at rest, without a simulation."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from .. import problems
+from ..bench.judge import judge_small_motion
+from ..inspect import inspect as inspect_mechanism
+from ..mechanism import MechanismError
+from ..statics import Equilibrium, Modes, equilibrium
+from ..statics import modes as find_modes
+from .model_files import is_imported, is_model_file, load_imported, load_model
+from .options import Json, Values, refuse_options, with_problem_options
+from .spec import is_specification, load_problem
+
+
+@with_problem_options
+def inspect(
+    problem: Annotated[
+        str,
+        typer.Argument(
+            help="Id of a problem (see `sarrus list`), a model file or a specification file."
+        ),
+    ],
+    options: Values,
+    as_json: Json = False,
+) -> None:
+    """Tell mobility and redundancy of a mechanism at its start, with the numbers that decided."""
+    if is_model_file(problem) or is_specification(problem):
+        refuse_options(options, problem)
+    screen = Console(stderr=True)
+    report = None
+    if is_imported(problem):
+        # as authored: that its loops are open, or cannot be closed, is part of the verdict
+        imported = load_imported(problem, screen, close=False)
+        mechanism, report = imported.mechanism, imported.report
+    elif is_model_file(problem):
+        mechanism = load_model(problem, screen)
+    elif is_specification(problem):
+        mechanism = load_problem(problem, screen).mechanism()
+    else:
+        mechanism = problems.get(problem, **options).mechanism()
+    found = inspect_mechanism(mechanism)
+    if as_json:
+        more = {} if report is None else {"import": report.as_dict()}
+        print(json.dumps({**found.as_dict(), **more}, indent=2))
+        return
+    print(found)
+    if report is not None and report.believed is not None:
+        print(report.believes(found.mobility_motion))
+
+
+@with_problem_options
+def modes(
+    problem: Annotated[
+        str, typer.Argument(help="Id of a problem (see `sarrus list`) or a model file.")
+    ],
+    options: Values,
+    as_json: Json = False,
+) -> None:
+    """Find the stable equilibrium, and frequencies, damping and eigenvalues of small motions."""
+    checks: list[dict[str, Any]] = []
+    if is_model_file(problem):
+        refuse_options(options, problem)
+        mechanism = load_model(problem, Console(stderr=True))
+        rest = equilibrium(mechanism)
+        found = _modes(mechanism, rest)
+    else:
+        item = problems.get(problem, **options)
+        if item.small is not None:
+            rest, found, judged = judge_small_motion(item)
+            checks = [{**vars(check), "passed": check.passed} for check in judged]
+        else:
+            mechanism = item.mechanism()
+            rest = equilibrium(mechanism)
+            found = _modes(mechanism, rest)
+    if as_json:
+        print(json.dumps(_record(rest, found, checks), indent=2))
+    else:
+        _show(rest, found, checks)
+    if not rest.found or not all(check["passed"] for check in checks):
+        raise typer.Exit(1)
+
+
+def _modes(mechanism: Any, rest: Equilibrium) -> Modes | None:
+    """None where there is nothing to tell; the message of the equilibrium says why."""
+    if not rest.found:
+        return None
+    try:
+        return find_modes(mechanism, at=rest)
+    except MechanismError:
+        return None
+
+
+def _record(rest: Equilibrium, found: Modes | None, checks: list[dict[str, Any]]) -> dict[str, Any]:
+    listed = [] if found is None else found.modes
+    return {
+        "schema": 1,
+        "mechanism": rest.mechanism,
+        "found": rest.found,
+        "stable": rest.stable,
+        "message": rest.message,
+        "residual": rest.residual,
+        "positions": {name: place.tolist() for name, place in rest.points.items()},
+        "modes": [
+            {
+                "eigenvalue": [mode.eigenvalue.real, mode.eigenvalue.imag],
+                "frequency": mode.frequency,
+                "damping": mode.damping,
+            }
+            for mode in listed
+        ],
+        "notes": [] if found is None else list(found.notes),
+        "checks": checks,
+    }
+
+
+def _show(rest: Equilibrium, found: Modes | None, checks: list[dict[str, Any]]) -> None:
+    screen = Console(soft_wrap=True, highlight=False)
+    word = "stable" if rest.stable else "not stable"
+    screen.print(f"{rest.mechanism}: {rest.message}" + (f", {word}" if rest.found else ""))
+    if found is not None:
+        screen.print("mode  eigenvalue [1/s]                        frequency [Hz]  damping ratio")
+        for i, mode in enumerate(found.modes):
+            z = mode.eigenvalue
+            value = f"{z.real:.12g}" + (f" +- {z.imag:.12g} i" if z.imag else "")
+            screen.print(f"{i + 1:4d}  {value:40s}  {mode.frequency:14.8g}  {mode.damping:13.6g}")
+        for note in found.notes:
+            screen.print(note)
+    for check in checks:
+        verdict = "PASS" if check["passed"] else "FAIL"
+        screen.print(
+            f"{check['what']}: {check['value']:.2g} {check['unit']} from the reference, allowed "
+            f"{check['limit']:g}: {verdict}"
+        )

@@ -1,1 +1,0 @@
-"""Andrews' squeezer: seven bodies, one freedom, a motor and a spring, hundredths of a second."""

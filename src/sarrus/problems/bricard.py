@@ -1,0 +1,143 @@
+"""Rectangular Bricard (IFToMM) and Bricard A04 (MBS Benchmark): one mechanism, two sets of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..arrays import Floats
+from ..mechanism import Mechanism
+from .problem import SECTION, Columns, Figure, Limits, Panel, Problem, RightBranch, with_options
+from .references.bricard import bricard_reference
+
+# joints of the start position and their axes (seed table 1)
+PLACES = ((0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1))
+AXES = ((0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0))
+
+# of the path of P2, 2 mm apart: beside a chord the curve is off by 1e-6 m at most
+SAMPLES = 4096
+
+COLUMNS = ("t", "x", "y", "z", "energy", "position", "velocity")
+ENERGY_FIGURE = Figure(
+    "figure-3-energy-and-violations",
+    "Mechanical energy and constraint violation",
+    (
+        Panel("energy [J]", ("energy",)),
+        Panel("position [m]", ("position",), log=True),
+        Panel("velocity [m/s]", ("velocity",), log=True),
+    ),
+)
+
+
+def make_mechanism(section: float, name: str, first: int) -> Mechanism:
+    """Five rods of 1 m and 1 kg between six hinges; joints are counted from `first`."""
+    m = Mechanism(name, gravity=(0.0, -9.81, 0.0))
+    rods = [
+        m.rod(f"rod {i + 1}", PLACES[i], PLACES[i + 1], mass=1, section=section) for i in range(5)
+    ]
+    chain = [m.ground, *rods, m.ground]
+    for i, (place, axis) in enumerate(zip(PLACES, AXES, strict=True)):
+        m.revolute(f"P{i + first}", chain[i], chain[i + 1], at=place, axis=axis)
+    return m
+
+
+@with_options(replace(SECTION, default=0.1))
+def make_rectangular_bricard(section: float) -> Problem:
+    """The rectangular Bricard mechanism of the IFToMM library."""
+    return Problem(
+        id="rectangular-bricard",
+        title="Rectangular Bricard mechanism",
+        library="IFToMM",
+        source="IFToMM benchmark library",
+        note="6 hinges, 0 degrees of freedom by count, 1 in truth; redundant at every position",
+        version=1,
+        duration=10.0,
+        output_step=0.01,
+        limits=Limits(energy_drift=1e-3, path=0.05),
+        observed="P2",
+        columns=COLUMNS,
+        figures=(
+            Figure("figure-2-p2", "Coordinates of P2", (Panel("P2 [m]", ("x", "y", "z")),)),
+            ENERGY_FIGURE,
+        ),
+        build=lambda: make_mechanism(section, "rectangular Bricard", 0),
+        exact=lambda times: bricard_reference(times, section),
+        branch=make_branch(),
+    )
+
+
+@with_options(SECTION)
+def make_a04_bricard(section: float) -> Problem:
+    """Problem A04 of the MBS Benchmark library: thin rods, 600 s; it counts the joints from 1."""
+    return Problem(
+        id="a04-bricard",
+        title="Bricard's mechanism, A04",
+        library="MBS Benchmark A04",
+        source="MBS Benchmark library, problem A04; Gonzalez, Dopico, Lugris, Cuadrado 2006",
+        note="thin rods: no inertia about their axes; 120 periods",
+        version=1,
+        duration=600.0,
+        output_step=0.2,
+        limits=Limits(end_error=1e-5, path=0.05),
+        observed="P3",
+        columns=COLUMNS,
+        figures=(
+            Figure(
+                "figure-2-p3-displacement",
+                "Displacement of P3 (first 10 s)",
+                (Panel("x [m]", ("x",)), Panel("y [m]", ("y",)), Panel("z [m]", ("z",))),
+                until=10.0,
+            ),
+            ENERGY_FIGURE,
+        ),
+        build=lambda: make_mechanism(section, "A04 Bricard", 1),
+        exact=lambda times: bricard_reference(times, section),
+        branch=make_branch(),
+    )
+
+
+def make_branch() -> RightBranch:
+    """The closed path of P2, for rods of any section.
+
+    P2 = (cos(a), -sqrt(1 + 2 S), -S) / (1 + S) with S = sin(a) lies on both of
+
+        y^2 + z^2 = 1,    x^2 = 1 + 2 z
+
+    a smooth closed curve, here with x = sqrt(3) sin(h): z = (3 sin(h)^2 - 1) / 2,
+    y = -sqrt(3/2) cos(h) sqrt(1 + z). The linkage has no other branch, so a point beside the curve
+    belongs to a mechanism whose hinges have opened. The columns have no velocity: energy is not told.
+    """
+    return RightBranch(
+        name="path of the Bricard motion",
+        path="path of the Bricard motion",
+        distance=path_distance,
+        relatives=lambda columns: [{"section": section} for section in (0.0, 0.1)],
+    )
+
+
+def path_distance(columns: Columns) -> Floats:
+    """Distance of each row from the path [m]: nearest sample, then across its tangent."""
+    # SciPy loads slowly: only a judge pays for it
+    from scipy.spatial import cKDTree
+
+    points = np.column_stack([columns["x"], columns["y"], columns["z"]])
+    # the tree takes no infinite numbers; such rows are infinitely far
+    good = np.all(np.isfinite(points), axis=1)
+    path = path_points(SAMPLES)
+    tangents = np.roll(path, -1, axis=0) - np.roll(path, 1, axis=0)
+    tangents /= np.linalg.norm(tangents, axis=1)[:, None]
+    nearest = cKDTree(path).query(points[good])[1]
+    away = points[good] - path[nearest]
+    along = np.sum(away * tangents[nearest], axis=1)
+    distance = np.full(len(points), np.inf)
+    distance[good] = np.linalg.norm(away - along[:, None] * tangents[nearest], axis=1)
+    return distance
+
+
+def path_points(count: int) -> Floats:
+    """Points once around the path, shape (count, 3)."""
+    h = 2.0 * np.pi * np.arange(count) / count
+    sin, cos = np.sin(h), np.cos(h)
+    z = 1.5 * sin**2 - 0.5
+    return np.column_stack([np.sqrt(3.0) * sin, -np.sqrt(1.5) * cos * np.sqrt(1.0 + z), z])

@@ -1,1 +1,0 @@
-"""Bricard's mechanism: no freedom by the joint count, one in truth, redundant at every position."""

@@ -1,1 +1,0 @@
-"""The stiff flyball governor: two stiff spring-dampers hold the slider of a spinning governor."""

@@ -1,1 +1,0 @@
-"""A four-bar with a spring along its diagonal: equilibrium, and small motions about it."""

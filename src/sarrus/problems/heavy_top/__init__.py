@@ -1,1 +1,0 @@
-"""The heavy top: a fast spinning symmetric body on a ball joint."""

@@ -1,1 +1,0 @@
-"""A pole on a cart of next to no mass: the mass matrix is all but singular twice a period."""

@@ -1,1 +1,0 @@
-"""The simple pendulum: a point mass on a massless bar, released from the horizontal."""

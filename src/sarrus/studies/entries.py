@@ -1,0 +1,265 @@
+"""The entries of a study file: values with units, ranges, distributions, and records; what they stand for."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..mechanism import Mechanism, MechanismError
+from ..mechanism.files import units
+from ..mechanism.files.paths import nearest
+from ..mechanism.files.units import UnitError, shorten
+from . import schema
+from .records import (
+    COORDINATE,
+    JOINT,
+    PLAY,
+    QUANTITIES,
+    RecordError,
+    load_function,
+    split_coordinate,
+)
+from .study import Number, Parameter, StudyRecord
+
+# more would not fit into memory
+MOST_RUNS = 10_000_000
+
+
+def make_parameter(
+    column: str, entry: Any, known: list[Parameter], variables: dict[str, Any]
+) -> Parameter:
+    """The values of an entry; known: parameters before it, which it may use by name."""
+    if isinstance(entry, schema.TiltEntry):
+        raise MechanismError("a variable has no direction to tilt; give the tilt at a path")
+    if isinstance(entry, list | schema.ListEntry):
+        values = entry if isinstance(entry, list) else entry.values
+        return Parameter(column, tuple(in_si(value) for value in values))
+    if isinstance(entry, schema.RangeEntry):
+        return Parameter(column, tuple(read_range(entry.range)))
+    if isinstance(entry, schema.UniformEntry | schema.NormalEntry):
+        word = "uniform" if isinstance(entry, schema.UniformEntry) else "normal"
+        first, second = (_number(v, known) for v in getattr(entry, word))
+        check_spread(word, first, second)
+        return Parameter(column, distribution=word, numbers=(first, second))
+    if isinstance(entry, str) and entry in [p.column for p in known]:
+        return Parameter(column, same=entry)
+    if isinstance(entry, str) and variables:
+        raise MechanismError(
+            f"{shorten(entry)} is no variable; {nearest(entry, list(variables))}. For one value "
+            "give a list of one, or write it under set"
+        )
+    raise MechanismError("one value does not vary; give a list, or write it under set")
+
+
+def _number(value: Any, known: list[Parameter]) -> Number:
+    """A number, or the name of a column of numbers."""
+    named = next((p for p in known if p.column == value), None)
+    if named is None:
+        return units.parse_for(value, units.NUMBER).value
+    if not all(isinstance(x, float) for x in named.values or ()):
+        raise MechanismError(f"variable '{value}' is no number, so nothing can be drawn with it")
+    return named.column
+
+
+def in_si(value: Any) -> Any:
+    """A value of a study in SI: numbers with units as plain numbers, words as they are."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [in_si(entry) for entry in value]
+    if isinstance(value, dict | bool) or value is None:
+        raise MechanismError(f"{shorten(value)} cannot vary; give numbers, vectors or words")
+    if isinstance(value, str):
+        if value.lstrip().startswith("["):
+            return [q.value for q in units.parse_vector(value, units.NUMBER)]
+        try:
+            return units.parse_quantity(value).value
+        except UnitError:
+            return value
+    return units.parse_quantity(value).value
+
+
+def check_spread(word: str, first: Number, second: Number) -> None:
+    """Refuse bounds in the wrong order and negative deviations."""
+    if isinstance(first, str) or isinstance(second, str):
+        return
+    if word == "uniform" and not first < second:
+        raise MechanismError(f"uniform from {first:g} to {second:g}; give the lower bound first")
+    if word == "normal" and not second >= 0:
+        raise MechanismError(f"the standard deviation is {second:g}; give a positive one")
+
+
+def read_range(r: schema.RangeNumbers) -> list[float]:
+    """The values of a range, in SI."""
+    first, last = (units.parse_for(v, units.NUMBER).value for v in (r.first, r.last))
+    if (r.count is None) == (r.step is None):
+        raise MechanismError("a range needs a count or a step; give one of the two")
+    if r.count is None:
+        step = units.parse_for(r.step, units.NUMBER).value
+        if r.spacing == "log":
+            raise MechanismError("a range of equal factors needs a count, not a step")
+        if step == 0 or (last - first) / step < 0:
+            raise MechanismError(f"a step of {step:g} does not lead from {first:g} to {last:g}")
+        count = math.floor((last - first) / step * (1 + 1e-12) + 1e-9) + 1
+        if count > MOST_RUNS:
+            raise MechanismError(f"the range has {count} values; give a longer step")
+        return [first + i * step for i in range(count)]
+    if not 1 <= r.count <= MOST_RUNS:
+        raise MechanismError(f"a range of {r.count} values; give a count from 1 on")
+    if r.spacing == "log":
+        if not first * last > 0:
+            raise MechanismError(
+                f"no equal factors lead from {first:g} to {last:g}; both must be positive"
+            )
+        return [float(x) for x in np.geomspace(first, last, r.count)]
+    return [float(x) for x in np.linspace(first, last, r.count)]
+
+
+def given_values(entry: Any, variables: dict[str, Any]) -> Iterator[Any]:
+    """The numbers and values of an entry as they were written; of a variable, those that it has."""
+    given: list[Any] = []
+    if isinstance(entry, list):
+        given = entry
+    elif isinstance(entry, schema.ListEntry):
+        given = entry.values
+    elif isinstance(entry, schema.RangeEntry):
+        r = entry.range
+        given = [v for v in (r.first, r.last, r.step) if v is not None and v != 0]
+    elif isinstance(entry, schema.UniformEntry):
+        given = entry.uniform
+    elif isinstance(entry, schema.NormalEntry):
+        given = entry.normal
+    elif isinstance(entry, str):
+        given = [entry]
+    for value in given:
+        if isinstance(value, str) and value in variables and variables[value] is not entry:
+            rest = {name: other for name, other in variables.items() if name != value}
+            yield from given_values(variables[value], rest)
+        else:
+            yield value
+
+
+def given_numbers(entry: Any) -> Iterator[float]:
+    """The plain numbers among them."""
+    for value in given_values(entry, {}):
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield value
+
+
+def make_record(name: str | None, what: Any, simulated: bool, folder: Path) -> StudyRecord:
+    """A record as it stands in a study; name: of its column, if it has one; folder: of files with functions."""
+    argument = None
+    if callable(what):
+        what = {"function": what}
+    if isinstance(what, dict):
+        words = [word for word in what if word in QUANTITIES or word == "function"]
+        if len(words) != 1 or (words[0] != "function" and len(what) > 1):
+            raise RecordError(
+                f"give one quantity, like {{maximum: B0.x}}; known: {', '.join(QUANTITIES)}"
+            )
+        word = words[0]
+        if word == "function":
+            return _make_function(name, what, folder)
+        argument = what[word]
+    else:
+        word = what
+    if word not in QUANTITIES:
+        raise RecordError(
+            f"{shorten(word)} cannot be recorded; {nearest(str(word), list(QUANTITIES))}"
+        )
+    quantity = QUANTITIES[word]
+    label = word if argument is None else f"{word} {argument}"
+    if quantity.simulated and not simulated:
+        raise RecordError(f"'{word}' needs a simulation, and this study says simulate: false")
+    if quantity.argument == COORDINATE:
+        if not isinstance(argument, str):
+            raise RecordError(f"'{word}' needs a coordinate; give it like {{{word}: B0.x}}")
+        if argument != "energy":
+            split_coordinate(argument)
+    elif quantity.argument == PLAY:
+        if argument is None:
+            raise RecordError(f"'{word}' needs a play; give it like {{{word}: 0.1 mm}}")
+        argument = units.in_si(argument, units.LENGTH)
+    elif argument is not None and (not quantity.argument or not isinstance(argument, str)):
+        wants = f"give {quantity.argument}" if quantity.argument else "it takes nothing"
+        raise RecordError(f"'{word}: {argument}' is not understood; {wants}")
+    return StudyRecord((name or label,), word, argument)
+
+
+def find_wrong_name(record: StudyRecord, mechanism: Mechanism) -> str:
+    """What is wrong with the joint or point that a record names, in a sentence; else nothing."""
+    argument = QUANTITIES[record.what].argument if record.what in QUANTITIES else ""
+    if argument == JOINT and record.argument is not None:
+        joints = [j.name for j in mechanism.joints]
+        if record.argument not in joints:
+            return f"there is no joint '{record.argument}'; {nearest(record.argument, joints)}"
+    elif argument == COORDINATE and record.argument != "energy":
+        name, axis = split_coordinate(record.argument)
+        if why := find_wrong_point(name, mechanism):
+            return why
+        if axis[-1] == "z" and mechanism.dimension == 2:
+            return f"'{record.argument}': a planar mechanism has no z"
+    return ""
+
+
+def find_wrong_point(name: str, mechanism: Mechanism) -> str:
+    """A sentence if there is no joint, point or body of this name."""
+    points = [joint.name for joint in mechanism.joints]
+    points += [point.name for point in mechanism.markers]
+    points += [body.name for body in mechanism.bodies]
+    if name in points:
+        return ""
+    return f"there is no joint, point or body '{name}'; {nearest(name, points)}"
+
+
+def _make_function(name: str | None, entry: dict[str, Any], folder: Path) -> StudyRecord:
+    unknown = [key for key in entry if key not in ("function", "columns")]
+    if unknown:
+        raise RecordError(f"unknown key '{unknown[0]}'; a function has function and columns")
+    what, given = entry["function"], entry.get("columns")
+    if given is not None and (
+        not isinstance(given, list) or not given or not all(isinstance(c, str) for c in given)
+    ):
+        raise RecordError("columns: give a list of names")
+    if callable(what):
+        word = getattr(what, "__name__", "function")
+        columns = tuple(given or [name or word])
+        return StudyRecord(columns, "function", word, _source(what), what)
+    if not isinstance(what, str) or ":" not in what:
+        raise RecordError(
+            f"{shorten(what)} is no function; give file and function, like records.py:peak"
+        )
+    file, _, word = what.rpartition(":")
+    path = folder / file
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecordError(f"{file} cannot be read: {error}") from None
+    record = StudyRecord(tuple(given or [name or word]), "function", what, text)
+    try:
+        load_function(record)
+    except RecordError:
+        raise
+    except Exception as error:
+        raise RecordError(f"{file} cannot be run: {type(error).__name__}: {error}") from None
+    return record
+
+
+def _source(function: Any) -> str:
+    """The text of a function and the plain values it takes from around it, to notice a change."""
+    try:
+        text = inspect.getsource(function)
+        around = inspect.getclosurevars(function)
+    except (OSError, TypeError):
+        import cloudpickle
+
+        return hashlib.sha256(cloudpickle.dumps(function)).hexdigest()
+    values = {**around.nonlocals, **around.globals}
+    known = {k: v for k, v in sorted(values.items()) if isinstance(v, str | int | float | tuple)}
+    return f"{text}\n{known}" if known else text
