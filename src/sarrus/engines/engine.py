@@ -90,7 +90,8 @@ class Engine:
     package: what is installed, and module: what is imported; does: what it can represent; order: of its
     default settings; defaults: its settings, with what they mean in `meanings`; ladder: what a benchmark tries.
     tells: what it does with loops and redundancy, in a sentence.
-    cut: which joints close loops, where it has no setting for that (see tree.py).
+    cut: which joints close loops, where it has no setting for that (see tree.py). loop_order: of loops, as it
+    holds them; floor: error of places that it does not get below, in the size of links.
     """
 
     id: str
@@ -104,6 +105,8 @@ class Engine:
     ladder: tuple[Trial, ...]
     tells: str
     cut: str = LAST
+    loop_order: int = 1
+    floor: float = 1e-9
 
     @property
     def installed(self) -> bool:

@@ -77,9 +77,7 @@ class _Job:
                 )
             )
             body = mbs.AddObject(
-                item.ObjectRigidBody2D(
-                    physicsMass=link.mass, physicsInertia=link.inertia[2, 2], nodeNumber=node
-                )
+                item.ObjectRigidBody2D(mass=link.mass, inertia=link.inertia[2, 2], nodeNumber=node)
             )
         else:
             node = mbs.AddNode(
@@ -90,9 +88,7 @@ class _Job:
             )
             order = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
             six = [link.inertia[k] for k in order]
-            body = mbs.AddObject(
-                item.ObjectRigidBody(physicsMass=link.mass, physicsInertia=six, nodeNumber=node)
-            )
+            body = mbs.AddObject(item.ObjectRigidBody(mass=link.mass, inertia=six, nodeNumber=node))
         self.bodies.append(body)
         marker = mbs.AddMarker(item.MarkerBodyMass(bodyNumber=body))
         mbs.AddLoad(
@@ -110,45 +106,46 @@ class _Job:
             )
         )
 
-    def _marker(self, link: int, place: Floats, rigid: bool) -> int:
+    def _marker(self, link: int, place: Floats, frame: Floats | None = None) -> int:
+        """A place of a link; frame: axes there, as columns, for what needs more than a place."""
         body = self.ground if link == GROUND else self.bodies[link]
         local = place if link == GROUND else place - self.tree.links[link].center
-        make = item.MarkerBodyRigid if rigid else item.MarkerBodyPosition
-        return int(self.mbs.AddMarker(make(bodyNumber=body, localPosition=list(local))))
+        if frame is None:
+            marker = item.MarkerBodyPosition(bodyNumber=body, localPosition=list(local))
+        else:
+            there = np.eye(4)
+            there[:3, :3], there[:3, 3] = frame, local
+            marker = item.MarkerBodyRigid(bodyNumber=body, localHT=there)
+        return int(self.mbs.AddMarker(marker))
 
     def _add_joint(self, joint: Connection) -> None:
         kinds = tuple(kind for kind, _ in joint.row)
-        pin = self.tree.planar and kinds == ("hinge",)
-        markers = [self._marker(link, joint.place, not pin) for link in (joint.first, joint.second)]
-        if pin:
-            self.mbs.AddObject(item.ObjectJointRevolute2D(markerNumbers=markers))
-        elif self.tree.planar:
+        planar, pin = self.tree.planar, kinds == ("hinge",)
+        frame = np.eye(3) if planar else _frame(joint)
+        markers = [
+            self._marker(link, joint.place, None if planar and pin else frame)
+            for link in (joint.first, joint.second)
+        ]
+        if planar and pin:
+            made = item.ObjectJointRevolute2D(markerNumbers=markers)
+        elif planar:
             axis = joint.row[0][1]
-            normal = [-axis[1], axis[0], 0.0]
-            self.mbs.AddObject(
-                item.ObjectJointPrismatic2D(
-                    markerNumbers=markers,
-                    axisMarker0=list(axis),
-                    normalMarker1=normal,
-                    constrainRotation=kinds == ("slide",),
-                )
+            made = item.ObjectJointPrismatic2D(
+                markerNumbers=markers,
+                axisMarker0=list(axis),
+                normalMarker1=[-axis[1], axis[0], 0.0],
+                constrainRotation=kinds == ("slide",),
             )
         else:
-            self.mbs.AddObject(
-                item.ObjectJointGeneric(
-                    markerNumbers=markers,
-                    constrainedAxes=list(GENERIC[kinds]),
-                    rotationMarker0=_frame(joint),
-                    rotationMarker1=_frame(joint),
-                )
+            made = item.ObjectJointGeneric(
+                markerNumbers=markers, constrainedAxes=list(GENERIC[kinds])
             )
+        self.mbs.AddObject(made)
 
     def _add_loads(self) -> None:
         mbs = self.mbs
         for p in self.tree.pulls:
-            ends = [
-                self._marker(link, at, False) for link, at in zip(p.links, p.places, strict=True)
-            ]
+            ends = [self._marker(link, at) for link, at in zip(p.links, p.places, strict=True)]
             mbs.AddObject(
                 item.ObjectConnectorSpringDamper(
                     markerNumbers=ends,
@@ -161,7 +158,7 @@ class _Job:
         for f in self.tree.forces:
             if f.link == GROUND:
                 continue
-            marker = self._marker(f.link, f.place, True)
+            marker = self._marker(f.link, f.place, np.eye(3))
             for vector, load in (
                 (f.force, item.LoadForceVector),
                 (f.torque, item.LoadTorqueVector),
