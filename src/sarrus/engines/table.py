@@ -141,4 +141,48 @@ EXUDYN = Engine(
     cut="none",
 )
 
-ENGINES: dict[str, Engine] = {engine.id: engine for engine in (MUJOCO, PINOCCHIO, EXUDYN)}
+OPENSIM = Engine(
+    "opensim",
+    "OpenSim",
+    "opensim",
+    "opensim",
+    TREE,
+    4,
+    {
+        "cut": "last",
+        "integrator": "RungeKuttaMerson",
+        "fixed": 1.0,
+        "accuracy": 1e-5,
+        "constraint_tolerance": 1e-8,
+    },
+    {
+        "cut": CUT,
+        "integrator": "RungeKuttaMerson, RungeKutta3, RungeKuttaFeldberg, CPodes, Verlet or SemiExplicitEuler2",
+        "fixed": "1: steps of a fixed length; 0: it chooses them by its accuracy",
+        "accuracy": "of steps that it chooses",
+        "constraint_tolerance": "to which states are projected onto the closures",
+    },
+    (
+        Trial(
+            {"integrator": "RungeKuttaMerson"}, COARSE, "fixed steps jump over singular positions"
+        ),
+        Trial({"integrator": "RungeKutta3"}, COARSE, "fewer stages a step"),
+        *(
+            Trial(
+                {"integrator": "CPodes", "fixed": 0.0, "accuracy": accuracy},
+                (200,),
+                "its implicit multistep method, which projects by itself; steps are only outputs",
+            )
+            for accuracy in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+        ),
+        Trial(
+            {"integrator": "RungeKuttaMerson", "fixed": 0.0, "accuracy": 1e-5},
+            (200,),
+            "its default integrator with error control",
+        ),
+    ),
+    "Simbody holds loops by accelerations that satisfy them in the sense of least squares, and projects states "
+    "back: redundancy is tolerated, rank is decided at every evaluation.",
+)
+
+ENGINES: dict[str, Engine] = {engine.id: engine for engine in (MUJOCO, PINOCCHIO, EXUDYN, OPENSIM)}

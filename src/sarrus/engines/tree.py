@@ -132,6 +132,19 @@ class Driven:
 
 
 @dataclass(frozen=True, eq=False)
+class Segment:
+    """A step of a row with a frame behind it; above: the segment it hangs from, GROUND for none.
+
+    offset: its place in the frame above [m]; link: the one that it carries, GROUND if it only leads to the next.
+    """
+
+    above: int
+    offset: Floats
+    step: Step
+    link: int
+
+
+@dataclass(frozen=True, eq=False)
 class Tree:
     """Links in an order where parents come first, depth before breadth; coordinates counted along it.
 
@@ -178,6 +191,21 @@ class Tree:
     def place(self, link: int, place: Floats) -> Floats:
         """A place of a link in its frame; the ground's is the world."""
         return place if link == GROUND else place - self.links[link].origin
+
+    def segments(self) -> Iterator[Segment]:
+        """One step at a time, for engines with one joint a body: all but the last of a link carry nothing."""
+        last: dict[int, int] = {GROUND: GROUND}
+        count = 0
+        for i, link in enumerate(self.links):
+            above = last[link.parent]
+            base = np.zeros(3) if link.parent == GROUND else self.links[link.parent].origin
+            offset = link.origin - base
+            for n, step in enumerate(link.steps):
+                owner = i if n == len(link.steps) - 1 else GROUND
+                yield Segment(above, offset, step, owner)
+                above, offset = count, np.zeros(3)
+                count += 1
+            last[i] = above
 
     def rates(self, velocities: Floats, spins: Floats) -> Floats:
         """The rates at the start, of velocities of the bodies' centres and their spins, both (bodies, 3)."""
