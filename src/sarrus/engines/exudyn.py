@@ -15,7 +15,7 @@ from ..arrays import Floats
 from ..kinematics.pose import turn_matrices
 from ..mechanism import MechanismError
 from .engine import Plan, World
-from .tree import GROUND, Connection, Link, Poses, quaternion_turns
+from .tree import GROUND, Connection, Link, Poses, turns_of
 
 # constrained translations and rotations of a row of steps, its axis being the third one
 GENERIC = {
@@ -214,7 +214,7 @@ class _Job:
                 speeds[i, :, :2] = v[:, :2]
             else:
                 e = x[:, 3:] + np.array([1.0, 0.0, 0.0, 0.0])
-                turns[i] = quaternion_turns(e)
+                turns[i] = turns_of(e)
                 spins[i] = _spins(e, v[:, 3:])
                 places[i] = link.center + x[:, :3]
                 speeds[i] = v[:, :3]

@@ -151,9 +151,7 @@ def _add_loads(tree: Tree, model: Any, bodies: list[Any]) -> None:
         # a pull is positive
         constant = p.preload - p.stiffness * p.free
         law = f"({constant!r})+({p.stiffness!r})*d+({p.damping!r})*ddot"
-        force = osim.ExpressionBasedPointToPointForce(
-            names[0], places[0], names[1], places[1], law
-        )
+        force = osim.ExpressionBasedPointToPointForce(names[0], places[0], names[1], places[1], law)
         force.setName(f"pull_{n}")
         model.addForce(force)
     for n, t in enumerate(tree.turns):

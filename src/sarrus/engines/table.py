@@ -68,6 +68,7 @@ MUJOCO = Engine(
     ),
     "Loops are equalities held by soft constraints: redundancy is regularised away, never refused; closures give "
     "way by what impedance and time constant allow.",
+    loop_order=2,
 )
 
 PINOCCHIO = Engine(
@@ -99,6 +100,7 @@ PINOCCHIO = Engine(
     ),
     "Loops are point constraints in a proximal solver: mu regularises dependent ones, iterations take it out "
     "again. It has no integrator: Runge-Kutta 4 in Python.",
+    loop_order=2,
 )
 
 EXUDYN = Engine(
@@ -139,6 +141,7 @@ EXUDYN = Engine(
     "Maximal coordinates, every joint an equation of index 3. Dependent equations make its matrix singular: only "
     "EigenDense with ignoreSingularJacobian gets through.",
     cut="none",
+    loop_order=2,
 )
 
 OPENSIM = Engine(
@@ -183,6 +186,93 @@ OPENSIM = Engine(
     ),
     "Simbody holds loops by accelerations that satisfy them in the sense of least squares, and projects states "
     "back: redundancy is tolerated, rank is decided at every evaluation.",
+    loop_order=4,
 )
 
-ENGINES: dict[str, Engine] = {engine.id: engine for engine in (MUJOCO, PINOCCHIO, EXUDYN, OPENSIM)}
+MANY = (1000, 2000, 5000, 10_000, 20_000, 50_000)
+
+DRAKE = Engine(
+    "drake",
+    "Drake",
+    "drake",
+    "pydrake",
+    frozenset({LOOPS, REDUNDANT, BALLS, SPRINGS}),
+    3,
+    {
+        "loops": "sap",
+        "integrator": "runge_kutta3",
+        "stiffness": 1e6,
+        "damping": 1e3,
+        "cut": "inside",
+    },
+    {
+        "loops": "sap: discrete, exact ball constraints, first order; bushings: continuous, stiff springs",
+        "integrator": "of the continuous form: runge_kutta2, runge_kutta3, runge_kutta5, ...",
+        "stiffness": "of the bushings [N/m]",
+        "damping": "of the bushings [N s/m]",
+        "cut": CUT + "; a ball constraint with the world crashes it",
+    },
+    (
+        Trial({"loops": "sap"}, MANY, "exact closures, first order"),
+        Trial(
+            {"loops": "bushings", "stiffness": 1e6, "damping": 1e3},
+            MANY,
+            "stiff bushings, third order as far as they allow",
+        ),
+        Trial(
+            {"loops": "bushings", "stiffness": 3e5, "damping": 3e2},
+            MANY,
+            "softer ones allow longer steps",
+        ),
+    ),
+    "Continuous plants have no closures: bushings stand for them. The discrete SAP solver holds points exactly "
+    "and regularises redundant ones, at first order.",
+    cut="inside",
+)
+
+DART = Engine(
+    "dart",
+    "DART",
+    "dartpy",
+    "dartpy",
+    frozenset({LOOPS, REDUNDANT, BALLS}),
+    1,
+    {"cut": "last", "error_reduction": 0.01, "force_mixing": 1e-9},
+    {
+        "cut": CUT,
+        "error_reduction": "share of an open closure that a step takes back",
+        "force_mixing": "softness of the closures: what regularises dependent ones",
+    },
+    (
+        Trial(
+            {}, MANY, "it has one integrator, semi-implicit Euler; only the step is left to choose"
+        ),
+    ),
+    "Loops are constraints in its impulse solver; force mixing regularises dependent ones. First order.",
+)
+
+PYBULLET = Engine(
+    "pybullet",
+    "PyBullet",
+    "pybullet",
+    "pybullet",
+    frozenset({LOOPS, REDUNDANT, BALLS}),
+    1,
+    {"cut": "last", "iterations": 50.0, "error_reduction": 0.2},
+    {
+        "cut": CUT,
+        "iterations": "of its solver in a step",
+        "error_reduction": "share of an open closure that a step takes back",
+    },
+    (
+        Trial({"iterations": 50.0}, MANY, "its usual iterations"),
+        Trial({"iterations": 200.0}, MANY[:4], "more of them, for many closures"),
+    ),
+    "Loops are constraints in an iterative impulse solver: redundancy costs iterations, never an error. "
+    "First order.",
+    floor=1e-2,
+)
+
+ENGINES: dict[str, Engine] = {
+    engine.id: engine for engine in (MUJOCO, PINOCCHIO, EXUDYN, OPENSIM, DRAKE, DART, PYBULLET)
+}

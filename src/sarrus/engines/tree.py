@@ -27,6 +27,8 @@ from ..names import pick
 GROUND = -1
 # of a body's largest inertia: what a thin rod gets about its own axis, where no engine takes zero
 SLIM = 1e-9
+# of the smallest mass: what a frame between two steps gets, where an engine takes no body without mass
+LEAST_MASS = 1e-9
 # which joints close loops
 LAST, INSIDE, NONE = CUTS = ("last", "inside", "none")
 Z = np.array([0.0, 0.0, 1.0])
@@ -251,7 +253,7 @@ class Tree:
             dx = speeds[above] + np.cross(w, arm)
             for s in link.steps:
                 if s.kind == "ball":
-                    R = R @ quaternion_turns(q[:, s.q : s.q + 4])
+                    R = R @ turns_of(q[:, s.q : s.q + 4])
                     w = w + np.einsum("tij,tj->ti", R, v[:, s.v : s.v + 3])
                 elif s.kind == "hinge":
                     w = w + (R @ s.axis) * v[:, s.v, None]
@@ -304,7 +306,7 @@ class Poses:
         return np.asarray(np.all([np.isfinite(x).all(axis=1) for x in flat], axis=0))
 
 
-def quaternion_turns(quaternions: Floats) -> Floats:
+def turns_of(quaternions: Floats) -> Floats:
     """Rotation matrices of quaternions (w, x, y, z), (n, 4), of any length."""
     w, x, y, z = (quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)).T
     rows = [
@@ -313,6 +315,25 @@ def quaternion_turns(quaternions: Floats) -> Floats:
         [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
     ]
     return np.moveaxis(np.array(rows), 2, 0)
+
+
+def quaternions(vectors: Floats) -> Floats:
+    """Quaternions (w, x, y, z) of turn vectors, (n, 3) to (n, 4)."""
+    half = 0.5 * np.linalg.norm(vectors, axis=1, keepdims=True)
+    # sin(x) / x, whole at zero
+    return np.hstack([np.cos(half), 0.5 * np.sinc(half / np.pi) * vectors])
+
+
+def quaternions_of_angles(angles: Floats) -> Floats:
+    """Quaternions of roll, pitch and yaw, turned about x, then y, then z of the frame that stays."""
+    x, y, z = (quaternions(angles[:, k, None] * np.eye(3)[k]) for k in range(3))
+    return _times(z, _times(y, x))
+
+
+def _times(a: Floats, b: Floats) -> Floats:
+    w = a[:, :1] * b[:, :1] - np.sum(a[:, 1:] * b[:, 1:], axis=1, keepdims=True)
+    u = a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])
+    return np.hstack([w, u])
 
 
 @dataclass(frozen=True, eq=False)
