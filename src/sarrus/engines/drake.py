@@ -10,6 +10,7 @@ from pydrake.multibody import tree as parts
 from pydrake.multibody.plant import DiscreteContactApproximation, MultibodyPlant
 from pydrake.systems.analysis import ResetIntegratorFromFlags, Simulator
 
+from ..arrays import Floats
 from ..mechanism import MechanismError
 from .engine import Plan, World
 from .tree import GROUND, Poses, Pull, Tree, quaternions_of_angles, turns_of
@@ -55,67 +56,51 @@ class _Job:
         )
 
     def _add(self, tree: Tree) -> list[Any]:
+        """Bodies, joints, closures and springs; the joint of each step."""
         plant = self.plant
         plant.mutable_gravity_field().set_gravity_vector(tree.gravity)
         made: list[Any] = []
-        bodies: list[Any] = [None] * len(tree.links)
+        bodies: dict[int, Any] = {GROUND: plant.world_body()}
         joints = []
         for n, segment in enumerate(tree.segments()):
             s = segment.step
-            inertia = parts.SpatialInertia.Zero()
-            if segment.link != GROUND:
-                link = tree.links[segment.link]
-                R = link.inertia
-                about = parts.RotationalInertia(
-                    R[0, 0], R[1, 1], R[2, 2], R[0, 1], R[0, 2], R[1, 2]
-                ).ShiftFromCenterOfMass(link.mass, -link.arm)
-                unit = parts.UnitInertia().SetFromRotationalInertia(about, link.mass)
-                inertia = parts.SpatialInertia(link.mass, link.arm, unit, skip_validity_check=True)
-            body = plant.AddRigidBody(f"body {n}", inertia)
+            body = plant.AddRigidBody(f"body {n}", _inertia(tree, segment.link))
             above = plant.world_body() if segment.above == GROUND else made[segment.above]
-            frame = plant.AddFrame(
-                parts.FixedOffsetFrame(
-                    f"before {n}", above.body_frame(), RigidTransform(segment.offset)
-                )
-            )
-            ends = (f"step {n}", frame, body.body_frame())
-            joint = {
-                "hinge": lambda e=ends, a=s.axis: parts.RevoluteJoint(*e, a),
-                "slide": lambda e=ends, a=s.axis: parts.PrismaticJoint(*e, a),
-                "ball": lambda e=ends, a=s.axis: parts.BallRpyJoint(*e),
-            }[s.kind]()
+            frame = self._frame(f"before {n}", above, segment.offset)
+            name = f"step {n}"
+            if s.kind == "ball":
+                joint = parts.BallRpyJoint(name, frame, body.body_frame())
+            else:
+                make = parts.RevoluteJoint if s.kind == "hinge" else parts.PrismaticJoint
+                joint = make(name, frame, body.body_frame(), s.axis)
             joints.append((plant.AddJoint(joint), s))
             made.append(body)
             if segment.link != GROUND:
                 bodies[segment.link] = body
-
-        def body_of(link: int) -> Any:
-            return plant.world_body() if link == GROUND else bodies[link]
-
         for n, c in enumerate(tree.closures):
-            ends = [(body_of(k), tree.place(k, c.place)) for k in (c.first, c.second)]
+            places = [tree.place(k, c.place) for k in (c.first, c.second)]
             if plant.time_step() > 0.0:
-                plant.AddBallConstraint(*ends[0], *ends[1])
+                plant.AddBallConstraint(bodies[c.first], places[0], bodies[c.second], places[1])
             else:
-                self._add_bushing(n, ends)
+                first = self._frame(f"closure {n} A", bodies[c.first], places[0])
+                second = self._frame(f"closure {n} B", bodies[c.second], places[1])
+                self._add_bushing(first, second)
         for pull in tree.pulls:
-            self._add_spring(tree, pull, body_of)
+            self._add_spring(tree, pull, bodies)
         return joints
 
-    def _add_bushing(self, n: int, ends: list[tuple[Any, Any]]) -> None:
-        frames = [
-            self.plant.AddFrame(
-                parts.FixedOffsetFrame(f"closure {n} {k}", body.body_frame(), RigidTransform(at))
-            )
-            for k, (body, at) in enumerate(ends)
-        ]
-        stiff = float(self.plan.settings["stiffness"]) * np.ones(3)
-        damping = float(self.plan.settings["damping"]) * np.ones(3)
+    def _frame(self, name: str, body: Any, place: Floats) -> Any:
+        frame = parts.FixedOffsetFrame(name, body.body_frame(), RigidTransform(place))
+        return self.plant.AddFrame(frame)
+
+    def _add_bushing(self, first: Any, second: Any) -> None:
+        s, free = self.plan.settings, np.zeros(3)
+        stiffness, damping = (float(s[k]) * np.ones(3) for k in ("stiffness", "damping"))
         self.plant.AddForceElement(
-            parts.LinearBushingRollPitchYaw(*frames, np.zeros(3), np.zeros(3), stiff, damping)
+            parts.LinearBushingRollPitchYaw(first, second, free, free, stiffness, damping)
         )
 
-    def _add_spring(self, tree: Tree, p: Pull, body_of: Any) -> None:
+    def _add_spring(self, tree: Tree, p: Pull, bodies: dict[int, Any]) -> None:
         # Drake has no preload, and wants a free length above zero
         free = p.free - p.preload / p.stiffness if p.stiffness else p.free
         if not free > 0.0 or (p.preload and not p.stiffness):
@@ -123,9 +108,10 @@ class _Job:
                 f"a spring of '{tree.name}' is not given to Drake: its free length with preload is {free:g} m, "
                 "which has to be above zero"
             )
-        ends = [(body_of(k), tree.place(k, at)) for k, at in zip(p.links, p.places, strict=True)]
+        a, b = (tree.place(k, at) for k, at in zip(p.links, p.places, strict=True))
+        first, second = (bodies[k] for k in p.links)
         self.plant.AddForceElement(
-            parts.LinearSpringDamper(*ends[0], *ends[1], free, p.stiffness, p.damping)
+            parts.LinearSpringDamper(first, a, second, b, free, p.stiffness, p.damping)
         )
 
     def _order(self) -> tuple[list[int], list[int]]:
@@ -163,3 +149,15 @@ class _Job:
             else:
                 q[:, s.q] = x[:, s.v]
         return self.tree.poses(q, v)
+
+
+def _inertia(tree: Tree, link: int) -> Any:
+    """Mass and inertia of a link about its frame; none of a frame between two steps."""
+    if link == GROUND:
+        return parts.SpatialInertia.Zero()
+    own = tree.links[link]
+    R = own.inertia
+    about = parts.RotationalInertia(R[0, 0], R[1, 1], R[2, 2], R[0, 1], R[0, 2], R[1, 2])
+    about = about.ShiftFromCenterOfMass(own.mass, -own.arm)
+    unit = parts.UnitInertia().SetFromRotationalInertia(about, own.mass)
+    return parts.SpatialInertia(own.mass, own.arm, unit, skip_validity_check=True)
