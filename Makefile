@@ -15,14 +15,14 @@ run: $(VENV)/installed
 	$(BIN)/sarrus run --out runs
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 check: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
 test-nojit: $(VENV)/installed
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(JOBS) tests/kernels tests/model tests/mechanism

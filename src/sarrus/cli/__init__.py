@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
+from .. import __version__
 from . import bench, engines, lists, model_files, pictures, run, spec, standing, sweep
 
 __all__ = ["app", "main"]
@@ -15,7 +17,6 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     help="Closed-loop mechanisms, simulated exactly and fast.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -40,8 +41,21 @@ app.command("board")(bench.board)
 app.command("sweep")(sweep.sweep)
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"sarrus {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def about() -> None:
+def about(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", callback=_show_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
     """Closed-loop mechanisms, simulated exactly and fast."""
 
 
