@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from .. import __version__
-from . import bench, lists, model_files, pictures, run, spec, standing, sweep
+from . import bench, engines, lists, model_files, pictures, run, spec, standing, sweep
 from .screen import Screen
 
 __all__ = ["app", "main"]
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 app.command("list")(lists.list_problems)
 app.command("methods")(lists.list_methods)
+app.command("engines")(engines.list_engines)
 app.command("run")(run.run)
 app.command("simulate")(run.simulate)
 app.command("report")(pictures.report)
