@@ -215,6 +215,8 @@ NO_COMBINATION = 1e-7
 ALONG_BRANCH = 1e-6
 # 1, unit vectors: directions of branches that are the same; a double root is found to half the digits
 SAME_BRANCH = 1e-3
+# 1, an angle: motions on a section that are one; a double root is found to half the digits
+SAME_ROOT = 1e-7
 # 1: what the quadratic equations of a branch leave at a root; at a double root the direction has half of
 # these digits
 BRANCH_ROOT = 1e-11
