@@ -1,14 +1,14 @@
 """How many motions leave a singular position along one direction, and to which side.
 
-Where J loses rank, some equations say nothing in first order. On the section w . x = h at a small distance along the
-direction w, all other equations are solved for the displacement x, and what is left of those few is a function
+Where J loses rank, some equations say nothing in first order. On the section w . x = h at a small distance along
+the direction w, all other equations are solved for the displacement x, and what is left of those few is
 
     f(h, c),      c: the displacement along the direction that the second order does not hold, over h;
 
-motions are its roots. f is a polynomial of c to rounding (25 Chebyshev nodes), so its roots are all found, pairs that
-lie close together too: motions that touch part like powers of h, and the two ways of a cusp are a pair of roots on one
-side of the position and none on the other. Where the second order holds all directions across w, there is no c, and
-f must only vanish.
+motions are its roots. f is a polynomial of c to rounding (25 Chebyshev nodes), so all its roots are found, also
+pairs that lie close together: motions that touch part like powers of h, and the two ways of a cusp are a pair of
+roots on one side of the position and none on the other. Where the second order holds all directions across w,
+there is no c, and f must only vanish.
 
 A section is looked at in double precision, at distances at which motions have parted by more than rounding: what
 is said holds there, and what parts later still is not told apart.
@@ -119,7 +119,9 @@ class LocalMotions:
     def _point(self, rows: Floats, rest: Floats, h: float) -> list[Floats]:
         """The one motion on a section, if the equations that are left over hold there."""
         found = self._solve(rows, rest, np.array([h]))
-        return [] if found is None or np.abs(found[1]).max(initial=0.0) > self._zero(h) else [found[0]]
+        return (
+            [] if found is None or np.abs(found[1]).max(initial=0.0) > self._zero(h) else [found[0]]
+        )
 
     def _roots(self, rows: Floats, rest: Floats, h: float) -> list[Floats]:
         """The motions on a section, in the order of c."""
