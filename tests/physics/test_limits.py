@@ -112,7 +112,9 @@ def test_dead_centre_of_a_random_linkage(make, method):
             r = simulate(m, 2 * limit / rate, tolerance=tolerance, method=method)
             assert r.status == "blocked", r.message
             assert "drive 'motor' has reached the limit of the mechanism" in r.message
-            value, at = re.search(r"mechanism, ([\d.]+) degrees, at t = ([\d.]+) s", r.message).groups()
+            value, at = re.search(
+                r"mechanism, ([\d.]+) degrees, at t = ([\d.]+) s", r.message
+            ).groups()
             assert float(value) == pytest.approx(np.degrees(limit), abs=SHOWN * 10)
             assert float(at) == pytest.approx(limit / rate, rel=1e-6)
             assert r.times[-1] <= limit / rate

@@ -24,6 +24,7 @@ from ..thresholds import (
     CLOSED_NEARBY,
     CLOSED_WHOLLY,
     EXACT_MISFIT,
+    FLAT_QUADRIC,
     FORBIDDEN_WISH,
     INSTANT_FREEDOM,
     NEARBY_TOLERANCE,
@@ -42,11 +43,9 @@ MOST_POSES = 6
 WALKS = 3
 WALK = 8
 FOLLOWED = 100
-# second order is looked at up to so many velocities, by differences of this size; quadrics smaller than FLAT are
-# what the differences leave
+# second order is looked at up to so many velocities, by differences of this size
 MOST_BENT = 8
 DIFFERENCE = 1e-4
-FLAT = 1e-6
 # so many directions with the same number of freedoms to second order are followed
 ALIKE = 4
 # further steps where a value nearby is neither zero nor counts: motions that touch part slowly
@@ -93,7 +92,7 @@ def find_bent(equations: JointEquations, pose: Pose) -> list[Nearby] | None:
     free, m = V[rank:], equations.columns - rank
     if not 2 <= m <= MOST_BENT or rank == equations.rows:
         return None
-    H = independent(_bends(equations, pose, scaled.named(U[:, rank:]), free), FLAT)
+    H = independent(_bends(equations, pose, scaled.named(U[:, rank:]), free), FLAT_QUADRIC)
     if not len(H):
         return None
     found: list[Nearby] = []

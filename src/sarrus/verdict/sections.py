@@ -23,7 +23,14 @@ from numpy.polynomial import chebyshev
 
 from ..arrays import Floats
 from ..kinematics.constraints import Constraints
-from ..thresholds import BRANCH_ROOT, CLOSED_NEARBY, NO_COMBINATION, SAME_BRANCH, SAME_ROOT
+from ..thresholds import (
+    BRANCH_ROOT,
+    CLOSED_NEARBY,
+    HALF_POWER,
+    NO_COMBINATION,
+    SAME_BRANCH,
+    SAME_ROOT,
+)
 
 # distances of the sections: of the coordinate that moves most, in lengths of a typical link
 DISTANCES = (0.1, 0.05, 0.025)
@@ -112,7 +119,7 @@ class LocalMotions:
         uneven = len(ahead) != len(behind)
         roots = [_power(*pair) for pair in ((ahead, ahead_near), (behind, behind_near))]
         # motions part like whole powers of the distance, the ways of a cusp like half ones
-        halves = [abs(p - round(p)) > 0.25 for p in roots if p is not None]
+        halves = [abs(p - round(p)) > HALF_POWER for p in roots if p is not None]
         cusps = agree and not uneven and len(ahead) == 2 and len(halves) == 2 and all(halves)
         return Sections(tuple(ahead), tuple(behind), agree, touching, cusps)
 
