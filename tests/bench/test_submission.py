@@ -158,6 +158,8 @@ def bombs(folder, tmp_path):
     yield bad / "pipe.zip", "not a plain file"
     (bad / "folder.zip").mkdir()
     yield bad / "folder.zip", "folder.zip"
+    # a path that a terminal, or a library for terminals, would take for orders
+    (bad / "\x1b[31m[").mkdir()
     (bad / "\x1b[31m[/x].zip").write_bytes(b"")
     yield bad / "\x1b[31m[/x].zip", "x1b"
     for name, text in (("deep", "[" * 200_000), ("list", "[]"), ("nan", '{"problem": NaN}')):
@@ -169,7 +171,7 @@ def bombs(folder, tmp_path):
     yield bad / "piped", "not a plain file"
 
 
-def test_a_board_goes_on_past_every_bad_submission(folder, tmp_path, capsys, monkeypatch):
+def test_a_board_goes_on_past_every_bad_submission(folder, tmp_path, capsys):
     """A sentence for each, the good ones in the table, and nothing that steers the terminal."""
     bad = dict(bombs(folder, tmp_path))
     records, left_out = collect_records([folder, *bad, tmp_path / "nowhere"])

@@ -24,7 +24,7 @@ MOST_TRACE = 10_000
 # nothing from outside may be loaded, whatever a name contains
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-    "img-src data: blob:; font-src data:"
+    "img-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'"
 )
 
 
