@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..disk import write_file
 from ..runs.folder import RunFolder, load_run
 from ..scene import CROSSING, NEAR, Camera
 from ..scene.draw import frame_window
@@ -40,8 +41,7 @@ TIMINGS = {
 def save_report(folders: Sequence[Path], out: Path) -> Path:
     """Write the report of one run, or of several side by side; returns its path."""
     runs = [load_run(folder) for folder in folders]
-    out.write_text(make_report(runs), encoding="utf-8")
-    return out
+    return write_file(out, make_report(runs))
 
 
 def make_report(runs: Sequence[RunFolder]) -> str:
