@@ -194,4 +194,4 @@ def board(
     screen.print(board_table(records))
     for line in left_out:
         screen.print(line, soft_wrap=True, highlight=False)
-    screen.print("x calibration compares machines: the solve as a multiple of a fixed workload.")
+    screen.print("x calibration compares machines: CPU as a multiple of a fixed workload.")
