@@ -9,7 +9,7 @@ from sarrus.problems.references.n_four_bar import four_bar_reference
 from sarrus.report.run_page import make_report
 from sarrus.runs.folder import load_run
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.slow
 
 # where B0 is drawn, back in metres
 B0 = """(() => {

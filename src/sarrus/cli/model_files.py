@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from .. import problems
@@ -18,6 +17,7 @@ from ..mechanism.files import load, load_file, make_schema, to_data, to_text
 from ..mechanism.files.writing import save_text
 from ..studies import make_study_schema
 from .options import ProblemId, Values, with_problem_options
+from .screen import Screen
 
 ENDINGS = (".yaml", ".yml", ".json")
 # what begins a model of another program, among the first bytes of an XML file
@@ -43,7 +43,7 @@ def is_imported(word: str) -> bool:
     return any(root in begin for root in ROOTS)
 
 
-def load_imported(path: str, screen: Console, *, close: bool = True) -> Imported:
+def load_imported(path: str, screen: Screen, *, close: bool = True) -> Imported:
     """A model of another program; what was taken, changed and dropped is printed."""
     with screen.status(f"{Path(path).name}: reading"):
         imported = read(path, close=close)
@@ -52,7 +52,7 @@ def load_imported(path: str, screen: Console, *, close: bool = True) -> Imported
     return imported
 
 
-def load_model(path: str, screen: Console) -> Mechanism:
+def load_model(path: str, screen: Screen) -> Mechanism:
     """The mechanism of a file; remarks on it are printed."""
     if path in problems.names():
         raise ValueError(
@@ -143,7 +143,7 @@ def import_file(
     if as_json:
         print(json.dumps([r.as_dict() for r in reports], indent=2))
         return
-    screen = Console()
+    screen = Screen()
     for report in reports:
         for line in report.sentences:
             screen.print(Text(line), soft_wrap=True)
