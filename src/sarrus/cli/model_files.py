@@ -109,7 +109,7 @@ def export(
 
 def _export(source: str, options: Values, file: Path, ending: str) -> None:
     """Write a problem or model file in a format, telling what that cannot hold."""
-    screen = Console(stderr=True)
+    screen = Screen(stderr=True)
     if is_model_file(source):
         refuse_options(options, source)
         mechanism = load_model(source, screen)

@@ -157,7 +157,7 @@ def _tiles(run: RunFolder) -> list[tuple[str, str]]:
     columns = run.columns
     drift = float(np.abs(columns["energy"]).max(initial=0.0))
     tiles = [
-        (show_seconds(run.seconds), "CPU time of the solve"),
+        (show_seconds(run.seconds), "CPU time with all outputs"),
         (str(run.record["counters"].get("steps", "-")), "steps"),
         (_number(drift, "J"), "energy drift, largest"),
         (_number(float(columns["position"].max(initial=0.0)), "m"), "constraint violation"),

@@ -80,9 +80,11 @@ class RunFolder:
 
     @property
     def seconds(self) -> float:
-        """CPU time of the solve [s]."""
+        """CPU time of the solve and of recording all outputs [s]."""
         timings = self.record["timings"]
-        return float(timings["solve"] if "solve" in timings else timings["solve_cpu"])
+        if "cpu" in timings:
+            return float(timings["cpu"])
+        return float(timings["solve_cpu"] + timings["record_cpu"])
 
     @property
     def times(self) -> Floats:
