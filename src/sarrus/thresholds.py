@@ -217,6 +217,11 @@ ALONG_BRANCH = 1e-6
 SAME_BRANCH = 1e-3
 # 1, an angle: motions on a section that are one; a double root is found to half the digits
 SAME_ROOT = 1e-7
+# 1: how far the power with which roots part may be from a whole one; the ways of a cusp part like a half one,
+# and next powers shift what two sections show by less
+HALF_POWER = 0.25
+# 1: quadrics of W by differences: smaller ones are what the differences leave (1e-8)
+FLAT_QUADRIC = 1e-6
 # 1: what the quadratic equations of a branch leave at a root; at a double root the direction has half of
 # these digits
 BRANCH_ROOT = 1e-11
