@@ -142,7 +142,7 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
         record=recorder.record(stepper.law),
         counters={name: sum(c.get(name, 0) for c in counted) for name in COUNTERS},
         timings={**clock.timings, "watch_cpu": watcher.cpu},
-        notes=[note for s in steppers for note in s.notes()],
+        notes=[*(note for s in steppers for note in s.notes()), *watcher.notes()],
         steps=_joined(history),
         watch=watch if stopped is None else replace(watch, until=stopped),
         motion=recorder.motion(stepper.law),
