@@ -2,6 +2,7 @@
 
 from . import formats, problems
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
+from .engines import simulate_with
 from .formats import load
 from .inspect import inspect
 from .mechanism import (
@@ -49,6 +50,7 @@ __all__ = [
     "modes",
     "problems",
     "simulate",
+    "simulate_with",
     "sweep",
 ]
 __version__ = "0.1.0"

@@ -12,7 +12,7 @@ from sarrus.report.benchmark import make_bench_report
 from sarrus.report.run_page import make_report
 from sarrus.runs.folder import load_run
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.slow
 
 # where B0 is drawn, back in metres
 B0 = """(() => {

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from rich.text import Text
 
-from . import bench, lists, model_files, pictures, run, spec, standing, sweep
+from .. import __version__
+from . import bench, engines, lists, model_files, pictures, run, spec, standing, sweep
 from .screen import Screen
 
 __all__ = ["app", "main"]
@@ -16,12 +17,12 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     help="Closed-loop mechanisms, simulated exactly and fast.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 app.command("list")(lists.list_problems)
 app.command("methods")(lists.list_methods)
+app.command("engines")(engines.list_engines)
 app.command("run")(run.run)
 app.command("simulate")(run.simulate)
 app.command("report")(pictures.report)
@@ -41,8 +42,21 @@ app.command("sweep")(sweep.sweep)
 app.command("cache")(lists.show_cache)
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"sarrus {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def about() -> None:
+def about(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", callback=_show_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
     """Closed-loop mechanisms, simulated exactly and fast."""
 
 

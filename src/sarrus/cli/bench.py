@@ -20,6 +20,7 @@ from ..names import pick
 from ..report import judgement_table
 from ..report.tables import passed_word
 from ..runs.folder import finite
+from .engines import bench_engines
 from .options import Values, with_problem_options
 from .pictures import REPORT
 from .screen import Screen
@@ -32,6 +33,15 @@ def bench(
     method: Annotated[
         list[str] | None, typer.Option(help="Method, may be repeated; all if left out.")
     ] = None,
+    engine: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Another engine instead of our methods, may be repeated; `sarrus engines`."
+        ),
+    ] = None,
+    engines: Annotated[
+        bool, typer.Option("--engines", help="All engines that are installed, and our own series.")
+    ] = False,
     tolerances: Annotated[str, typer.Option(help="Ladder of tolerances.")] = "1e-1..1e-12",
     steps: Annotated[str, typer.Option(help="Ladder of steps [s].")] = "0.05..0.001",
     repeat: Annotated[int, typer.Option(help="Timed repeats of each winner.")] = 7,
@@ -43,7 +53,7 @@ def bench(
         Path, typer.Option(help="Report folder; a stopped benchmark goes on there.")
     ] = Path("bench"),
 ) -> None:
-    """Run methods on problems over a ladder of settings; print and write who wins."""
+    """Run methods, or other engines, on problems over a ladder of settings; print and write who wins."""
     # loads the compiled kernels: not for `sarrus --help`
     from dataclasses import replace
 
@@ -60,6 +70,11 @@ def bench(
     chosen = [problems.get(name) for name in names or problems.names()]
     if duration is not None:
         chosen = [replace(problem, duration=duration) for problem in chosen]
+    if engine or engines:
+        if method:
+            raise ValueError("--method and --engine are two benchmarks; give one of them")
+        bench_engines(chosen, engine or [], out, repeat, budget)
+        return
     cells = make_cells(chosen, method or list(METHODS), tolerances, steps)
     screen = Screen(stderr=True)
     command = command_line()

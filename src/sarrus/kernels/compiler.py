@@ -67,6 +67,11 @@ def block(function: Callable[..., Any]) -> Any:
     return _compile(function, **INNER)
 
 
+def exact(function: Callable[..., Any]) -> Any:
+    """Compile a small function whose roundings count: no sum of it is reordered."""
+    return _compile(function, forceinline=True, fastmath=False, **INNER)
+
+
 def law(function: Formula) -> Formula:
     """Leave a formula as it is, for numbers and arrays in Python; kernels that use it inline it."""
     return register_jitable(forceinline=True, **FLAGS)(function)
@@ -81,7 +86,7 @@ def entry(function: Callable[..., Any]) -> Any:
 
 
 def _compile(function: Callable[..., Any], **more: Any) -> Any:
-    return numba.njit(**FLAGS, **more)(function)
+    return numba.njit(**{**FLAGS, **more})(function)
 
 
 class _Kept:

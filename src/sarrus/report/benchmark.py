@@ -223,7 +223,7 @@ def make_bench_report(records: list[Record]) -> str:
         ),
         section("How each method behaves", sentences(behaviour(records))),
         section("What did not keep its limits, and why", sentences(failed or ["nothing"])),
-        section("Made with", _made(records)),
+        section("Made with", made_with(records)),
     ]
     methods = len({r["method"] for r in records})
     lead = (
@@ -267,7 +267,8 @@ def _winners(best: list[tuple[str, Record]]) -> str:
     return table(heads, rows, (3, 4))
 
 
-def _made(records: list[Record]) -> str:
+def made_with(records: list[Record]) -> str:
+    """Machine, versions and command of records."""
     lines = []
     for record in records:
         machine = record["machine"]

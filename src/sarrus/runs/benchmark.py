@@ -63,6 +63,22 @@ def grades(record: Record) -> list[str]:
     return kept
 
 
+def classes(record: Record) -> list[str]:
+    """What a record competes for among engines: each reading of a library's precision for itself, else "".
+
+    The sources do not say whether the root mean square or the maximum is meant; all other limits must be kept.
+    """
+    judged = record["judgement"]
+    checks = judged["checks"]
+    others = [c["passed"] for c in checks if "precision" not in c["what"]]
+    if not (judged["complete"] and checks and all(others)) or judged.get("left_at") is not None:
+        return []
+    graded = [c for c in checks if "precision" in c["what"]]
+    if not graded:
+        return [""]
+    return [f"{c['what'].rsplit(', ', 1)[1]} < {c['limit']:g}" for c in graded if c["passed"]]
+
+
 def winners(records: list[Record]) -> list[tuple[str, Record]]:
     """The fastest record of each problem, class and method that keeps the limits, with the class."""
     best: dict[tuple[str, str, str], Record] = {}
