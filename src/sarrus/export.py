@@ -21,6 +21,8 @@ from .names import shown
 Columns = dict[str, Floats]
 
 TIME = "t [s]"
+# rows of a text file that are made at once
+ROWS_AT_ONCE = 100_000
 
 
 class Level(NamedTuple):
@@ -95,8 +97,12 @@ def save_csv(path: str | Path, columns: Columns) -> Path:
     path = Path(path)
     with new_file(path) as half, open(half, "w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerow(map(_plain_cell, columns))
-        # 17 digits are read back to the last bit
-        np.savetxt(file, np.column_stack(list(columns.values())), fmt="%.17g", delimiter=",")
+        # in pieces: all of them side by side would take the memory of the result again
+        rows = len(next(iter(columns.values()), ()))
+        for first in range(0, rows, ROWS_AT_ONCE):
+            part = [values[first : first + ROWS_AT_ONCE] for values in columns.values()]
+            # 17 digits are read back to the last bit
+            np.savetxt(file, np.column_stack(part), fmt="%.17g", delimiter=",")
     return path
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from .arrays import Floats
-from .asked import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, Asked
+from .asked import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, Asked, check_memory
 from .assembly import assemble, fit_velocities, solve_start_velocity
 from .kernels.layout import make_workspace
 from .kernels.stepping import count_dependent
@@ -47,6 +47,10 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
             f"{len(asked.outputs)} outputs of {model.coordinates} coordinates would not fit into memory; "
             "give a longer output_step"
         )
+    # position, velocity, accelerations of the method and of all, angles; time, work, energies, norms; a third for
+    # what is made on the way
+    kept = 4 * model.coordinates + len(model.loads.torsions.first) + 12
+    check_memory(len(asked.outputs), 4 / 3 * kept, asked.duration)
     stop = (
         None if asked.at_crossing == CONTINUE else _first_crossing(mechanism, model, asked.setting)
     )

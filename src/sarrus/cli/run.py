@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import problems
+from ..asked import check_memory
 from ..bench import judge, run_problem, save_run
-from ..mechanism import find_remarks
+from ..mechanism import Mechanism, find_remarks
 from ..report import library_error, run_table, save_figures
 from ..report.figures import save_motion_figure
 from ..report.run_page import save_report
@@ -167,6 +168,7 @@ def simulate(
         raise ValueError(
             f"how long? Give --duration, or write `simulate: {{duration: 10 s}}` into {file}"
         )
+    _check_files(mechanism, settings, len(point or ()))
     with screen.status(f"{Path(file).name}: simulating {settings['duration']:g} s"):
         result = simulate_mechanism(mechanism, at_crossing=at_crossing, **settings)
         if result.status == "skipped":
@@ -188,6 +190,20 @@ def simulate(
         _show_simulation(record, [note for note in record["notes"] if note not in told], folder)
     if record["status"] not in GOOD:
         raise typer.Exit(1)
+
+
+def _check_files(mechanism: Mechanism, settings: dict[str, Any], points: int) -> None:
+    """Refuse a run whose outputs and columns do not fit into memory, before it is made."""
+    duration, every = settings["duration"], settings.get("output_step")
+    if not every or not 0 < every <= duration:
+        # a thousand, or an error that is told later
+        return
+    dimension = mechanism.dimension
+    named = points or len(mechanism.joints) + len(mechanism.markers)
+    # coordinates of a body after sharing, as the result keeps them; places and velocities of points, and what is
+    # told beside them, as columns, as arrays of the file and of its pictures
+    kept = 4 * len(mechanism.bodies) * (2 if dimension == 2 else 8) + 12
+    check_memory(int(duration / every), kept + 3 * (2 * dimension * named + 8), duration)
 
 
 def tell_crossings(verdict: dict[str, Any]) -> list[str]:
