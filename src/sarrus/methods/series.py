@@ -26,6 +26,7 @@ from ..kernels import reasons
 from ..kernels import series as kernels
 from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import make_loads
+from ..kernels.rules import CORRECTIONS, FLOOR, HIGHEST_ORDER, SHARE, local_tolerance, log_cost
 from ..thresholds import AGREEING_PLACE, RESOLVED_PIVOT, SHARP_PREDICTION, SINGULAR_LANDING
 from . import status
 from .method import Run
@@ -152,12 +153,6 @@ def _join(a: Pieces, b: Pieces) -> Pieces:
     )
 
 
-HIGHEST_ORDER = 30
-# a step holds this share of the tolerance, so that a whole run comes near to it; above 1e-6 the share
-# falls to a tenth: errors of loose steps add up over many periods
-SHARE = 0.02
-# what double precision gives in a step
-FLOOR = 1e-13
 # memory for the coefficients between two recordings: small enough to stay in a core's cache
 BUFFER_BYTES = 2_000_000
 # runs that end within this share of their duration did not leave their start
@@ -200,13 +195,10 @@ class Series:
             balance=np.zeros(3),
             counters=np.zeros(5, np.int64),
         )
-        tolerance = problem.setting
-        wanted = SHARE * tolerance * float(np.clip((1e-6 / tolerance) ** (1 / 3), 0.1, 1.0))
-        self._local = max(wanted, FLOOR)
-        self._floored = self._local > wanted
-        self._log_cost = _log_cost()
+        self._local, self._floored = local_tolerance(problem.setting)
+        self._log_cost = log_cost()
         self._t = self._moved = 0.0
-        self.sampling = sample_projected(corrections=kernels.CORRECTIONS, near=SINGULAR_LANDING)
+        self.sampling = sample_projected(corrections=CORRECTIONS, near=SINGULAR_LANDING)
 
     @property
     def state(self) -> Floats:
@@ -285,13 +277,3 @@ class Series:
                 f"there was {self._moved:.1e} of the mechanism's length"
             )
         return notes + self._leaps
-
-
-def _log_cost() -> Floats:
-    """Log of the cost of a step of each order, in units of one coefficient.
-
-    A step costs about four coefficients besides its own (two factorisations, projections); the
-    Cauchy products grow with the order. Measured; the optimum is flat, so one law serves all models.
-    """
-    p = np.arange(HIGHEST_ORDER + 1.0)
-    return np.log(4.0 + p + 0.015 * p**2)
