@@ -2,6 +2,7 @@
 
 from . import formats, problems
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
+from .ensemble import Ensemble, simulate_many
 from .formats import load
 from .inspect import inspect
 from .mechanism import (
@@ -20,10 +21,12 @@ from .simulate import simulate
 from .statics import Equilibrium, Mode, Modes, equilibrium, modes
 from .storage import SavedResultError
 from .studies import StudyError, sweep
+from .variants import Runs
 
 __all__ = [
     "Assembly",
     "AssemblyError",
+    "Ensemble",
     "Equilibrium",
     "LockedError",
     "Mechanism",
@@ -33,6 +36,7 @@ __all__ = [
     "Modes",
     "Polynomial",
     "Result",
+    "Runs",
     "SavedResultError",
     "Sine",
     "SmoothStep",
@@ -49,6 +53,7 @@ __all__ = [
     "modes",
     "problems",
     "simulate",
+    "simulate_many",
     "sweep",
 ]
 __version__ = "0.1.0"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,11 +33,8 @@ MOST_NUMBERS = 200_000_000
 def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: float) -> Result:
     """Simulate a checked mechanism; every: the step of a method with a fixed one, if none is given [s]."""
     method, asked = _choose_method(asked, every)
-    mechanism, notes = _assembled(mechanism, asked)
     begin = time.thread_time()
-    mechanism, model, bridged = _make_model(mechanism, asked)
-    velocity, start_notes = solve_start_velocity(model, mechanism)
-    start_notes += _check_user_forces(model, mechanism, velocity)
+    mechanism, model, velocity, notes = prepare(mechanism, asked)
     if len(asked.outputs) * model.coordinates > MOST_NUMBERS:
         raise ValueError(
             f"{len(asked.outputs)} outputs of {model.coordinates} coordinates would not fit into memory; "
@@ -68,7 +66,7 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
         replace(
             outcome,
             record=outcome.record[late:],
-            notes=[*notes, *bridged, *find_remarks(mechanism), *start_notes, *outcome.notes],
+            notes=[*notes, *outcome.notes],
             timings={
                 "import": import_seconds,
                 "set_up": set_up,
@@ -80,6 +78,25 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
     if outcome.status == Status.STOPPED and asked.at_crossing == BRANCHES:
         result.notes.append(str(result.branches))
     return result
+
+
+class Prepared(NamedTuple):
+    """A mechanism as it is simulated, its model, its start velocity, and what is to be told so far."""
+
+    mechanism: Mechanism
+    model: Model
+    velocity: Floats
+    notes: list[str]
+
+
+def prepare(mechanism: Mechanism, asked: Asked) -> Prepared:
+    """Joints closed, misfit bridged, model and start made, as it was asked for."""
+    mechanism, notes = _assembled(mechanism, asked)
+    mechanism, model, bridged = _make_model(mechanism, asked)
+    velocity, start_notes = solve_start_velocity(model, mechanism)
+    start_notes += _check_user_forces(model, mechanism, velocity)
+    notes = [*notes, *bridged, *find_remarks(mechanism), *start_notes]
+    return Prepared(mechanism, model, velocity, notes)
 
 
 def _choose_method(asked: Asked, every: float) -> tuple[Method, Asked]:

@@ -99,7 +99,7 @@ def test_lanes_beside_each_other_change_nothing():
 def test_ptx_is_written():
     """The same text becomes PTX with one entry and no function of a library."""
     structure, _ = prepare(four_bar())
-    text = machine.compile_ptx(structure)
+    text, _ = machine.compile_ptx(structure)
     assert text.count(".entry run(") == 1
     assert ".extern .func" not in text
 

@@ -28,7 +28,7 @@ def local_tolerance(tolerance: float) -> float:
 
 @dataclass(frozen=True)
 class Found:
-    """What lanes have found: results (runs, outputs, columns), the last one the energy; summaries (places, runs)."""
+    """Of all lanes: results (runs, outputs, columns), the last one the energy; summaries (places, runs)."""
 
     results: Floats
     summaries: Floats
@@ -103,26 +103,9 @@ class Lanes:
 
 
 @lru_cache(maxsize=64)
-def _kept_lanes(digest: str, holder: _Holder) -> Lanes:
-    return Lanes(holder.structure)
-
-
-class _Holder:
-    """A structure that counts as the same for all of its digest."""
-
-    def __init__(self, structure: Structure) -> None:
-        self.structure = structure
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Holder) and other.structure.digest == self.structure.digest
-
-    def __hash__(self) -> int:
-        return hash(self.structure.digest)
-
-
 def lanes_of(structure: Structure) -> Lanes:
     """The code of a structure, compiled once in a process."""
-    return _kept_lanes(structure.digest, _Holder(structure))
+    return Lanes(structure)
 
 
 def _parts(count: int, size: int) -> Iterator[tuple[int, int]]:

@@ -106,15 +106,15 @@ def compile_host(text: str) -> bytes:
     return machine.emit_object(_optimise(head + text, machine, whole=False))
 
 
-def compile_ptx(structure: Structure, processor: str = "sm_70") -> str:
+def compile_ptx(structure: Structure, processor: str = "sm_70") -> tuple[str, Ir]:
     """PTX of a structure, one mechanism a thread."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    text, _ = write_text(structure, 1, gpu=True)
+    text, o = write_text(structure, 1, gpu=True)
     head = f'target datalayout = "{PTX_LAYOUT}"\ntarget triple = "{PTX_TRIPLE}"\n'
     target = llvm.Target.from_triple(PTX_TRIPLE)
     machine = target.create_target_machine(cpu=processor, opt=3, features="+ptx70")
-    return machine.emit_assembly(_optimise(head + text, machine, whole=True))
+    return machine.emit_assembly(_optimise(head + text, machine, whole=True)), o
 
 
 # on disk

@@ -61,9 +61,12 @@ class Layout:
         return out
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Structure:
-    """A model's structure, unpacked for the emitter; numbers are factors: constants, or slots."""
+    """A model's structure, unpacked for the emitter; numbers are factors: constants, or slots.
+
+    Structures with the same digest are the same.
+    """
 
     coordinates: int
     equations: int
@@ -93,6 +96,12 @@ class Structure:
     column_rows: list[tuple[list[Factor], Factor]]
     slots: int
     digest: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Structure) and other.digest == self.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
     @property
     def unknowns(self) -> int:

@@ -195,7 +195,7 @@ class Series:
             balance=np.zeros(3),
             counters=np.zeros(5, np.int64),
         )
-        self._local, self._floored = local_tolerance(problem.setting)
+        self._local, _ = local_tolerance(problem.setting)
         self._log_cost = log_cost()
         self._t = self._moved = 0.0
         self.sampling = sample_projected(corrections=CORRECTIONS, near=SINGULAR_LANDING)
@@ -264,16 +264,21 @@ class Series:
 
     def notes(self) -> list[str]:
         """What a user should know."""
-        notes, loosened = [], self._kept.counters[kernels.LOOSENED]
-        if self._floored:
-            notes.append(
-                f"tolerance {self._problem.setting:g} is below what double precision holds; "
-                f"{FLOOR / SHARE:g} was used"
-            )
-        if loosened:
-            notes.append(
-                f"{loosened} steps could not hold the tolerance in double precision, as close to a singular "
-                "position or where a force is not smooth (a spring of length zero); the largest correction "
-                f"there was {self._moved:.1e} of the mechanism's length"
-            )
-        return notes + self._leaps
+        loosened = int(self._kept.counters[kernels.LOOSENED])
+        return describe_steps(self._problem.setting, loosened, self._moved) + self._leaps
+
+
+def describe_steps(tolerance: float, loosened: int, moved: float) -> list[str]:
+    """What a user should know of the steps of a run; loosened: how many, moved: by how much at most."""
+    notes = []
+    if local_tolerance(tolerance)[1]:
+        notes.append(
+            f"tolerance {tolerance:g} is below what double precision holds; {FLOOR / SHARE:g} was used"
+        )
+    if loosened:
+        notes.append(
+            f"{loosened} steps could not hold the tolerance in double precision, as close to a singular "
+            "position or where a force is not smooth (a spring of length zero); the largest correction "
+            f"there was {moved:.1e} of the mechanism's length"
+        )
+    return notes
