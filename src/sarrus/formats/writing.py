@@ -187,6 +187,9 @@ def save_mjcf(mechanism: Mechanism, path: Path) -> Report:
         "  </equality>",
         "</mujoco>",
     ]
+    closing = {joint.name for joint in tree.closures}
+    rotors = [r.name for r in mechanism.rotors if r.joint in closing]
+    report.drop("rotors of joints that close a loop", *rotors)
     save_text("\n".join(lines) + "\n", path)
     return report
 
@@ -232,6 +235,11 @@ def _mjcf_joints(m: Mechanism, joint: WrittenJoint, report: Report) -> Iterator[
     words = {REVOLUTE: "hinge", PRISMATIC: "slide", SPHERICAL: "ball"}
     for name, kind, axis in _steps(joint) if joint.kind != WELD else ():
         loads = _torsion(m, name, report) if kind == REVOLUTE else {}
+        armature = sum(
+            r.inertia + r.mass for r in m.rotors if name in (r.joint, f"{r.joint} travel")
+        )
+        if armature:
+            loads["armature"] = float(armature)
         along = None if kind == SPHERICAL else axis
         yield _tag("joint", name=name, type=words[kind], pos=joint.at, axis=along, **loads)
 
@@ -282,6 +290,7 @@ def save_urdf(mechanism: Mechanism, path: Path) -> Report:
     for t in mechanism.torsions:
         if t.stiffness or t.torque:
             report.drop("stiffness and torques of hinges", t.name)
+    report.drop("rotors (URDF has none)", *(r.name for r in mechanism.rotors))
     writer = _Urdf(mechanism)
     writer.link(GROUND)
     writer.hang(tree, GROUND)

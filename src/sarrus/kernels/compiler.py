@@ -17,9 +17,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
-from numba.extending import register_jitable
+
+try:
+    import numba
+    from numba.extending import register_jitable
+except ImportError:
+    # beside a device there may be none: kernels then run as they are written, and slowly
+    numba = None
 
 try:
     import fcntl
@@ -28,6 +33,9 @@ except ImportError:
     fcntl = None  # type: ignore[assignment]
 
 log = logging.getLogger("sarrus")
+
+# whether kernels are compiled at all
+COMPILES = numba is not None and not numba.config.DISABLE_JIT
 
 Formula = TypeVar("Formula", bound=Callable[..., Any])
 
@@ -47,7 +55,7 @@ INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 def _digest() -> str:
     text = hashlib.sha256()
-    for part in (numba.__version__, np.__version__, sys.version, repr(sorted(FLAGS))):
+    for part in (numba.__version__ if COMPILES else "", np.__version__, sys.version, repr(sorted(FLAGS))):
         text.update(part.encode())
     here = Path(__file__).parent
     for path in (here.parent / "thresholds.py", *sorted(here.rglob("*.py"))):
@@ -87,7 +95,7 @@ def block(function: Callable[..., Any]) -> Any:
 
 def law(function: Formula) -> Formula:
     """Leave a formula as it is, for numbers and arrays in Python; kernels that use it inline it."""
-    return register_jitable(forceinline=True, **FLAGS)(function)
+    return register_jitable(forceinline=True, **FLAGS)(function) if COMPILES else function
 
 
 def entry(function: Callable[..., Any]) -> Any:
@@ -96,6 +104,8 @@ def entry(function: Callable[..., Any]) -> Any:
 
 
 def _compile(function: Callable[..., Any], **more: Any) -> Any:
+    if numba is None:
+        return function
     # the compiler reads its folder from a global setting when a function is decorated
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(CACHE)
@@ -112,7 +122,7 @@ def compiling(method: str, loaded: bool) -> Iterator[None]:
     Of several processes one compiles, and the others wait for it.
     """
     ready = CACHE / f"{method}{'-loads' if loaded else ''}.ready"
-    if numba.config.DISABLE_JIT or ready.exists():
+    if not COMPILES or ready.exists():
         yield
         return
     with _alone(ready.with_suffix(".lock")):
