@@ -59,11 +59,12 @@ def run_all(
     gpu: bool,
 ) -> Runs:
     """All runs: what can be done fast, then the rest."""
-    table = _Table(mechanisms, asked, points, keep)
+    first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
+    table = Table(len(mechanisms), first.dimension, asked, points, keep)
     for group in _groups(mechanisms, asked, points, table):
-        found = _run_group(group, asked, threads or _cores(), keep, gpu)
+        found = run_group(group, asked, threads or _cores(), keep, gpu)
         table.take(group, found)
-    table.finish()
+    table.finish(mechanisms)
     return table.runs()
 
 
@@ -78,7 +79,8 @@ class Group:
     notes: list[list[str]]
 
 
-def _run_group(group: Group, asked: Asked, threads: int, keep: bool, gpu: bool) -> Found:
+def run_group(group: Group, asked: Asked, threads: int, keep: bool, gpu: bool = False) -> Found:
+    """Run them in lanes or on a device."""
     if gpu:
         from .codegen.device import run_on_device
 
@@ -122,7 +124,7 @@ def _split(ready: Prepared, points: tuple[str, ...]) -> tuple[Structure, Floats]
 
 
 def _groups(
-    mechanisms: list[Mechanism] | Variants, asked: Asked, points: tuple[str, ...], table: _Table
+    mechanisms: list[Mechanism] | Variants, asked: Asked, points: tuple[str, ...], table: Table
 ) -> Iterator[Group]:
     """Runs that have code of their own, by structure; the others are left to the table."""
     if isinstance(mechanisms, Variants) and len(mechanisms) >= FEWEST_RUNS:
@@ -155,66 +157,90 @@ def _groups(
 def interpolate(ensemble: Variants, asked: Asked, points: tuple[str, ...]) -> Group | None:
     """The numbers of all variants, where they are linear in what varies; None where they are not.
 
-    Masses, velocities, gravity: in units of the first variant the numbers of a model are linear in each of them.
     Every parameter is tried at its least and largest value, which are checked as any mechanism is; then some
     variants are built wholly, and have to agree.
     """
+    vary, n = ensemble.vary, len(ensemble)
+    base = {path: values[0] for path, values in vary.items()}
+    ends = {path: (values.min(axis=0), values.max(axis=0)) for path, values in vary.items()}
     try:
-        return _Interpolation(ensemble, asked, points).group()
-    except _NotLinear:
+        numbers = LinearNumbers(ensemble, asked, points, base, ends)
+        group = numbers.group(vary)
+        some = np.random.default_rng(0).permutation(n - 1)[: CHECKED - 1] + 1
+        for i in {int(x) for x in some} | {n - 1}:
+            numbers.check({path: values[i] for path, values in vary.items()}, group.numbers[:, i])
+    except NotLinearError:
         return None
+    return group
 
 
-class _NotLinear(Exception):  # noqa: N818
-    """Numbers are not what interpolation says."""
+class NotLinearError(Exception):
+    """The numbers of a model are not linear in its parameters, or some of its variants cannot be simulated."""
 
 
-class _Interpolation:
-    def __init__(self, ensemble: Variants, asked: Asked, points: tuple[str, ...]) -> None:
-        self.ensemble, self.asked, self.points = ensemble, asked, points
-        self.structure: Structure | None = None
-        self.base = self._prepare({path: v[0] for path, v in ensemble.vary.items()})
-        if not _has_code(self.base.model):
-            raise _NotLinear
-        self.structure, self.start = self._numbers(self.base)
+class LinearNumbers:
+    """Numbers of models as linear functions of parameters, as they are of masses, velocities and gravity.
 
-    def group(self) -> Group:
-        """All variants."""
-        n = len(self.ensemble)
+    Units are those of the base. base: a value a path; ends: two values a path between which its slope is taken.
+    """
+
+    def __init__(
+        self,
+        variants: Variants,
+        asked: Asked,
+        points: tuple[str, ...],
+        base: dict[str, Floats],
+        ends: dict[str, tuple[Floats, Floats]],
+    ) -> None:
+        self.variants, self.asked, self.points = variants, asked, points
+        self.base = {path: np.asarray(value, float) for path, value in base.items()}
+        self.ready = self._prepare({})
+        if not _has_code(self.ready.model):
+            raise NotLinearError
+        self.structure, self.start = _split(self.ready, points)
+        self.slopes = {path: self._slopes(path, *ends[path]) for path in base}
+
+    def group(self, values: dict[str, Floats]) -> Group:
+        """Variants with these values, an array a path."""
+        n = len(next(iter(values.values())))
         numbers = np.repeat(self.start[:, None], n, axis=1)
-        for path, values in self.ensemble.vary.items():
-            flat = values.reshape(n, -1)
-            for k in range(flat.shape[1]):
-                numbers += self._slope(path, flat, k)[:, None] * (flat[:, k] - flat[0, k])
+        for path, given in values.items():
+            away = given.reshape(n, -1) - self.base[path].reshape(-1)
+            for slope, step in zip(self.slopes[path], away.T, strict=True):
+                numbers += slope[:, None] * step
         self._set_eps(numbers)
-        order = np.random.default_rng(0).permutation(n - 1)[: CHECKED - 1] + 1
-        for i in {int(x) for x in order} | {n - 1}:
-            ready = self._prepare({path: v[i] for path, v in self.ensemble.vary.items()})
-            _, whole = self._numbers(ready)
-            self._agree(numbers[:, i], whole)
-        energy = np.full(n, self.base.model.units.energy)
-        return Group(np.arange(n), self._known, numbers, energy, [self.base.notes] * n)
+        energy = np.full(n, self.ready.model.units.energy)
+        return Group(np.arange(n), self.structure, numbers, energy, [self.ready.notes] * n)
 
-    @property
-    def _known(self) -> Structure:
-        assert self.structure is not None
-        return self.structure
+    def check(self, values: dict[str, Floats], numbers: Floats) -> None:
+        """Raises if the numbers of a variant are not those of its model, but for rounding."""
+        whole, s = self._numbers(self._prepare(values)), self.structure
+        kinds = [s.e0, s.phi0, s.Q, s.start, [c for row in s.M for _, c in row]]
+        kinds += [[c for terms in s.forms for _, c in terms]]
+        kinds += [[c for *_, c in (*s.squares, *s.pairs)]]
+        kinds += [[*factors, offset] for factors, offset in s.column_rows]
+        for kind in kinds:
+            slots = sorted({x.n for x in kind if isinstance(x, Slot)})
+            scale = np.abs(whole[slots]).max(initial=0.0)
+            # written so that nan is refused too
+            if not np.abs(numbers[slots] - whole[slots]).max(initial=0.0) <= AGREE * scale:
+                raise NotLinearError
 
     def _prepare(self, values: dict[str, Floats]) -> Prepared:
-        mechanism = self.ensemble.with_values(values)
+        mechanism = self.variants.with_values(self.base | values)
         try:
             check_mechanism(mechanism)
             check_drive_times(mechanism, self.asked.duration)
             return prepare(mechanism, self.asked)
         except (MechanismError, ValueError) as error:
             # one by one they are told apart
-            raise _NotLinear from error
+            raise NotLinearError from error
 
-    def _numbers(self, ready: Prepared) -> tuple[Structure, Floats]:
-        """Numbers in the units of the first variant."""
-        unit, model = self.base.model.units, ready.model
-        if model.units.length != unit.length or ready.notes != self.base.notes:
-            raise _NotLinear
+    def _numbers(self, ready: Prepared) -> Floats:
+        """Numbers in the units of the base."""
+        unit, model = self.ready.model.units, ready.model
+        if model.units.length != unit.length or ready.notes != self.ready.notes:
+            raise NotLinearError
         scale = model.units.mass / unit.mass
         form = model.form._replace(
             M_val=model.form.M_val * scale,
@@ -224,27 +250,30 @@ class _Interpolation:
         )
         ready = ready._replace(model=replace(model, form=form))
         structure, numbers = _split(ready, self.points)
-        if structure.digest != (self.structure or structure).digest:
-            raise _NotLinear
-        return structure, numbers
+        if structure != self.structure:
+            raise NotLinearError
+        return numbers
 
-    def _slope(self, path: str, flat: Floats, k: int) -> Floats:
-        """Change of all numbers with an entry of a parameter, from its least to its largest value."""
-        low, high = float(flat[:, k].min()), float(flat[:, k].max())
-        if low == high:
-            return np.zeros_like(self.start)
-        ends = []
-        for value in (low, high):
-            changed = np.array(flat[0])
-            changed[k] = value
-            shape = self.ensemble.vary[path].shape[1:]
-            values = {p: v[0] for p, v in self.ensemble.vary.items()}
-            ends.append(self._numbers(self._prepare(values | {path: changed.reshape(shape)}))[1])
-        return (ends[1] - ends[0]) / (high - low)
+    def _slopes(self, path: str, low: Floats, high: Floats) -> list[Floats]:
+        """Change of all numbers with each entry of a parameter."""
+        out = []
+        base, low, high = self.base[path].reshape(-1), np.ravel(low), np.ravel(high)
+        for k in range(len(base)):
+            if low[k] == high[k]:
+                out.append(np.zeros_like(self.start))
+                continue
+            found = []
+            for end in (low, high):
+                changed = base.copy()
+                changed[k] = end[k]
+                values = {path: changed.reshape(self.base[path].shape)}
+                found.append(self._numbers(self._prepare(values)))
+            out.append((found[1] - found[0]) / (high[k] - low[k]))
+        return out
 
     def _set_eps(self, numbers: Floats) -> None:
-        """eps of each equation from M, as a model has it; where M is augmented the first variant's serves."""
-        s, model = self._known, self.base.model
+        """eps of each equation from M, as a model has it; where M is augmented the base's serves."""
+        s, model = self.structure, self.ready.model
         slots = [x.n for x in s.eps if isinstance(x, Slot)]
         if model.form.rho.any():
             numbers[slots] = self.start[slots, None]
@@ -254,41 +283,18 @@ class _Interpolation:
         J = model.jacobian()
         numbers[slots] = EPS * (J.multiply(J) @ (1.0 / diagonal))
 
-    def _agree(self, made: Floats, whole: Floats) -> None:
-        """Raises if numbers differ by more than rounding, against the largest of all of their kind."""
-        s = self._known
-        kinds = [s.e0, s.phi0, s.Q, s.start, [c for row in s.M for _, c in row]]
-        kinds += [
-            [c for terms in s.forms for _, c in terms],
-            [c for *_, c in (*s.squares, *s.pairs)],
-        ]
-        kinds += [[*factors, offset] for factors, offset in s.column_rows]
-        for kind in kinds:
-            slots = sorted({x.n for x in kind if isinstance(x, Slot)})
-            if not slots:
-                continue
-            scale = np.abs(whole[slots]).max()
-            # written so that nan is refused too
-            if not np.abs(made[slots] - whole[slots]).max() <= AGREE * scale:
-                raise _NotLinear
-
 
 # results
 
 
-class _Table:
+class Table:
     """Rows of all runs, filled by groups and then one by one."""
 
     def __init__(
-        self,
-        mechanisms: list[Mechanism] | Variants,
-        asked: Asked,
-        points: tuple[str, ...],
-        keep: bool,
+        self, count: int, dimension: int, asked: Asked, points: tuple[str, ...], keep: bool
     ) -> None:
-        self.mechanisms, self.asked, self.points, self.keep = mechanisms, asked, points, keep
-        first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
-        n, outputs, self.dimension = len(mechanisms), len(asked.outputs), first.dimension
+        self.asked, self.points, self.dimension = asked, points, dimension
+        n, outputs = count, len(asked.outputs)
         shape = n, len(points), 2, self.dimension
         self.status = np.full(n, "", dtype=object)
         self.message, self.notes = [""] * n, [[] for _ in range(n)]  # type: list[str], list[list[str]]
@@ -331,11 +337,10 @@ class _Table:
         for name, place in COUNTERS.items():
             self.counters[name][which] = told[place, good].astype(np.int64)
 
-    def finish(self) -> None:
+    def finish(self, mechanisms: list[Mechanism] | Variants) -> None:
         """Run what is left, one after the other."""
         for i in np.flatnonzero(self.status == "").tolist():
             self.parked[i] = True
-            mechanisms = self.mechanisms
             mechanism = (
                 mechanisms.mechanism(i) if isinstance(mechanisms, Variants) else mechanisms[i]
             )

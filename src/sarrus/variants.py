@@ -42,6 +42,10 @@ class Runs:
     def __len__(self) -> int:
         return len(self.status)
 
+    def of(self, run: int) -> OneRun:
+        """One of them, for those who read it like a `Result`."""
+        return OneRun(self, run)
+
     def __repr__(self) -> str:
         done = int(np.sum(self.status == "done"))
         return f"<Runs: {len(self)} runs, {done} done, {int(self.parked.sum())} by the general kernels>"
@@ -114,6 +118,61 @@ class Runs:
 
     def _place(self, name: str) -> int:
         return pick({word: n for n, word in enumerate(self.points)}, name, "point of these runs")
+
+
+@dataclass(frozen=True)
+class OneRun:
+    """One of many runs: what of it can be read like of a `Result`."""
+
+    runs: Runs
+    number: int
+
+    @property
+    def status(self) -> str:
+        """How the run ended, in a word."""
+        return str(self.runs.status[self.number])
+
+    @property
+    def message(self) -> str:
+        """The same in a sentence."""
+        return self.runs.message[self.number]
+
+    @property
+    def notes(self) -> list[str]:
+        """Decisions taken that a user should know."""
+        return self.runs.notes(self.number)
+
+    @property
+    def times(self) -> Floats:
+        """Times of the outputs that it reached [s]."""
+        return self.runs.times[: self._reached]
+
+    @property
+    def energy_balance(self) -> Floats:
+        """Total energy minus work, counted from its start [J]."""
+        return self.runs.energy_balance[self.number, : self._reached]
+
+    @property
+    def energy_drift(self) -> float:
+        """Largest drift of the energy balance from its start [J]."""
+        return float(self.runs.energy_drift[self.number])
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """How many steps, rejected steps, factorisations and so on."""
+        return {name: int(x[self.number]) for name, x in self.runs.counters.items()}
+
+    def position(self, name: str) -> Floats:
+        """Place of a point at the outputs [m]."""
+        return self.runs.position(name)[self.number, : self._reached]
+
+    def velocity(self, name: str) -> Floats:
+        """Its velocity [m/s]."""
+        return self.runs.velocity(name)[self.number, : self._reached]
+
+    @property
+    def _reached(self) -> int:
+        return int(np.isfinite(self.runs.energy_balance[self.number]).sum())
 
 
 _NOT_KEPT = "the outputs were not kept; leave out keep=False"

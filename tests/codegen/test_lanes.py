@@ -99,9 +99,12 @@ def test_lanes_beside_each_other_change_nothing():
 def test_ptx_is_written():
     """The same text becomes PTX with one entry and no function of a library."""
     structure, _ = prepare(four_bar())
-    text, _ = machine.compile_ptx(structure)
-    assert text.count(".entry run(") == 1
-    assert ".extern .func" not in text
+    for processor in ("sm_70", "sm_90"):
+        text, _ = machine.compile_ptx(structure, processor)
+        assert f".target {processor}" in text
+        assert text.count(".entry run(") == 1
+        # all routines are inlined, none is missing
+        assert ".func" not in text
 
 
 # what is kept on disk

@@ -30,7 +30,6 @@ ENTRY = "run"
 SIGNATURE = ctypes.CFUNCTYPE(
     None, *(ctypes.c_void_p if k in (0, 2, 3, 5, 6, 7) else ctypes.c_int64 for k in range(8))
 )
-PTX_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 PTX_TRIPLE = "nvptx64-nvidia-cuda"
 
 
@@ -111,9 +110,9 @@ def compile_ptx(structure: Structure, processor: str = "sm_70") -> tuple[str, Ir
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     text, o = write_text(structure, 1, gpu=True)
-    head = f'target datalayout = "{PTX_LAYOUT}"\ntarget triple = "{PTX_TRIPLE}"\n'
     target = llvm.Target.from_triple(PTX_TRIPLE)
-    machine = target.create_target_machine(cpu=processor, opt=3, features="+ptx70")
+    machine = target.create_target_machine(cpu=processor, opt=3, features="+ptx78")
+    head = f'target datalayout = "{machine.target_data}"\ntarget triple = "{PTX_TRIPLE}"\n'
     return machine.emit_assembly(_optimise(head + text, machine, whole=True)), o
 
 

@@ -596,8 +596,6 @@ def write_run(o: Any, s: Structure) -> dict[str, int]:
             speed.set(faster, good)
             energy.set(now, good)
             scale.set(o.maximum(scale.get(), kinetic), good)
-            for k, pivot in enumerate(relative_pivots(o, s, w)):
-                p.usual[k] = o.where(good, o.maximum(pivot, p.usual[k]), p.usual[k])
             least_pivot.set(o.minimum(least_pivot.get(), w.smallest[0]), good)
             least_drop.set(o.minimum(least_drop.get(), drop), good)
             last = h.get() >= end - begin
@@ -620,6 +618,9 @@ def write_run(o: Any, s: Structure) -> dict[str, int]:
             reason.set(o.constant(float(STUCK)), stuck)
             trying.set((again | bad) & ~stuck)
         took = running & ((reason.get() < 0.0) | (reason.get() <= float(DONE)))
+        # after all lanes have landed: those that were waiting have landed again and again, in the same place
+        for k, pivot in enumerate(relative_pivots(o, s, w)):
+            p.usual[k] = o.where(took, o.maximum(pivot, p.usual[k]), p.usual[k])
         _write_outputs(
             o, p, out, at, took, begin, t.get(), reason, order.get(), begun, drift, columns
         )

@@ -24,7 +24,7 @@ try:
     from numba.extending import register_jitable
 except ImportError:
     # beside a device there may be none: kernels then run as they are written, and slowly
-    numba = None
+    numba = None  # type: ignore[assignment]
 
 try:
     import fcntl
@@ -55,7 +55,12 @@ INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 def _digest() -> str:
     text = hashlib.sha256()
-    for part in (numba.__version__ if COMPILES else "", np.__version__, sys.version, repr(sorted(FLAGS))):
+    for part in (
+        numba.__version__ if COMPILES else "",
+        np.__version__,
+        sys.version,
+        repr(sorted(FLAGS)),
+    ):
         text.update(part.encode())
     here = Path(__file__).parent
     for path in (here.parent / "thresholds.py", *sorted(here.rglob("*.py"))):
