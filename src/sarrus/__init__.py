@@ -2,6 +2,7 @@
 
 from . import formats, problems
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
+from .engines import simulate_with
 from .ensemble import Ensemble, simulate_many
 from .formats import load
 from .inspect import inspect
@@ -54,6 +55,7 @@ __all__ = [
     "problems",
     "simulate",
     "simulate_many",
+    "simulate_with",
     "sweep",
 ]
 __version__ = "0.1.0"

@@ -95,6 +95,7 @@ def _simulate(
         misfit=None,
         assemble=False,
         dense=False,
+        estimate_error=False,
     )
     first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
     if not isinstance(first, Mechanism):

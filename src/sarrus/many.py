@@ -1,8 +1,8 @@
 """The heavy half of `simulate_many`: models, code of their own in lanes, and general runs for what needs care.
 
 fast       runs whose model has its own code, many at once
-parked     what the fast path does not certify: a landing beside a singular position, a singular start, a step that
-           is refused, loads. They are run wholly by `solve`, as `simulate` does.
+parked     what the fast path does not certify: a landing beside a singular position, a singular start, no step
+           that holds, loads, so many steps that they share the tolerance. `solve` runs them wholly.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from .codegen.structure import (
     make_structure,
     number_values,
 )
+from .kernels.rules import MANY_STEPS
 from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
 from .methods.series import describe_steps
 from .methods.status import done
 from .model import Model
-from .solving import Prepared, prepare, solve
+from .solving import Prepared, is_held, prepare, solve
 from .thresholds import EPS, SINGULAR_LANDING
 from .variants import Runs, Variants
 
@@ -86,11 +87,11 @@ def run_group(group: Group, asked: Asked, threads: int, keep: bool, gpu: bool = 
 
         return run_on_device(
             group.structure, group.numbers, asked.outputs, asked.duration, asked.setting,
-            most_steps=asked.max_steps, keep=keep,
+            most_steps=min(asked.max_steps, MANY_STEPS), keep=keep,
         )  # fmt: skip
     return lanes_of(group.structure).run(
         group.numbers, asked.outputs, asked.duration, asked.setting,
-        most_steps=asked.max_steps, threads=threads, keep=keep,
+        most_steps=min(asked.max_steps, MANY_STEPS), threads=threads, keep=keep,
     )  # fmt: skip
 
 
@@ -112,9 +113,9 @@ def point_columns(model: Model, points: tuple[str, ...]) -> tuple[tuple[Column, 
 
 
 def _has_code(model: Model) -> bool:
-    """Whether a model is one for code of its own: no loads, not too large."""
-    small = len(model.form.L_target) <= MOST_UPDATES
-    return machine.is_available() and not model.loaded and model.coordinates > 0 and small
+    """Whether a model is one for code of its own: something moves, no loads, not too large."""
+    small = model.coordinates > 0 and len(model.form.L_target) <= MOST_UPDATES
+    return machine.is_available() and small and not model.loaded and not is_held(model)
 
 
 def _split(ready: Prepared, points: tuple[str, ...]) -> tuple[Structure, Floats]:
@@ -320,9 +321,8 @@ class Table:
         loosened = told[series.LOOSENED]
         for i, at in zip(which.tolist(), np.flatnonzero(good).tolist(), strict=True):
             self.message[i] = message
-            more = describe_steps(
-                self.asked.setting, int(loosened[at]), float(told[series.MOVED, at])
-            )
+            moved, lost = told[[series.MOVED, series.LOST], at].tolist()
+            more = describe_steps(self.asked.setting, int(loosened[at]), moved, lost)
             self.notes[i] = [*group.notes[at], *more]
         if self.values is not None and self.balance is not None:
             block = found.results[good]

@@ -164,7 +164,7 @@ def _too_long(cell: Cell, before: list[Record], budget: float) -> Record | None:
         "message": message,
         "notes": [],
         "judgement": judged,
-        "timings": {**last["timings"], "solve": 0.0, "repeats": 0},
+        "timings": {**last["timings"], "cpu": 0.0, "solve": 0.0, "repeats": 0},
     }
 
 

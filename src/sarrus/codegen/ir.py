@@ -387,6 +387,14 @@ class Ir:
         """The size."""
         return self._intrinsic("fabs", a)
 
+    def add_exactly(self, a: Value, b: Value) -> Value:
+        """A sum that no other one is joined with: its rounding counts."""
+        return Value(self, self.line(f"fadd {self.type} {a.name}, {b.name}"))
+
+    def subtract_exactly(self, a: Value, b: Value) -> Value:
+        """The same of a difference."""
+        return Value(self, self.line(f"fsub {self.type} {a.name}, {b.name}"))
+
     def sqrt(self, a: Value) -> Value:
         """The root."""
         return self._intrinsic("sqrt", a)

@@ -1,30 +1,25 @@
-"""From text to code: the host's vectors, or PTX for a GPU; kept on disk.
+"""From text to code: the host's vectors, or PTX for a GPU; object code is kept on disk (cache.py).
 
-A file holds a checksum and the object code. Its name is the digest of the text, the processor and the versions of
-the compiler; its folder is the user's own. What does not fit in any of this is not used, but compiled anew.
+It is named by the digest of its text, below one of the processor and the versions of the compiler.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
-import stat
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
+from ..cache import Store
 from .ir import Ir
 from .series import write_run
 from .structure import Structure
 
 # pointers without a type, and passes by name: what the text and the calls below need
 OLDEST = (15, 0)
-MARK = b"sarrus-object-1\n"
 ENTRY = "run"
 # numbers, groups, memory, times, outputs, results, summaries, arguments
 SIGNATURE = ctypes.CFUNCTYPE(
@@ -47,7 +42,7 @@ class Code:
         self.memory_size, self.summaries = o.memory_size, o.summary_places
         self.columns = o.put_columns
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _host())
-        data = load_or_make(_key(text), lambda: compile_host(text))
+        data = load_or_make(text, lambda: compile_host(text))
         engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         engine.finalize_object()
         # the engine owns the memory of the code
@@ -119,70 +114,22 @@ def compile_ptx(structure: Structure, processor: str = "sm_70") -> tuple[str, Ir
 # on disk
 
 
-def _key(text: str) -> str:
+def _store() -> Store:
+    """Object code of this processor and these versions of the compiler."""
     digest = hashlib.sha256()
     for part in (
-        text, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(),
-        llvmlite.__version__, repr(llvm.llvm_version_info), llvm.get_process_triple(), MARK.decode(),
-    ):  # fmt: skip
+        *(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()),
+        *(llvmlite.__version__, repr(llvm.llvm_version_info), llvm.get_process_triple()),
+    ):
         digest.update(part.encode() + b"\0")
-    return digest.hexdigest()
+    return Store(f"objects-{digest.hexdigest()[:16]}", "mechanisms")
 
 
-def cache_folder() -> Path | None:
-    """The user's own folder for object code; None if there is none that only he can write."""
-    root = os.environ.get("SARRUS_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
-    base = Path(root) if root else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    folder = base / "sarrus" / "objects"
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.lstat()
-    except OSError:
-        return None
-    if hasattr(os, "getuid"):
-        mine = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-        if not mine or stat.S_IMODE(found.st_mode) & 0o077:
-            return None
-    return folder
-
-
-def load_or_make(key: str, make: Callable[[], bytes]) -> bytes:
-    """Object code from the disk if its checksum holds, or made and kept there."""
-    folder = cache_folder()
-    path = None if folder is None else folder / f"{key}.o"
-    if path is not None:
-        found = _read(path)
-        if found is not None:
-            return found
-    data = make()
-    if path is not None:
-        _keep(path, data)
+def load_or_make(text: str, make: Callable[[], bytes]) -> bytes:
+    """Object code of a text from the disk if it can be trusted, or made and kept there."""
+    store, name = _store(), hashlib.sha256(text.encode()).hexdigest()
+    data = store.read(name)
+    if data is None:
+        data = make()
+        store.write(name, data)
     return data
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    mark, checksum, data = (
-        content[: len(MARK)],
-        content[len(MARK) :][:32],
-        content[len(MARK) + 32 :],
-    )
-    good = mark == MARK and data and hashlib.sha256(data).digest() == checksum
-    return data if good else None
-
-
-def _keep(path: Path, data: bytes) -> None:
-    """Whole or not at all; a disk that is full costs nothing but time."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".new")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(MARK + hashlib.sha256(data).digest() + data)
-            os.replace(name, path)
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-    except OSError:
-        return

@@ -39,7 +39,7 @@ RUNNING = -1.0
 END, TOLERANCE, LOG_TOLERANCE, MOST_STEPS = 0, 1, 2, 3
 # what is told of a lane, before its final state and the extremes of its columns
 (REASON, TIME, STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED, MOVED) = range(8)
-(LEAST_PIVOT, LEAST_DROP, START_DROP, DRIFT, FIRST_ENERGY, SUMMARY) = range(8, 14)
+(LOST, LEAST_PIVOT, LEAST_DROP, START_DROP, DRIFT, FIRST_ENERGY, SUMMARY) = range(8, 15)
 
 
 class Scratch:
@@ -504,197 +504,242 @@ def eval_polynomial(o: Any, p: Program, order: Any, h: Any, w: Scratch) -> None:
 
 def write_run(o: Any, s: Structure) -> dict[str, int]:
     """All steps and outputs of a group of lanes; returns the sizes of its memories."""
-    p = Program(o, s)
-    w, out = Scratch(o, s, "landing"), Scratch(o, s, "sampling")
-    end, tolerance = o.argument(END), o.argument(TOLERANCE)
-    log_tolerance, most_steps = o.argument(LOG_TOLERANCE), o.argument(MOST_STEPS)
-    zero, one = o.constant(0.0), o.constant(1.0)
+    run = LaneRun(o, s)
+    for _ in o.repeat(lambda: o.any(run.reason.get() < 0.0)):
+        run.take_step()
+    run.summarise()
+    sizes = {"state": run.p.memory.size, "landing": run.w.memory.size}
+    return sizes | {"sampling": run.out.memory.size}
 
-    def variable(value: Any) -> Any:
-        return o.variable(value)
 
-    fastest = o.constant(0.0)
-    for i, c in enumerate(s.start):
-        v = number(o, c)
-        p.q[i], p.v[i] = zero, v
-        w.q[i], w.v[i] = zero, v
-        fastest = o.maximum(o.abs(v), fastest)
-    w.tolerance[0], out.tolerance[0] = tolerance, zero
-    eval_forms(o, s, w)
-    o.call(factorise, p, w)
-    for k, pivot in enumerate(relative_pivots(o, s, w)):
-        p.usual[k] = o.maximum(pivot, zero)
-        p.first[k] = pivot
-    eval_pivots(o, p, w)
-    kinetic, potential = eval_energy(o, s, w)
-    weight = total(o, [o.abs(o.number(c.n)) for c in s.Q if isinstance(c, Slot)])
-    begun = kinetic + potential
-    energy, scale, speed = variable(begun), variable(kinetic), variable(fastest)
-    t, reason = variable(zero), variable(o.constant(RUNNING))
-    counts = {c: variable(zero) for c in (STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED)}
-    moved, least_pivot, least_drop = variable(zero), variable(one), variable(one)
-    at, drift = variable(zero), variable(zero)
-    columns = [variable(o.constant(sign * HUGE)) for _ in s.columns for sign in (1.0, -1.0)]
-    h, order, log_step = variable(zero), variable(zero), variable(zero)
-    local, attempts, most = variable(zero), variable(zero), variable(zero)
-    beyond, choosing, trying = variable(zero), variable(o.truth(True)), variable(o.truth(True))
+class LaneRun:
+    """Runs in the lanes of a group: what changes from step to step, and what is done in one.
 
-    def count(which: int, where: Any, by: Any = 1.0) -> None:
-        counts[which].set(counts[which].get() + by, where)
+    Letters as in `advance` of the general kernel; w: the landing, with the factor of K there; out: where outputs
+    are taken back onto the constraints.
+    """
 
-    for _ in o.repeat(lambda: o.any(reason.get() < 0.0)):
-        running = reason.get() < 0.0
-        w.wanted[0] = refinements_for(o, w.smallest[0], tolerance)
-        known = make_series(o, p, w, log_tolerance, running)
-        count(COEFFICIENTS, running, known - 1.0)
-        failed = running & (known < 3.0)
-        reason.set(o.constant(float(NOT_FINITE)), failed)
-        running = running & ~failed
-        begin = t.get()
-        local.set(tolerance)
-        attempts.set(zero)
-        most.set(end - begin)
-        beyond.set(zero)
-        choosing.set(running)
-        trying.set(running)
-        for _ in o.repeat(lambda: o.any(trying.get())):
-            for _ in o.when(o.any(choosing.get())):
-                now = choosing.get()
-                chosen, step = choose_step(o, p, known, o.log(local.get()))
-                step = limit_speed(o, p, chosen, step, local.get(), speed.get())
-                order.set(chosen, now)
-                log_step.set(step, now)
-                step = o.exp(o.maximum(o.minimum(step, o.constant(600.0)), o.constant(-600.0)))
-                h.set(o.minimum(step, most.get()), now)
-                choosing.set(o.truth(False))
-            eval_polynomial(o, p, order.get(), h.get(), w)
-            o.call(project, p, w)
-            here = trying.get()
-            count(FACTORISATIONS, here, 2.0)
-            drop = w.drop[0]
-            again = here & (drop < SINGULAR_LANDING) & (beyond.get() < 2.0)
-            beyond.set(beyond.get() + 1.0, again)
-            here = here & ~again
-            kinetic, potential = eval_energy(o, s, w)
-            now = kinetic + potential
-            off = o.maximum(w.moved[0], w.turned[0] * h.get() / order.get())
-            allowed = (tolerance + NOISE) * ENERGY_SLACK * o.maximum(scale.get(), kinetic)
-            allowed = allowed + weight * 1e-12
-            good = (off <= local.get() * SLACK + NOISE) & (o.abs(now - energy.get()) <= allowed)
-            good = here & good & (o.abs(now - begun) <= allowed * DRIFT_SLACK)
-            bad = here & ~good
-            # accepted
-            count(STEPS, good)
-            loose = (local.get() > tolerance) | (off > tolerance * (10.0 * SLACK))
-            count(LOOSENED, good & loose)
-            moved.set(o.maximum(moved.get(), off), good)
-            faster = speed.get()
-            for i in range(s.coordinates):
-                faster = o.maximum(o.abs(w.v[i]), faster)
-                p.q[i] = o.where(good, w.q[i], p.q[i])
-                p.v[i] = o.where(good, w.v[i], p.v[i])
-            speed.set(faster, good)
-            energy.set(now, good)
-            scale.set(o.maximum(scale.get(), kinetic), good)
-            least_pivot.set(o.minimum(least_pivot.get(), w.smallest[0]), good)
-            least_drop.set(o.minimum(least_drop.get(), drop), good)
-            last = h.get() >= end - begin
-            t.set(o.where(last, end, begin + h.get()), good)
-            reason.set(o.constant(float(DONE)), good & last)
-            reason.set(o.constant(float(FULL)), good & ~last & (counts[STEPS].get() >= most_steps))
-            # a landing beside a singular position: whether it is on its motion is judged elsewhere
-            reason.set(o.constant(float(UNCERTAIN)), good & (drop < SINGULAR_LANDING))
-            # refused
-            count(REJECTED, bad)
-            attempts.set(attempts.get() + 1.0, bad)
-            h.set(h.get() * 0.5, bad)
-            h.set(h.get() * BEYOND, again)
-            most.set(h.get(), bad)
-            looser = bad & (attempts.get() >= float(TRIES))
-            attempts.set(zero, looser)
-            local.set(local.get() * 10.0, looser)
-            choosing.set(looser)
-            stuck = looser & (local.get() > LOOSEST)
-            reason.set(o.constant(float(STUCK)), stuck)
-            trying.set((again | bad) & ~stuck)
-        took = running & ((reason.get() < 0.0) | (reason.get() <= float(DONE)))
-        # after all lanes have landed: those that were waiting have landed again and again, in the same place
+    def __init__(self, o: Any, s: Structure) -> None:
+        self.o, self.s = o, s
+        self.p = Program(o, s)
+        self.w, self.out = Scratch(o, s, "landing"), Scratch(o, s, "sampling")
+        self.end, self.tolerance = o.argument(END), o.argument(TOLERANCE)
+        self.log_tolerance, self.most_steps = o.argument(LOG_TOLERANCE), o.argument(MOST_STEPS)
+        self.zero, one = o.constant(0.0), o.constant(1.0)
+        speed = self._start()
+        kinetic, potential = eval_energy(o, s, self.w)
+        self.begun = kinetic + potential
+        self.weight = total(o, [o.abs(o.number(c.n)) for c in s.Q if isinstance(c, Slot)])
+        new = o.variable
+        self.energy, self.scale, self.speed = new(self.begun), new(kinetic), new(speed)
+        # the time, and what rounding took from it
+        self.t, self.low, self.reason = new(self.zero), new(self.zero), new(o.constant(RUNNING))
+        counted = (STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED)
+        self.counts = {which: new(self.zero) for which in counted}
+        self.moved, self.lost = new(self.zero), new(self.zero)
+        self.least_pivot, self.least_drop = new(one), new(one)
+        # outputs: the next one, the largest drift of the energy, least and largest of each column
+        self.at, self.drift = new(self.zero), new(self.zero)
+        self.extremes = [
+            (new(o.constant(HUGE)), new(o.constant(-HUGE))) for _ in range(len(s.columns))
+        ]
+        # of a step
+        self.h, self.order = new(self.zero), new(self.zero)
+        self.local, self.attempts, self.most = new(self.zero), new(self.zero), new(self.zero)
+        self.beyond = new(self.zero)
+        self.choosing, self.trying = new(o.truth(True)), new(o.truth(True))
+
+    def _start(self) -> Any:
+        """Position, velocity and the factor of K at the start; returns the largest velocity."""
+        o, s, p, w = self.o, self.s, self.p, self.w
+        speed = o.constant(0.0)
+        for i, c in enumerate(s.start):
+            v = number(o, c)
+            p.q[i], p.v[i] = self.zero, v
+            w.q[i], w.v[i] = self.zero, v
+            speed = o.maximum(o.abs(v), speed)
+        w.tolerance[0], self.out.tolerance[0] = self.tolerance, self.zero
+        eval_forms(o, s, w)
+        o.call(factorise, p, w)
         for k, pivot in enumerate(relative_pivots(o, s, w)):
+            p.usual[k] = o.maximum(pivot, self.zero)
+            p.first[k] = pivot
+        eval_pivots(o, p, w)
+        return speed
+
+    def _count(self, which: int, where: Any, by: Any = 1.0) -> None:
+        self.counts[which].set(self.counts[which].get() + by, where)
+
+    def take_step(self) -> None:
+        """A series, landings until every lane has one that is kept, and the outputs before it."""
+        o, p, w = self.o, self.p, self.w
+        running = self.reason.get() < 0.0
+        w.wanted[0] = refinements_for(o, w.smallest[0], self.tolerance)
+        known = make_series(o, p, w, self.log_tolerance, running)
+        self._count(COEFFICIENTS, running, known - 1.0)
+        failed = running & (known < 3.0)
+        self.reason.set(o.constant(float(NOT_FINITE)), failed)
+        running = running & ~failed
+        begin, left = self.t.get(), self.end - self.t.get()
+        self.local.set(self.tolerance)
+        self.attempts.set(self.zero)
+        self.beyond.set(self.zero)
+        self.most.set(left)
+        self.choosing.set(running)
+        self.trying.set(running)
+        for _ in o.repeat(lambda: o.any(self.trying.get())):
+            self._choose(known)
+            self._land(left)
+        ended = self.reason.get()
+        took = running & ((ended < 0.0) | (ended <= float(DONE)))
+        # after all lanes have landed: those that waited have landed again and again, in the same place
+        for k, pivot in enumerate(relative_pivots(o, self.s, w)):
             p.usual[k] = o.where(took, o.maximum(pivot, p.usual[k]), p.usual[k])
-        _write_outputs(
-            o, p, out, at, took, begin, t.get(), reason, order.get(), begun, drift, columns
+        self._write_outputs(took, begin)
+
+    def _choose(self, known: Any) -> None:
+        """Order and step, where they are to be chosen."""
+        o, p = self.o, self.p
+        for _ in o.when(o.any(self.choosing.get())):
+            now, local = self.choosing.get(), self.local.get()
+            order, log_step = choose_step(o, p, known, o.log(local))
+            log_step = limit_speed(o, p, order, log_step, local, self.speed.get())
+            self.order.set(order, now)
+            step = o.maximum(o.minimum(log_step, o.constant(600.0)), o.constant(-600.0))
+            self.h.set(o.minimum(o.exp(step), self.most.get()), now)
+            self.choosing.set(o.truth(False))
+
+    def _land(self, left: Any) -> None:
+        """The end of a step: kept, tried a little further on, or refused; left: of the run."""
+        o, w = self.o, self.w
+        h = self.h.get()
+        eval_polynomial(o, self.p, self.order.get(), h, w)
+        o.call(project, self.p, w)
+        here, drop = self.trying.get(), w.drop[0]
+        self._count(FACTORISATIONS, here, 2.0)
+        again = here & (drop < SINGULAR_LANDING) & (self.beyond.get() < 2.0)
+        self.beyond.set(self.beyond.get() + 1.0, again)
+        here = here & ~again
+        kinetic, potential = eval_energy(o, self.s, w)
+        now = kinetic + potential
+        off = o.maximum(w.moved[0], w.turned[0] * h / self.order.get())
+        largest = o.maximum(self.scale.get(), kinetic)
+        allowed = (self.tolerance + NOISE) * ENERGY_SLACK * largest + self.weight * 1e-12
+        # written so that nan is refused too
+        good = (off <= self.local.get() * SLACK + NOISE) & (
+            o.abs(now - self.energy.get()) <= allowed
         )
-    _summarise(
-        o, p, reason.get(), t.get(), counts, (moved, least_pivot, least_drop, drift), begun, columns
-    )
-    return {"state": p.memory.size, "landing": w.memory.size, "sampling": out.memory.size}
+        good = here & good & (o.abs(now - self.begun) <= allowed * DRIFT_SLACK)
+        bad = here & ~good
+        self._keep(good, off, h >= left)
+        self.energy.set(now, good)
+        self.scale.set(largest, good)
+        self._refuse(bad)
+        self.h.set(h * BEYOND, again)
+        self.trying.set((again | bad) & (self.reason.get() < 0.0))
 
+    def _keep(self, good: Any, off: Any, last: Any) -> None:
+        """The landing of these lanes is where they go on; last: those at the end of the run."""
+        o, p, w = self.o, self.p, self.w
+        self._count(STEPS, good)
+        local = self.local.get()
+        loose = good & ((local > self.tolerance) | (off > self.tolerance * (10.0 * SLACK)))
+        self._count(LOOSENED, loose)
+        self.lost.set(self.lost.get() + o.maximum(local, off), loose)
+        self.moved.set(o.maximum(self.moved.get(), off), good)
+        faster = self.speed.get()
+        for i in range(self.s.coordinates):
+            faster = o.maximum(o.abs(w.v[i]), faster)
+            p.q[i] = o.where(good, w.q[i], p.q[i])
+            p.v[i] = o.where(good, w.v[i], p.v[i])
+        self.speed.set(faster, good)
+        self.least_pivot.set(o.minimum(self.least_pivot.get(), w.smallest[0]), good)
+        self.least_drop.set(o.minimum(self.least_drop.get(), w.drop[0]), good)
+        before = self.t.get()
+        step = o.add_exactly(self.h.get(), self.low.get())
+        after = o.add_exactly(before, step)
+        rest = o.subtract_exactly(step, o.subtract_exactly(after, before))
+        self.t.set(o.where(last, self.end, after), good)
+        self.low.set(o.where(last, self.zero, rest), good)
+        self.reason.set(o.constant(float(DONE)), good & last)
+        full = good & ~last & (self.counts[STEPS].get() >= self.most_steps)
+        self.reason.set(o.constant(float(FULL)), full)
+        # beside a singular position: whether it is on its motion is judged elsewhere
+        beside = good & (w.drop[0] < SINGULAR_LANDING)
+        self.reason.set(o.constant(float(UNCERTAIN)), beside)
 
-def _write_outputs(
-    o: Any, p: Program, w: Scratch, at: Any, took: Any, begin: Any, t: Any, reason: Any,
-    order: Any, begun: Any, drift: Any, extremes: list[Any],
-) -> None:  # fmt: skip
-    """Outputs of the step just taken, on the constraints; beside a singular position from the polynomial."""
-    s = p.s
-    done = reason.get() >= 0.0
+    def _refuse(self, bad: Any) -> None:
+        """Half the step; after some tries looser, and then no more."""
+        o = self.o
+        self._count(REJECTED, bad)
+        self.attempts.set(self.attempts.get() + 1.0, bad)
+        self.h.set(self.h.get() * 0.5, bad)
+        self.most.set(self.h.get(), bad)
+        looser = bad & (self.attempts.get() >= float(TRIES))
+        self.attempts.set(self.zero, looser)
+        self.local.set(self.local.get() * 10.0, looser)
+        self.choosing.set(looser)
+        stuck = looser & (self.local.get() > LOOSEST)
+        self.reason.set(o.constant(float(STUCK)), stuck)
 
-    def due() -> Any:
-        time = o.output_time(at.get())
-        return took & (time < HUGE) & ((time <= t) | done)
+    def _write_outputs(self, took: Any, begin: Any) -> None:
+        """Outputs of the step just taken, on the constraints; beside a singular position from the polynomial."""
+        o, w, t = self.o, self.out, self.t.get()
+        done = self.reason.get() >= 0.0
 
-    for _ in o.repeat(lambda: o.any(due())):
-        now = due()
-        ahead = o.where(now, o.output_time(at.get()) - begin, 0.0)
-        eval_polynomial(o, p, order, ahead, w)
-        plain = [(w.q[i], w.v[i]) for i in range(s.coordinates)]
-        o.call(project, p, w)
-        beside = (w.drop[0] < SINGULAR_LANDING) | ~(w.moved[0] + w.turned[0] < HUGE)
-        for i, (q, v) in enumerate(plain):
-            w.q[i] = o.where(beside, q, w.q[i])
-            w.v[i] = o.where(beside, v, w.v[i])
+        def due() -> Any:
+            time = o.output_time(self.at.get())
+            return took & (time < HUGE) & ((time <= t) | done)
+
+        for _ in o.repeat(lambda: o.any(due())):
+            now = due()
+            ahead = o.where(now, o.output_time(self.at.get()) - begin, 0.0)
+            eval_polynomial(o, self.p, self.order.get(), ahead, w)
+            plain = [(w.q[i], w.v[i]) for i in range(self.s.coordinates)]
+            o.call(project, self.p, w)
+            beside = (w.drop[0] < SINGULAR_LANDING) | ~(w.moved[0] + w.turned[0] < HUGE)
+            for i, (q, v) in enumerate(plain):
+                w.q[i] = o.where(beside, q, w.q[i])
+                w.v[i] = o.where(beside, v, w.v[i])
+            self._write_columns(now)
+            self.at.set(self.at.get() + 1.0, now)
+
+    def _write_columns(self, now: Any) -> None:
+        """Columns and energy of the output that each of these lanes is at."""
+        o, s, w = self.o, self.s, self.out
         kinetic, potential = eval_energy(o, s, w)
         energy = kinetic + potential
-        off = o.abs(energy - begun)
-        drift.set(o.maximum(drift.get(), off), now)
+        self.drift.set(o.maximum(self.drift.get(), o.abs(energy - self.begun)), now)
         for n, (column, (factors, offset)) in enumerate(zip(s.columns, s.column_rows, strict=True)):
             source = w.q if column.level == PLACE else w.v
             terms = list(zip(column.coordinates, factors, strict=True))
-            parts = combine(o, terms, lambda i, source=source: source[i])
+            parts = combine(o, terms, source.__getitem__)
             if isinstance(offset, Slot):
                 parts.append(o.number(offset.n))
             value = total(o, parts)
-            o.put(at.get(), n, value, now)
-            least, largest = extremes[2 * n], extremes[2 * n + 1]
+            o.put(self.at.get(), n, value, now)
+            least, largest = self.extremes[n]
             least.set(o.minimum(least.get(), value), now)
             largest.set(o.maximum(largest.get(), value), now)
-        o.put(at.get(), len(s.columns), energy, now)
-        at.set(at.get() + 1.0, now)
+        o.put(self.at.get(), len(s.columns), energy, now)
 
-
-def _summarise(
-    o: Any, p: Program, reason: Any, t: Any, counts: dict[int, Any], others: tuple[Any, ...],
-    begun: Any, extremes: list[Any],
-) -> None:  # fmt: skip
-    """What is told of each lane."""
-    s = p.s
-    moved, least_pivot, least_drop, drift = others
-    start = o.constant(1.0)
-    for k in range(s.equations):
-        usual = p.usual[k]
-        counts_here = usual > EPS * 100.0
-        start = o.where(counts_here, o.minimum(p.first[k] / usual, start), start)
-    told = {REASON: reason, TIME: t, MOVED: moved.get(), LEAST_PIVOT: least_pivot.get()}
-    told |= {
-        LEAST_DROP: least_drop.get(),
-        START_DROP: start,
-        DRIFT: drift.get(),
-        FIRST_ENERGY: begun,
-    }
-    told |= {which: x.get() for which, x in counts.items()}
-    for place, value in told.items():
-        o.summarise(place, value)
-    for i in range(s.coordinates):
-        o.summarise(SUMMARY + i, p.q[i])
-        o.summarise(SUMMARY + s.coordinates + i, p.v[i])
-    for n, x in enumerate(extremes):
-        o.summarise(SUMMARY + 2 * s.coordinates + n, x.get())
+    def summarise(self) -> None:
+        """What is told of each lane."""
+        o, s, p = self.o, self.s, self.p
+        start = o.constant(1.0)
+        for k in range(s.equations):
+            usual = p.usual[k]
+            lower = o.minimum(p.first[k] / usual, start)
+            start = o.where(usual > EPS * 100.0, lower, start)
+        told = {REASON: self.reason, TIME: self.t, MOVED: self.moved, LOST: self.lost}
+        told |= {LEAST_PIVOT: self.least_pivot, LEAST_DROP: self.least_drop, DRIFT: self.drift}
+        for place, variable in (told | self.counts).items():
+            o.summarise(place, variable.get())
+        o.summarise(START_DROP, start)
+        o.summarise(FIRST_ENERGY, self.begun)
+        for i in range(s.coordinates):
+            o.summarise(SUMMARY + i, p.q[i])
+            o.summarise(SUMMARY + s.coordinates + i, p.v[i])
+        for n, pair in enumerate(self.extremes):
+            for k, variable in enumerate(pair):
+                o.summarise(SUMMARY + 2 * s.coordinates + 2 * n + k, variable.get())

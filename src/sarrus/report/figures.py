@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..disk import new_file
 from ..problems import Figure, Panel, Problem
 from ..result import Result
 from ..scene.draw import as_shown
@@ -33,7 +34,8 @@ def save_figures(folder: Path, problem: Problem, result: Result) -> list[Path]:
         _draw(page, figure, columns, references, result.method)
         page.suptitle(f"{problem.title}: {figure.title}", fontsize=11)
         path = folder / f"{figure.name}.png"
-        page.savefig(path, dpi=150)
+        with new_file(path) as half:
+            page.savefig(half, dpi=150)
         paths.append(path)
     return paths
 
@@ -60,7 +62,8 @@ def save_motion_figure(path: Path, result: Result, points: list[str]) -> None:
     FigureCanvasAgg(page)
     _draw(page, figure, columns, {}, result.method)
     page.suptitle(as_shown(result.name), fontsize=11)
-    page.savefig(path, dpi=150)
+    with new_file(path) as half:
+        page.savefig(half, dpi=150)
 
 
 def _draw(

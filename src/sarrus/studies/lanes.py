@@ -133,6 +133,7 @@ def _asked(plan: Plan) -> Asked:
         misfit=None,
         assemble=False,
         dense=False,
+        estimate_error=False,
     )
 
 
