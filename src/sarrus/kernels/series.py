@@ -30,6 +30,18 @@ from .loads import (
 )
 from .polynomials import eval_polynomial, eval_series
 from .reasons import DONE, FULL, NOT_FINITE, STUCK
+from .rules import (
+    BEYOND,
+    CORRECTIONS,
+    DRIFT_SLACK,
+    ENERGY_SLACK,
+    LOOSEST,
+    LOW_ORDER,
+    NOISE,
+    SLACK,
+    SWIFT,
+    TRIES,
+)
 from .solve import (
     eval_pivots,
     factorise,
@@ -39,30 +51,6 @@ from .solve import (
     solve_refined,
 )
 from .stepping import add_time
-
-# A landing that the projections move by more than SLACK tolerances is refused: truncation moves it by
-# about one, another branch of the motion by far more. NOISE is what rounding may do to a long chain.
-SLACK = 4.0
-NOISE = 1e-9
-# energy may change in a step by this many tolerances (of the largest kinetic energy)
-ENERGY_SLACK = 1e3
-# and in a run by so many times that
-DRIFT_SLACK = 100.0
-# the last term of the velocity may be this many tolerances of the largest velocity: more than enough for a
-# step that moves links by a tenth of their length or more (the position's term then decides), too little for
-# short ones. 50 was tried: at the tightest tolerances steps then crawl into singular positions
-SWIFT = 200.0
-# steps of this order or less are exempt from that: rounding rules there
-LOW_ORDER = 12
-# steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one
-TRIES = 4
-LOOSEST = 1e-5
-
-# Newton's steps back onto the constraints: a landing is near
-CORRECTIONS = 3
-
-# from a landing at a singular position: land so much further
-BEYOND = 1.1
 
 # places in the counters
 STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
