@@ -1,5 +1,6 @@
 # make run    set everything up, run the seed problems
 # make test   set everything up, run all tests
+# make soak   random mechanisms against the independent simulator, 30 minutes
 # make check  format, lint, types, import contracts, fast tests (under a minute)
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ JOBS ?= 2
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: run test check test-nojit bench clean
+.PHONY: run test check test-nojit soak bench clean
 
 run: $(VENV)/installed
 	$(BIN)/sarrus run --out runs
@@ -26,6 +27,9 @@ check: $(VENV)/installed
 
 test-nojit: $(VENV)/installed
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(JOBS) tests/kernels tests/model tests/mechanism
+
+soak: $(VENV)/installed
+	PYTHONPATH=tests $(BIN)/python tests/soak.py
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/figures.py

@@ -24,7 +24,8 @@ class Asked:
     duration [s]; outputs: times at which the motion is recorded [s]; method: the one asked for, with its
     options; tolerance or step [s]: what steers it, the other is None; max_steps; at_crossing: what to do
     there; misfit [m]: how far a locked linkage may be bent, None for the usual; assemble: whether joints
-    were to be closed first; dense: whether the polynomials were to be kept.
+    were to be closed first; dense: whether the polynomials were to be kept; estimate_error: whether the global
+    error was to be estimated by a second run.
     """
 
     duration: float
@@ -38,6 +39,7 @@ class Asked:
     misfit: float | None
     assemble: bool
     dense: bool
+    estimate_error: bool = False
 
     @property
     def setting(self) -> float:

@@ -36,6 +36,7 @@ def simulate(
     assemble: bool = False,
     misfit: float | None = None,
     dense: bool = False,
+    estimate_error: bool = False,
     **options: float,
 ) -> Result:
     """Simulate a mechanism for `duration` seconds.
@@ -46,6 +47,7 @@ def simulate(
     out); options: further parameters of the method. at_crossing: what to do where motions meet:
     "continue" along the analytic continuation, "stop" there, or stop and list the "branches"
     (`result.branches`). dense: keep the polynomials of the motion, so that `result.at(t)` reads it at any time.
+    estimate_error: run a second time, more exactly, and tell the global error (`result.error_estimate`).
 
     assemble: close joints that are apart first, as `sarrus.assemble` does (a mechanism may ask for it
     itself). misfit [m]: a linkage that is locked, but would move if its joints had this much play, is made to
@@ -71,6 +73,7 @@ def simulate(
         misfit=None if misfit is None else check_metres("misfit", misfit),
         assemble=bool(assemble),
         dense=bool(dense),
+        estimate_error=bool(estimate_error),
     )
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")

@@ -11,6 +11,8 @@ import numpy as np
 from .arrays import Floats
 from .asked import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, Asked
 from .assembly import assemble, fit_velocities, solve_start_velocity
+from .kernels.layout import make_workspace
+from .kernels.stepping import count_dependent
 from .mechanism import Mechanism, MechanismError, check_mechanism, find_remarks
 from .methods import CHOICES, METHODS, Method, Outcome, Run, Status, first_part, skipped
 from .methods.method import needs_of, warm_up
@@ -19,7 +21,7 @@ from .methods.watch import Dip, Watch
 from .model import Model, make_model
 from .names import pick, unknown
 from .result import Result
-from .thresholds import MISFIT
+from .thresholds import MISFIT, SMALLEST_TOLERANCE
 from .verdict.branches import describe_start
 from .verdict.crossings import RunOutputs, judge_dips
 from .verdict.joint_equations import make_joint_equations
@@ -27,6 +29,9 @@ from .verdict.mending import bridge_misfit
 
 # outputs times coordinates; more would not fit into memory
 MOST_NUMBERS = 200_000_000
+# by what a second run is finer that tells the error of the first
+FINER = {"tolerance": 10.0, "step": 2.0}
+NOTHING_MOVES = "Nothing can move: the joints hold all bodies (mobility 0)"
 
 
 def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: float) -> Result:
@@ -60,6 +65,11 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
     else:
         compiling, outcome = 0.0, skipped(model, _refusal(method, needs))
     outcome = _check_start(_told_user_failure(outcome, model), mechanism, run)
+    if asked.estimate_error and outcome.status.success:
+        outcome = _with_error(outcome, method, run)
+    if not mechanism.drives and outcome.status == Status.DONE and _is_held(model):
+        still = f"{outcome.message}. {NOTHING_MOVES}"
+        outcome = replace(outcome, message=still, notes=[NOTHING_MOVES, *outcome.notes])
     result = Result(
         mechanism,
         model,
@@ -68,6 +78,7 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
         replace(
             outcome,
             record=outcome.record[late:],
+            error=None if outcome.error is None else outcome.error[late:],
             notes=[*notes, *bridged, *find_remarks(mechanism), *start_notes, *outcome.notes],
             timings={
                 "import": import_seconds,
@@ -80,6 +91,35 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
     if outcome.status == Status.STOPPED and asked.at_crossing == BRANCHES:
         result.notes.append(str(result.branches))
     return result
+
+
+def _is_held(model: Model) -> bool:
+    """Whether the joints hold every coordinate at the start."""
+    if not model.coordinates or model.equations < model.coordinates:
+        return False
+    ws = make_workspace(model.form, 0)
+    dependent, _, _ = count_dependent(model.form, ws, np.zeros(model.coordinates))
+    return bool(model.equations - dependent >= model.coordinates)
+
+
+def _with_error(outcome: Outcome, method: Method, run: Run) -> Outcome:
+    """The outcome with an estimate of its global error: how far a second run, more exact, is away.
+
+    Where no more exact one is possible a looser one tells: then the estimate is too large rather than too small.
+    """
+    finer = run.setting / FINER[method.setting]
+    if method.setting == "tolerance" and finer < SMALLEST_TOLERANCE:
+        finer = run.setting * FINER[method.setting]
+    other = method.run(replace(run, setting=finer, stop=None, dense=False))
+    error = np.full(len(outcome.record), np.nan)
+    both = min(len(error), len(other.record))
+    apart = outcome.record.q[:both] - other.record.q[:both]
+    error[:both] = np.abs(apart).max(axis=1, initial=0.0)
+    worst = float(np.nanmax(error, initial=0.0)) * run.model.units.length
+    note = f"global error, by a second run with {method.setting} {finer:g}: at most {worst:.1e} m at the outputs"
+    if both < len(error):
+        note += f"; that run ended at t = {other.record.times[-1]:.6g} s ({other.message})"
+    return replace(outcome, error=error, notes=[*outcome.notes, note])
 
 
 def _choose_method(asked: Asked, every: float) -> tuple[Method, Asked]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from .. import __version__
 from . import bench, engines, lists, model_files, pictures, run, spec, standing, sweep
+from .screen import Screen
 
 __all__ = ["app", "main"]
 
@@ -39,6 +39,7 @@ app.command("bench")(bench.bench)
 app.command("submit")(bench.submit)
 app.command("board")(bench.board)
 app.command("sweep")(sweep.sweep)
+app.command("cache")(lists.show_cache)
 
 
 def _show_version(wanted: bool) -> None:
@@ -64,10 +65,12 @@ def main() -> None:
     try:
         app()
     except (ValueError, OSError) as error:
-        Console(stderr=True, soft_wrap=True).print(
-            f"[red]error:[/] {escape(str(error))}", highlight=False
-        )
-        sys.exit(2)
+        _fail(str(error))
     except MemoryError:
-        Console(stderr=True).print("[red]error:[/] out of memory; ask for fewer outputs")
-        sys.exit(2)
+        _fail("out of memory; ask for fewer outputs")
+
+
+def _fail(why: str) -> NoReturn:
+    line = Text.assemble(("error:", "red"), f" {why}")
+    Screen(stderr=True, soft_wrap=True).print(line, highlight=False)
+    sys.exit(2)

@@ -9,18 +9,20 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from .. import problems
 from ..bench.judge import judge_columns
 from ..bench.result_file import load_columns
 from ..names import pick
 from ..report import judgement_table
+from ..report.tables import passed_word
 from ..runs.folder import finite
 from .engines import bench_engines
 from .options import Values, with_problem_options
 from .pictures import REPORT
+from .screen import Screen
 
 
 def bench(
@@ -73,9 +75,9 @@ def bench(
         bench_engines(chosen, engine or [], out, repeat, budget)
         return
     cells = make_cells(chosen, method or list(METHODS), tolerances, steps)
-    screen = Console(stderr=True)
+    screen = Screen(stderr=True)
     command = command_line()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=screen, transient=True) as progress:
         task = progress.add_task("", total=None)
         progress.update(task, total=len(cells))
@@ -93,7 +95,7 @@ def bench(
     report = save_benchmark(out, records, best, command)
     page = out / REPORT
     page.write_text(make_bench_report(records), encoding="utf-8")
-    screen = Console()
+    screen = Screen()
     screen.width = max(screen.width, 150)
     screen.print(winner_table(best))
     screen.print(
@@ -141,16 +143,17 @@ def judge(
 
 
 def _show(record: dict[str, Any]) -> None:
-    screen = Console(soft_wrap=True)
+    screen = Screen(soft_wrap=True)
     screen.print(judgement_table(record["judgement"]))
     for sentence in record["judgement"]["findings"]:
-        screen.print(f"- {sentence}", highlight=False, markup=False)
-    verdict = "[green]PASS[/]" if record["judgement"]["passed"] else "[red]FAIL[/]"
+        screen.print(f"- {sentence}", highlight=False)
     told = ", ".join(f"{name} = {value:g}" for name, value in record["problem"]["options"].items())
     screen.print(
-        f"{verdict}: {record['rows']} rows judged as {record['problem']['id']} ({told}), "
-        f"{record['problem']['duration']:g} s",
-        highlight=False,
+        Text.assemble(
+            passed_word(record["judgement"]["passed"]),
+            f": {record['rows']} rows judged as {record['problem']['id']} ({told}), "
+            f"{record['problem']['duration']:g} s",
+        )
     )
 
 
@@ -163,10 +166,10 @@ def submit(
 
     _, judged = check_run(folder)
     path = pack_run(folder, out)
-    screen = Console()
+    screen = Screen()
     for check in judged.checks:
-        word = "[green]PASS[/]" if check.passed else "[red]FAIL[/]"
-        screen.print(f"{word} {check.what}: {check.value:.3g} {check.unit} (limit {check.limit:g})")
+        told = f" {check.what}: {check.value:.3g} {check.unit} (limit {check.limit:g})"
+        screen.print(Text.assemble(passed_word(check.passed), told))
     screen.print(f"packed: {path}", soft_wrap=True, highlight=False)
 
 
@@ -180,7 +183,7 @@ def board(
     from ..report.benchmark import board_table
 
     records, left_out = collect_records(places)
-    screen = Console()
+    screen = Screen()
     screen.width = max(screen.width, 165)
     screen.print(board_table(records))
     for line in left_out:

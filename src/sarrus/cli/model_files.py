@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from .. import problems
@@ -19,6 +18,7 @@ from ..mechanism.files.writing import save_text
 from ..names import pick
 from ..studies import make_study_schema
 from .options import Values, refuse_options, with_problem_options
+from .screen import Screen
 
 ENDINGS = (".yaml", ".yml", ".json")
 # what begins a model of another program, among the first bytes of an XML file
@@ -44,7 +44,7 @@ def is_imported(word: str) -> bool:
     return any(root in begin for root in ROOTS)
 
 
-def load_imported(path: str, screen: Console, *, close: bool = True) -> Imported:
+def load_imported(path: str, screen: Screen, *, close: bool = True) -> Imported:
     """A model of another program; what was taken, changed and dropped is printed."""
     with screen.status(f"{Path(path).name}: reading"):
         imported = read(path, close=close)
@@ -53,7 +53,7 @@ def load_imported(path: str, screen: Console, *, close: bool = True) -> Imported
     return imported
 
 
-def load_model(path: str, screen: Console) -> Mechanism:
+def load_model(path: str, screen: Screen) -> Mechanism:
     """The mechanism of a file; remarks on it are printed."""
     if path in problems.names():
         raise ValueError(
@@ -109,7 +109,7 @@ def export(
 
 def _export(source: str, options: Values, file: Path, ending: str) -> None:
     """Write a problem or model file in a format, telling what that cannot hold."""
-    screen = Console(stderr=True)
+    screen = Screen(stderr=True)
     if is_model_file(source):
         refuse_options(options, source)
         mechanism = load_model(source, screen)
@@ -177,7 +177,7 @@ def import_file(
     if as_json:
         print(json.dumps([r.as_dict() for r in reports], indent=2))
         return
-    screen = Console()
+    screen = Screen()
     for report in reports:
         for line in report.sentences:
             screen.print(Text(line), soft_wrap=True)

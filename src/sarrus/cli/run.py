@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -36,6 +35,7 @@ from .options import (
     with_problem_options,
 )
 from .pictures import REPORT
+from .screen import Screen
 from .spec import is_specification, load_problem
 
 # a run that stops at a crossing was asked to
@@ -65,7 +65,7 @@ def run(
         raise ValueError(f"name the problem that --{next(iter(options))} is meant for")
     if problem is not None and is_model_file(problem):
         raise ValueError(f"{problem} is a model file; run it with `sarrus simulate {problem}`")
-    screen = Console(stderr=True)
+    screen = Screen(stderr=True)
     if problem is not None and is_specification(problem):
         refuse_options(options, problem)
         todo = [load_problem(problem, screen)]
@@ -98,14 +98,13 @@ def run(
 
 
 def _show_runs(records: list[dict[str, Any]], out: Path) -> None:
-    screen = Console(soft_wrap=False)
+    screen = Screen(soft_wrap=False)
     screen.print(run_table(records))
     for record in records:
         name = record["problem"]["id"]
         if record["status"] != "done":
-            screen.print(
-                f"[red]{name}: {record['status']}[/]: {record['message']}", highlight=False
-            )
+            end = (f"{name}: {record['status']}", "red"), f": {record['message']}"
+            screen.print(Text.assemble(*end), highlight=False)
         told = [*record["notes"], *tell_crossings(record["verdict"])]
         if measure := library_error(record):
             told.append(
@@ -148,7 +147,7 @@ def simulate(
     with_report: WithReport = False,
 ) -> None:
     """Simulate the mechanism of a file; write columns.csv, run.json, result.h5, model.yaml, motion.png."""
-    screen = Console(stderr=True)
+    screen = Screen(stderr=True)
     mechanism = load_model(file, screen)
     given = {
         "duration": duration,
@@ -211,10 +210,10 @@ def tell_crossings(verdict: dict[str, Any]) -> list[str]:
 
 
 def _show_simulation(record: dict[str, Any], notes: list[str], folder: Path) -> None:
-    screen = Console()
+    screen = Screen()
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     table.add_column("mechanism", no_wrap=True)
-    for name in ("outputs", "steps", "CPU", "drift\n\\[J]", "violation\n\\[m]"):
+    for name in ("outputs", "steps", "CPU", "drift\n[J]", "violation\n[m]"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_row(
         Text(record["model"]["name"]),

@@ -38,6 +38,7 @@ from .solve import (
     refinements_for,
     solve_refined,
 )
+from .stepping import add_time
 
 # A landing that the projections move by more than SLACK tolerances is refused: truncation moves it by
 # about one, another branch of the motion by far more. NOISE is what rounding may do to a long chain.
@@ -71,8 +72,8 @@ class Kept(NamedTuple):
     """What a run keeps between calls of `advance`.
 
     state: position and velocity, consistent; carried: angles of torsions and the work of loads and drives,
-    empty without them; balance: energy at the start of the run, the largest kinetic energy and the
-    largest velocity; counters.
+    empty without them; balance: energy at the start of the run, the largest kinetic energy, the largest
+    velocity, and what rounding took from the time; counters.
     """
 
     state: Floats
@@ -306,7 +307,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
 
     kept: updated; loads: None if there is nothing but constant forces. Outputs: pieces: start, order,
     coefficients and sides of each step; watch: smallest pivot after it, how far its landing was moved,
-    and the smallest pivot against what is usual.
+    the smallest pivot against what is usual, and what the step may have lost if it was loosened.
     """
     state, carried, balance, counters = kept
     starts, orders, coefficients, sides = pieces
@@ -340,6 +341,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
     for i in range(nq):
         weight += abs(form.Q[i])
     starts[0] = t
+    low = balance[3]
     for n in range(coefficients.shape[0]):
         qc = coefficients[n]
         for i in range(nq):
@@ -413,8 +415,10 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
                 local *= 10.0
                 if local > LOOSEST:
                     return STUCK, n
+        watch[n, 3] = 0.0
         if local > tolerance or off > 10.0 * SLACK * tolerance:
             counters[LOOSENED] += 1
+            watch[n, 3] = max(local, off)
         for i in range(nq):
             q[i] = ws.q[i]
             v[i] = ws.v[i]
@@ -430,13 +434,16 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
             for i in range(na):
                 carried[i] = loads.theta[i]
             carried[na] = work
-        t = stop if last else t + h
+        t, low = add_time(t, low, h)
+        if last:
+            t, low = stop, 0.0
         orders[n] = order
         starts[n + 1] = t
         watch[n, 0] = smallest
         watch[n, 1] = off
         watch[n, 2] = drop
         counters[STEPS] += 1
+        balance[3] = low
         if last and stop == t_end:
             return DONE, n + 1
     return FULL, coefficients.shape[0]

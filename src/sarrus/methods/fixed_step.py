@@ -67,6 +67,7 @@ class _FixedSteps:
     """Steps of fixed length."""
 
     law: Law | None = None
+    tolerance: float | None = None
     remedy = "take a longer step"
 
     def __init__(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from math import inf, isfinite
+from math import inf
+from sys import float_info
 
 import numpy as np
 
@@ -182,7 +183,8 @@ class Option:
         if (
             isinstance(value, bool | str)
             or not isinstance(value, int | float)
-            or not isfinite(value)
+            # whole numbers may be larger than any float
+            or not abs(value) <= float_info.max
         ):
             raise ValueError(f"{self.name} = {value!r}; give a finite number")
         if not self.least <= value <= self.most or (self.whole and value != int(value)):

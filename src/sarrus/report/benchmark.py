@@ -14,7 +14,7 @@ from ..runs.benchmark import Record, grades, load_benchmark, winners
 from ..runs.provenance import describe_machine, describe_threads, describe_versions
 from .page import facts, figures_html, render, section, sentences, table
 from .plots import work_precision
-from .tables import library_error, show_seconds, show_setting
+from .tables import library_error, passed_word, show_seconds, show_setting
 
 HEADS = (
     "problem",
@@ -53,9 +53,7 @@ def winner_table(best: Iterable[tuple[str, Record]]) -> Table:
     """The same as a table for the terminal."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     for n, head in enumerate(HEADS):
-        table.add_column(
-            head.replace("[", "\\["), justify="left" if n < 2 else "right", no_wrap=True
-        )
+        table.add_column(head, justify="left" if n < 2 else "right", no_wrap=True)
     for row in winner_rows(best):
         table.add_row(*row)
     return table
@@ -65,9 +63,7 @@ def board_table(records: Iterable[Record]) -> Table:
     """Runs of many machines side by side, fastest first; those that fail come last."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     for n, head in enumerate((*HEADS, "", "machine")):
-        table.add_column(
-            head.replace("[", "\\["), justify="left" if n in (0, 1, 9) else "right", no_wrap=True
-        )
+        table.add_column(head, justify="left" if n in (0, 1, 9) else "right", no_wrap=True)
 
     def rank(record: Record) -> tuple[str, bool, float]:
         return (
@@ -77,7 +73,7 @@ def board_table(records: Iterable[Record]) -> Table:
         )
 
     for record in sorted(records, key=rank):
-        word = "[green]PASS[/]" if record["judgement"]["passed"] else "[red]FAIL[/]"
+        word = passed_word(record["judgement"]["passed"])
         table.add_row(*record_row(record), word, record["machine"]["processor"])
     return table
 

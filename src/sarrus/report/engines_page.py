@@ -113,9 +113,7 @@ def engine_table(records: Sequence[Record]) -> Table:
     out = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     columns = (0, 1, 2, 4, 6, 7, 8, 9, 10)
     for n in columns:
-        out.add_column(
-            HEADS[n].replace("[", "\\["), justify="right" if n in NUMBERS else "left", no_wrap=True
-        )
+        out.add_column(HEADS[n], justify="right" if n in NUMBERS else "left", no_wrap=True)
     for s in standings(records):
         row = standing_row(s)
         out.add_row(*(row[n] for n in columns))

@@ -19,7 +19,15 @@ from ..runs.columns import trajectory_columns
 from ..runs.provenance import describe_versions
 from ..simulate import simulate
 from . import changes
-from .records import QUANTITIES, RecordError, RecordSource, load_function, read_record
+from .records import (
+    MOST_CHARACTERS,
+    QUANTITIES,
+    RecordError,
+    RecordSource,
+    load_function,
+    read_record,
+    read_text,
+)
 from .study import Plan
 
 DONE = "done"
@@ -36,8 +44,6 @@ Row = dict[str, Any]
 # columns that every table has, besides parameters and records
 FIRST_COLUMNS = ("run", "key")
 LAST_COLUMNS = ("status", "message", "notes")
-# a sentence in a table is cut to this length
-MOST_CHARACTERS = 2000
 
 
 @dataclass
@@ -103,7 +109,8 @@ def run_one(plan: Plan, number: int, values: list[Any]) -> tuple[Row, dict[str, 
             status, message = result.status, result.message
             notes += result.notes
             trajectory = _trajectory(plan, number, result, mechanism)
-    except Exception as error:
+    except BaseException as error:
+        # also what is no Exception: Ctrl-C never reaches a worker, so it is the run's own
         status, message = describe_failure(error)
     row |= _records(plan, run, notes, status == DONE)
     failed = row.pop("failed", None)
@@ -116,18 +123,19 @@ def run_one(plan: Plan, number: int, values: list[Any]) -> tuple[Row, dict[str, 
 
 def describe_failure(error: BaseException) -> tuple[str, str]:
     """Status and sentence of an exception."""
+    text = read_text(error)
     if isinstance(error, AssemblyError):
-        return CANNOT_ASSEMBLE, str(error)
+        return CANNOT_ASSEMBLE, text
     if isinstance(error, LockedError):
-        return LOCKED, str(error)
+        return LOCKED, text
     if isinstance(error, MechanismError | ValueError):
-        return REFUSED, str(error)
+        return REFUSED, text
     if isinstance(error, MemoryError):
         return (
             OUT_OF_MEMORY,
-            f"out of memory: {error or 'no more could be had'}; ask for fewer outputs",
+            f"out of memory: {text or 'no more could be had'}; ask for fewer outputs",
         )
-    return ERROR, f"{type(error).__name__}: {error}"
+    return ERROR, f"{type(error).__name__}: {text}"
 
 
 def _records(plan: Plan, run: RecordSource | None, notes: list[str], done: bool) -> Row:
@@ -142,12 +150,11 @@ def _records(plan: Plan, run: RecordSource | None, notes: list[str], done: bool)
         except MechanismError as error:
             # nothing is simulated: the first record finds out that there is no such mechanism
             row.setdefault("failed", describe_failure(error))
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             status = OUT_OF_MEMORY if isinstance(error, MemoryError) else RECORD_FAILED
             what = record.argument if record.what == "function" else record.what
-            why = (
-                str(error) if isinstance(error, RecordError) else f"{type(error).__name__}: {error}"
-            )
+            text = read_text(error)
+            why = text if isinstance(error, RecordError) else f"{type(error).__name__}: {text}"
             sentence = f"record '{record.columns[0]}' ({what}) failed: {why}"
             # a run that failed has its reason; what could not be read of it is a note
             if done:
@@ -248,14 +255,14 @@ def describe_worker() -> dict[str, str]:
     if not _VERSIONS:
         import platform
 
-        from ..kernels.compiler import CACHE
+        from ..kernels.compiler import DIGEST
 
         named = describe_versions()
         _VERSIONS.update(
             {name: named[name] for name in ("sarrus", "numpy", "scipy", "numba", "llvmlite")}
         )
         _VERSIONS["python"] = platform.python_version()
-        _VERSIONS["kernels"] = CACHE.name
+        _VERSIONS["kernels"] = DIGEST
     return dict(_VERSIONS)
 
 

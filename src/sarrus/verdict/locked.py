@@ -23,7 +23,6 @@ from ..kinematics.pose import Pose, largest_twist
 from ..thresholds import (
     ALMOST_FREE,
     BLOCKED_PATH,
-    EXACT_MISFIT,
     FREE_ALONE,
     INSTANT_FREEDOM,
     MISFIT,
@@ -98,8 +97,7 @@ def find_locked(equations: JointEquations) -> Locked | None:
     last = equations.columns - 1
     if values[last] > ALMOST_FREE or (last > 0 and values[last - 1] < FREE_ALONE):
         return None
-    far = float(np.abs(equations.origin).max()) + float(np.abs(equations.centers).max())
-    rounding = EXACT_MISFIT * equations.length * (1.0 + far / equations.length)
+    rounding = equations.rounding * equations.length
     # most paradoxical linkages move exactly: a few steps tell
     look = _follow(equations, pose, V[last], idle, LOOK)
     if len(look.poses) == LOOK and look.misfit <= rounding:
@@ -198,7 +196,7 @@ def _held(equations: JointEquations, pose: Pose, idle: list[tuple[int, Floats]])
         twists[i, 3:] = pose.turns[i] @ axis
         spin = equations.scaled_twists(pose, twists)
         spins.append(spin / np.linalg.norm(spin))
-    return np.vstack([equations.scaled(pose).matrix.toarray(), *spins])
+    return np.vstack([equations.scaled_dense(pose), *spins])
 
 
 def _follow(
@@ -215,8 +213,7 @@ def _follow(
     for _ in range(steps):
         twists = equations.twists(pose, direction)
         size = largest_twist(twists, equations.length)
-        there = _least_gaps(equations, pose.moved(twists * (STEP / size)), direction)
-        gap = measure_misfit(equations, there)
+        there, gap = _least_gaps(equations, pose.moved(twists * (STEP / size)), direction)
         distance = pose.distance(there, equations.length)
         if not 0.5 * STEP < distance < 2.0 * STEP:
             break
@@ -232,18 +229,23 @@ def _follow(
     return _Side(poses, misfit, reach, np.array(travel).T)
 
 
-def _least_gaps(equations: JointEquations, pose: Pose, across: Floats) -> Pose:
-    """The pose of least gaps that can be reached across a direction (a unit vector)."""
+def _least_gaps(equations: JointEquations, pose: Pose, across: Floats) -> tuple[Pose, float]:
+    """The pose of least gaps that can be reached across a direction (a unit vector), and its misfit [m]."""
     scale = np.where(equations.row_about, 1.0, 1.0 / equations.length)
 
     def look(pose: Pose) -> tuple[Floats, Floats]:
-        W = scale[:, None] * equations.weighted(pose).toarray()
-        return scale * equations.gaps(pose), W - np.outer(W @ across, across)
+        gaps, W = equations.look(pose)
+        W *= scale[:, None]
+        return scale * gaps, W - np.outer(W @ across, across)
 
     def move(pose: Pose, x: Floats) -> Pose:
         return pose.moved(equations.twists(pose, x))
 
-    return lower_gaps(pose, look, move, weak=WEAK, steps=CLOSING).position
+    # three gaps of one joint, each no larger, stay together below what counts as rounding
+    enough = equations.rounding / 2.0
+    found = lower_gaps(pose, look, move, enough=enough, weak=WEAK, steps=CLOSING)
+    gaps = equations.pair_gaps(found.gaps) * equations.length
+    return found.position, float(gaps.max(initial=0.0))
 
 
 def measure_misfit(equations: JointEquations, pose: Pose) -> float:

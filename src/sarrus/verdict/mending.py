@@ -156,7 +156,7 @@ def _rates(
     """W over scaled twists, gaps, and their rates with the changes, all as pure numbers."""
     L = equations.length
     scale = np.where(equations.row_about, 1.0, 1.0 / L)
-    W = scale[:, None] * equations.weighted(pose).toarray()
+    gaps, W = equations.look(pose)
     u = equations.directions(pose)
     turns = np.concatenate([pose.turns, np.eye(3)[None]])
     P = np.zeros((equations.rows, n, 6))
@@ -178,7 +178,7 @@ def _rates(
         P[rows, at, 3:] += np.where(hinged[:, None], np.einsum("rji,rj->ri", R, across), 0.0)
     if equations.dimension == 2:
         P[:, :, 2:] = 0.0
-    return W, scale * equations.gaps(pose), P.reshape(equations.rows, 6 * n)
+    return scale[:, None] * W, scale * gaps, P.reshape(equations.rows, 6 * n)
 
 
 def _write(
