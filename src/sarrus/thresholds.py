@@ -114,6 +114,35 @@ SAME_VALUE = 1e-9
 # a step: outputs this close to the end of a step are that end; times of many steps add up rounding
 SAME_OUTPUT = 1e-7
 
+# == The balance of a run: energy and losses ==
+
+# the tolerance, of the energy exchanged: a larger drift is noted. Runs of all problems at 1e-4 to 1e-12 stay below
+# 57, most below 5
+DRIFT_NOTED = 100.0
+# the same: far beyond it the run has lost its motion, whatever its steps say
+DRIFT_FAR = 1e4
+# the energy exchanged: and never more, however loose the tolerance
+DRIFT_MOST = 0.1
+# the energy exchanged: drift that is noted of a method with a step of a user's choice; a picture shows it
+DRIFT_AT_STEP = 1e-3
+# all energies that a balance is the difference of: their rounding, summed over many steps
+DRIFT_ROUNDING = 1e-11
+# 1: a tighter tolerance is not held in double precision, and not judged
+SMALLEST_TOLERANCE = 1e-11
+# the tolerance: what steps may lose in sum before outputs of a run that fails are no longer kept
+LOST_KEPT = 1e3
+# steps of a buffer: so many that could not hold the tolerance ...
+CRAWLING_STEPS = 100
+# the steps of a buffer: ... and such a share of them: the run gets nowhere
+CRAWLING_SHARE = 0.9
+
+# the length: gaps between what drives ask for and what the joints allow; rounding is far below
+CONTRADICTION = 1e-11
+# 1: gaps and J w at a limit of the mechanism that is found: the rounding of a double root
+LIMIT_FOUND = 1e-12
+# what the drives ask for in a second: a part of it that nothing can follow
+LIMIT_RATE = 1e-6
+
 # == Kinematics: where bodies are ==
 
 # the body's size: an arm that is the rounding of a joint at the centre
@@ -192,6 +221,13 @@ NO_COMBINATION = 1e-7
 ALONG_BRANCH = 1e-6
 # 1, unit vectors: directions of branches that are the same; a double root is found to half the digits
 SAME_BRANCH = 1e-3
+# 1, an angle: motions on a section that are one; a double root is found to half the digits
+SAME_ROOT = 1e-7
+# 1: how far the power with which roots part may be from a whole one; the ways of a cusp part like a half one,
+# and next powers shift what two sections show by less
+HALF_POWER = 0.25
+# 1: quadrics of W by differences: smaller ones are what the differences leave (1e-8)
+FLAT_QUADRIC = 1e-6
 # 1: what the quadratic equations of a branch leave at a root; at a double root the direction has half of
 # these digits
 BRANCH_ROOT = 1e-11

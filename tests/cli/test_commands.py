@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import sarrus
 from sarrus import problems
 from sarrus.cli import app, main
 from sarrus.methods import CHOICES
@@ -160,3 +161,10 @@ def test_a_folder_that_cannot_be_written_gives_one_message(tmp_path, capsys, mon
         main()
     assert exit_info.value.code == 2
     assert "error:" in capsys.readouterr().err
+
+
+def test_version():
+    """The package's own, on one line."""
+    shown = call("--version")
+    assert shown.exit_code == 0
+    assert shown.output == f"sarrus {sarrus.__version__}\n"

@@ -4,6 +4,7 @@ import pytest
 import sarrus
 from format_files import block, mjcf, write
 from sarrus.formats import read
+from sarrus.formats.parts import FormatError
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")
 
@@ -21,13 +22,14 @@ TREE = """
       <inertial pos="0.2 0 0.01" mass="1.3" fullinertia="0.015 0.03 0.02 0.001 0.002 0.0005"/>
       <frame pos="0.4 0 0" euler="0 0 45">
         <body name="fore" pos="0 0.02 0">
-          <joint name="elbow" axis="1 1 0" pos="0.01 0 0" class="main"/>
+          <joint name="elbow" axis="1 1 0" pos="0.01 0 0" class="main" armature="0.02"/>
           <inertial pos="0.1 0 0" mass="0.7" diaginertia="0.002 0.006 0.005"/>
           <body name="cart" pos="0.25 0 0">
-            <joint name="rail" type="slide" axis="0 0 1" stiffness="40" springref="0.02" damping="0.8"/>
+            <joint name="rail" type="slide" axis="0 0 1" stiffness="40" springref="0.02" damping="0.8"
+              armature="0.6"/>
             <inertial pos="0 0.03 0" mass="0.4" diaginertia="0.001 0.002 0.001"/>
             <body name="bob">
-              <joint name="socket" type="ball" stiffness="0" damping="0"/>
+              <joint name="socket" type="ball" stiffness="0" damping="0" armature="0.003"/>
               <inertial pos="0 0 -0.1" mass="0.2" diaginertia="0.001 0.001 0.0004"/>
               <site name="nose" pos="0 0 -0.2"/>
             </body>
@@ -45,7 +47,7 @@ TREE = """
       </body>
     </body>
     <body name="stone" pos="3 0 2">
-      <freejoint/>
+      <joint name="loose" type="free" damping="0" armature="0.7"/>
       <inertial pos="0.1 0 0" mass="1" diaginertia="0.1 0.2 0.25"/>
     </body>
   </worldbody>
@@ -65,7 +67,7 @@ def places(model, step, duration):
 
 
 def test_a_tree_moves_as_in_mujoco_to_its_order(tmp_path):
-    """Hinge, slider, ball, cross, free body, springs, dampers, grounded armature, compensated gravity.
+    """Hinge, slider, ball, cross, free body, springs, dampers, armature of all of them, compensated gravity.
 
     MuJoCo's error falls with the fourth power of its step, towards our motion.
     """
@@ -83,13 +85,19 @@ def test_a_tree_moves_as_in_mujoco_to_its_order(tmp_path):
     assert {j.kind.value for j in found.mechanism.joints} >= {"universal", "spherical", "prismatic"}
 
 
-def test_armature_of_moving_bodies_is_told(tmp_path):
-    """Rotor inertia between two moving bodies has no equal: dropped by name with its size."""
+def test_armature_is_carried_or_refused(tmp_path):
+    """A rotor at every joint that is kept; none where joints through massless links become one."""
     inner = block("b", "<joint name='j' axis='0 1 0' armature='0.25'/>", "0.3 0 0")
     path = mjcf(tmp_path, block("a", "<joint name='i' axis='0 1 0' armature='0.5'/>", inside=inner))
     found = read(path)
-    assert any("j (0.25)" in x for names in found.report.dropped.values() for x in names)
-    assert any("armature of 'i' (0.5) is part of body 'a'" in x for x in found.report.changed)
+    assert [(r.joint, r.inertia) for r in found.mechanism.rotors] == [("i", 0.5), ("j", 0.25)]
+    assert not found.report.dropped
+    out = tmp_path / "out.xml"
+    sarrus.formats.write_mjcf(found.mechanism, out)
+    assert [r.inertia for r in read(out).mechanism.rotors] == [0.5, 0.25]
+    joints = "<joint name='i' axis='0 1 0' armature='0.5'/><joint name='j' axis='1 0 0'/>"
+    with pytest.raises(FormatError, match=r"joint 'i' has an armature of 0\.5 .* massless links"):
+        read(mjcf(tmp_path, block("a", joints)))
 
 
 LOOP = block(

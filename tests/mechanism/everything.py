@@ -15,6 +15,7 @@ LISTS = (
     "torques",
     "springs",
     "torsions",
+    "rotors",
     "drives",
     "velocities",
     "angular_velocities",
@@ -52,6 +53,8 @@ def plane_of_everything():
     m.spring("rest", "no", "plate", start=(0, 0), end=(0.1, 0.7))
     m.torsion("coil", "pin", stiffness=3, damping=0.1, free_angle=-0.2)
     m.joint_torque("motor torque", "pin", 0.7)
+    m.rotor("flywheel", "pin", inertia=0.02)
+    m.rotor("rack", "slider", mass=1 / 7)
     m.drive("constant", "pin", 0.5)
     m.drive("cubic", "pin", Polynomial((0.1, -2.0, 0.0, 1e-9)))
     m.drive("sine", "slider", Sine(0.01, 2.0, phase=1.0, offset=-0.5))
@@ -81,6 +84,7 @@ def space_of_everything():
     m.point_on_plane("floor", m.ground, "über", at=(0, 0, 0), normal=(0, 0, 1))
     m.point_on_line("wire", m.ground, "über", at=(0, 0, 0), axis=(1, 0, 0))
     m.distance("bar", "1", "über", start=(0, 0, 1), end=(0, 0, 0))
+    m.rotor("gyro", "ball", inertia=1e-3)
     m.torque("turn", "full", (1, 2, 3), fixed_in="body")
     m.set_angular_velocity("full", (0, 150, -4.61538))
     m.spherical("open", m.ground, "full", at=((0, 0, 1), (0, 0.1, 1)))

@@ -38,6 +38,7 @@ def four_bar():
     m.torque("turn", "rocker", 0.3)
     m.spring("spring", m.ground, "coupler", start=(1, 0), end=(1, 1.25), stiffness=3)
     m.torsion("coil", "B", stiffness=2)
+    m.rotor("motor", "B", inertia=0.1)
     m.set_velocity("B", (1, 0))
     return m
 
@@ -66,6 +67,7 @@ def test_what_is_added_to_a_copy_is_not_added_to_the_other(make):
     new.torque("t", body, 1.0)
     new.spring("s", new.ground, body, start=(3, 1), end=(3, 0), stiffness=1)
     new.torsion("k", "E", stiffness=1)
+    new.rotor("r", "E", inertia=1)
     new.user_force("u", ["tip"], lambda t, x, v: 0 * x)
     new.drive("d", "E", 0.0)
     new.set_velocity("end", (0, 1))

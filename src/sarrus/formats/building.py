@@ -122,6 +122,7 @@ class Builder:
         at = (B if slides else A).place if one else np.array([A.place, B.place])
         if c.kind == SPHERICAL:
             m.spherical(name, *bodies, at=at)
+            self.add_load(m, c, name, A, B, held)
             return
         if c.kind == UNIVERSAL:
             m.universal(name, *bodies, at=at, axis=A.axis, second_axis=B.axis)
@@ -147,11 +148,14 @@ class Builder:
     def add_load(
         self, m: Mechanism, c: Connection, name: str, A: Placement, B: Placement, held: bool
     ) -> None:
-        """The spring, damper or drive of a joint."""
+        """The spring, damper, rotor or drive of a joint."""
         if held:
             return
         if c.motion is not None:
             m.drive(name, name, change_motion(c.motion, 1.0, -(c.start or 0.0)))
+        if c.armature:
+            number = {"mass" if c.kind == PRISMATIC else "inertia": c.armature}
+            m.rotor(f"rotor of {name}", name, **number)
         if not (c.stiffness or c.damping):
             return
         if c.kind == REVOLUTE:

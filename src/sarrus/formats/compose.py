@@ -62,7 +62,6 @@ class _Composer(Builder):
         self.tidy_axes()
         self.weigh_prescribed()
         self.lose_massless()
-        self.carry_armature()
         authored = self.largest_gap()
         self.align()
         if not self.rigids.keys() - {GROUND}:
@@ -369,10 +368,14 @@ class _Composer(Builder):
                     f"joint '{c.name}' is driven through massless links ({', '.join(links)}); that has no "
                     "equal here: give them a mass"
                 )
-            if c.stiffness or c.damping or c.armature:
-                self.report.drop(
-                    "springs, damping or armature of joints through massless links", c.name
+            if c.armature:
+                raise self.parts.refuse(
+                    f"joint '{c.name}' has an armature of {c.armature:g} and leads through massless links "
+                    f"({', '.join(links)}), where its inertia has no equal here: give them a mass, or take the "
+                    "armature away"
                 )
+            if c.stiffness or c.damping:
+                self.report.drop("springs or damping of joints through massless links", c.name)
         ends = (steps[0].first, steps[-1].second)
         names = "+".join(c.name for c in steps)
         for s in same:
@@ -389,32 +392,6 @@ class _Composer(Builder):
             del self.rigids[name]
 
     # what needs the bodies
-
-    def carry_armature(self) -> None:
-        """Rotor inertia: exactly where the other body is the ground; else it has no equal here."""
-        for c in self.joints:
-            if not c.armature:
-                continue
-            if GROUND not in (c.first, c.second) or c.kind not in (REVOLUTE, PRISMATIC):
-                self.report.drop(
-                    "armature (rotor inertia) of joints whose two bodies both move",
-                    f"{c.name} ({c.armature:g})",
-                )
-                continue
-            end = int(c.first == GROUND)
-            rigid = self.rigids[(c.first, c.second)[end]]
-            if c.kind == REVOLUTE:
-                axis = c.frames[end].axis
-                # turning about a fixed axis, a disc shows only its inertia about it
-                disc = 0.5 * c.armature * (np.eye(3) + np.outer(axis, axis))
-                rigid.inertia = rigid.inertia + disc
-            else:
-                rigid.mass += c.armature
-                rigid.lifts.append((rigid.center, -c.armature * self.parts.gravity))
-            self.report.changed.append(
-                f"armature of '{c.name}' ({c.armature:g}) is part of body '{rigid.name}': the same motion, "
-                "as its axis is fixed"
-            )
 
     def align(self) -> None:
         """Move bodies where a slider, a cross or a distance needs it, and where a drive says where it begins."""
@@ -551,6 +528,7 @@ class _Composer(Builder):
                 for word, items in (
                     ("torsional springs or dampers", m.torsions),
                     ("springs", m.springs),
+                    ("rotors", m.rotors),
                     ("drives", m.drives),
                     ("points", m.markers),
                     ("forces", m.forces),

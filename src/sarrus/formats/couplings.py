@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from ..thresholds import SAME_COUPLED
@@ -44,7 +42,9 @@ def _hold(parts: Parts, joint: Connection, value: float) -> None:
         held = first @ Placement(turn_about(np.array([0.0, 0.0, 1.0]), value), np.zeros(3))
     else:
         held = first @ Placement(np.eye(3), shift)
-    _swap(parts, joint, [replace(joint, kind=WELD, frames=(held, joint.frames[1]), closure=True)])
+    # springs and rotors of a joint that is held do nothing
+    weld = Connection(joint.name, WELD, joint.first, joint.second, (held, joint.frames[1]), True)
+    _swap(parts, joint, weld)
     parts.report.changed.append(f"joint '{joint.name}' is held at {value:g}")
 
 
@@ -67,7 +67,10 @@ def _together(parts: Parts, coupling: Coupling, joint: Connection, other: Connec
     pair = (other.second, joint.second)
     if joint.kind == PRISMATIC or apart < SAME_COUPLED:
         weld = Connection(coupling.name, WELD, *pair, (stand, Placement()))
-        _swap(parts, joint, [weld])
+        if joint.stiffness or joint.damping:
+            parts.report.drop("springs or damping of joints that were replaced", joint.name)
+        other.armature += joint.armature
+        _swap(parts, joint, weld)
         parts.report.changed.append(
             f"coupling '{coupling.name}': '{joint.name}' and '{other.name}' move as one body"
         )
@@ -91,11 +94,13 @@ def _together(parts: Parts, coupling: Coupling, joint: Connection, other: Connec
     return True
 
 
-def _swap(parts: Parts, joint: Connection, others: list[Connection]) -> None:
-    if joint.loaded:
-        parts.report.drop("springs, damping or armature of joints that were replaced", joint.name)
+def _swap(parts: Parts, joint: Connection, other: Connection) -> None:
+    if joint.motion is not None:
+        raise parts.refuse(
+            f"joint '{joint.name}' is driven and held or coupled as well: leave one out"
+        )
     at = next(k for k, c in enumerate(parts.connections) if c is joint)
-    parts.connections[at : at + 1] = others
+    parts.connections[at] = other
 
 
 def _polynomial(coupling: Coupling) -> str:

@@ -301,15 +301,18 @@ class _Reader:
             if values is not None and np.any(values[j if what[0] == "j" else dof]):
                 self.report.drop("stiffness or damping that is not linear", name)
         if kind == kinds.mjJNT_FREE:
-            if damping or armature:
-                self.report.drop("damping and armature of free bodies", name)
+            if damping:
+                self.report.drop("damping of free bodies", name)
+            if armature:
+                self.add_free_armature(child, armature)
             return
         line = frame_along(m.jnt_axis[j], m.jnt_pos[j])
         if kind == kinds.mjJNT_BALL:
-            if stiffness or damping or armature:
-                self.report.drop("stiffness, damping and armature of ball joints", name)
+            if stiffness or damping:
+                self.report.drop("stiffness and damping of ball joints", name)
             line = Placement(np.eye(3), np.array(m.jnt_pos[j]))
-            joint = Connection(name, SPHERICAL, parent, child, (stand @ line, line))
+            ends = (stand @ line, line)
+            joint = Connection(name, SPHERICAL, parent, child, ends, armature=armature)
         else:
             rest = float(m.qpos_spring[at] - self.data.qpos[at]) if stiffness else 0.0
             joint = Connection(
@@ -324,6 +327,18 @@ class _Reader:
                 armature=armature,
             )
         self.parts.connections.append(joint)
+
+    def add_free_armature(self, body: str, armature: float) -> None:
+        """Inertia on all six rates of a free body: a weightless mass at its frame, and a sphere's inertia."""
+        name = f"armature of {body}"
+        link = Link(name, self.parts.pose(body), armature, inertia=armature * np.eye(3))
+        link.lift = -armature * np.array(self.model.opt.gravity)
+        self.parts.links[name] = link
+        self.parts.connections.append(
+            Connection(name, WELD, body, name, (Placement(), Placement()))
+        )
+        # the body's name still reads its own centre
+        self.parts.points.append((body, body, self.parts.links[body].center))
 
     # equalities
 

@@ -114,9 +114,9 @@ class Connection:
     """A joint or a closure between two links.
 
     frames: in the first and in the second link; rest: angle or travel where its spring is free, from the
-    authored position; armature: rotor inertia on its coordinate; motion: what drives it, as the file counts
-    its coordinate from frame to frame, and start: that coordinate at t = 0; length: of a distance [m], or the
-    angle between the axes of a cross [rad].
+    authored position; armature: rotor inertia on its coordinate (of a ball: on its relative spin); motion: what
+    drives it, as the file counts its coordinate from frame to frame, and start: that coordinate at t = 0;
+    length: of a distance [m], or the angle between the axes of a cross [rad].
     """
 
     name: str
@@ -134,11 +134,6 @@ class Connection:
     length: float = 0.0
     # whether first and second were exchanged, so that its coordinate runs backwards
     backwards: bool = False
-
-    @property
-    def loaded(self) -> bool:
-        """Whether something acts along its coordinate."""
-        return bool(self.stiffness or self.damping or self.armature or self.motion)
 
 
 @dataclass(frozen=True, eq=False)

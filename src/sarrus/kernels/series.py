@@ -30,6 +30,19 @@ from .loads import (
 )
 from .polynomials import eval_polynomial, eval_series
 from .reasons import DONE, FULL, NOT_FINITE, STUCK
+from .rules import (
+    BEYOND,
+    CORRECTIONS,
+    DRIFT_SLACK,
+    ELSEWHERE,
+    ENERGY_SLACK,
+    LOOSEST,
+    LOW_ORDER,
+    NOISE,
+    SLACK,
+    SWIFT,
+    TRIES,
+)
 from .solve import (
     eval_pivots,
     factorise,
@@ -38,31 +51,7 @@ from .solve import (
     refinements_for,
     solve_refined,
 )
-
-# A landing that the projections move by more than SLACK tolerances is refused: truncation moves it by
-# about one, another branch of the motion by far more. NOISE is what rounding may do to a long chain.
-SLACK = 4.0
-NOISE = 1e-9
-# energy may change in a step by this many tolerances (of the largest kinetic energy)
-ENERGY_SLACK = 1e3
-# and in a run by so many times that
-DRIFT_SLACK = 100.0
-# the last term of the velocity may be this many tolerances of the largest velocity. With 200 a run of many short
-# steps, as beside a near miss, lost 5e-7 at a tolerance of 1e-10; with 1 it loses 4e-9
-SWIFT = 1.0
-# series of this order or less, close to a singular position, are noise
-LOW_ORDER = 12
-# steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one
-TRIES = 4
-LOOSEST = 1e-5
-
-# Newton's steps back onto the constraints: a landing is near
-CORRECTIONS = 3
-
-# from a landing at a singular position: land so much further
-BEYOND = 1.1
-# and try so often: twice further, then nearer or looser; the last is the second again
-ELSEWHERE = 6
+from .stepping import add_time
 
 # places in the counters
 STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
@@ -72,8 +61,8 @@ class Kept(NamedTuple):
     """What a run keeps between calls of `advance`.
 
     state: position and velocity, consistent; carried: angles of torsions and the work of loads and drives,
-    empty without them; balance: energy at the start of the run, the largest kinetic energy and the
-    largest velocity; counters.
+    empty without them; balance: energy at the start of the run, the largest kinetic energy, the largest
+    velocity, and what rounding took from the time; counters.
     """
 
     state: Floats
@@ -303,12 +292,12 @@ def keep_sides(loads, known, carried, sides):
 
 @block
 def begin(form, ws, loads, q, v, carried):
-    """Factor of K at a state; returns pivots as `eval_pivots`, kinetic energy, balance, what loads have stored."""
+    """Factor of K at a state; returns its smallest pivot, kinetic energy, balance, what loads have stored."""
     eval_forms(form, q, ws.e)
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
     learn_pivots(form, ws.L, ws.usual)
-    smallest, drop = eval_pivots(form, ws.L, ws.usual)
+    smallest, _ = eval_pivots(form, ws.L, ws.usual)
     kinetic, potential = eval_energy(form, q, v)
     energy = kinetic + potential
     stored = 0.0
@@ -316,7 +305,7 @@ def begin(form, ws, loads, q, v, carried):
         eval_load_forms(loads, q)
         stored = eval_load_energy(loads, carried)
         energy += stored - carried[len(carried) - 1]
-    return smallest, drop, kinetic, energy, stored
+    return smallest, kinetic, energy, stored
 
 
 @entry
@@ -325,7 +314,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
 
     kept: updated; loads: None if there is nothing but constant forces. Outputs: pieces: start, order,
     coefficients and sides of each step; watch: smallest pivot after it, how far its landing was moved,
-    and the smallest pivot against what is usual.
+    the smallest pivot against what is usual, and what the step may have lost if it was loosened.
     """
     state, carried, balance, counters = kept
     starts, orders, coefficients, sides = pieces
@@ -333,7 +322,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
     v = state[1]
     nq = len(q)
     na = len(carried) - 1
-    smallest, beside, kinetic, energy, stored = begin(form, ws, loads, q, v, carried)
+    smallest, kinetic, energy, stored = begin(form, ws, loads, q, v, carried)
     # what an error of the energy is measured by: the largest kinetic energy so far; at rest in an
     # equilibrium there is none, but the rounding of the weights' work
     if counters[STEPS] == 0:
@@ -348,6 +337,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
     for i in range(nq):
         weight += abs(form.Q[i])
     starts[0] = t
+    low = balance[3]
     n = 0
     shorter = np.inf
     again = t
@@ -376,13 +366,13 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
             n -= 1
             counters[STEPS] -= 1
             shorter = 0.5 * (t - starts[n])
-            t = starts[n]
+            t, low = starts[n], 0.0
             for i in range(nq):
                 q[i] = coefficients[n, 0, i]
                 v[i] = coefficients[n, 1, i]
             for i in range(na + 1):
                 carried[i] = sides[n, i, 0]
-            smallest, beside, _, energy, stored = begin(form, ws, loads, q, v, carried)
+            smallest, _, energy, stored = begin(form, ws, loads, q, v, carried)
             continue
         if loads is not None:
             work_coefficients(loads, ws.lam, known)
@@ -402,9 +392,9 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
                 order, log_step = choose_step(
                     ws.log_size, least_order(loads), known, np.log(local), log_cost
                 )
-                # what a short step of a fast motion leaves out counts in the velocity; but beside a singular
-                # position rounding rules: a shorter step would crawl into it
-                if beside >= WARY_LANDING:
+                # what a short step of a fast motion leaves out counts in the velocity; where the order is
+                # low rounding rules, as beside a singular position: a shorter step would crawl into it
+                if order > LOW_ORDER:
                     log_rate = np.log(SWIFT * local / order) - ws.log_size[order]
                     log_rate += log_speed(ws.log_size, order, log_step, fastest)
                     log_step = min(log_step, log_rate / (order - 1))
@@ -466,8 +456,10 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
                 local *= 10.0
                 if local > LOOSEST:
                     return STUCK, n
+        watch[n, 3] = 0.0
         if local > tolerance or off > 10.0 * SLACK * tolerance:
             counters[LOOSENED] += 1
+            watch[n, 3] = max(local, off)
         for i in range(nq):
             q[i] = ws.q[i]
             v[i] = ws.v[i]
@@ -483,14 +475,16 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
             for i in range(na):
                 carried[i] = loads.theta[i]
             carried[na] = work
-        t = stop if last else t + h
+        t, low = add_time(t, low, h)
+        if last:
+            t, low = stop, 0.0
         orders[n] = order
         starts[n + 1] = t
         watch[n, 0] = smallest
         watch[n, 1] = off
         watch[n, 2] = drop
-        beside = drop
         counters[STEPS] += 1
+        balance[3] = low
         n += 1
         if last and stop == t_end:
             return DONE, n

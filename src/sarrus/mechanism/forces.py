@@ -187,6 +187,46 @@ class Torsion(Element):
 
 
 @dataclass(frozen=True, eq=False)
+class Rotor(Element):
+    """Inertia on the relative coordinate of a joint of two bodies: a geared rotor, a motor's armature.
+
+    Its kinetic energy is 1/2 inertia (rate of angle)^2 of a revolute joint, 1/2 inertia (relative angular
+    velocity)^2 of a spherical one, 1/2 mass (rate of travel)^2 of a slider; it has no weight.
+    """
+
+    joint: str
+    inertia: float
+    mass: float
+
+    def scaled(self, size: float) -> Rotor:
+        """Larger with the same mass, as bodies are."""
+        return replace(self, inertia=size**2 * self.inertia)
+
+    def problems(self, known: Known) -> Iterator[str]:
+        """Its joint, its number."""
+        what = f"rotor '{self.name}'"
+        joint = known.joints.get(self.joint)
+        if joint is None:
+            yield f"{what}: there is no joint '{self.joint}'; {describe_known(self.joint, known.joints)}"
+            return
+        wanted = _rotor_number(joint.kind)
+        if not wanted:
+            kinds = ", ".join(k.value for k in JointKind if _rotor_number(k))
+            yield f"{what}: joint '{self.joint}' is {joint.kind.value}; it has to be {kinds}"
+            return
+        yield from _two_bodies(joint, what)
+        other = "mass" if wanted == "inertia" else "inertia"
+        if getattr(self, other):
+            yield f"{what}: joint '{self.joint}' is {joint.kind.value}; give it {wanted}, not {other}"
+        elif not 0 < getattr(self, wanted) < np.inf:
+            yield f"{what}: {wanted} {getattr(self, wanted):g} must be positive and finite"
+
+    def data(self) -> dict[str, Any]:
+        """Joint and number."""
+        return {"joint": self.joint, **_nonzero(self, "inertia", "mass")}
+
+
+@dataclass(frozen=True, eq=False)
 class UserForce(Element):
     """Forces at named points, computed by a function of the user.
 
@@ -270,7 +310,7 @@ class Drive(Element):
 
 
 # the lists of a mechanism, in the order of a file, which calls them the same
-LOADS = ("forces", "torques", "springs", "torsions", "user_forces", "drives")
+LOADS = ("forces", "torques", "springs", "torsions", "rotors", "user_forces", "drives")
 
 
 class LoadCalls:
@@ -280,6 +320,7 @@ class LoadCalls:
     torques: list[Torque]
     springs: list[Spring]
     torsions: list[Torsion]
+    rotors: list[Rotor]
     user_forces: list[UserForce]
     drives: list[Drive]
 
@@ -396,6 +437,25 @@ class LoadCalls:
         self.torsions.append(torsion)
         return torsion
 
+    def rotor(
+        self, name: str, joint: Joint | str, *, inertia: float = 0.0, mass: float = 0.0
+    ) -> Rotor:
+        """Give the relative motion in a joint of two bodies inertia of its own: a geared rotor, an armature.
+
+        inertia [kg m^2] at a revolute or spherical joint, mass [kg] at a slider, both as seen at the joint (a
+        rotor's own times the square of its gear ratio).
+        """
+        name = as_word(name, "name of a rotor")
+        what = f"rotor '{name}'"
+        rotor = Rotor(
+            name,
+            self._joint_name(joint, what),
+            as_number(inertia, f"inertia of {what}"),
+            as_number(mass, f"mass of {what}"),
+        )
+        self.rotors.append(rotor)
+        return rotor
+
     def user_force(
         self,
         name: str,
@@ -442,6 +502,13 @@ def _numbers(load: Spring | Torsion, what: str, *names: str) -> Iterator[str]:
             yield f"{what}: {name.replace('_', ' ')} {value} is not finite; give a finite number"
     if load.damping < 0:
         yield f"{what}: damping {load.damping:g} is negative, it would feed energy; give zero or more"
+
+
+def _rotor_number(kind: JointKind) -> str:
+    """Which number a rotor at a joint needs: none if it can have no rotor."""
+    if kind.row.is_ball:
+        return "inertia"
+    return {"angle": "inertia", "travel": "mass"}.get(kind.row.coordinate or "", "")
 
 
 def _two_bodies(joint: Joint, what: str) -> Iterator[str]:

@@ -70,6 +70,11 @@ class Row:
         return ("arm", "arm") in self.keeps
 
     @property
+    def is_ball(self) -> bool:
+        """Whether the bodies have a point in common and turn as they like."""
+        return self.shares == ("point",) and not self.keeps
+
+    @property
     def is_rigid(self) -> bool:
         """Whether it makes one body of its bodies; its place only names a point then."""
         return "everything" in self.shares

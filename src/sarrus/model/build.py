@@ -2,6 +2,7 @@
 
 coordinates      which points and vectors become q (coordinates.py)
 equations        products of linear forms: rigid frames and joints (joints.py, quadratic.py), M and Q
+rotors           coordinates of their own where needed (rotors.py)
 loads, drives    loads.py, drives.py
 rows to read     points, poses of bodies, springs and joints (model.py)
 """
@@ -9,6 +10,7 @@ rows to read     points, poses of bodies, springs and joints (model.py)
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
@@ -38,6 +40,7 @@ from .quadratic import (
     sparse_from_rows,
 )
 from .reduce import Row
+from .rotors import add_rotors
 
 
 def make_model(mechanism: Mechanism) -> Model:
@@ -48,11 +51,13 @@ def make_model(mechanism: Mechanism) -> Model:
     skeleton = make_skeleton(mechanism, space, points, factors)
     products = [Product(skeleton.factor(a), skeleton.factor(b), a is b) for a, b in factors]
     coordinates = solve_relations(mechanism, skeleton, products)
-    nq = coordinates.count
-    gravity = space.direction(mechanism.gravity) / space.units.length
-    M, Q = _inertia(coordinates, gravity)
     equations = _collect_equations(coordinates, products)
     features = coordinates.features()
+    rotors, more = add_rotors(mechanism, features, equations, coordinates.count)
+    coordinates = replace(coordinates, more=more)
+    nq = coordinates.count
+    gravity = space.direction(mechanism.gravity) / space.units.length
+    M, Q = _inertia(coordinates, gravity, rotors)
     loads = collect_loads(mechanism, features, points, nq)
     drives = add_drives(mechanism, features, equations)
     try:
@@ -192,8 +197,10 @@ def _point_owner(joint: Joint) -> str:
     return first if second == Mechanism.GROUND else second
 
 
-def _inertia(coordinates: Coordinates, gravity: Floats) -> tuple[sparse.csr_array, Floats]:
-    """Mass matrix and weight: T = 1/2 sum G_ij f_i' f_j' over the features f of each frame."""
+def _inertia(
+    coordinates: Coordinates, gravity: Floats, rotors: list[tuple[Row, float]]
+) -> tuple[sparse.csr_array, Floats]:
+    """Mass matrix and weight: T = 1/2 sum G_ij f_i' f_j' over the features f of each frame, and of rotors."""
     entries: dict[tuple[int, int], float] = defaultdict(float)
     sizes: dict[tuple[int, int], float] = defaultdict(float)
     nq = coordinates.count
@@ -211,6 +218,11 @@ def _inertia(coordinates: Coordinates, gravity: Floats) -> tuple[sparse.csr_arra
                                 part = frame.gram[i, j] * x * y
                                 entries[a, b] += part
                                 sizes[a, b] += abs(part)
+    for row, inertia in rotors:
+        for a, x in row.items():
+            for b, y in row.items():
+                entries[a, b] += inertia * x * y
+                sizes[a, b] += abs(inertia * x * y)
     # what terms that cancel leave is rounding, and would only fill the factor
     kept = {at: value for at, value in entries.items() if abs(value) > 8e-16 * sizes[at]}
     return sparse_from_entries(kept, (nq, nq)), Q

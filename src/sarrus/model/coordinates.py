@@ -18,7 +18,7 @@ import numpy as np
 from ..arrays import Floats
 from ..kinematics.pose import LINK, in_space, measure_length
 from ..mechanism import Body, Mechanism
-from .drives import drive_needs
+from .drives import coordinate_needs
 from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
 from .joints import GROUND, Direction, Factor, Group, Sharing, share_features
 from .loads import Features, load_needs
@@ -96,11 +96,13 @@ class Coordinates:
     reduction: Reduction
     fixed: set[int]
     dimension: int
+    # of rotors, which no feature has
+    more: int = 0
 
     @property
     def count(self) -> int:
         """How many there are."""
-        return len(self.reduction.columns)
+        return len(self.reduction.columns) + self.more
 
     def rows(self, linear: Linear) -> list[Row]:
         """A linear form of the features."""
@@ -167,7 +169,7 @@ def make_skeleton(
         else:
             of(factor.first).points.append(space.place(factor.first_at))
             of(factor.second).points.append(space.place(factor.second_at))
-    for body, where, directions in [*load_needs(mechanism), *drive_needs(mechanism)]:
+    for body, where, directions in [*load_needs(mechanism), *coordinate_needs(mechanism)]:
         of(body).points += [] if where is None else [space.place(where)]
         of(body).vectors += [space.direction(d) for d in directions]
     masses = [_mass(group, space) for group in sharing.groups[1:]]

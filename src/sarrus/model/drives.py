@@ -24,6 +24,7 @@ from ..kinematics.pose import in_space
 from ..mechanism import Joint, Mechanism, MechanismError
 from ..mechanism.motion import MotionPieces, make_pieces
 from .loads import Features, joint_triad, subtract_rows
+from .reduce import Row
 
 if TYPE_CHECKING:
     from .quadratic import Equations
@@ -76,12 +77,42 @@ class DrivenEquations:
         )
 
 
-def drive_needs(mechanism: Mechanism) -> Iterator[tuple[str, Floats | None, list[Floats]]]:
-    """What frames must be able to express: of a body a place [m], or directions."""
+def joint_forms(
+    mechanism: Mechanism, features: Features, joint: Joint
+) -> list[tuple[tuple[list[Row], Floats], tuple[list[Row], Floats]]]:
+    """Pairs of forms whose products tell how a joint stands.
+
+    Cosine and sine of its angle, its travel, its length squared; of a ball all cosines between both bodies.
+    """
+    first, second = joint.bodies
+    if joint.kind.row.is_ball:
+        return [
+            (features.vector(first, u), features.vector(second, w))
+            for u in np.eye(3)
+            for w in np.eye(3)
+        ]
+    if joint.kind.row.coordinate == "angle":
+        _, u, b = joint_triad(mechanism, joint)
+        mark = features.vector(second, u)
+        return [(features.vector(first, u), mark), (features.vector(first, b), mark)]
+    travels = joint.kind.row.coordinate == "travel"
+    places = joint.places if joint.at is None or not travels else [joint.at, joint.at]
+    (ra, xa), (rb, xb) = (
+        features.point(body, at) for body, at in zip(joint.bodies, places, strict=True)
+    )
+    gap = [subtract_rows(b, a) for a, b in zip(ra, rb, strict=True)], xb - xa
+    return [(features.vector(first, _axis(joint)) if travels else gap, gap)]
+
+
+def coordinate_needs(mechanism: Mechanism) -> Iterator[tuple[str, Floats | None, list[Floats]]]:
+    """What frames must be able to express of driven joints and rotors: of a body a place [m], or directions."""
     joints = {j.name: j for j in mechanism.joints}
-    for drive in mechanism.drives:
-        joint = joints[drive.joint]
-        if joint.kind.row.coordinate == "angle":
+    for name in [*(d.joint for d in mechanism.drives), *(r.joint for r in mechanism.rotors)]:
+        joint = joints[name]
+        if joint.kind.row.is_ball:
+            for body in joint.bodies:
+                yield body, None, list(np.eye(3))
+        elif joint.kind.row.coordinate == "angle":
             _, u, b = joint_triad(mechanism, joint)
             yield joint.bodies[0], None, [u, b]
             yield joint.bodies[1], None, [u]
@@ -100,30 +131,21 @@ def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -
     for drive in mechanism.drives:
         joint = joints[drive.joint]
         n, pieces, start = len(drives.motions), make_pieces(drive.motion), 0.0
-        first, second = joint.bodies
         coordinate = joint.kind.row.coordinate
+        forms = joint_forms(mechanism, features, joint)
         if coordinate == "angle":
-            _, u, b = joint_triad(mechanism, joint)
-            mark = features.vector(second, u)
-            for direction, kind in ((u, COSINE), (b, SINE)):
-                driven = equations.add(*features.vector(first, direction), *mark, False, True)
-                drives.add(joint, kind, n, *driven)
-        elif coordinate == "travel" and joint.at is not None:
+            for (a, b), kind in zip(forms, (COSINE, SINE), strict=True):
+                drives.add(joint, kind, n, *equations.add(*a, *b, False, True))
+        elif coordinate == "travel":
             pieces = _scaled(pieces, 1.0 / features.length)
-            (ra, xa), (rb, xb) = (features.point(body, joint.at) for body in (first, second))
-            gap = [subtract_rows(b, a) for a, b in zip(ra, rb, strict=True)]
-            driven = equations.add(*features.vector(first, _axis(joint)), gap, xb - xa, False, True)
-            drives.add(joint, LINEAR, n, *driven)
+            [(axis, gap)] = forms
+            drives.add(joint, LINEAR, n, *equations.add(*axis, *gap, False, True))
         else:
             pieces = _scaled(pieces, 1.0 / features.length)
-            (ra, xa), (rb, xb) = (
-                features.point(body, at)
-                for body, at in zip(joint.bodies, joint.places, strict=True)
-            )
-            gap = [subtract_rows(b, a) for a, b in zip(ra, rb, strict=True)]
-            k, factor, constant = equations.add(gap, xb - xa, gap, xb - xa, True, True)
+            [(gap, _)] = forms
+            k, factor, constant = equations.add(*gap, *gap, True, True)
             drives.add(joint, SQUARE, n, k, 2.0 * factor, constant)
-            start = float(np.linalg.norm(xb - xa))
+            start = float(np.linalg.norm(gap[1]))
         # what the motion misses at the start is rounding, as the check has seen
         drives.motions.append(replace(pieces, coefficients=_shifted(pieces, start)))
     return drives

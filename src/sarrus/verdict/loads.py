@@ -61,7 +61,8 @@ class BodyLoads:
 
     forces: points, vectors and whether they turn with the body; torques: bodies, vectors, whether they
     turn; springs: ends on both bodies and (stiffness, damping, free length, preload); torsions: pairs of
-    the joint equations and (stiffness, damping, free angle, torque); user: points and functions.
+    the joint equations and (stiffness, damping, free angle, torque); rotors: pairs and (inertia, mass);
+    user: points and functions.
     """
 
     equations: JointEquations
@@ -69,6 +70,7 @@ class BodyLoads:
     torques: tuple[Ints, Floats, Flags]
     springs: tuple[_Points, _Points, Floats]
     torsions: tuple[Ints, Floats]
+    rotors: tuple[Ints, Floats]
     user: tuple[tuple[str, _Points, Callable[[float, Floats, Floats], Any]], ...]
 
     def wrenches(self, motion: BodyMotion, angles: Floats | None = None) -> Floats:
@@ -82,6 +84,8 @@ class BodyLoads:
         self._add_springs(out, motion)
         if len(self.torsions[1]):
             self._add_torsions(out, motion, angles)
+        if len(self.rotors[1]):
+            self._add_rotors(out, motion)
         for name, points, function in self.user:
             self._add_user(out, motion, name, points, function)
         # the last one is the ground, which takes everything
@@ -113,12 +117,33 @@ class BodyLoads:
 
     def _add_torsions(self, out: Floats, motion: BodyMotion, angles: Floats | None) -> None:
         pairs, numbers = self.torsions
-        axes, rates, _ = self._turning(motion)
+        axes, rates, _ = self._turning(motion, pairs)
         if angles is None:
             angles = self.angles(motion.times, *self.look(motion))
         moment = torsion.moment(numbers.T, angles, rates)[..., None] * axes
         for side, sign in ((0, -1.0), (1, 1.0)):
             _add_moments(out, self.equations.pair_bodies[pairs, side], sign * moment)
+
+    def _add_rotors(self, out: Floats, motion: BodyMotion) -> None:
+        """What rotors withstand: inertia times the acceleration of the joint's coordinate, on both bodies."""
+        pairs, numbers = self.rotors
+        e = self.equations
+        axes, _, rises = self._turning(motion, pairs)
+        turning = rises[..., None] * axes
+        # of a slider: the point of the second body, and the point of the first that is there now
+        bodies = e.pair_bodies[pairs]
+        balls = [e.kinds[e.pair_joint[p]].row.is_ball for p in pairs]
+        turning[:, balls] = _relative_turning(motion, *bodies[balls].T)
+        centers = np.concatenate([e.centers, np.zeros((1, 3))])[bodies[:, 1]]
+        place = _Points(bodies[:, 1], e.pair_other_place[pairs] - centers).states(motion)[1]
+        arms = [place - _of(motion.centers, bodies[:, side]) for side in (0, 1)]
+        first, second = (_accelerate(motion, bodies[:, k], arm) for k, arm in enumerate(arms))
+        slide = np.einsum("tpi,tpi->tp", second - first, axes)
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            force = sign * (numbers[:, 1] * slide)[..., None] * axes
+            moment = sign * numbers[:, :1] * turning
+            _add(out, _Points(bodies[:, side], arms[side][0]), arms[side], force)
+            _add_moments(out, bodies[:, side], moment)
 
     def _add_user(
         self,
@@ -144,7 +169,7 @@ class BodyLoads:
 
     def look(self, motion: BodyMotion) -> tuple[Floats, Floats, Floats]:
         """Angles of the torsions up to whole turns, their rates and accelerations, (n, torsions)."""
-        axes, rates, rises = self._turning(motion)
+        axes, rates, rises = self._turning(motion, self.torsions[0])
         a, b = self.equations.pair_bodies[self.torsions[0]].T
         first, second = (_of(motion.turns, body, np.eye(3)) for body in (a, b))
         R = second @ np.swapaxes(first, 2, 3)
@@ -167,9 +192,8 @@ class BodyLoads:
         """
         return unwrap(times, shown, rates, rises)[0]
 
-    def _turning(self, motion: BodyMotion) -> tuple[Floats, Floats, Floats]:
-        """Axes of the torsions now, and the rates and accelerations of their angles."""
-        pairs, _ = self.torsions
+    def _turning(self, motion: BodyMotion, pairs: Ints) -> tuple[Floats, Floats, Floats]:
+        """Axes of some pairs now, and the rates and accelerations of their angles."""
         a, b = self.equations.pair_bodies[pairs].T
         axes = np.einsum(
             "tpij,pj->tpi", _of(motion.turns, a, np.eye(3)), self.equations.pair_axis[pairs]
@@ -217,6 +241,10 @@ def make_body_loads(mechanism: Mechanism, equations: JointEquations) -> BodyLoad
                 -1, 4
             ),
         ),
+        rotors=(
+            np.array([first_pair[r.joint] for r in mechanism.rotors], dtype=np.int64),
+            np.array([(r.inertia, r.mass) for r in mechanism.rotors], dtype=float).reshape(-1, 2),
+        ),
         user=tuple(
             (f.name, points([find_point(mechanism, p) for p in f.points]), f.function)
             for f in mechanism.user_forces
@@ -229,6 +257,20 @@ def _of(values: Floats, bodies: Ints, ground: Floats | float = 0.0) -> Floats:
     out = values[:, bodies]
     out[:, bodies == GROUND] = ground
     return out
+
+
+def _accelerate(motion: BodyMotion, bodies: Ints, arms: Floats) -> Floats:
+    """Accelerations of points of bodies, by their arms now, (n, points, 3)."""
+    w, w1 = _of(motion.spins, bodies), _of(motion.spin_rates, bodies)
+    turning = np.cross(w1, arms) + np.cross(w, np.cross(w, arms))
+    return _of(motion.accelerations, bodies) + turning
+
+
+def _relative_turning(motion: BodyMotion, first: Ints, second: Ints) -> Floats:
+    """Rates of the spin of second bodies relative to first ones, as these see them."""
+    w = _of(motion.spins, second) - _of(motion.spins, first)
+    w1 = _of(motion.spin_rates, second) - _of(motion.spin_rates, first)
+    return w1 - np.cross(_of(motion.spins, first), w)
 
 
 def _add(out: Floats, points: _Points, arms: Floats, force: Floats) -> None:

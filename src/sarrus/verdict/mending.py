@@ -11,6 +11,7 @@ repeated until the gaps are rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -47,6 +48,13 @@ def bridge_misfit(
     locked = find_locked(equations)
     if locked is None or not locked.nearly:
         return mechanism, []
+    words = f"{locked.freedoms} of its freedoms almost only" if locked.exact else "locked in truth"
+    kept = (
+        f"{words} (smallest singular value {locked.value:.1e}): along them joints would open by "
+        f"{locked.misfit:.2e} m"
+    )
+    if locked.exact and not locked.within(allowed):
+        return mechanism, [f"{kept}, and {allowed:.2e} m are allowed: they are held"]
     if not locked.within(allowed):
         raise LockedError(
             f"mechanism '{mechanism.name}' is locked: no motion keeps all joints closed (smallest singular value "
@@ -54,15 +62,19 @@ def bridge_misfit(
             "are allowed: give places and axes to all digits, or allow more with misfit=, or 0 for a structure"
         )
     mended = mend_geometry(mechanism, locked)
+    if mended is None and locked.exact:
+        return mechanism, [
+            f"{kept}; no dimensions near the given ones were found that make them exact"
+        ]
     if mended is None:
         raise LockedError(
             f"mechanism '{mechanism.name}' is locked, and moves within a misfit of {locked.misfit:.3g} m; but no "
             "dimensions near the given ones were found that let it move exactly: give places and axes to more "
             "digits"
         )
-    axes = f", axes by up to {mended.radians:.2e} rad" if equations.dimension == 3 else ""
+    axes = f", axes by up to {mended.radians:.2e} rad" if mended.radians else ""
     return mended.mechanism, [
-        f"locked in truth, mobile within a misfit of {locked.misfit:.2e} m (allowed: {allowed:.2e} m; smallest "
+        f"{words}, mobile within a misfit of {locked.misfit:.2e} m (allowed: {allowed:.2e} m; smallest "
         f"singular value {locked.value:.1e}): joint places were changed in their bodies by up to "
         f"{mended.metres:.2e} m{axes}, so that it moves"
     ]
@@ -73,9 +85,10 @@ def mend_geometry(mechanism: Mechanism, locked: Locked) -> Mended | None:
     equations = make_joint_equations(mechanism)
     slot = _slots(mechanism, equations)
     far = 1.0 + float(np.abs(equations.origin).max()) / equations.length
-    # few conditions make a linkage paradoxical; weak ones, of the size of the misfit itself, come last
-    for weakest in WEAKEST:
-        change, poses, left = _mend(equations, slot, list(locked.path), weakest)
+    # places alone first: axes that are parallel stay so. Few conditions make a linkage paradoxical; weak ones, of
+    # the size of the misfit itself, come last
+    for axes, weakest in product((False, True), WEAKEST):
+        change, poses, left = _mend(equations, slot, list(locked.path), weakest, axes)
         if left <= MENDED * equations.length * far:
             return Mended(
                 mechanism=_write(mechanism, equations, change, poses[0]),
@@ -87,10 +100,11 @@ def mend_geometry(mechanism: Mechanism, locked: Locked) -> Mended | None:
 
 
 def _mend(
-    equations: JointEquations, slot: Ints, poses: list[Pose], weakest: float
+    equations: JointEquations, slot: Ints, poses: list[Pose], weakest: float, axes: bool
 ) -> tuple[Floats, list[Pose], float]:
-    """Changes of places and axes, (slots, 6), the poses with them, and the largest gap left there."""
+    """Changes of places (and axes, if wanted), (slots, 6), the poses with them, and the largest gap left there."""
     n = int(slot.max()) + 1
+    free = np.tile([True] * 3 + [axes] * 3, n)
     change = np.zeros((n, 6))
     best = (change, poses, np.inf)
     now, still = equations, 0
@@ -104,8 +118,8 @@ def _mend(
             conditions.append(null.T @ P)
             sides.append(-null.T @ g)
             steps.append((U[:, :rank], values[:rank], V[:rank], g, P))
-        A = np.vstack(conditions)
-        p = np.linalg.lstsq(A, np.concatenate(sides), rcond=weakest)[0]
+        A = np.vstack(conditions) * free
+        p = free * np.linalg.lstsq(A, np.concatenate(sides), rcond=weakest)[0]
         change = change + p.reshape(-1, 6) * np.repeat([equations.length, 1.0], 3)
         poses = [
             pose.moved(now.twists(pose, -V.T @ ((U.T @ (g + P @ p)) / values)))
@@ -153,7 +167,7 @@ def _rates(
     """W over scaled twists, gaps, and their rates with the changes, all as pure numbers."""
     L = equations.length
     scale = np.where(equations.row_about, 1.0, 1.0 / L)
-    W = scale[:, None] * equations.weighted(pose).toarray()
+    gaps, W = equations.look(pose)
     u = equations.directions(pose)
     turns = np.concatenate([pose.turns, np.eye(3)[None]])
     P = np.zeros((equations.rows, n, 6))
@@ -175,7 +189,7 @@ def _rates(
         P[rows, at, 3:] += np.where(hinged[:, None], np.einsum("rji,rj->ri", R, across), 0.0)
     if equations.dimension == 2:
         P[:, :, 2:] = 0.0
-    return W, scale * equations.gaps(pose), P.reshape(equations.rows, 6 * n)
+    return scale[:, None] * W, scale * gaps, P.reshape(equations.rows, 6 * n)
 
 
 def _write(

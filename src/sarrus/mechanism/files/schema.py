@@ -193,6 +193,7 @@ Frequency, Force, Torque = _number(units.FREQUENCY), _number(units.FORCE), _numb
 Stiffness, Damping = _number(units.STIFFNESS), _number(units.DAMPING)
 TorsionalStiffness = _number(units.TORSIONAL_STIFFNESS)
 TorsionalDamping = _number(units.TORSIONAL_DAMPING)
+RotorInertia = _number(units.INERTIA)
 Place, Direction = _vector(units.LENGTH), _vector(units.NUMBER)
 Places, Directions = _vectors(units.LENGTH), _vectors(units.NUMBER)
 Velocity, Acceleration = _vector(units.VELOCITY), _vector(units.ACCELERATION)
@@ -385,6 +386,16 @@ class TorsionEntry(Block):
     torque: Torque = Field(default=0.0, description="a constant torque")
 
 
+class RotorEntry(Block):
+    """Inertia on the relative coordinate of a joint, as seen there: a geared rotor, a motor's armature."""
+
+    joint: Name = Field(description="a hinge, ball or slider", examples=["A0"])
+    inertia: RotorInertia = Field(
+        default=0.0, description="at a hinge or ball", examples=["0.01 kg m^2"]
+    )
+    mass: Mass = Field(default=0.0, description="at a slider")
+
+
 class SineEntry(Block):
     """offset + amplitude sin(2 pi frequency t + phase)."""
 
@@ -522,6 +533,7 @@ class ModelFile(Block):
     torques: Annotated[dict[str, TorqueEntry], _read_block] = _named
     springs: Annotated[dict[str, SpringEntry], _read_block] = _named
     torsions: Annotated[dict[str, TorsionEntry], _read_block] = _named
+    rotors: Annotated[dict[str, RotorEntry], _read_block] = _named
     drives: Annotated[dict[str, Drive], _read_block] = _named
     velocities: Annotated[dict[str, Velocity], _read_block] = Field(
         default_factory=dict, description="start velocities of joints and points by name"
