@@ -66,6 +66,9 @@ EPS = 1e-14
 # an equation's own J M^-1 J^T: one that never had a larger pivot is redundant at every position. Between EPS,
 # which a redundant one has, and one; with light bodies beside heavy ones regular pivots are small too
 PERMANENT_PIVOT = 1e-6
+# an equation's own J M^-1 J^T: a redundant one has EPS, times what the dependence has of others; more means that
+# it takes the part of another
+RISEN_PIVOT = 1e-12
 # an equation's own J J^T: the same without masses, so nothing but angles makes it small; it is their square:
 # links that are never more than 1e-4 rad off count as parallel
 WATCHED_PIVOT = 1e-8
