@@ -167,6 +167,7 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
                 else judge.notes(stepper.tolerance, problem.setting)
             ),
             *history.notes(),
+            *watcher.notes(),
         ],
         steps=history.taken(),
         lost=judge.lost,

@@ -35,7 +35,7 @@ def record_row(record: Record, grade: str = "") -> list[str]:
     timings, judged = record["timings"], record["judgement"]
     return [
         record["problem"]["id"] + (f" ({grade})" if grade else ""),
-        record["method"],
+        record["method"] + ("" if record.get("compiled", True) else " (Python)"),
         show_setting(record),
         show_seconds(timings["cpu"]) + (" (busy)" if timings["busy"] else ""),
         show_seconds(timings["solve"]),
@@ -214,7 +214,8 @@ def make_bench_report(records: list[Record]) -> str:
     """The page of a benchmark."""
     best = winners(records)
     names = list(dict.fromkeys(r["problem"]["id"] for r in records))
-    plots = [work_precision([r for r in records if r["problem"]["id"] == n]) for n in names]
+    known = list(dict.fromkeys(r["method"] for r in records))
+    plots = [work_precision([r for r in records if r["problem"]["id"] == n], known) for n in names]
     failed = failures(records)
     kept = len(records) - len(failed)
     body = [
