@@ -43,7 +43,11 @@ def check_run(folder: Path) -> tuple[dict[str, Any], Judgement]:
     """Judge a run folder again; raises SubmissionError with everything that is wrong with it."""
     record = _load_record(folder)
     problem = _problem_of(record, folder)
-    judged = judge_columns(problem, load_columns(folder / RESULTS, problem))
+    columns = load_columns(folder / RESULTS, problem)
+    missing = [name for name in problem.columns if name not in columns]
+    if missing:
+        raise SubmissionError(f"{folder}: {RESULTS} has no {', '.join(missing)}")
+    judged = judge_columns(problem, columns)
     wrong = list(_faults(record, judged))
     if wrong:
         raise SubmissionError(f"{folder}: " + "; ".join(wrong))

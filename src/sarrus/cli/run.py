@@ -138,8 +138,13 @@ def simulate(
     at_crossing: AtCrossing = CONTINUE,
     point: Annotated[
         list[str] | None,
-        typer.Option(help="Joint, point or body to write, may be repeated; else all but bodies."),
+        typer.Option(
+            help="Joint, point, body, spring or drive to write, may be repeated; else all but bodies."
+        ),
     ] = None,
+    reactions: Annotated[
+        bool, typer.Option("--reactions", help="Write what the joints exert, too.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the files; runs/NAME if left out.")
     ] = None,
@@ -177,7 +182,9 @@ def simulate(
         points = choose_points(mechanism, result, point or ())
         folder = out or Path("runs") / Path(file).stem
         source = Path(file).name
-        record = save_simulation(folder, mechanism, result, points, source, command_line())
+        record = save_simulation(
+            folder, mechanism, result, points, source, command_line(), reactions
+        )
         if figure:
             save_motion_figure(folder / "motion.png", result, points)
         if with_report:
