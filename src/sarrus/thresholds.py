@@ -207,6 +207,9 @@ SAME_CROSSING = 1e-6
 AT_MOMENT = 1e-10
 # the pivot beside: equations whose pivots fall this low at a bottom have no other one
 SAME_BOTTOM = 1e-9
+# the pivot at the ends of a dip: a smaller one has too few digits to tell where the bottom is: four, that a root of
+# the eighth order needs for 1e-4 of its distance
+RESOLVED_BOTTOM = 1e-11
 # the pivot beside: a dip that does not fall this low has no root
 ROOTLESS_DIP = 1e-4
 # 1, J has entries of order one: a row's part in a combination that is no dependence

@@ -27,6 +27,7 @@ from ..thresholds import (
     LEAST_ZERO,
     MOST_ZERO,
     NEAR_MISS,
+    RESOLVED_BOTTOM,
     ROOTLESS_DIP,
     SAME_BOTTOM,
     SAME_CROSSING,
@@ -309,16 +310,25 @@ def _bottoms(watch: Watch, ws: Any, dip: Dip) -> Iterator[tuple[float, float]]:
 
 def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
     """The time at which a pivot is least, and how far off [s] it is regular again."""
-    aside = 0.05 * (high - low)
+    aside, ends = 0.05 * (high - low), (low, high)
     # ever finer grids: sharp turns beside a singular position mislead parabolas
     for _ in range(10):
         times = np.linspace(low, high, 9)
         best = int(np.argmin([pivot(x) for x in times]))
         low, high = times[max(best - 1, 0)], times[min(best + 1, 8)]
     t = float(times[best])
+    # where motions touch, the bottom is flat: rounding hides it, and only pivots further off tell where it is
+    seen = RESOLVED_BOTTOM * max(pivot(x) for x in ends)
+    while min(pivot(t - aside / 3.0), pivot(t + aside / 3.0)) < seen:
+        if t - 1.5 * aside < ends[0] or t + 1.5 * aside > ends[1]:
+            break
+        aside *= 1.5
     for near in NARROWING:
         times = t + near * aside * NODES
         values = np.array([pivot(x) for x in times])
+        if near < 1.0 and values.min() < seen:
+            # nothing but rounding so close to it
+            break
         if pivot(t) > ROOTLESS_DIP * values.min():
             # a near miss has no root to be found
             break
