@@ -159,10 +159,11 @@ HIGHEST_ORDER = 30
 SHARE = 0.02
 # what double precision gives in a step
 FLOOR = 1e-13
-# a run of more steps shares what this many may lose, down to the rounding of a step (measured: a pendulum over
-# 1e4 s is off by 2e-8 with it, and by the same with a tenth of it)
-MANY_STEPS = 1000
+# a run of more steps shares what this many may lose, down to the rounding of a step (a pendulum over 1e4 s is off
+# by as much with a tenth of it); how many there will be is asked first after so many
+MANY_STEPS = 200
 LONG_FLOOR = 1e-16
+FIRST_STEPS = 64
 # memory for the coefficients between two recordings: small enough to stay in a core's cache
 BUFFER_BYTES = 2_000_000
 # runs that end within this share of their duration did not leave their start
@@ -225,6 +226,8 @@ class Series:
     def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
         form, pieces, kept = self._problem.model.form, self._pieces, self._kept
+        if not kept.counters[kernels.STEPS]:
+            most = min(most, FIRST_STEPS)
         room = pieces._replace(coefficients=pieces.coefficients[:most])
         with clock("solve"):
             reason, steps = kernels.advance(

@@ -4,6 +4,9 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const { apply, dark } = Sarrus.theme();
   const plots = [], players = [];
+  // no button of a page sends anything anywhere
+  Plotly.setPlotConfig({ showSendToCloud: false, showEditInChartStudio: false, plotlyServerURL: "", showLink: false,
+    displaylogo: false });
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const traceColor = (k) => css(`--curve${k % 6}`);

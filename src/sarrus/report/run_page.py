@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..disk import write_file
 from ..runs.folder import RunFolder, load_run
 from ..scene import CROSSING, NEAR, Camera
 from ..scene.draw import frame_window
@@ -40,8 +41,7 @@ TIMINGS = {
 def save_report(folders: Sequence[Path], out: Path) -> Path:
     """Write the report of one run, or of several side by side; returns its path."""
     runs = [load_run(folder) for folder in folders]
-    out.write_text(make_report(runs), encoding="utf-8")
-    return out
+    return write_file(out, make_report(runs))
 
 
 def make_report(runs: Sequence[RunFolder]) -> str:
@@ -157,7 +157,7 @@ def _tiles(run: RunFolder) -> list[tuple[str, str]]:
     columns = run.columns
     drift = float(np.abs(columns["energy"]).max(initial=0.0))
     tiles = [
-        (show_seconds(run.seconds), "CPU time of the solve"),
+        (show_seconds(run.seconds), "CPU time with all outputs"),
         (str(run.record["counters"].get("steps", "-")), "steps"),
         (_number(drift, "J"), "energy drift, largest"),
         (_number(float(columns["position"].max(initial=0.0)), "m"), "constraint violation"),
