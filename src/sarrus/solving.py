@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,11 +38,8 @@ NOTHING_MOVES = "Nothing can move: the joints hold all bodies (mobility 0)"
 def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: float) -> Result:
     """Simulate a checked mechanism; every: the step of a method with a fixed one, if none is given [s]."""
     method, asked = _choose_method(asked, every)
-    mechanism, notes = _assembled(mechanism, asked)
     begin = time.thread_time()
-    mechanism, model, bridged = _make_model(mechanism, asked)
-    velocity, start_notes = solve_start_velocity(model, mechanism)
-    start_notes += _check_user_forces(model, mechanism, velocity)
+    mechanism, model, velocity, notes = prepare(mechanism, asked)
     if len(asked.outputs) * model.coordinates > MOST_NUMBERS:
         raise ValueError(
             f"{len(asked.outputs)} outputs of {model.coordinates} coordinates would not fit into memory; "
@@ -72,7 +70,7 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
     outcome = _check_start(_told_user_failure(outcome, model), mechanism, run)
     if asked.estimate_error and outcome.status.success:
         outcome = _with_error(outcome, method, run)
-    if not mechanism.drives and outcome.status == Status.DONE and _is_held(model):
+    if not mechanism.drives and outcome.status == Status.DONE and is_held(model):
         still = f"{outcome.message}. {NOTHING_MOVES}"
         outcome = replace(outcome, message=still, notes=[NOTHING_MOVES, *outcome.notes])
     result = Result(
@@ -84,7 +82,7 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
             outcome,
             record=outcome.record[late:],
             error=None if outcome.error is None else outcome.error[late:],
-            notes=[*notes, *bridged, *find_remarks(mechanism), *start_notes, *outcome.notes],
+            notes=[*notes, *outcome.notes],
             timings={
                 "import": import_seconds,
                 "set_up": set_up,
@@ -98,7 +96,26 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
     return result
 
 
-def _is_held(model: Model) -> bool:
+class Prepared(NamedTuple):
+    """A mechanism as it is simulated, its model, its start velocity, and what is to be told so far."""
+
+    mechanism: Mechanism
+    model: Model
+    velocity: Floats
+    notes: list[str]
+
+
+def prepare(mechanism: Mechanism, asked: Asked) -> Prepared:
+    """Joints closed, misfit bridged, model and start made, as it was asked for."""
+    mechanism, notes = _assembled(mechanism, asked)
+    mechanism, model, bridged = _make_model(mechanism, asked)
+    velocity, start_notes = solve_start_velocity(model, mechanism)
+    start_notes += _check_user_forces(model, mechanism, velocity)
+    notes = [*notes, *bridged, *find_remarks(mechanism), *start_notes]
+    return Prepared(mechanism, model, velocity, notes)
+
+
+def is_held(model: Model) -> bool:
     """Whether the joints hold every coordinate at the start."""
     if not model.coordinates or model.equations < model.coordinates:
         return False
