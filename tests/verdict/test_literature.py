@@ -85,6 +85,17 @@ def test_platforms_on_crosses():
     assert numbers(inspect(three_upu(radial=True, shift=(0.1, 0.2))))[:5] == (3, 3, 3, 0, 0)
 
 
+def test_locked_legs_do_not_hold_a_level_platform():
+    """The robot of Seoul with its legs held keeps two freedoms where it stands level; beside it none."""
+    for shift, here in (((0.0, 0.0), 2), ((0.1, 0.2), 0)):
+        m = three_upu(radial=True, shift=shift)
+        for i in range(3):
+            m.drive(f"leg{i}", f"P{i}", 0.0)
+        found = inspect(m)
+        assert (found.driven.free_here, found.driven.free_motion) == (here, 0)
+        assert ("leave 2 freedoms" in str(found)) == bool(here)
+
+
 def test_as_many_freedoms_more_in_a_run_as_in_an_inspection():
     """The branches of the robot of Seoul at its level position know that its motion has three freedoms."""
     m = three_upu(radial=True)
