@@ -20,13 +20,18 @@ from ..report.tables import passed_word
 from ..runs.folder import finite
 from .engines import bench_engines
 from .options import Values, with_problem_options
+from .own import find_problem
 from .pictures import REPORT
 from .screen import Screen
 
 
 def bench(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[PROBLEM]...", help="Problems; all if left out.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[PROBLEM]...",
+            help="Problems, folders of problems or model files; all problems if left out.",
+        ),
     ] = None,
     method: Annotated[
         list[str] | None,
@@ -65,7 +70,7 @@ def bench(
     methods = [get_method(name).id for name in method or METHODS]
     if repeat < 1:
         raise ValueError(f"--repeat {repeat}: give at least 1")
-    chosen = [problems.get(name) for name in names or problems.names()]
+    chosen = [find_problem(name, duration=duration) for name in names or problems.names()]
     if duration is not None:
         chosen = [replace(problem, duration=duration) for problem in chosen]
     if engine or engines:
@@ -107,7 +112,10 @@ def bench(
 @with_problem_options
 def judge(
     results: Annotated[Path, typer.Argument(help="Result file: text, .sto, .mot, CSV or Parquet.")],
-    problem: Annotated[str, typer.Option(help="Id of its problem (see `sarrus list`).")],
+    problem: Annotated[
+        str,
+        typer.Option(help="Id of its problem (see `sarrus list`), its folder, or a model file."),
+    ],
     options: Values,
     duration: Annotated[float | None, typer.Option(help="Time the file covers [s].")] = None,
     columns: Annotated[
@@ -120,10 +128,10 @@ def judge(
     as_json: Annotated[bool, typer.Option("--json", help="Print the judgement as JSON.")] = False,
 ) -> None:
     """Judge a result file: exit status 0 pass, 1 fail, 2 cannot be read, 3 cannot be told for want of columns."""
-    item = problems.get(problem, **options)
+    if duration is not None and not (math.isfinite(duration) and duration > 0):
+        raise ValueError(f"duration = {duration:g} s; give a positive number of seconds")
+    item = find_problem(problem, options, duration)
     if duration is not None:
-        if not (math.isfinite(duration) and duration > 0):
-            raise ValueError(f"duration = {duration:g} s; give a positive number of seconds")
         item = replace(item, duration=duration)
     read = read_result_file(results, item, columns, sparse)
     judged = judge_columns(item, read.columns, read.rounding)
