@@ -3,6 +3,7 @@
 from . import formats, problems
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
 from .engines import simulate_with
+from .ensemble import Ensemble, simulate_many
 from .formats import load
 from .inspect import inspect
 from .mechanism import (
@@ -22,10 +23,12 @@ from .simulate import simulate
 from .statics import Equilibrium, Mode, Modes, equilibrium, modes
 from .storage import SavedResultError
 from .studies import StudyError, sweep
+from .variants import Runs
 
 __all__ = [
     "Assembly",
     "AssemblyError",
+    "Ensemble",
     "Equilibrium",
     "LockedError",
     "Mechanism",
@@ -35,6 +38,7 @@ __all__ = [
     "Modes",
     "Polynomial",
     "Result",
+    "Runs",
     "SavedResultError",
     "Sine",
     "SmoothStep",
@@ -53,6 +57,7 @@ __all__ = [
     "modes",
     "problems",
     "simulate",
+    "simulate_many",
     "simulate_with",
     "sweep",
 ]

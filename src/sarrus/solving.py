@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from .arrays import Floats
-from .asked import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, Asked
+from .asked import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, Asked, check_memory
 from .assembly import assemble, fit_velocities, solve_start_velocity
 from .kernels.layout import make_workspace
 from .kernels.stepping import count_dependent
@@ -37,16 +38,17 @@ NOTHING_MOVES = "Nothing can move: the joints hold all bodies (mobility 0)"
 def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: float) -> Result:
     """Simulate a checked mechanism; every: the step of a method with a fixed one, if none is given [s]."""
     method, asked = _choose_method(asked, every)
-    mechanism, notes = _assembled(mechanism, asked)
     begin = time.thread_time()
-    mechanism, model, bridged = _make_model(mechanism, asked)
-    velocity, start_notes = solve_start_velocity(model, mechanism)
-    start_notes += _check_user_forces(model, mechanism, velocity)
+    mechanism, model, velocity, notes = prepare(mechanism, asked)
     if len(asked.outputs) * model.coordinates > MOST_NUMBERS:
         raise ValueError(
             f"{len(asked.outputs)} outputs of {model.coordinates} coordinates would not fit into memory; "
             "give a longer output_step"
         )
+    # position, velocity, accelerations of the method and of all, angles; time, work, energies, norms; a third for
+    # what is made on the way
+    kept = 4 * model.coordinates + len(model.loads.torsions.first) + 12
+    check_memory(len(asked.outputs), 4 / 3 * kept, asked.duration)
     stop = (
         None if asked.at_crossing == CONTINUE else _first_crossing(mechanism, model, asked.setting)
     )
@@ -68,7 +70,7 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
     outcome = _check_start(_told_user_failure(outcome, model), mechanism, run)
     if asked.estimate_error and outcome.status.success:
         outcome = _with_error(outcome, method, run)
-    if not mechanism.drives and outcome.status == Status.DONE and _is_held(model):
+    if not mechanism.drives and outcome.status == Status.DONE and is_held(model):
         still = f"{outcome.message}. {NOTHING_MOVES}"
         outcome = replace(outcome, message=still, notes=[NOTHING_MOVES, *outcome.notes])
     result = Result(
@@ -80,7 +82,7 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
             outcome,
             record=outcome.record[late:],
             error=None if outcome.error is None else outcome.error[late:],
-            notes=[*notes, *bridged, *find_remarks(mechanism), *start_notes, *outcome.notes],
+            notes=[*notes, *outcome.notes],
             timings={
                 "import": import_seconds,
                 "set_up": set_up,
@@ -94,7 +96,26 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
     return result
 
 
-def _is_held(model: Model) -> bool:
+class Prepared(NamedTuple):
+    """A mechanism as it is simulated, its model, its start velocity, and what is to be told so far."""
+
+    mechanism: Mechanism
+    model: Model
+    velocity: Floats
+    notes: list[str]
+
+
+def prepare(mechanism: Mechanism, asked: Asked) -> Prepared:
+    """Joints closed, misfit bridged, model and start made, as it was asked for."""
+    mechanism, notes = _assembled(mechanism, asked)
+    mechanism, model, bridged = _make_model(mechanism, asked)
+    velocity, start_notes = solve_start_velocity(model, mechanism)
+    start_notes += _check_user_forces(model, mechanism, velocity)
+    notes = [*notes, *bridged, *find_remarks(mechanism), *start_notes]
+    return Prepared(mechanism, model, velocity, notes)
+
+
+def is_held(model: Model) -> bool:
     """Whether the joints hold every coordinate at the start."""
     if not model.coordinates or model.equations < model.coordinates:
         return False

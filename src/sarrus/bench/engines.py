@@ -146,11 +146,14 @@ class EngineProcess:
             process.kill()
             process.communicate()
 
+    def command(self) -> list[str]:
+        """What is started."""
+        return [sys.executable, "-m", "sarrus.bench.engine_process", str(self._log)]
+
     def _start(self) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "sarrus.bench.engine_process", str(self._log)]
         one = dict.fromkeys(THREAD_SETTINGS, "1")
         self._process = subprocess.Popen(
-            command,
+            self.command(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -317,9 +317,12 @@ def _lines(path: Path, stream: BinaryIO) -> Iterator[tuple[int, str]]:
     if encoding is None:
         _refuse(path, None, "is a binary file; write the columns as text")
     text = io.TextIOWrapper(stream, encoding=encoding, errors="replace", newline=None)
-    number = 0
+    number, length = 0, 0
     while line := text.readline(LONGEST_LINE):
-        number += 1
+        number, length = number + 1, length + len(line)
+        if length > LARGEST:
+            # whatever the system said of its size
+            _refuse(path, number, f"more than {LARGEST / 1e6:.0f} MB are not read")
         if len(line) == LONGEST_LINE:
             _refuse(path, number, f"is longer than {LONGEST_LINE} characters; write one row a line")
         yield number, line

@@ -69,8 +69,8 @@ def main() -> None:
         app()
     except (ValueError, OSError) as error:
         _fail(str(error))
-    except MemoryError:
-        _fail("out of memory; ask for fewer outputs")
+    except MemoryError as error:
+        _fail(f"out of memory: {str(error) or 'ask for fewer outputs'}")
 
 
 def _fail(why: str) -> NoReturn:

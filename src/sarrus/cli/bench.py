@@ -15,6 +15,7 @@ from rich.text import Text
 from .. import problems
 from ..bench.judge import judge_columns
 from ..bench.result_file import read_result_file
+from ..disk import write_file
 from ..report import judgement_table
 from ..report.tables import passed_word
 from ..runs.folder import finite
@@ -98,7 +99,7 @@ def bench(
     best = winners(records)
     report = save_benchmark(out, records, best, command)
     page = out / REPORT
-    page.write_text(make_bench_report(records), encoding="utf-8")
+    write_file(page, make_bench_report(records))
     screen = Screen()
     screen.width = max(screen.width, 150)
     screen.print(winner_table(best))
@@ -220,3 +221,5 @@ def board(
     for line in left_out:
         screen.print(line, soft_wrap=True, highlight=False)
     screen.print("x calibration compares machines: CPU as a multiple of a fixed workload.")
+    if not records:
+        raise typer.Exit(1)

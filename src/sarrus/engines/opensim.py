@@ -23,9 +23,11 @@ def build(world: World, plan: Plan) -> _Job:
     return _Job(world, plan)
 
 
-def save_osim(mechanism: Mechanism, path: Path) -> None:
-    """Write a mechanism as an .osim file; start velocities are those of the coordinates' defaults."""
-    make_model(make_tree(mechanism))[0].printToXML(str(path))
+def save_model(mechanism: Mechanism, path: Path) -> Tree:
+    """Write a mechanism as an .osim file; returns its tree."""
+    tree = make_tree(mechanism)
+    make_model(tree)[0].printToXML(str(path))
+    return tree
 
 
 class _Job:

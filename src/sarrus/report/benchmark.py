@@ -10,6 +10,7 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from ..disk import new_file, write_file
 from ..runs.benchmark import Record, grades, load_benchmark, winners
 from ..runs.provenance import describe_machine, describe_threads, describe_versions
 from .page import facts, figures_html, render, section, sentences, table
@@ -166,8 +167,7 @@ def save_benchmark(
     ):
         lines.append(f"- {title}: " + ", ".join(f"{k} {v}" for k, v in told.items()))
     path = folder / "report.md"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+    return write_file(path, "\n".join(lines) + "\n")
 
 
 def save_work_precision(path: Path, records: list[Record]) -> None:
@@ -201,7 +201,8 @@ def save_work_precision(path: Path, records: list[Record]) -> None:
     axes.grid(alpha=0.3, lw=0.5, which="major")
     axes.legend(fontsize=8, title="filled: keeps all limits", title_fontsize=8)
     axes.set_title(records[0]["problem"]["title"], fontsize=11)
-    page.savefig(path, dpi=150)
+    with new_file(path) as half:
+        page.savefig(half, dpi=150)
 
 
 def _markdown(heads: list[str], rows: list[list[str]]) -> list[str]:
@@ -213,7 +214,8 @@ def make_bench_report(records: list[Record]) -> str:
     """The page of a benchmark."""
     best = winners(records)
     names = list(dict.fromkeys(r["problem"]["id"] for r in records))
-    plots = [work_precision([r for r in records if r["problem"]["id"] == n]) for n in names]
+    known = list(dict.fromkeys(r["method"] for r in records))
+    plots = [work_precision([r for r in records if r["problem"]["id"] == n], known) for n in names]
     failed = failures(records)
     kept = len(records) - len(failed)
     body = [
@@ -238,8 +240,7 @@ def make_bench_report(records: list[Record]) -> str:
 
 def save_bench_report(folder: Path, out: Path) -> Path:
     """Write the page of a benchmark's folder; returns its path."""
-    out.write_text(make_bench_report(load_benchmark(folder)), encoding="utf-8")
-    return out
+    return write_file(out, make_bench_report(load_benchmark(folder)))
 
 
 def _winners(best: list[tuple[str, Record]]) -> str:

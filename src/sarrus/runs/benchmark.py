@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
-from .folder import RunFolderError, read_record
+from ..disk import write_file
+from .folder import RunFolderError, find_wrong_types, read_record
 
 Record = dict[str, Any]
 
@@ -33,6 +33,8 @@ def load_benchmark(folder: Path) -> list[Record]:
             raise RunFolderError(f"{path} cannot be read ({error}); delete it and go on") from error
         if missing:
             raise RunFolderError(f"{path} lacks {', '.join(missing)}; delete it and go on")
+        if wrong := find_wrong_types(record):
+            raise RunFolderError(f"{path}: {wrong}; delete it and go on")
         records.append(record)
     if not records:
         raise RunFolderError(
@@ -44,9 +46,7 @@ def load_benchmark(folder: Path) -> list[Record]:
 def write_cell(path: Path, record: Record) -> None:
     """Write a record whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    os.replace(part, path)
+    write_file(path, json.dumps(record, indent=2) + "\n")
 
 
 def grades(record: Record) -> list[str]:
