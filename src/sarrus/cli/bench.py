@@ -64,8 +64,6 @@ def bench(
 
     from ..bench.suite import make_cells, run_cells
     from ..methods import METHODS, get_method
-    from ..report.benchmark import failures, make_bench_report, save_benchmark, winner_table
-    from ..runs.benchmark import winners
     from ..runs.provenance import command_line
 
     methods = [get_method(name).id for name in method or METHODS]
@@ -96,6 +94,14 @@ def bench(
         except KeyboardInterrupt:
             screen.print("stopped; the same command goes on from here")
             raise typer.Exit(130) from None
+    _show_benchmark(records, out, command)
+
+
+def _show_benchmark(records: list[dict[str, Any]], out: Path, command: str) -> None:
+    """Write and print who wins."""
+    from ..report.benchmark import failures, make_bench_report, save_benchmark, winner_table
+    from ..runs.benchmark import winners
+
     best = winners(records)
     report = save_benchmark(out, records, best, command)
     page = out / REPORT

@@ -264,13 +264,14 @@ class PointSystem(AbsoluteSystem):
         # z = L q: centre, and differences to it
         block = np.eye(f.each)
         block[d:, :d] = -np.tile(np.eye(d), (f.turn // d, 1))
-        self._L = np.kron(np.eye(n), block)
+        self._L: Floats = np.asarray(np.kron(np.eye(n), block), dtype=np.float64)
         dz = np.zeros((n, f.each))
         dz[:, :d] = velocities[:, :d]
         for i, w in enumerate(spins):
             dz[i, d:] = np.cross(w, np.eye(3)).ravel() if d == 3 else (0.0, w[2])
         self._pairs = [(i, j) for i in range(f.turn // d) for j in range(i, f.turn // d)]
-        return np.linalg.solve(self._L, f.z0), np.linalg.solve(self._L, dz.ravel())
+        q, v = np.linalg.solve(self._L, np.column_stack([f.z0, dz.ravel()])).T
+        return np.array(q, dtype=np.float64), np.array(v, dtype=np.float64)
 
     def _z(self, q: Floats) -> Floats:
         return np.asarray(self._L @ q)

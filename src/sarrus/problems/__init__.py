@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from ..names import pick, unknown
+from ..names import unknown
 from .andrews_squeezer import (
     make_andrews_squeezer,
     make_andrews_squeezer_a03,
@@ -112,7 +112,9 @@ def _maker(problem: str) -> Maker:
     if isinstance(problem, str) and problem not in _MAKERS and problem in _installed():
         found = _installed()[problem].load()
         return found if isinstance(found, Maker) else Maker(found, ())
-    return pick(dict.fromkeys(names()) | _MAKERS, problem, "problem")  # type: ignore[arg-type]
+    if problem not in _MAKERS:
+        raise unknown(f"no problem is called '{problem}'", problem, names())
+    return _MAKERS[problem]
 
 
 @cache
