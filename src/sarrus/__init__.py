@@ -17,6 +17,7 @@ from .mechanism import (
     Table,
 )
 from .names import UnknownNameError
+from .own_method import State, method
 from .result import Result, load_result
 from .simulate import simulate
 from .statics import Equilibrium, Mode, Modes, equilibrium, modes
@@ -41,6 +42,7 @@ __all__ = [
     "SavedResultError",
     "Sine",
     "SmoothStep",
+    "State",
     "StudyError",
     "Table",
     "UnknownNameError",
@@ -51,6 +53,7 @@ __all__ = [
     "inspect",
     "load",
     "load_result",
+    "method",
     "modes",
     "problems",
     "simulate",

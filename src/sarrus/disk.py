@@ -131,7 +131,9 @@ class Directory:
 
     def move(self, name: str, to: Directory, new: str) -> None:
         """Rename an entry, a link itself; what had the new name is replaced."""
-        by = {"src_dir_fd": self.handle, "dst_dir_fd": to.handle} if HANDLES else {}
+        by: dict[str, Any] = {}
+        if HANDLES:
+            by = {"src_dir_fd": self.handle, "dst_dir_fd": to.handle}
         os.replace(*self._at(name), *to._at(new), **by)
 
     def remove(self, name: str) -> None:

@@ -2,7 +2,7 @@
 
 fast       runs whose model has its own code, many at once
 parked     what the fast path does not certify: a landing beside a singular position, a singular start, no step
-           that holds, loads, so many steps that they share the tolerance. `solve` runs them wholly.
+           that holds, loads. `solve` runs them wholly, as it does for `simulate`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from .codegen.structure import (
     make_structure,
     number_values,
 )
-from .kernels.rules import MANY_STEPS
 from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
 from .methods.series import describe_steps
 from .methods.status import done
@@ -87,11 +86,11 @@ def run_group(group: Group, asked: Asked, threads: int, keep: bool, gpu: bool = 
 
         return run_on_device(
             group.structure, group.numbers, asked.outputs, asked.duration, asked.setting,
-            most_steps=min(asked.max_steps, MANY_STEPS), keep=keep,
+            most_steps=asked.max_steps, keep=keep,
         )  # fmt: skip
     return lanes_of(group.structure).run(
         group.numbers, asked.outputs, asked.duration, asked.setting,
-        most_steps=min(asked.max_steps, MANY_STEPS), threads=threads, keep=keep,
+        most_steps=asked.max_steps, threads=threads, keep=keep,
     )  # fmt: skip
 
 

@@ -10,17 +10,17 @@ from typing import NamedTuple
 import numpy as np
 
 from .arrays import Floats
-from .asked import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, Asked
+from .asked import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, Asked, check_memory
 from .assembly import assemble, fit_velocities, solve_start_velocity
 from .kernels.layout import make_workspace
 from .kernels.stepping import count_dependent
 from .mechanism import Mechanism, MechanismError, check_mechanism, find_remarks
-from .methods import CHOICES, METHODS, Method, Outcome, Run, Status, first_part, skipped
+from .methods import METHODS, Method, Outcome, Run, Status, first_part, get_method, skipped
 from .methods.method import needs_of, warm_up
 from .methods.status import failed
 from .methods.watch import Dip, Watch
 from .model import Model, make_model
-from .names import pick, unknown
+from .names import unknown
 from .result import Result
 from .thresholds import MISFIT, SMALLEST_TOLERANCE
 from .verdict.branches import describe_start
@@ -45,6 +45,10 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
             f"{len(asked.outputs)} outputs of {model.coordinates} coordinates would not fit into memory; "
             "give a longer output_step"
         )
+    # position, velocity, accelerations of the method and of all, angles; time, work, energies, norms; a third for
+    # what is made on the way
+    kept = 4 * model.coordinates + len(model.loads.torsions.first) + 12
+    check_memory(len(asked.outputs), 4 / 3 * kept, asked.duration)
     stop = (
         None if asked.at_crossing == CONTINUE else _first_crossing(mechanism, model, asked.setting)
     )
@@ -52,13 +56,14 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
     late = int(asked.outputs[0] > 0.0)
     run = Run(
         model, velocity, np.concatenate([np.zeros(late), asked.outputs]), asked.duration,
-        asked.setting, asked.max_steps, asked.options, stop, asked.dense,
+        asked.setting, asked.max_steps, asked.options, stop, asked.dense, mechanism,
     )  # fmt: skip
     set_up = time.thread_time() - begin
     needs = needs_of(model)
     if needs <= method.does:
         first = first_part(method, model)
-        compiling = warm_up(first.id, first.run, model.loaded, first.options)
+        name = first.id if first.compiled else f"own/{first.id}"
+        compiling = warm_up(name, first.run, model.loaded, first.options)
         outcome = method.run(run)
     else:
         compiling, outcome = 0.0, skipped(model, _refusal(method, needs))
@@ -141,7 +146,9 @@ def _with_error(outcome: Outcome, method: Method, run: Run) -> Outcome:
 
 def _choose_method(asked: Asked, every: float) -> tuple[Method, Asked]:
     """The method, and what was asked with all that was left out."""
-    method = pick(CHOICES, asked.method, "method")
+    method = get_method(asked.method)
+    # a file names its method itself
+    asked = replace(asked, method=method.id)
     for name in asked.options:
         if name not in method.options:
             raise unknown(f"method '{method.id}' has no option '{name}'", name, method.options)

@@ -1,7 +1,7 @@
 """The clock: one thread on one core, a warm-up, several repeats, and a calibration beside them.
 
-The solve with the recording of all outputs is timed, which ranks, and the solve alone. Times of two machines are put side by
-side as multiples of the calibration kernel, timed in the same run.
+The solve with the recording of all outputs is timed, which ranks, and the solve alone. Times of two machines are
+put side by side as multiples of the calibration kernel, timed in the same run.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ CALIBRATION_VERSION = 1
 class Timing:
     """Times of one setting [s]; spread: how far the median of cpu lies above its minimum, relative.
 
-    cpu: of the solve and of recording all outputs, which is what ranks; solve: without the recording; same_bits: whether every repeat gave the same numbers to the
-    last bit.
+    cpu: of the solve and of recording all outputs, which is what ranks; solve: without the recording; same_bits:
+    whether every repeat gave the same numbers to the last bit.
     """
 
     repeats: int

@@ -16,7 +16,6 @@ from .. import problems
 from ..bench.judge import judge_columns
 from ..bench.result_file import read_result_file
 from ..disk import write_file
-from ..names import pick
 from ..report import judgement_table
 from ..report.tables import passed_word
 from ..runs.folder import finite
@@ -31,7 +30,8 @@ def bench(
         list[str] | None, typer.Argument(metavar="[PROBLEM]...", help="Problems; all if left out.")
     ] = None,
     method: Annotated[
-        list[str] | None, typer.Option(help="Method, may be repeated; all if left out.")
+        list[str] | None,
+        typer.Option(help="Method or FILE.py:FUNCTION, may be repeated; all if left out."),
     ] = None,
     engine: Annotated[
         list[str] | None,
@@ -58,13 +58,12 @@ def bench(
     from dataclasses import replace
 
     from ..bench.suite import make_cells, run_cells
-    from ..methods import METHODS
+    from ..methods import METHODS, get_method
     from ..report.benchmark import failures, make_bench_report, save_benchmark, winner_table
     from ..runs.benchmark import winners
     from ..runs.provenance import command_line
 
-    for name in method or ():
-        pick(METHODS, name, "method")
+    methods = [get_method(name).id for name in method or METHODS]
     if repeat < 1:
         raise ValueError(f"--repeat {repeat}: give at least 1")
     chosen = [problems.get(name) for name in names or problems.names()]
@@ -75,7 +74,7 @@ def bench(
             raise ValueError("--method and --engine are two benchmarks; give one of them")
         bench_engines(chosen, engine or [], out, repeat, budget)
         return
-    cells = make_cells(chosen, method or list(METHODS), tolerances, steps)
+    cells = make_cells(chosen, methods, tolerances, steps)
     screen = Screen(stderr=True)
     command = command_line()
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -14,6 +13,7 @@ from ..engines import ENGINES
 from ..engines.engine import DRIVES, FORCES, LOOPS, REDUNDANT, SPRINGS, TORSIONS
 from ..names import pick
 from ..problems import Problem
+from .screen import Screen
 
 COLUMNS = (LOOPS, REDUNDANT, SPRINGS, TORSIONS, FORCES, DRIVES)
 
@@ -27,9 +27,9 @@ def list_engines() -> None:
         able = ["yes" if word in engine.does else "-" for word in COLUMNS]
         version = engine.version or "not installed"
         table.add_row(engine.id, version, *able, "" if engine.installed else engine.install)
-    screen = Console()
+    screen = Screen()
     # a line an engine, also where no terminal is that wide
-    screen.width = max(screen.width, Console(width=1000).measure(table).maximum)
+    screen.width = max(screen.width, Screen(width=1000).measure(table).maximum)
     screen.print(table)
     for engine in ENGINES.values():
         screen.print(f"\n{engine.id}: {engine.tells}", soft_wrap=True, highlight=False)
@@ -62,8 +62,8 @@ def bench_engines(
     names = wanted or [e.id for e in ENGINES.values() if e.installed]
     cells = make_engine_cells(problems, [OURS, *names])
     command = command_line()
-    screen = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    screen = Screen(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=screen, transient=True) as progress:
         task = progress.add_task("", total=len(cells))
 
@@ -77,7 +77,7 @@ def bench_engines(
             screen.print("stopped; the same command goes on from here")
             raise typer.Exit(130) from None
     page = save_engine_report(out, records, command)
-    screen = Console()
+    screen = Screen()
     screen.width = max(screen.width, 150)
     screen.print(engine_table(records))
     screen.print(f"to look at: {page}", soft_wrap=True, highlight=False)

@@ -10,10 +10,11 @@ HIGHEST_ORDER = 30
 SHARE = 0.02
 # what double precision gives in a step
 FLOOR = 1e-13
-# a run of more steps shares what this many may lose, down to the rounding of a step (measured: a pendulum over
-# 1e4 s is off by 2e-8 with it, and by the same with a tenth of it)
-MANY_STEPS = 1000
+# a run of more steps shares what this many may lose, down to the rounding of a step (a pendulum over 1e4 s is off
+# by as much with a tenth of it); how many there will be is asked first after so many
+MANY_STEPS = 200
 LONG_FLOOR = 1e-16
+FIRST_STEPS = 64
 # A landing that the projections move by more than SLACK tolerances is refused: truncation moves it by
 # about one, another branch of the motion by far more. NOISE is what rounding may do to a long chain.
 SLACK = 4.0

@@ -28,6 +28,7 @@ from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import is_damped, make_loads
 from ..kernels.rules import (
     CORRECTIONS,
+    FIRST_STEPS,
     FLOOR,
     HIGHEST_ORDER,
     LONG_FLOOR,
@@ -223,6 +224,8 @@ class Series:
     def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
         form, pieces, kept = self._problem.model.form, self._pieces, self._kept
+        if not kept.counters[kernels.STEPS]:
+            most = min(most, FIRST_STEPS)
         room = pieces._replace(coefficients=pieces.coefficients[:most])
         with clock("solve"):
             reason, steps = kernels.advance(

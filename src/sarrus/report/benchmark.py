@@ -35,7 +35,7 @@ def record_row(record: Record, grade: str = "") -> list[str]:
     timings, judged = record["timings"], record["judgement"]
     return [
         record["problem"]["id"] + (f" ({grade})" if grade else ""),
-        record["method"],
+        record["method"] + ("" if record.get("compiled", True) else " (Python)"),
         show_setting(record),
         show_seconds(timings["cpu"]) + (" (busy)" if timings["busy"] else ""),
         show_seconds(timings["solve"]),

@@ -10,6 +10,7 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from ..disk import write_file
 from ..runs.benchmark import Record, classes
 from ..scene.player import pack
 from .benchmark import made_with
@@ -113,9 +114,7 @@ def engine_table(records: Sequence[Record]) -> Table:
     out = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     columns = (0, 1, 2, 4, 6, 7, 8, 9, 10)
     for n in columns:
-        out.add_column(
-            HEADS[n].replace("[", "\\["), justify="right" if n in NUMBERS else "left", no_wrap=True
-        )
+        out.add_column(HEADS[n], justify="right" if n in NUMBERS else "left", no_wrap=True)
     for s in standings(records):
         row = standing_row(s)
         out.add_row(*(row[n] for n in columns))
@@ -125,9 +124,9 @@ def engine_table(records: Sequence[Record]) -> Table:
 def save_engine_report(folder: Path, records: list[Record], command: str) -> Path:
     """Write the page and the same tables as Markdown; returns the page's path."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "engines.md").write_text(_markdown(records, command), encoding="utf-8")
+    write_file(folder / "engines.md", _markdown(records, command))
     page = folder / REPORT
-    page.write_text(make_engine_report(records), encoding="utf-8")
+    write_file(page, make_engine_report(records))
     return page
 
 

@@ -118,7 +118,7 @@ class Guard:
     @contextmanager
     def around(self) -> Iterator[None]:
         """Servers of websockets that start meanwhile ask here first."""
-        module = importlib.import_module("websockets.asyncio.server")
+        module: Any = importlib.import_module("websockets.asyncio.server")
         serve = module.serve
 
         def guarded(*arguments: Any, process_request: Any = None, **options: Any) -> Any:

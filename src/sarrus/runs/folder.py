@@ -30,7 +30,7 @@ from ..names import shown
 from ..result import Result, load_result
 from ..scene import Scene, load_scene, scene_arrays
 from ..storage import add_arrays, load_arrays
-from .columns import LEVELS, Columns, Figure, Panel, motion_columns, quality, unit_of
+from .columns import LEVELS, Columns, Figure, Panel, quality, unit_of
 from .provenance import describe_origin
 
 VERSION = 1
@@ -310,20 +310,27 @@ def _prefixed(arrays: dict[str, NDArray[Any]], prefix: str) -> Columns:
 
 
 def choose_points(mechanism: Mechanism, result: Result, wanted: Iterable[str]) -> list[str]:
-    """The points whose columns are written: those wanted, else all joints and named points."""
+    """The names whose columns are written: those wanted, else all joints and named points."""
     chosen = list(dict.fromkeys(wanted))
-    for name in chosen:
-        result.position(name)
+    result.check_names(chosen)
     named = [joint.name for joint in mechanism.joints] + [p.name for p in mechanism.markers]
     return chosen or [name for name in named if name in result.points]
 
 
 def save_simulation(
-    folder: Path, mechanism: Mechanism, result: Result, points: list[str], source: str, command: str
+    folder: Path,
+    mechanism: Mechanism,
+    result: Result,
+    points: list[str],
+    source: str,
+    command: str,
+    reactions: bool = False,
 ) -> dict[str, Any]:
     """Write columns.csv, model.yaml, run.json and result.h5; returns what run.json holds."""
     folder.mkdir(parents=True, exist_ok=True)
-    columns = motion_columns(result, points)
+    # all points: then also springs, torsions and drives, as in Python
+    every = points == choose_points(mechanism, result, ())
+    columns = result.columns(*([] if every else points), reactions=reactions)
     save_csv(folder / "columns.csv", columns)
     data = to_data(mechanism)
     write_file(folder / "model.yaml", to_text(data))
@@ -353,7 +360,7 @@ def save_simulation(
 
 def _save_pictures(folder: Path, result: Result, points: list[str]) -> None:
     """Write result.h5: a figure of the places of the first points, one of energy and violations."""
-    moving = [p for p in points if np.ptp(result.position(p), axis=0).max(initial=0.0) > 0]
+    moving = [p for p in result.moving_points() if p in points]
     columns = quality(result)
     places = []
     for point in moving[:MOST_POINTS]:
