@@ -99,12 +99,14 @@ def test_springs_torsions_and_forces(engine):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_an_engine_cannot_represent_is_refused(engine):
     row = needs(engine)
-    m = four_bar()
-    m.drive("motor", "A", Polynomial((0.0, 1.0)))
-    if "drives" in row.does:
-        pytest.skip(f"{row.title} is given drives")
-    with pytest.raises(MechanismError, match=f"{row.title} is not given 'four-bar'.* no drives"):
-        simulate_with(engine, m, 1.0, step=0.01)
+    driven, geared = four_bar(), four_bar()
+    driven.drive("motor", "A", Polynomial((0.0, 1.0)))
+    geared.rotor("motor", "A", inertia=0.1)
+    for m, what in ((driven, "drives"), (geared, "rotors")):
+        with pytest.raises(
+            MechanismError, match=f"{row.title} is not given 'four-bar'.* no {what}"
+        ):
+            simulate_with(engine, m, 1.0, step=0.01)
 
 
 def test_words_that_are_wrong():

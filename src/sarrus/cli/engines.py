@@ -37,12 +37,12 @@ def list_engines() -> None:
             shown = value if isinstance(value, str) else f"{value:g}"
             screen.print(
                 f"    {name}={shown}: {engine.meanings[name]}",
-                soft_wrap=True, highlight=False, markup=False,
+                soft_wrap=True, highlight=False,
             )  # fmt: skip
     screen.print(
         "\nAll at once: pip install 'sarrus[engines]'. In Python: "
         "sarrus.simulate_with(engine, mechanism, duration, step=..., **settings).",
-        soft_wrap=True, highlight=False, markup=False,
+        soft_wrap=True, highlight=False,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from ..arrays import Floats
 from ..mechanism import Mechanism, MechanismError
+from ..mechanism.forces import LOADS
 from ..names import unknown
 from .tree import LAST, Poses, Tree
 
@@ -22,6 +23,7 @@ BALLS = "ball joints and free bodies"
 FORCES = "constant forces and torques"
 SPRINGS = "springs and dampers"
 TORSIONS = "torsional springs"
+ROTORS = "rotors"
 DRIVES = "drives"
 USER_FORCES = "user forces"
 
@@ -157,16 +159,21 @@ class Engine:
         return job
 
 
+# what each list of a mechanism asks of an engine
+ASKED = {
+    "forces": FORCES,
+    "torques": FORCES,
+    "springs": SPRINGS,
+    "torsions": TORSIONS,
+    "rotors": ROTORS,
+    "drives": DRIVES,
+    "user_forces": USER_FORCES,
+}
+
+
 def _needs(mechanism: Mechanism) -> set[str]:
-    """What an engine must be able to do for a mechanism, as far as its lists tell."""
-    lists = {
-        FORCES: [*mechanism.forces, *mechanism.torques],
-        SPRINGS: mechanism.springs,
-        TORSIONS: mechanism.torsions,
-        DRIVES: mechanism.drives,
-        USER_FORCES: mechanism.user_forces,
-    }
-    return {word for word, items in lists.items() if items}
+    """What an engine must be able to do for a mechanism; a list that nobody thought of here is refused by name."""
+    return {ASKED.get(name, name) for name in LOADS if getattr(mechanism, name)}
 
 
 def check_tree(engine: Engine, tree: Tree) -> None:

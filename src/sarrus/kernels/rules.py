@@ -38,6 +38,8 @@ CORRECTIONS = 3
 
 # from a landing at a singular position: land so much further
 BEYOND = 1.1
+# and try so often: twice further, then nearer or looser; the last is the second again
+ELSEWHERE = 6
 
 
 def local_tolerance(tolerance: float) -> tuple[float, bool]:

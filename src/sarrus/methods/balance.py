@@ -71,12 +71,10 @@ class Judge:
         None for a user's choice.
         """
         cpu = time.thread_time()
-        try:
-            return self._judge_energy(pieces, carried, tolerance) or self._judge_losses(
-                steps, tolerance
-            )
-        finally:
-            self.cpu += time.thread_time() - cpu
+        unbalanced = self._judge_energy(pieces, carried, tolerance)
+        crawling = self._judge_losses(steps, tolerance)
+        self.cpu += time.thread_time() - cpu
+        return unbalanced or crawling
 
     def _judge_energy(
         self, pieces: Pieces, carried: Floats, tolerance: float | None

@@ -133,7 +133,7 @@ class Watcher:
         self._gaps = model.loads.drives.polynomials.shape[1] if len(model.form.driven) else 0
         self._ws = make_workspace(model.form, 0)
         self._times = np.zeros(4)
-        self._samples = np.zeros((5, nc))
+        self._samples = np.zeros((6, nc))
         self._sums = np.zeros((3, nc))
         self._found = np.zeros((AT_ONCE * MOST_SAMPLES, 3))
         self._tail: list[Piece] = []
