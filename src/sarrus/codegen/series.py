@@ -607,7 +607,7 @@ class LaneRun:
         self._write_outputs(took, begin)
 
     def _share_among_steps(self, took: Any) -> None:
-        """In a long run each step may lose less: as the general method does it, after some steps and then seldom."""
+        """In a long run each step may lose less, as in the general method: asked after some steps, then seldom."""
         o, first = self.o, self.first_tolerance
         steps = self.counts[STEPS].get()
         now = took & (steps >= self.ask.get())
