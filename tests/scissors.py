@@ -57,7 +57,9 @@ class Scissors:
         p, Y = self.parts, self.heights
         across = up = weight = 0.0
         for i, pair in enumerate(self.masses):
-            for mass, ends in zip(pair, ((p[0] - p[i], p[0] + p[i + 1]), (p[0] + p[i], p[0] - p[i + 1])), strict=True):
+            for mass, ends in zip(
+                pair, ((p[0] - p[i], p[0] + p[i + 1]), (p[0] + p[i], p[0] - p[i + 1])), strict=True
+            ):
                 across += mass / 3 * (ends[0] ** 2 + ends[0] * ends[1] + ends[1] ** 2)
                 up += mass / 3 * (Y[i] ** 2 + Y[i] * Y[i + 1] + Y[i + 1] ** 2)
                 weight += mass / 2 * G * (Y[i] + Y[i + 1])
@@ -78,5 +80,8 @@ def random_scissors(n, seed):
     """Some scissors of n units."""
     rng = np.random.default_rng(seed)
     return Scissors(
-        rng.uniform(0.3, 0.7, n + 1), rng.uniform(0.5, 2.0, (n, 2)), rng.uniform(0.3, 1.2), rng.uniform(-2.0, 2.0)
+        rng.uniform(0.3, 0.7, n + 1),
+        rng.uniform(0.5, 2.0, (n, 2)),
+        rng.uniform(0.3, 1.2),
+        rng.uniform(-2.0, 2.0),
     )

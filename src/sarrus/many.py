@@ -135,8 +135,7 @@ def _groups(
     found: dict[str, tuple[Structure, list[tuple[int, Floats, float, list[str]]]]] = {}
     for i, mechanism in enumerate(mechanisms):
         try:
-            check_mechanism(mechanism)
-            check_drive_times(mechanism, asked.duration)
+            _check(mechanism, asked)
             ready = prepare(mechanism, asked)
             for name in points:
                 ready.model.origin(name)
@@ -229,8 +228,7 @@ class LinearNumbers:
     def _prepare(self, values: dict[str, Floats]) -> Prepared:
         mechanism = self.variants.with_values(self.base | values)
         try:
-            check_mechanism(mechanism)
-            check_drive_times(mechanism, self.asked.duration)
+            _check(mechanism, self.asked)
             return prepare(mechanism, self.asked)
         except (MechanismError, ValueError) as error:
             # one by one they are told apart
@@ -344,8 +342,7 @@ class Table:
                 mechanisms.mechanism(i) if isinstance(mechanisms, Variants) else mechanisms[i]
             )
             try:
-                check_mechanism(mechanism)
-                check_drive_times(mechanism, self.asked.duration)
+                _check(mechanism, self.asked)
                 result = solve(mechanism, self.asked, self.asked.duration / 1000, 0.0)
             except (MechanismError, ValueError) as error:
                 self.refuse(i, str(error))
@@ -392,6 +389,12 @@ def _final_columns(s: Structure, told: Floats, numbers: Floats) -> Floats:
         if isinstance(offset, Slot):
             out[:, n] += numbers[offset.n]
     return out
+
+
+def _check(mechanism: Mechanism, asked: Asked) -> None:
+    """As `simulate` checks it."""
+    check_mechanism(mechanism, closed=not mechanism.assemble)
+    check_drive_times(mechanism, asked.duration)
 
 
 def _cores() -> int:
