@@ -1,6 +1,6 @@
 # make run    set everything up, run the seed problems
 # make test   set everything up, run all tests
-# make soak   random mechanisms against the independent simulator, 30 minutes
+# make soak   random mechanisms against the independent simulator, studies and caches disturbed, 30 minutes
 # make check  format, lint, types, import contracts, fast tests (under a minute)
 
 PYTHON ?= python3
@@ -29,7 +29,8 @@ test-nojit: $(VENV)/installed
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(JOBS) tests/kernels tests/model tests/mechanism
 
 soak: $(VENV)/installed
-	PYTHONPATH=tests $(BIN)/python tests/soak.py
+	PYTHONPATH=tests $(BIN)/python tests/soak.py --minutes 15
+	PYTHONPATH=tests $(BIN)/python tests/soak_processes.py --minutes 15
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/figures.py

@@ -3,8 +3,8 @@
     python tests/soak.py [--minutes 30] [--count 300] [--first 1000]
 
 Each seed makes one mechanism, planar or in space, with plain, crowded or sliding joints. It is simulated here
-and in absolute coordinates (absolute_coordinates.py), and again in a motion slower or faster by a power of two between
-1e-6 and 1e6, which must be the same motion. Every failure prints its seed; the first that fails is run again by
+and in absolute coordinates (absolute_coordinates.py), and again in a motion slower or faster by a power of two
+between 1e-6 and 1e6, which must be the same motion. Every failure prints its seed; it is run again by
 `--first SEED --count 1`.
 """
 

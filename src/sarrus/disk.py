@@ -106,6 +106,7 @@ class Directory:
 
     def write(self, name: str, content: bytes, *, mode: int = 0o666, sync: bool = False) -> None:
         """Write a file whole or not at all; sync: also after a power failure. A link is replaced."""
+        self.check_target(name)
         beside = f"{name}.{secrets.token_hex(6)}{UNFINISHED}"
         number = self.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
@@ -121,9 +122,18 @@ class Directory:
         if sync and HANDLES:
             os.fsync(self.handle)
 
+    def check_target(self, name: str) -> None:
+        """Refuse to replace a folder, pipe or device, or a link to one."""
+        with suppress(FileNotFoundError):
+            found = os.stat(*self._at(name), **self._by())
+            if not stat.S_ISREG(found.st_mode):
+                self._refuse(name, found, "a plain file")
+
     def move(self, name: str, to: Directory, new: str) -> None:
         """Rename an entry, a link itself; what had the new name is replaced."""
-        by = {"src_dir_fd": self.handle, "dst_dir_fd": to.handle} if HANDLES else {}
+        by: dict[str, Any] = {}
+        if HANDLES:
+            by = {"src_dir_fd": self.handle, "dst_dir_fd": to.handle}
         os.replace(*self._at(name), *to._at(new), **by)
 
     def remove(self, name: str) -> None:
@@ -149,6 +159,18 @@ class Directory:
         ) from cause
 
 
+def read_file(path: str | Path, most: int) -> bytes:
+    """The bytes of a plain file that a user named, at most so many; links to one are followed, pipes refused."""
+    number = os.open(path, os.O_RDONLY | _OPEN & ~getattr(os, "O_NOFOLLOW", 0))
+    with os.fdopen(number, "rb") as file:
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            raise UnsafeFileError(f"{shown(path)} is not a plain file")
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise UnsafeFileError(f"{shown(path)} is larger than {most / 1e6:g} MB; more is not read")
+    return content
+
+
 def write_file(path: str | Path, content: str | bytes) -> Path:
     """Write a file whole or not at all; a link that has its name is replaced, not followed."""
     path = Path(path)
@@ -162,6 +184,7 @@ def new_file(path: str | Path) -> Iterator[Path]:
     """An empty file beside a path, for others to write; it takes the path's place once all went well."""
     path = Path(path)
     with Directory(path.parent) as folder:
+        folder.check_target(path.name)
         # some tell the format by the end of a name
         beside = f"{UNFINISHED}-{secrets.token_hex(6)}-{path.name}"
         os.close(folder.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL))

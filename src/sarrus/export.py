@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import csv
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .arrays import Floats
+from .disk import new_file
+from .names import shown
+
+if TYPE_CHECKING:
+    from .verdict.reactions import Reaction
 
 Columns = dict[str, Floats]
 
 TIME = "t [s]"
+# rows of a text file that are made at once
+ROWS_AT_ONCE = 100_000
 
 
 class Level(NamedTuple):
@@ -77,9 +84,31 @@ def quality_columns(motion: Readable) -> Columns:
     return columns
 
 
+def reaction_columns(joint: str, reaction: Reaction) -> Columns:
+    """What a joint exerts: "A0.Fx [N]", "A0.Mz [N m]" where it holds a turn, "A0.shared [1]" where not unique.
+
+    1 stands where rigid bodies alone do not determine the reaction.
+    """
+    columns = {}
+    holds = [c.kind for c in reaction.components]
+    for letter, unit, values in (("F", "N", reaction.force), ("M", "N m", reaction.moment)):
+        axes = "z" if values.ndim == 1 else "xyz"
+        if letter == "F" or "about" in holds:
+            for axis, column in zip(axes, np.atleast_2d(values.T), strict=False):
+                columns[f"{joint}.{letter}{axis} [{unit}]"] = column
+    unique = np.all([c.unique for c in reaction.components], axis=0)
+    return columns | {f"{joint}.shared [1]": (~unique).astype(float)}
+
+
+def split_unit(column: str) -> tuple[str, str]:
+    """Name and unit of a column: "B0.x [m]" is "B0.x" in "m"."""
+    name, _, unit = column.rpartition(" [")
+    return name, unit.rstrip("]")
+
+
 def without_units(columns: Columns) -> Columns:
     """The same with bare names: "B0.x"."""
-    return {name.rpartition(" [")[0]: values for name, values in columns.items()}
+    return {split_unit(name)[0]: values for name, values in columns.items()}
 
 
 def make_dataframe(columns: Columns) -> Any:
@@ -91,11 +120,21 @@ def make_dataframe(columns: Columns) -> Any:
 def save_csv(path: str | Path, columns: Columns) -> Path:
     """Write columns as CSV with one line of names."""
     path = Path(path)
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerow(columns)
-        # 17 digits are read back to the last bit
-        np.savetxt(file, np.column_stack(list(columns.values())), fmt="%.17g", delimiter=",")
+    with new_file(path) as half, open(half, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerow(map(_plain_cell, columns))
+        # in pieces: all of them side by side would take the memory of the result again
+        rows = len(next(iter(columns.values()), ()))
+        for first in range(0, rows, ROWS_AT_ONCE):
+            part = [values[first : first + ROWS_AT_ONCE] for values in columns.values()]
+            # 17 digits are read back to the last bit
+            np.savetxt(file, np.column_stack(part), fmt="%.17g", delimiter=",")
     return path
+
+
+def _plain_cell(name: str) -> str:
+    """A head that no spreadsheet takes for a formula."""
+    text = shown(name)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def save_parquet(path: str | Path, columns: Columns, about: dict[str, str]) -> Path:
@@ -103,7 +142,8 @@ def save_parquet(path: str | Path, columns: Columns, about: dict[str, str]) -> P
     arrow = _load("pyarrow", f"{Path(path).name}")
     parquet = _load("pyarrow.parquet", f"{Path(path).name}")
     table = arrow.table(columns).replace_schema_metadata(about)
-    parquet.write_table(table, str(path))
+    with new_file(path) as half:
+        parquet.write_table(table, str(half))
     return Path(path)
 
 
@@ -111,20 +151,20 @@ def save_hdf5(path: str | Path, columns: Columns, about: dict[str, str]) -> Path
     """Write each column as a dataset of an HDF5 file, with its unit; about: attributes of the file."""
     import h5py
 
-    with h5py.File(path, "w") as file:
+    with new_file(path) as half, h5py.File(half, "w") as file:
         file.attrs.update(about)
         for name, values in columns.items():
-            quantity, unit = name.rsplit(" [", 1)
+            quantity, unit = split_unit(name)
             # a slash would open a group
             dataset = file.create_dataset(quantity.replace("/", "|"), data=values)
-            dataset.attrs["unit"] = unit.rstrip("]")
+            dataset.attrs["unit"] = unit
             dataset.attrs["name"] = quantity
     return Path(path)
 
 
 def make_dataset(
     times: Floats,
-    points: list[str],
+    points: Sequence[str],
     moving: dict[str, tuple[Floats, str]],
     scalars: dict[str, tuple[Floats, str]],
     about: dict[str, str],
@@ -134,7 +174,7 @@ def make_dataset(
     moving: (n, points, dimension) arrays by name, with units; scalars: (n,) arrays by name, with units.
     """
     xarray = _load("xarray", "a dataset")
-    dimension = next(iter(moving.values()))[0].shape[2]
+    dimension = max((values.shape[2] for values, _ in moving.values()), default=0)
     variables = {
         name: (("time", "point", "axis"), values, {"units": unit})
         for name, (values, unit) in moving.items()
@@ -143,7 +183,7 @@ def make_dataset(
         variables,
         coords={
             "time": ("time", times, {"units": "s"}),
-            "point": points,
+            "point": list(points),
             "axis": list("xyz"[:dimension]),
         },
         attrs=about,

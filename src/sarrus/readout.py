@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -103,6 +104,11 @@ class Readout:
         drive = pick(self.model.readings.drives, name, "drive")
         return np.asarray(self.record.drive_forces[:, drive.number] * drive.unit)
 
+    def drive_power(self, name: str) -> Floats:
+        """What a drive gives to the mechanism [W], shape (n,): its force or torque times its rate."""
+        pieces = pick(self.model.readings.drives, name, "drive").pieces
+        return self.drive_force(name) * np.array([pieces.rate(t) for t in self.times])
+
     # joints and bodies
 
     def angle(self, joint: str) -> Floats:
@@ -200,25 +206,39 @@ class Readout:
             )
         return counted
 
-    def readings(self) -> dict[str, Floats]:
-        """Columns by name with unit of joints, springs, torsions and drives.
+    def readings(self, *names: str) -> dict[str, Floats]:
+        """Columns by name with unit of joints, springs, torsions and drives: all, or those named.
 
         Not a number is an angle whose turns cannot be counted.
         """
+        return {
+            f"{name}.{what}": read(name)
+            for name, what, read in self._readings()
+            if not names or name in names
+        }
+
+    @property
+    def read_names(self) -> list[str]:
+        """Names that have readings: joints with an angle, travel or length, springs, torsions, drives."""
+        return list(dict.fromkeys(name for name, _, _ in self._readings()))
+
+    def _readings(self) -> Iterator[tuple[str, str, Callable[[str], Floats]]]:
+        """Name, quantity with unit, and how it is read."""
         named = self.model.readings
-        columns: dict[str, Floats] = {}
-        for joint in named.angles:
-            try:
-                columns[f"{joint}.angle [rad]"] = self.angle(joint)
-            except ValueError:
-                columns[f"{joint}.angle [rad]"] = np.full(len(self.times), np.nan)
-        columns |= {f"{joint}.travel [m]": self.travel(joint) for joint in named.travels}
-        columns |= {f"{name}.length [m]": self.length(name) for name in named.lengths}
+        yield from ((joint, "angle [rad]", self._angle_or_nan) for joint in named.angles)
+        yield from ((joint, "travel [m]", self.travel) for joint in named.travels)
+        yield from ((joint, "length [m]", self.length) for joint in named.lengths)
         for name in named.springs:
-            columns[f"{name}.length [m]"] = self.length(name)
-            columns[f"{name}.force [N]"] = self.force(name)
-        columns |= {f"{name}.torque [N m]": self.torque(name) for name in named.torsions}
+            yield name, "length [m]", self.length
+            yield name, "force [N]", self.force
+        yield from ((name, "torque [N m]", self.torque) for name in named.torsions)
         for name, drive in named.drives.items():
             kind = "drive torque [N m]" if drive.turns else "drive force [N]"
-            columns[f"{name}.{kind}"] = self.drive_force(name)
-        return columns
+            yield name, kind, self.drive_force
+            yield name, "drive power [W]", self.drive_power
+
+    def _angle_or_nan(self, joint: str) -> Floats:
+        try:
+            return self.angle(joint)
+        except ValueError:
+            return np.full(len(self.times), np.nan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 
 from .arrays import Floats, Ints
 from .asked import Asked, check_times
-from .export import LEVELS, TIME, point_columns, quality_columns
+from .export import LEVELS, TIME, point_columns, quality_columns, reaction_columns
 from .mechanism import Mechanism, MechanismError
 from .names import pick
 from .readout import Readout
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 FIXED_STEP = 1e-6
 # fields that a file holds beside mechanism and model
 STORED = ("start", "asked", "outcome")
+# of a figure for which nothing was named
+MOST_PANELS = 4
 # bodies times outputs of a scene
 MOST_DRAWN = 2_000_000
 
@@ -384,18 +386,31 @@ class Result(Readout):
             self.marks,
         )
 
-    def columns(self, *points: str) -> dict[str, Floats]:
-        """Columns by name with unit: time, place, velocity and acceleration of points, energy, violations.
+    def columns(self, *names: str, reactions: bool = False) -> dict[str, Floats]:
+        """Columns by name with unit: time, place, velocity and acceleration of points, what is read of joints,
+        springs, torsions and drives, energies, violations.
 
-        points: names of joints, points or bodies; all joints and named points if left out, and then also
-        the `readings`.
+        names: of joints, points, bodies, springs, torsions or drives; all but bodies if left out. reactions:
+        also what their joints exert on the second body ("A0.Fx [N]"), with the flag "A0.shared [1]".
         """
-        columns = {TIME: self.times} | point_columns(self, points or self.drawn_points)
-        if not points:
-            columns |= self.readings()
+        self.check_names(names)
+        points = [name for name in names if name in self.model.points]
+        columns = {TIME: self.times} | point_columns(self, points if names else self.drawn_points)
+        columns |= self.readings(*names)
+        if reactions:
+            for joint in self.joint_equations.joints:
+                if not names or joint in names:
+                    columns |= reaction_columns(joint, self.reaction(joint))
         columns["kinetic energy [J]"] = self.kinetic_energy
         columns["potential energy [J]"] = self.potential_energy
+        columns["work [J]"] = self.work
         return columns | quality_columns(self)
+
+    def check_names(self, names: Iterable[str]) -> None:
+        """Raise an error with the nearest names for one that nothing has."""
+        known = {name: name for name in (*self.model.points, *self.read_names)}
+        for name in names:
+            pick(known, name, "joint, point, body, spring, torsion or drive")
 
     @property
     def drawn_points(self) -> list[str]:
@@ -403,30 +418,33 @@ class Result(Readout):
         names = [sign.name for sign in self._sketch.signs]
         return [name for name in dict.fromkeys(names) if name in self.model.points]
 
-    def to_dataframe(self, *points: str) -> Any:
+    def to_dataframe(self, *names: str, reactions: bool = False) -> Any:
         """The columns as a pandas data frame over time (extra: sarrus[data])."""
         from .export import make_dataframe
 
-        return make_dataframe(self.columns(*points))
+        return make_dataframe(self.columns(*names, reactions=reactions))
 
-    def to_xarray(self, *points: str) -> Any:
-        """An xarray dataset: position, velocity, acceleration over time, point and axis; energy; violations."""
-        from .export import make_dataset
+    def to_xarray(self, *names: str, reactions: bool = False) -> Any:
+        """An xarray dataset: position, velocity, acceleration over time, point and axis; all other columns
+        over time, by their names without units.
+        """
+        from .export import make_dataset, split_unit
 
-        names = list(points or self.drawn_points)
+        columns = self.columns(*names, reactions=reactions)
+        points = [n for n in names if n in self.model.points] if names else self.drawn_points
         moving = {
-            level: (np.stack([getattr(self, level)(n) for n in names], axis=1), unit)
+            level: (np.stack([getattr(self, level)(n) for n in points], axis=1), unit)
             for level, (_, unit) in LEVELS.items()
+            if points
         }
-        scalars = {
-            "energy": (self.energy_balance, "J"),
-            "kinetic_energy": (self.kinetic_energy, "J"),
-            "potential_energy": (self.potential_energy, "J"),
-        } | {
-            f"violation_of_{level}": (self.violation(level), unit)
-            for level, (_, unit) in LEVELS.items()
-        }
-        return make_dataset(self.times, names, moving, scalars, self._about)
+        told = {TIME, *point_columns(self, points)}
+        scalars = {}
+        for column, values in columns.items():
+            if column not in told:
+                name, unit = split_unit(column)
+                # what has no owner is spelt as a word of Python
+                scalars[name if "." in name else name.replace(" ", "_")] = (values, unit)
+        return make_dataset(self.times, points, moving, scalars, self._about)
 
     def save(self, path: str | Path) -> Path:
         """Write everything to one HDF5 file, which `sarrus.load_result` reads back to the last bit."""
@@ -435,35 +453,44 @@ class Result(Readout):
         parts = {name: getattr(self, name) for name in STORED}
         return save_parts(path, self.mechanism, self.model, parts)
 
-    def save_csv(self, path: str | Path, *points: str) -> Path:
+    def save_csv(self, path: str | Path, *names: str, reactions: bool = False) -> Path:
         """Write the columns as CSV; the first line has names with units."""
         from .export import save_csv
 
-        return save_csv(path, self.columns(*points))
+        return save_csv(path, self.columns(*names, reactions=reactions))
 
-    def save_parquet(self, path: str | Path, *points: str) -> Path:
+    def save_parquet(self, path: str | Path, *names: str, reactions: bool = False) -> Path:
         """Write the columns as Parquet (extra: sarrus[data])."""
         from .export import save_parquet
 
-        return save_parquet(path, self.columns(*points), self._about)
+        return save_parquet(path, self.columns(*names, reactions=reactions), self._about)
 
-    def save_hdf5(self, path: str | Path, *points: str) -> Path:
+    def save_hdf5(self, path: str | Path, *names: str, reactions: bool = False) -> Path:
         """Write the columns as datasets of an HDF5 file, each with its unit."""
         from .export import save_hdf5
 
-        return save_hdf5(path, self.columns(*points), self._about)
+        return save_hdf5(path, self.columns(*names, reactions=reactions), self._about)
 
-    def plot(self, *points: str) -> Any:
-        """A matplotlib figure: the mechanism at its end; places of points, energy, violation over time.
+    def plot(self, *names: str) -> Any:
+        """A matplotlib figure: the mechanism at its end; beside it what is named, energy, violation over time.
 
-        points: names, the first three that move if left out.
+        names: of joints, points, bodies, springs, torsions or drives; what drives and springs do and the first
+        points that move if left out.
         """
         from .scene.notebook import make_figure
 
-        names = points or self._first_moving()
-        scene = self.scene.observing(names[0]) if names else self.scene
-        places = {name: self.position(name) for name in names}
-        return make_figure(scene, places, self.times, self.energy_balance, self.violation())
+        self.check_names(names)
+        moving = self.moving_points()
+        panels: dict[str, dict[str, Floats]] = {}
+        for name in names or [*self.model.readings.drives, *self.model.readings.springs, *moving]:
+            if name in self.model.points:
+                letters = zip("xyz", self.position(name).T, strict=False)
+                panels[f"{name} [m]"] = dict(letters)
+            panels |= {column: {"": values} for column, values in self.readings(name).items()}
+        shown = list(panels.items())[: None if names else MOST_PANELS]
+        seen = [name for name in names or moving if name in self.model.points]
+        scene = self.scene.observing(seen[0]) if seen else self.scene
+        return make_figure(scene, dict(shown), self.times, self.energy_balance, self.violation())
 
     def animate(self, point: str | None = None) -> Player:
         """The moving picture, with the path of a point; a notebook shows it, `save` writes a page."""
@@ -471,15 +498,16 @@ class Result(Readout):
 
         if not len(self.times):
             raise ValueError(f"'{self.name}' has no outputs to show: {self.message}")
-        first = self._first_moving()[:1]
-        names = first if point is None else [point]
+        names = self.moving_points()[:1] if point is None else [point]
         return Player(self.scene.observing(names[0]) if names else self.scene)
 
-    def _first_moving(self) -> list[str]:
+    def moving_points(self) -> list[str]:
+        """Named points that move, then joints that do."""
         if not len(self.times):
             return []
-        names = [n for n in self.drawn_points if np.ptp(self.position(n), axis=0).max() > 0]
-        return names[:3]
+        markers = [marker.name for marker in self.mechanism.markers]
+        names = dict.fromkeys([*markers, *self.drawn_points])
+        return [n for n in names if np.ptp(self.position(n), axis=0).max() > 0]
 
     @property
     def _about(self) -> dict[str, str]:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from .arrays import Floats
-from .asked import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, Asked
+from .asked import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, Asked, check_memory
 from .assembly import assemble, fit_velocities, solve_start_velocity
 from .kernels.layout import make_workspace
 from .kernels.stepping import count_dependent
 from .mechanism import Mechanism, MechanismError, check_mechanism, find_remarks
-from .methods import CHOICES, METHODS, Method, Outcome, Run, Status, first_part, skipped
+from .methods import METHODS, Method, Outcome, Run, Status, first_part, get_method, skipped
 from .methods.method import needs_of, warm_up
 from .methods.status import failed
 from .methods.watch import Dip, Watch
 from .model import Model, make_model
-from .names import pick, unknown
+from .names import unknown
 from .result import Result
 from .thresholds import MISFIT, SMALLEST_TOLERANCE
 from .verdict.branches import describe_start
@@ -37,16 +38,17 @@ NOTHING_MOVES = "Nothing can move: the joints hold all bodies (mobility 0)"
 def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: float) -> Result:
     """Simulate a checked mechanism; every: the step of a method with a fixed one, if none is given [s]."""
     method, asked = _choose_method(asked, every)
-    mechanism, notes = _assembled(mechanism, asked)
     begin = time.thread_time()
-    mechanism, model, bridged = _make_model(mechanism, asked)
-    velocity, start_notes = solve_start_velocity(model, mechanism)
-    start_notes += _check_user_forces(model, mechanism, velocity)
+    mechanism, model, velocity, notes = prepare(mechanism, asked)
     if len(asked.outputs) * model.coordinates > MOST_NUMBERS:
         raise ValueError(
             f"{len(asked.outputs)} outputs of {model.coordinates} coordinates would not fit into memory; "
             "give a longer output_step"
         )
+    # position, velocity, accelerations of the method and of all, angles; time, work, energies, norms; a third for
+    # what is made on the way
+    kept = 4 * model.coordinates + len(model.loads.torsions.first) + 12
+    check_memory(len(asked.outputs), 4 / 3 * kept, asked.duration)
     stop = (
         None if asked.at_crossing == CONTINUE else _first_crossing(mechanism, model, asked.setting)
     )
@@ -54,20 +56,21 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
     late = int(asked.outputs[0] > 0.0)
     run = Run(
         model, velocity, np.concatenate([np.zeros(late), asked.outputs]), asked.duration,
-        asked.setting, asked.max_steps, asked.options, stop, asked.dense,
+        asked.setting, asked.max_steps, asked.options, stop, asked.dense, mechanism,
     )  # fmt: skip
     set_up = time.thread_time() - begin
     needs = needs_of(model)
     if needs <= method.does:
         first = first_part(method, model)
-        compiling = warm_up(first.id, first.run, model.loaded, first.options)
+        name = first.id if first.compiled else f"own/{first.id}"
+        compiling = warm_up(name, first.run, model.loaded, first.options)
         outcome = method.run(run)
     else:
         compiling, outcome = 0.0, skipped(model, _refusal(method, needs))
     outcome = _check_start(_told_user_failure(outcome, model), mechanism, run)
     if asked.estimate_error and outcome.status.success:
         outcome = _with_error(outcome, method, run)
-    if not mechanism.drives and outcome.status == Status.DONE and _is_held(model):
+    if not mechanism.drives and outcome.status == Status.DONE and is_held(model):
         still = f"{outcome.message}. {NOTHING_MOVES}"
         outcome = replace(outcome, message=still, notes=[NOTHING_MOVES, *outcome.notes])
     result = Result(
@@ -79,7 +82,7 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
             outcome,
             record=outcome.record[late:],
             error=None if outcome.error is None else outcome.error[late:],
-            notes=[*notes, *bridged, *find_remarks(mechanism), *start_notes, *outcome.notes],
+            notes=[*notes, *outcome.notes],
             timings={
                 "import": import_seconds,
                 "set_up": set_up,
@@ -93,7 +96,26 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
     return result
 
 
-def _is_held(model: Model) -> bool:
+class Prepared(NamedTuple):
+    """A mechanism as it is simulated, its model, its start velocity, and what is to be told so far."""
+
+    mechanism: Mechanism
+    model: Model
+    velocity: Floats
+    notes: list[str]
+
+
+def prepare(mechanism: Mechanism, asked: Asked) -> Prepared:
+    """Joints closed, misfit bridged, model and start made, as it was asked for."""
+    mechanism, notes = _assembled(mechanism, asked)
+    mechanism, model, bridged = _make_model(mechanism, asked)
+    velocity, start_notes = solve_start_velocity(model, mechanism)
+    start_notes += _check_user_forces(model, mechanism, velocity)
+    notes = [*notes, *bridged, *find_remarks(mechanism), *start_notes]
+    return Prepared(mechanism, model, velocity, notes)
+
+
+def is_held(model: Model) -> bool:
     """Whether the joints hold every coordinate at the start."""
     if not model.coordinates or model.equations < model.coordinates:
         return False
@@ -124,7 +146,9 @@ def _with_error(outcome: Outcome, method: Method, run: Run) -> Outcome:
 
 def _choose_method(asked: Asked, every: float) -> tuple[Method, Asked]:
     """The method, and what was asked with all that was left out."""
-    method = pick(CHOICES, asked.method, "method")
+    method = get_method(asked.method)
+    # a file names its method itself
+    asked = replace(asked, method=method.id)
     for name in asked.options:
         if name not in method.options:
             raise unknown(f"method '{method.id}' has no option '{name}'", name, method.options)

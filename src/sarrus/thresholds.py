@@ -80,6 +80,9 @@ SOFT_EPS = 1e-6
 # what is usual for the equation: a landing there is at a singular position, and a step from it would be
 # noisy. A square: the links are at a hundredth of their usual angle
 SINGULAR_LANDING = 1e-4
+# what is usual for the equation: a landing there is close to a singular position. If the next series is noise, the
+# step is made again, half as long: at a tenth of the usual angle long chains have noise already
+WARY_LANDING = 1e-2
 # an equation's own J M^-1 J^T: a smaller pivot is rounding, EPS with what elimination adds to it, and tells no
 # distance between motions
 RESOLVED_PIVOT = 1e-12
@@ -217,6 +220,11 @@ ALONG_BRANCH = 1e-6
 SAME_BRANCH = 1e-3
 # 1, an angle: motions on a section that are one; a double root is found to half the digits
 SAME_ROOT = 1e-7
+# 1: how far the power with which roots part may be from a whole one; the ways of a cusp part like a half one,
+# and next powers shift what two sections show by less
+HALF_POWER = 0.25
+# 1: quadrics of W by differences: smaller ones are what the differences leave (1e-8)
+FLAT_QUADRIC = 1e-6
 # 1: what the quadratic equations of a branch leave at a root; at a double root the direction has half of
 # these digits
 BRANCH_ROOT = 1e-11

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from builders import n_four_bar
+from linkages import slider_crank
 from random_mechanisms import random_mechanism
-from sarrus import load_result, problems, simulate
+from sarrus import Polynomial, load_result, problems, simulate
 from sarrus.methods import METHODS, radau, time_loop
 from sarrus.problems.references.simple_pendulum import pendulum_reference
 from sarrus.thresholds import DRIFT_FAR, DRIFT_NOTED
@@ -28,7 +29,8 @@ def test_regular_runs_have_no_note(tolerance):
     for seed in range(6):
         r = simulate(random_mechanism(seed, 2), 1.0, 0.05, tolerance=tolerance)
         assert r.status == "done"
-        assert r.energy_drift <= DRIFT_NOTED * tolerance * exchanged(r)
+        # and rounding, where nothing moves
+        assert r.energy_drift <= DRIFT_NOTED * tolerance * exchanged(r) + 1e-12
         assert drift_notes(r) == []
 
 
@@ -62,11 +64,20 @@ def test_a_lost_balance_is_no_success(monkeypatch):
 
 
 def test_what_was_lost_is_told():
-    """Motions that meet: what loosened steps may have lost is summed, noted, and kept in a file."""
-    r = simulate(n_four_bar(2), 3.0, tolerance=1e-12)
+    """A crank driven to its limit: what loosened steps may have lost is summed, noted, and no output has it."""
+    m = slider_crank(0.2, crank=1.2)
+    m.drives = []
+    m.drive("motor", "A", Polynomial((0.0, 1.0)))
+    r = simulate(m, 3.0, tolerance=1e-8)
+    assert r.status == "blocked"
     assert r.counters["loosened"] > 0
     assert r.lost > 0.0
+    assert f"may have lost {r.lost:.1e} m by then" in r.message
     assert any("what they may have lost in sum" in note for note in r.notes)
+    # the crank is where it is driven to, the slider where the rod, of 1 m, allows
+    x, y = 1.2 * np.cos(0.2 + r.times), 1.2 * np.sin(0.2 + r.times)
+    error = np.abs(r.position("C")[:, 0] - x - np.sqrt(1.0 - y**2))
+    assert error.max() < 1e3 * 1e-8
     regular = simulate(n_four_bar(1), 0.3, tolerance=1e-8)
     assert regular.counters["loosened"] == 0
     assert regular.lost == 0.0
@@ -122,7 +133,7 @@ def test_estimates_of_methods_with_a_step(tmp_path):
 def test_long_runs():
     """A pendulum over 10 000 s: what each step may lose is shared among all of them.
 
-    Measured: 1.4e-7 m at 1e-10, and 2.1e-5 m without sharing.
+    Measured: 5e-8 m at 1e-10, and 2e-5 m without sharing.
     """
     m = problems.get("simple-pendulum-a01").mechanism()
     r = simulate(m, 1e4, 10.0, tolerance=1e-10)

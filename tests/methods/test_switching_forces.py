@@ -1,6 +1,6 @@
 """Forces of users that switch with time, place or velocity, against SciPy with the switches located exactly.
 
-A rod of 1 m and 1 kg on a pin, level at the start, a force F up or down at its tip: with the angle x from the level,
+A rod of 1 m and 1 kg on a pin, level at the start, a force F up or down at its tip: with its angle x,
 
     x'' = 3 cos(x) (F - g / 2)
 

@@ -163,7 +163,8 @@ def test_a_structure_says_that_nothing_can_move():
     r = simulate(triangle(), 1.0)
     assert r.status == "done"
     assert "Nothing can move" in r.message
-    assert np.ptp(r.position("B"), axis=0).max() == 0.0
+    # rounding
+    assert np.ptp(r.position("B"), axis=0).max() < 1e-14
     free = triangle()
     free.joints = [j for j in free.joints if j.name != "C"]
     assert "Nothing can move" not in simulate(free, 0.1).message

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import sarrus
+from linkages import door
 
 
 @pytest.fixture(scope="module")
@@ -26,14 +27,15 @@ def test_columns_have_units_and_the_values_of_the_result(result):
     assert list(columns) == [
         "t [s]",
         *("B0.x [m]", "B0.y [m]", "B0.vx [m/s]", "B0.vy [m/s]", "B0.ax [m/s^2]", "B0.ay [m/s^2]"),
-        *("kinetic energy [J]", "potential energy [J]", "energy [J]"),
+        "B0.angle [rad]",
+        *("kinetic energy [J]", "potential energy [J]", "work [J]", "energy [J]"),
         "violation of position [m]",
         "violation of velocity [m/s]",
         "violation of acceleration [m/s^2]",
     ]
     np.testing.assert_array_equal(columns["B0.vy [m/s]"], result.velocity("B0")[:, 1])
     # all joints if none is named, and the angles of those of two bodies
-    assert len(result.columns()) == 1 + 6 * 6 + len(result.readings()) + 6
+    assert len(result.columns()) == 1 + 6 * 6 + len(result.readings()) + 7
 
 
 def test_readings_of_joints_springs_and_drives():
@@ -60,8 +62,11 @@ def test_readings_of_joints_springs_and_drives():
         "strut.force [N]": 5 * x,
         "coil.torque [N m]": -3.5 * r.times,
         "push.drive force [N]": r.drive_force("push"),
+        "push.drive power [W]": r.drive_force("push") * 0.2 * np.pi * np.cos(2 * np.pi * r.times),
         "turn.drive torque [N m]": r.drive_force("turn"),
+        "turn.drive power [W]": 7 * r.drive_force("turn"),
         "winch.drive force [N]": r.drive_force("winch"),
+        "winch.drive power [W]": 0.2 * r.drive_force("winch"),
     }
     found = r.readings()
     assert list(found) == list(expected)
@@ -69,6 +74,35 @@ def test_readings_of_joints_springs_and_drives():
         # driven coordinates hold to rounding
         np.testing.assert_allclose(found[name], values, atol=1e-12, err_msg=name)
     assert set(found) <= set(r.columns())
+    # by name, as points are: in columns, figures and datasets
+    assert list(r.columns("strut"))[1:3] == ["strut.length [m]", "strut.force [N]"]
+    assert set(r.readings("rail", "push")) == {
+        *("rail.travel [m]", "push.drive force [N]", "push.drive power [W]")
+    }
+    labels = [axes.get_ylabel() for axes in r.plot("strut").get_axes() if axes.get_ylabel()]
+    assert labels[:2] == ["strut.length [m]", "strut.force [N]"]
+    pytest.importorskip("xarray")
+    data = r.to_xarray("block", "winch")
+    assert data["winch.drive power"].attrs["units"] == "W"
+    np.testing.assert_array_equal(data["winch.drive force"], r.drive_force("winch"))
+    assert data.sizes["point"] == 1
+
+
+def test_reactions_are_columns():
+    """Force, moment where a joint holds a turn, and 1 where rigid bodies do not determine them."""
+    r = sarrus.simulate(door(), 0.2, 0.1)
+    columns = r.columns("H0", reactions=True)
+    reaction = r.reaction("H0")
+    for k, axis in enumerate("xyz"):
+        np.testing.assert_array_equal(columns[f"H0.F{axis} [N]"], reaction.force[:, k])
+        np.testing.assert_array_equal(columns[f"H0.M{axis} [N m]"], reaction.moment[:, k])
+    # two hinges in line: how the weight is shared along the axis nobody knows
+    assert (columns["H0.shared [1]"] == 1.0).all()
+    pendulum = sarrus.simulate(sarrus.problems.get("simple-pendulum").mechanism(), 0.2, 0.1)
+    joint = pendulum.mechanism.joints[0].name
+    columns = pendulum.columns(reactions=True)
+    assert (columns[f"{joint}.shared [1]"] == 0.0).all()
+    assert f"{joint}.Mz [N m]" not in columns
 
 
 def test_unknown_point_is_named(result):
@@ -157,7 +191,7 @@ def test_plot_has_a_panel_for_each_point(result):
     """Places of two points, energy and violation; the mechanism beside them."""
     figure = result.plot("B0", "B1")
     labels = [axes.get_ylabel() for axes in figure.get_axes() if axes.get_ylabel()]
-    assert labels == ["B0 [m]", "B1 [m]", "energy [J]", "violation [m]"]
+    assert labels == ["B0 [m]", "B0.angle [rad]", "B1 [m]", "energy [J]", "violation [m]"]
     x = figure.get_axes()[0].lines[0].get_ydata()
     np.testing.assert_array_equal(x, result.position("B0")[:, 0])
 

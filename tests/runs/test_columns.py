@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sarrus import problems, simulate
-from sarrus.runs.columns import motion_columns, observed_columns, trajectory_columns, unit_of
+from sarrus.runs.columns import observed_columns, trajectory_columns, unit_of
 
 
 @pytest.fixture(scope="module", params=["double-four-bar", "rectangular-bricard"])
@@ -20,13 +20,10 @@ def result(problem):
 
 
 def test_files_tell_the_columns_of_the_result(problem, result):
-    """columns.csv, trajectories of studies and result files are parts of `Result.columns`, bit by bit."""
+    """Trajectories of studies and result files are parts of `Result.columns`, bit by bit."""
     point = problem.observed
     whole = result.columns(point)
     bare = {name.rpartition(" [")[0]: values for name, values in whole.items()}
-    for name, values in motion_columns(result, [point]).items():
-        if name not in result.readings():
-            np.testing.assert_array_equal(values, whole[name])
     for name, values in trajectory_columns(result, [point]).items():
         np.testing.assert_array_equal(values, bare[name])
     for name, values in problem.result_columns(result).items():

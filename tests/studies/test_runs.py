@@ -240,7 +240,7 @@ def test_the_time_limit_ends_a_run():
     assert outcome.left == [2]
 
 
-class _Silent(Exception):
+class _SilentError(Exception):
     def __str__(self):
         raise RuntimeError("no text")
 
@@ -257,7 +257,7 @@ class _Odd(BaseException):
         (GeneratorExit("gone"), "GeneratorExit: gone"),
         (KeyboardInterrupt(), "KeyboardInterrupt: "),
         (SystemExit(3), "SystemExit: 3"),
-        (_Silent(), "_Silent: (its text cannot be read: RuntimeError)"),
+        (_SilentError(), "_SilentError: (its text cannot be read: RuntimeError)"),
         (RuntimeError("half \ud800 a letter"), "RuntimeError: half ? a letter"),
         (ValueError("x" * 10_000), "ValueError: xxx"),
     ],

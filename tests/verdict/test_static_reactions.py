@@ -6,6 +6,7 @@ import pytest
 from builders import bricard, rotation
 from linkages import copy_of, door, slider_crank
 from sarrus import Mechanism
+from sarrus.kinematics.pose import Pose
 from sarrus.verdict.joint_equations import make_joint_equations
 from sarrus.verdict.loads import BodyMotion, make_body_loads
 from sarrus.verdict.reactions import SHARED, UNDETERMINED, UNIQUE, Reactions
@@ -21,15 +22,20 @@ def statics(m, stiffness=None):
     forces = -make_body_loads(m, equations).wrenches(motion)[0]
     forces[:, :3] -= equations.masses[:, None] * equations.gravity
     stiff = None if stiffness is None else row_stiffness(equations, stiffness)
-    found = solve_wrenches(equations, pose, forces, stiff)
+    found = solve_wrenches(equations, alone(pose), forces[None], stiff)
     return Reactions(
         equations,
-        found.values[None],
+        found.values,
         equations.directions(pose)[None],
-        [found.self_stress],
-        np.array([found.smallest]),
-        np.array([found.imbalance]),
+        found.self_stress,
+        found.smallest,
+        found.imbalance,
     )
+
+
+def alone(pose):
+    """One pose as a stack of one."""
+    return Pose(pose.centers[None], pose.turns[None])
 
 
 @pytest.mark.parametrize("angle", [0.4, 1.2, 2.5, -1.9])
@@ -185,9 +191,9 @@ def test_elastic_sharing_by_displacements():
         F = W.T @ rng.normal(size=equations.rows)
         x = np.linalg.pinv(W.T @ (k[:, None] * W), rcond=1e-11, hermitian=True) @ F
         expected = k * (W @ x)
-        found = solve_wrenches(equations, pose, F.reshape(-1, 6), k)
+        found = solve_wrenches(equations, alone(pose), F.reshape(1, -1, 6), k)
         assert np.allclose(W.T @ expected, F, atol=1e-6)
-        assert np.allclose(found.values, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+        assert np.allclose(found.values[0], expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
 def test_elastic_sharing_dense_and_sparse(monkeypatch):

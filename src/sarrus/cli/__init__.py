@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from .. import __version__
-from . import bench, engines, lists, model_files, pictures, run, spec, standing, sweep
+from . import bench, engines, lists, model_files, own, pictures, run, spec, standing, sweep
 from .screen import Screen
 
 __all__ = ["app", "main"]
@@ -36,6 +36,8 @@ app.command("schema")(model_files.schema)
 app.command("judge")(bench.judge)
 app.add_typer(spec.spec, name="spec")
 app.command("bench")(bench.bench)
+app.add_typer(own.new, name="new")
+app.command("check-method")(own.check_method)
 app.command("submit")(bench.submit)
 app.command("board")(bench.board)
 app.command("sweep")(sweep.sweep)
@@ -66,8 +68,8 @@ def main() -> None:
         app()
     except (ValueError, OSError) as error:
         _fail(str(error))
-    except MemoryError:
-        _fail("out of memory; ask for fewer outputs")
+    except MemoryError as error:
+        _fail(f"out of memory: {str(error) or 'ask for fewer outputs'}")
 
 
 def _fail(why: str) -> NoReturn:

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from .. import problems
 from ..bench.judge import judge_columns
-from ..bench.result_file import load_columns
-from ..names import pick
+from ..bench.result_file import read_result_file
+from ..disk import write_file
 from ..report import judgement_table
 from ..report.tables import passed_word
 from ..runs.folder import finite
@@ -30,7 +30,8 @@ def bench(
         list[str] | None, typer.Argument(metavar="[PROBLEM]...", help="Problems; all if left out.")
     ] = None,
     method: Annotated[
-        list[str] | None, typer.Option(help="Method, may be repeated; all if left out.")
+        list[str] | None,
+        typer.Option(help="Method or FILE.py:FUNCTION, may be repeated; all if left out."),
     ] = None,
     engine: Annotated[
         list[str] | None,
@@ -57,13 +58,12 @@ def bench(
     from dataclasses import replace
 
     from ..bench.suite import make_cells, run_cells
-    from ..methods import METHODS
+    from ..methods import METHODS, get_method
     from ..report.benchmark import failures, make_bench_report, save_benchmark, winner_table
     from ..runs.benchmark import winners
     from ..runs.provenance import command_line
 
-    for name in method or ():
-        pick(METHODS, name, "method")
+    methods = [get_method(name).id for name in method or METHODS]
     if repeat < 1:
         raise ValueError(f"--repeat {repeat}: give at least 1")
     chosen = [problems.get(name) for name in names or problems.names()]
@@ -74,7 +74,7 @@ def bench(
             raise ValueError("--method and --engine are two benchmarks; give one of them")
         bench_engines(chosen, engine or [], out, repeat, budget)
         return
-    cells = make_cells(chosen, method or list(METHODS), tolerances, steps)
+    cells = make_cells(chosen, methods, tolerances, steps)
     screen = Screen(stderr=True)
     command = command_line()
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
@@ -94,7 +94,7 @@ def bench(
     best = winners(records)
     report = save_benchmark(out, records, best, command)
     page = out / REPORT
-    page.write_text(make_bench_report(records), encoding="utf-8")
+    write_file(page, make_bench_report(records))
     screen = Screen()
     screen.width = max(screen.width, 150)
     screen.print(winner_table(best))
@@ -107,51 +107,75 @@ def bench(
 
 @with_problem_options
 def judge(
-    results: Annotated[Path, typer.Argument(help="Result file in the columns of the source.")],
+    results: Annotated[Path, typer.Argument(help="Result file: text, .sto, .mot, CSV or Parquet.")],
     problem: Annotated[str, typer.Option(help="Id of its problem (see `sarrus list`).")],
     options: Values,
     duration: Annotated[float | None, typer.Option(help="Time the file covers [s].")] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(help="What its columns are: t,x,y in their order (- for others), or x=HEAD."),
+    ] = None,
+    sparse: Annotated[
+        bool, typer.Option("--sparse", help="Judge the rows there are, at any increasing times.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the judgement as JSON.")] = False,
 ) -> None:
-    """Judge a result file: exit status 0 if it passes, 1 if it fails, 2 if it cannot be read."""
+    """Judge a result file: exit status 0 pass, 1 fail, 2 cannot be read, 3 cannot be told for want of columns."""
     item = problems.get(problem, **options)
     if duration is not None:
         if not (math.isfinite(duration) and duration > 0):
             raise ValueError(f"duration = {duration:g} s; give a positive number of seconds")
         item = replace(item, duration=duration)
-    columns = load_columns(results, item)
-    judged = judge_columns(item, columns)
+    read = read_result_file(results, item, columns, sparse)
+    judged = judge_columns(item, read.columns, read.rounding)
+    judged = replace(judged, findings=(*read.notes, *judged.findings))
     record = {
         "schema": 1,
         "file": results.name,
-        "rows": len(columns["t"]),
+        "rows": len(read.columns["t"]),
         "problem": {
             "id": item.id,
             "version": item.version,
             "options": item.options,
             "duration": item.duration,
+            "library": item.library,
             "columns": list(item.columns),
         },
-        "judgement": judged.as_dict(),
+        "columns": list(read.columns),
+        "judgement": {**judged.as_dict(), "kept": judged.kept, "kept_source": judged.kept_source},
     }
     if as_json:
         print(json.dumps(finite(record), indent=2, allow_nan=False))
     else:
         _show(record)
     if not judged.passed:
-        raise typer.Exit(1)
+        raise typer.Exit(3 if judged.kept else 1)
 
 
 def _show(record: dict[str, Any]) -> None:
     screen = Screen(soft_wrap=True)
     screen.print(judgement_table(record["judgement"]))
+    if any(check["ours"] for check in record["judgement"]["checks"]):
+        screen.print(" * limits of ours, not of the source", highlight=False)
     for sentence in record["judgement"]["findings"]:
         screen.print(f"- {sentence}", highlight=False)
-    told = ", ".join(f"{name} = {value:g}" for name, value in record["problem"]["options"].items())
+    judged, options = record["judgement"], record["problem"]["options"]
+    verdict = passed_word(judged["passed"])
+    if judged["kept"] and judged["untold"]:
+        verdict = Text("NOT TOLD", "yellow")
+        screen.print(
+            f"- what can be told is kept; not told for want of columns: {', '.join(judged['untold'])}"
+        )
+    if not judged["kept"] and judged["kept_source"]:
+        some = any(not check["ours"] for check in judged["checks"])
+        words = "are kept" if some else "were not found"
+        library = record["problem"]["library"]
+        screen.print(f"- limits of {library} {words}; missed are ours alone", highlight=False)
+    told = ", ".join(f"{name} = {value:g}" for name, value in options.items())
     screen.print(
         Text.assemble(
-            passed_word(record["judgement"]["passed"]),
-            f": {record['rows']} rows judged as {record['problem']['id']} ({told}), "
+            verdict,
+            f": {record['rows']} rows judged as {record['problem']['id']}{told and f' ({told})'}, "
             f"{record['problem']['duration']:g} s",
         )
     )
@@ -188,4 +212,6 @@ def board(
     screen.print(board_table(records))
     for line in left_out:
         screen.print(line, soft_wrap=True, highlight=False)
-    screen.print("x calibration compares machines: the solve as a multiple of a fixed workload.")
+    screen.print("x calibration compares machines: CPU as a multiple of a fixed workload.")
+    if not records:
+        raise typer.Exit(1)

@@ -63,7 +63,7 @@ def bench_engines(
     cells = make_engine_cells(problems, [OURS, *names])
     command = command_line()
     screen = Screen(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=screen, transient=True) as progress:
         task = progress.add_task("", total=len(cells))
 

@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import problems
+from ..asked import check_memory
 from ..bench import judge, run_problem, save_run
-from ..mechanism import find_remarks
+from ..mechanism import Mechanism, find_remarks
 from ..report import library_error, run_table, save_figures
 from ..report.figures import save_motion_figure
 from ..report.run_page import save_report
@@ -137,8 +138,13 @@ def simulate(
     at_crossing: AtCrossing = CONTINUE,
     point: Annotated[
         list[str] | None,
-        typer.Option(help="Joint, point or body to write, may be repeated; else all but bodies."),
+        typer.Option(
+            help="Joint, point, body, spring or drive to write, may be repeated; else all but bodies."
+        ),
     ] = None,
+    reactions: Annotated[
+        bool, typer.Option("--reactions", help="Write what the joints exert, too.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the files; runs/NAME if left out.")
     ] = None,
@@ -167,6 +173,7 @@ def simulate(
         raise ValueError(
             f"how long? Give --duration, or write `simulate: {{duration: 10 s}}` into {file}"
         )
+    _check_files(mechanism, settings, len(point or ()))
     with screen.status(f"{Path(file).name}: simulating {settings['duration']:g} s"):
         result = simulate_mechanism(mechanism, at_crossing=at_crossing, **settings)
         if result.status == "skipped":
@@ -175,7 +182,9 @@ def simulate(
         points = choose_points(mechanism, result, point or ())
         folder = out or Path("runs") / Path(file).stem
         source = Path(file).name
-        record = save_simulation(folder, mechanism, result, points, source, command_line())
+        record = save_simulation(
+            folder, mechanism, result, points, source, command_line(), reactions
+        )
         if figure:
             save_motion_figure(folder / "motion.png", result, points)
         if with_report:
@@ -188,6 +197,20 @@ def simulate(
         _show_simulation(record, [note for note in record["notes"] if note not in told], folder)
     if record["status"] not in GOOD:
         raise typer.Exit(1)
+
+
+def _check_files(mechanism: Mechanism, settings: dict[str, Any], points: int) -> None:
+    """Refuse a run whose outputs and columns do not fit into memory, before it is made."""
+    duration, every = settings["duration"], settings.get("output_step")
+    if not every or not 0 < every <= duration:
+        # a thousand, or an error that is told later
+        return
+    dimension = mechanism.dimension
+    named = points or len(mechanism.joints) + len(mechanism.markers)
+    # coordinates of a body after sharing, as the result keeps them; places and velocities of points, and what is
+    # told beside them, as columns, as arrays of the file and of its pictures
+    kept = 4 * len(mechanism.bodies) * (2 if dimension == 2 else 8) + 12
+    check_memory(int(duration / every), kept + 3 * (2 * dimension * named + 8), duration)
 
 
 def tell_crossings(verdict: dict[str, Any]) -> list[str]:

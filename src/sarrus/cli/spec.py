@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import problems
+from ..disk import write_file
 from ..problems import Problem
 from ..specification import (
     LIBRARY,
@@ -64,7 +65,7 @@ def write(
     if out is None:
         print(text, end="")
     else:
-        out.write_text(text, encoding="utf-8")
+        write_file(out, text)
 
 
 def is_specification(word: str) -> bool:

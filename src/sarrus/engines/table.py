@@ -317,8 +317,8 @@ CASADI = Engine(
         )
         for tolerance in (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10)
     ),
-    "An index-1 DAE for IDAS, which wants a regular matrix: it refuses closures that depend on each other, and stops "
-    "at singular positions.",
+    "An index-1 DAE for IDAS, which wants a regular matrix: it refuses closures that depend on each other, and "
+    "stops at singular positions.",
     loop_order=2,
     floor=1e-6,
 )

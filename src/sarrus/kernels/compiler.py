@@ -16,14 +16,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
-from numba.core import compiler, serialize
-from numba.extending import register_jitable
+
+try:
+    import numba
+    from numba.core import compiler, serialize
+    from numba.extending import register_jitable
+except ImportError:
+    # beside a device there may be none: kernels then run as they are written, and slowly
+    numba = None  # type: ignore[assignment]
 
 from ..cache import Store
 
 log = logging.getLogger("sarrus")
+
+# whether kernels are compiled at all
+COMPILES = numba is not None and not numba.config.DISABLE_JIT
 
 Formula = TypeVar("Formula", bound=Callable[..., Any])
 
@@ -43,7 +51,12 @@ INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 def _digest() -> str:
     text = hashlib.sha256()
-    for part in (numba.__version__, np.__version__, sys.version, repr(sorted(FLAGS))):
+    for part in (
+        numba.__version__ if COMPILES else "",
+        np.__version__,
+        sys.version,
+        repr(sorted(FLAGS)),
+    ):
         text.update(part.encode())
     here = Path(__file__).parent
     for path in (here.parent / "thresholds.py", *sorted(here.rglob("*.py"))):
@@ -74,18 +87,20 @@ def exact(function: Callable[..., Any]) -> Any:
 
 def law(function: Formula) -> Formula:
     """Leave a formula as it is, for numbers and arrays in Python; kernels that use it inline it."""
-    return register_jitable(forceinline=True, **FLAGS)(function)
+    return register_jitable(forceinline=True, **FLAGS)(function) if COMPILES else function
 
 
 def entry(function: Callable[..., Any]) -> Any:
     """Compile a function that Python calls, kept in the store."""
     made = _compile(function)
-    if not numba.config.DISABLE_JIT:
+    if COMPILES:
         made._cache = _Kept(f"{function.__module__}.{function.__qualname__}")
     return made
 
 
 def _compile(function: Callable[..., Any], **more: Any) -> Any:
+    if numba is None:
+        return function
     return numba.njit(**{**FLAGS, **more})(function)
 
 
@@ -140,7 +155,7 @@ def compiling(method: str, loaded: bool) -> Iterator[None]:
     Of several processes one compiles, and the others wait for it.
     """
     ready = f"{method}{'-loads' if loaded else ''}.ready"
-    if numba.config.DISABLE_JIT or STORE.has(ready):
+    if not COMPILES or STORE.has(ready):
         yield
         return
     with STORE.alone(ready):

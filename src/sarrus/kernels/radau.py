@@ -416,7 +416,7 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
                 work += h * A[2, k] * st.power[k]
                 exchanged = max(exchanged, abs(h * st.power[k]))
             wrong = abs(kinetic - before - work) / (ENERGY_SLACK * (tolerance + NOISE) * exchanged)
-            if asked and (h > 8.0 * same or located == 0):
+            if loads is not None and asked and (h > 8.0 * same or located == 0):
                 # forces of users between the stages: do they switch?
                 shares = int(min(max(LEAST_SHARES, h / between + 1.0), MOST_SHARES))
                 uneven, change, most = look_between(ws, st, loads, t, h, store[n], shares)
@@ -453,7 +453,7 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
             factor = growth(error, 0.0, h, h, spent) if error >= 1.0 else 0.5
             h *= factor if np.isfinite(factor) else MOST_SHRINK
         length = h
-        if located > 0:
+        if loads is not None and located > 0:
             # land just behind the jump, if it is there
             further = max(1.0 + JUST_BEHIND, 1.0 + 4.0 * same / h)
             _, right = find_jump(ws, st, loads, t, h, store[n], 0.0, further, 1, jump)

@@ -185,31 +185,55 @@ def read_poses(start: Floats, bodies: BodyRows, q: Floats) -> list[Pose]:
 def read_turns(bodies: BodyRows, q: Floats) -> Floats:
     """The rotation of each body since the start at each output, (n, nb, 3, 3)."""
     c = bodies.starts + read_rows(bodies.vectors, q)
+    if _is_flat(bodies, c):
+        return _flat_turns(bodies, c)
     H = _collect(bodies, c[..., :, None] * bodies.starts[:, None, :])
-    if not (bodies.starts[:, 2].any() or c[..., 2].any()):
-        return _flat_turns(H)
     U, _, V = np.linalg.svd(H)
     U[..., :, 2] *= np.linalg.det(U @ V)[..., None]
     return np.asarray(U @ V)
 
 
-def _flat_turns(H: Floats) -> Floats:
-    """Rotations about z, nearest to H = sum c c0^T: without rounding where nothing has turned."""
-    x, y = H[..., 0, 0] + H[..., 1, 1], H[..., 1, 0] - H[..., 0, 1]
+def _is_flat(bodies: BodyRows, c: Floats) -> bool:
+    """Whether all vectors lie in the plane."""
+    return not (bodies.starts[:, 2].any() or c[..., 2].any())
+
+
+def _flat_turns(bodies: BodyRows, c: Floats) -> Floats:
+    """Rotations about z, nearest to sum c c0^T: without rounding where nothing has turned."""
+    x = _collect(bodies, np.einsum("tvi,vi->tv", c, bodies.starts))
+    y = _collect(bodies, _flat_cross(bodies.starts, c))
     # a body without vectors has not turned
     x = np.where((x == 0.0) & (y == 0.0), 1.0, x)
     size = np.hypot(x, y)
-    out = np.zeros(H.shape)
+    out = np.zeros((*x.shape, 3, 3))
     out[..., 0, 0] = out[..., 1, 1] = x / size
     out[..., 1, 0], out[..., 0, 1] = y / size, -y / size
     out[..., 2, 2] = 1.0
     return out
 
 
+def _flat_cross(a: Floats, b: Floats) -> Floats:
+    """The part along z of a x b."""
+    return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])
+
+
+def _flat_spins(bodies: BodyRows, c: Floats, c1: Floats, c2: Floats) -> tuple[Floats, Floats]:
+    """w and w' along z: sum |c|^2 w = sum c x c', and the same of c'' without w x (w x c), which is along c."""
+    squares = _collect(bodies, np.einsum("tvi,tvi->tv", c, c))
+    # a body without vectors shows no spin
+    squares = np.where(squares == 0.0, 1.0, squares)
+    out = np.zeros((2, *squares.shape, 3))
+    out[0, ..., 2] = _collect(bodies, _flat_cross(c, c1)) / squares
+    out[1, ..., 2] = _collect(bodies, _flat_cross(c, c2)) / squares
+    return out[0], out[1]
+
+
 def read_spins(bodies: BodyRows, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats]:
     """Angular velocity and acceleration of each body at each output, (n, nb, 3)."""
     c = bodies.starts + read_rows(bodies.vectors, q)
     c1, c2 = read_rows(bodies.vectors, v), read_rows(bodies.vectors, a)
+    if _is_flat(bodies, c) and not (c1[..., 2].any() or c2[..., 2].any()):
+        return _flat_spins(bodies, c, c1, c2)
     # sum (|c|^2 - c c^T) w = sum c x c'
     squares = np.einsum("tvi,tvi->tv", c, c)[..., None, None] * np.eye(3)
     spread = _collect(bodies, squares - c[..., :, None] * c[..., None, :])

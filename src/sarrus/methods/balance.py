@@ -56,6 +56,8 @@ class Judge:
         # what steps may have lost, over the mechanism's length, and until when that is little [s]
         self.lost = 0.0
         self.good_until = np.inf
+        # steps in a row that lost something, and since when [s]
+        self._crawling, self._crawling_since = 0, 0.0
         # position at the end of the last step
         self.place = np.zeros(model.coordinates)
         self.cpu = 0.0
@@ -69,12 +71,10 @@ class Judge:
         None for a user's choice.
         """
         cpu = time.thread_time()
-        try:
-            return self._judge_energy(pieces, carried, tolerance) or self._judge_losses(
-                steps, tolerance
-            )
-        finally:
-            self.cpu += time.thread_time() - cpu
+        unbalanced = self._judge_energy(pieces, carried, tolerance)
+        crawling = self._judge_losses(steps, tolerance)
+        self.cpu += time.thread_time() - cpu
+        return unbalanced or crawling
 
     def _judge_energy(
         self, pieces: Pieces, carried: Floats, tolerance: float | None
@@ -149,6 +149,7 @@ class Judge:
 
     def _judge_losses(self, steps: Steps, tolerance: float | None) -> Ending | None:
         if tolerance is None or not steps.losses.any():
+            self._crawling = 0
             return None
         lost = self.lost + np.cumsum(steps.losses)
         allowed = LOST_KEPT * max(tolerance, SMALLEST_TOLERANCE)
@@ -157,11 +158,15 @@ class Judge:
             self.good_until = min(self.good_until, float(steps.pieces.starts[n]))
         self.lost = float(lost[-1])
         starts, often = steps.pieces.starts, int(np.count_nonzero(steps.losses))
-        if often < CRAWLING_STEPS or often < CRAWLING_SHARE * steps.count:
+        if often < CRAWLING_SHARE * steps.count:
+            self._crawling = 0
             return None
-        since = float(starts[int(np.argmax(steps.losses > 0.0))])
-        metres = self.lost * self._problem.model.units.length
-        return status.crawled(since, float(starts[-1]), often, metres, tolerance)
+        if not self._crawling:
+            self._crawling_since = float(starts[int(np.argmax(steps.losses > 0.0))])
+        self._crawling += often
+        if self._crawling < CRAWLING_STEPS:
+            return None
+        return status.crawled(self._crawling_since, float(starts[-1]), self._crawling, tolerance)
 
     def notes(self, tolerance: float | None, setting: float) -> list[str]:
         """What a user should know of the energy balance."""

@@ -16,6 +16,9 @@ from .method import Run
 from .outcome import Law, Motion, Part, Record
 from .status import Ending
 
+# numbers of polynomials that a run keeps at most: four gigabytes
+MOST_NUMBERS = 500_000_000
+
 
 def sample_own(*, accelerations: bool, same: float = 0.0, points: int = 3) -> kernels.Sampling:
     """Outputs are the method's own states, never projected: their violation is part of its answer.
@@ -51,6 +54,7 @@ class Recorder:
             len(model.loads.torsions.first) + 1 if self._loads is not None else 0
         )
         self._kept: list[Part] = []
+        self._numbers = 0
         # the steps taken last, and copies of the last one among them and among those before
         self._chunk: Part | None = None
         self._tail: Part | None = None
@@ -81,6 +85,12 @@ class Recorder:
             self._before, self._tail = self._tail, _copy(chunk, max(len(pieces.starts) - 2, 0))
         if self._problem.dense:
             self._kept.append(_copy(chunk, 0))
+            self._numbers += self._kept[-1].pieces.coefficients.size
+            if self._numbers > MOST_NUMBERS:
+                raise MemoryError(
+                    f"the polynomials up to t = {t:.9g} s take {8e-9 * self._numbers:.2g} GB; leave `dense` out, "
+                    "or simulate less"
+                )
         return pieces
 
     def stop_at(self, t: float) -> None:

@@ -26,6 +26,17 @@ from ..kernels import reasons
 from ..kernels import series as kernels
 from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import is_damped, make_loads
+from ..kernels.rules import (
+    CORRECTIONS,
+    FIRST_STEPS,
+    FLOOR,
+    HIGHEST_ORDER,
+    LONG_FLOOR,
+    MANY_STEPS,
+    SHARE,
+    local_tolerance,
+    log_cost,
+)
 from ..thresholds import AGREEING_PLACE, RESOLVED_PIVOT, SHARP_PREDICTION, SINGULAR_LANDING
 from . import status
 from .method import Run
@@ -153,16 +164,6 @@ def _join(a: Pieces, b: Pieces) -> Pieces:
     )
 
 
-HIGHEST_ORDER = 30
-# a step holds this share of the tolerance, so that a whole run comes near to it; above 1e-6 the share
-# falls to a tenth: errors of loose steps add up over many periods
-SHARE = 0.02
-# what double precision gives in a step
-FLOOR = 1e-13
-# a run of more steps shares what this many may lose, down to the rounding of a step (measured: a pendulum over
-# 1e4 s is off by 2e-8 with it, and by the same with a tenth of it)
-MANY_STEPS = 1000
-LONG_FLOOR = 1e-16
 # memory for the coefficients between two recordings: small enough to stay in a core's cache
 BUFFER_BYTES = 2_000_000
 # runs that end within this share of their duration did not leave their start
@@ -206,16 +207,14 @@ class Series:
             balance=np.zeros(4),
             counters=np.zeros(5, np.int64),
         )
-        tolerance = problem.setting
-        wanted = SHARE * tolerance * float(np.clip((1e-6 / tolerance) ** (1 / 3), 0.1, 1.0))
-        self._local = self._first_local = max(wanted, FLOOR)
-        self._floored = self._local > wanted
-        self._log_cost = _log_cost()
+        self._local, _ = local_tolerance(problem.setting)
+        self._first_local = self._local
+        self._log_cost = log_cost()
         self._t = self._moved = 0.0
         # where dampers are, errors die out
         self._regular = not is_damped(model.loads)
         self._lost = 0.0
-        self.sampling = sample_projected(corrections=kernels.CORRECTIONS, near=SINGULAR_LANDING)
+        self.sampling = sample_projected(corrections=CORRECTIONS, near=SINGULAR_LANDING)
 
     @property
     def state(self) -> Floats:
@@ -225,6 +224,8 @@ class Series:
     def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
         form, pieces, kept = self._problem.model.form, self._pieces, self._kept
+        if not kept.counters[kernels.STEPS]:
+            most = min(most, FIRST_STEPS)
         room = pieces._replace(coefficients=pieces.coefficients[:most])
         with clock("solve"):
             reason, steps = kernels.advance(
@@ -297,27 +298,24 @@ class Series:
 
     def notes(self) -> list[str]:
         """What a user should know."""
-        notes, loosened = [], self._kept.counters[kernels.LOOSENED]
-        if self._floored:
-            notes.append(
-                f"tolerance {self._problem.setting:g} is below what double precision holds; "
-                f"{FLOOR / SHARE:g} was used"
-            )
-        if loosened:
-            notes.append(
-                f"{loosened} steps could not hold the tolerance in double precision, as close to a singular "
-                "position or where a force is not smooth (a spring of length zero); the largest correction "
-                f"there was {self._moved:.1e} of the mechanism's length, what they may have lost in sum "
-                f"{self._lost:.1e}"
-            )
-        return notes + self._leaps
+        loosened, tolerance = int(self._kept.counters[kernels.LOOSENED]), self._problem.setting
+        return describe_steps(tolerance, loosened, self._moved, self._lost) + self._leaps
 
 
-def _log_cost() -> Floats:
-    """Log of the cost of a step of each order, in units of one coefficient.
+def describe_steps(tolerance: float, loosened: int, moved: float, lost: float) -> list[str]:
+    """What a user should know of the steps of a run.
 
-    A step costs about four coefficients besides its own (two factorisations, projections); the
-    Cauchy products grow with the order. Measured; the optimum is flat, so one law serves all models.
+    loosened: how many were; moved: by how much at most, lost: in sum, over the mechanism's length.
     """
-    p = np.arange(HIGHEST_ORDER + 1.0)
-    return np.log(4.0 + p + 0.015 * p**2)
+    notes = []
+    if local_tolerance(tolerance)[1]:
+        notes.append(
+            f"tolerance {tolerance:g} is below what double precision holds; {FLOOR / SHARE:g} was used"
+        )
+    if loosened:
+        notes.append(
+            f"{loosened} steps could not hold the tolerance in double precision, as close to a singular "
+            "position or where a force is not smooth (a spring of length zero); the largest correction "
+            f"there was {moved:.1e} of the mechanism's length, what they may have lost in sum {lost:.1e}"
+        )
+    return notes

@@ -84,8 +84,8 @@ def unbalanced(t: float, drift: float, exchanged: float, tolerance: float) -> En
     )
 
 
-def crawled(since: float, t: float, often: int, lost: float, tolerance: float) -> Ending:
-    """Steps lose the tolerance again and again; lost [m]."""
+def crawled(since: float, t: float, often: int, tolerance: float) -> Ending:
+    """Steps lose the tolerance again and again."""
     return Ending(
         Status.NOT_CONVERGED,
         f"stopped at t = {t:.9g} s: from t = {since:.9g} s on {often} steps could not hold the tolerance "

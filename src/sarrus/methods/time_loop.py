@@ -167,6 +167,7 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
                 else judge.notes(stepper.tolerance, problem.setting)
             ),
             *history.notes(),
+            *watcher.notes(),
         ],
         steps=history.taken(),
         lost=judge.lost,
@@ -199,7 +200,7 @@ class _History:
         self._kept.append(_some(taken, rows))
         self._seen += steps.count
         self._count += len(self._kept[-1].times)
-        if self._count > MOST_KEPT:
+        while self._count > MOST_KEPT:
             self._kept = [_some(self.taken(), slice(1, None, 2))]
             self._every *= 2
             self._count = len(self._kept[0].times)

@@ -10,6 +10,7 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from ..disk import write_file
 from ..runs.benchmark import Record, classes
 from ..scene.player import pack
 from .benchmark import made_with
@@ -123,9 +124,9 @@ def engine_table(records: Sequence[Record]) -> Table:
 def save_engine_report(folder: Path, records: list[Record], command: str) -> Path:
     """Write the page and the same tables as Markdown; returns the page's path."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "engines.md").write_text(_markdown(records, command), encoding="utf-8")
+    write_file(folder / "engines.md", _markdown(records, command))
     page = folder / REPORT
-    page.write_text(make_engine_report(records), encoding="utf-8")
+    write_file(page, make_engine_report(records))
     return page
 
 

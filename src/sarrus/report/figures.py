@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from ..problems import Figure, Panel, Problem
+from ..disk import new_file
+from ..problems import Figure, Problem
 from ..result import Result
-from ..scene.draw import as_shown
 
 # a violation of exactly zero has no place on a log axis
 SMALLEST = 1e-18
@@ -33,34 +33,17 @@ def save_figures(folder: Path, problem: Problem, result: Result) -> list[Path]:
         _draw(page, figure, columns, references, result.method)
         page.suptitle(f"{problem.title}: {figure.title}", fontsize=11)
         path = folder / f"{figure.name}.png"
-        page.savefig(path, dpi=150)
+        with new_file(path) as half:
+            page.savefig(half, dpi=150)
         paths.append(path)
     return paths
 
 
-def save_motion_figure(path: Path, result: Result, points: list[str]) -> None:
-    """Draw the places of points over time, the drift of energy and the violation, as a PNG."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Page
-
-    columns = {"t": result.times, "energy": result.energy_balance, "violation": result.violation()}
-    panels = []
-    for point in points[:MOST_POINTS]:
-        # names of a user are no formulas
-        name, places = as_shown(point), result.position(point).T
-        named = {f"{name}.{letter}": x for letter, x in zip("xyz", places, strict=False)}
-        columns |= named
-        panels.append(Panel(f"{name} [m]", tuple(named)))
-    panels += [
-        Panel("energy [J]", ("energy",)),
-        Panel("violation [m]", ("violation",), log=True),
-    ]
-    figure = Figure(path.stem, "motion", tuple(panels))
-    page = Page(figsize=(7.0, max(3.5, 0.9 + 1.75 * len(panels))), layout="constrained")
-    FigureCanvasAgg(page)
-    _draw(page, figure, columns, {}, result.method)
-    page.suptitle(as_shown(result.name), fontsize=11)
-    page.savefig(path, dpi=150)
+def save_motion_figure(path: Path, result: Result, names: list[str]) -> None:
+    """Draw the mechanism, and beside it what is named over time, the drift of energy and the violation."""
+    shown = [] if set(names) >= set(result.drawn_points) else names[:MOST_POINTS]
+    with new_file(path) as half:
+        result.plot(*shown).savefig(half, dpi=150)
 
 
 def _draw(

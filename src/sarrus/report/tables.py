@@ -56,7 +56,7 @@ def run_table(records: Iterable[dict[str, Any]]) -> Table:
 
 
 def judgement_table(judged: dict[str, Any]) -> Table:
-    """One line a limit: measured, allowed, verdict; then what is measured without a limit."""
+    """One line a limit: measured, allowed, verdict; then what is measured without a limit. *: a limit of ours."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     table.add_column("limit", no_wrap=True)
     for name in ("measured", "allowed", "worst at t"):
@@ -65,7 +65,7 @@ def judgement_table(judged: dict[str, Any]) -> Table:
     for check in judged["checks"]:
         unit = check["unit"] and f" {check['unit']}"
         table.add_row(
-            check["what"],
+            check["what"] + (" *" if check.get("ours") else ""),
             f"{check['value']:.3g}{unit}",
             f"{check['limit']:g}{unit}",
             "" if check["time"] is None else f"{check['time']:g} s",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..export import LEVELS, TIME, Columns, point_columns, quality_columns, without_units
+from ..export import LEVELS, Columns, point_columns, without_units
 from ..result import Result
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "Columns",
     "Figure",
     "Panel",
-    "motion_columns",
     "observed_columns",
     "quality",
     "trajectory_columns",
@@ -72,9 +71,3 @@ def trajectory_columns(result: Result, points: Iterable[str]) -> Columns:
     """Time, places and velocities of points and energy, without units."""
     moving = without_units(point_columns(result, points, KEPT))
     return {"t": result.times, **moving, "energy": result.energy_balance}
-
-
-def motion_columns(result: Result, points: Iterable[str]) -> Columns:
-    """Columns by name with unit: time, place and velocity of points, readings, energy, violations."""
-    moving = point_columns(result, points, KEPT)
-    return {TIME: result.times} | moving | result.readings() | quality_columns(result)

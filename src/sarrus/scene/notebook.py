@@ -19,30 +19,34 @@ SMALLEST = 1e-18
 
 
 def make_figure(
-    scene: Scene, places: dict[str, Floats], times: Floats, energy: Floats, violation: Floats
+    scene: Scene,
+    panels: dict[str, dict[str, Floats]],
+    times: Floats,
+    energy: Floats,
+    violation: Floats,
 ) -> Any:
-    """A matplotlib figure: the mechanism at its last output, places of points, energy, violation."""
+    """A matplotlib figure: the mechanism at its last output; panels of curves, energy, violation."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    rows = len(places) + 2
+    rows = len(panels) + 2
     page: Any = Figure(figsize=(9.0, max(3.4, 0.7 + 1.25 * rows)), layout="constrained")
     FigureCanvasAgg(page)
     left, right = page.subfigures(1, 2, width_ratios=(1.0, 1.5))
     axes = right.subplots(rows, 1, sharex=True)
-    for panel, (name, values) in zip(axes, places.items(), strict=False):
-        for letter, column in zip("xyz", values.T, strict=False):
+    for panel, (label, curves) in zip(axes, panels.items(), strict=False):
+        for letter, column in curves.items():
             panel.plot(times, column, lw=1.1, label=letter)
-        panel.set_ylabel(f"{as_shown(name)} [m]")
+        panel.set_ylabel(_stacked(as_shown(label)))
+        if len(curves) > 1:
+            # above the axes: nowhere inside is free of curves
+            place = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.94)}
+            panel.legend(fontsize=7, ncols=3, frameon=False, **place)
     axes[-2].plot(times, energy, lw=1.1)
     axes[-2].set_ylabel("energy [J]")
     axes[-1].semilogy(times, np.maximum(violation, SMALLEST), lw=1.1)
     axes[-1].set_ylabel("violation [m]")
     axes[-1].set_xlabel("time [s]")
-    if places:
-        # above the axes: nowhere inside is free of curves
-        place = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.97)}
-        axes[0].legend(fontsize=8, ncols=3, frameon=False, **place)
     for panel in axes:
         panel.grid(alpha=0.3, lw=0.5)
         panel.margins(x=0.01)
@@ -54,6 +58,11 @@ def make_figure(
     if len(scene.times):
         Picture(scene, drawing).show(scene.end)
     return page
+
+
+def _stacked(label: str) -> str:
+    """A long label on lines of its own: name, quantity, unit."""
+    return label if len(label) < 18 else label.replace(".", "\n", 1).replace(" [", "\n[")
 
 
 def make_card(title: str, rows: Sequence[tuple[str, str]], figure: Any) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..disk import write_file
 from .draw import ground_points
 from .scene import Scene
 
@@ -23,7 +24,7 @@ MOST_TRACE = 10_000
 # nothing from outside may be loaded, whatever a name contains
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-    "img-src data: blob:; font-src data:"
+    "img-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'"
 )
 
 
@@ -63,6 +64,7 @@ def scene_payload(scene: Scene, most: int = MOST_NUMBERS) -> dict[str, Any]:
         "dimension": sketch.dimension,
         "up": sketch.up,
         "size": sketch.size,
+        "gravity": sketch.gravity,
         "duration": scene.duration,
         "end": scene.end,
         "frames": frames,
@@ -127,7 +129,7 @@ class Player:
 <title>{escape(self.scene.sketch.name)}</title>
 <style>body {{ margin: 12px; font: 14px system-ui, sans-serif; background: var(--paper); color: var(--ink); }}
 {asset("player.css")}</style></head><body>
-<div id="picture"></div><div id="bar"></div><p id="said"></p>
+<div id="picture"></div><div id="bar"></div><div id="options"></div><p id="said"></p>
 <script type="application/json" id="scene">{inline_json(scene_payload(self.scene))}</script>
 <script>{asset("player.js")}
 {{
@@ -135,8 +137,9 @@ class Player:
   Sarrus.theme();
   const clock = new Sarrus.Clock(scene.duration);
   const height = (w) => Math.max(240, Math.min(420, 0.6 * w));
-  new Sarrus.Player(document.getElementById("picture"), scene, clock, height);
+  const player = new Sarrus.Player(document.getElementById("picture"), scene, clock, height);
   Sarrus.transport(document.getElementById("bar"), clock, scene.end, scene.marks);
+  Sarrus.options(document.getElementById("options"), player);
   document.getElementById("said").textContent = scene.said.join(" ");
 }}
 </script></body></html>
@@ -144,10 +147,8 @@ class Player:
 
     def save(self, path: str | Path) -> Path:
         """Write the page; returns its path."""
-        path = Path(path)
-        path.write_text(self.page(), encoding="utf-8")
-        return path
+        return write_file(path, self.page())
 
     def _repr_html_(self) -> str:
-        frame = 'style="width:100%;height:540px;border:0" sandbox="allow-scripts"'
+        frame = 'style="width:100%;height:580px;border:0" sandbox="allow-scripts allow-downloads"'
         return f'<iframe srcdoc="{escape(self.page(), quote=True)}" {frame}></iframe>'

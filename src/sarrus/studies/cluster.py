@@ -95,7 +95,8 @@ def connect(scheduler: str | None, workers: int) -> Iterator[Client]:
         with _local_cluster(workers) as cluster, Client(cluster) as client:
             yield client
         return
-    logging.getLogger("distributed").setLevel(QUIET)
+    for name in [n for n in logging.root.manager.loggerDict if n.startswith("distributed")]:
+        logging.getLogger(name).setLevel(QUIET)
     try:
         client = Client(scheduler, timeout=PATIENCE / 4)
     except (OSError, TimeoutError, ValueError) as error:
@@ -139,6 +140,8 @@ def _local_cluster(workers: int) -> Iterator[LocalCluster]:
                     # without keys any user of this machine could run code as this one
                     security=Security.temporary(),
                     dashboard_address=None,
+                    # no fixed port: two studies may run side by side
+                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                     silence_logs=QUIET,
                 )
         except (RuntimeError, OSError, TimeoutError) as error:

@@ -8,7 +8,7 @@ import queue
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..runs.columns import trajectory_columns
 from ..runs.provenance import describe_versions
 from ..simulate import simulate
 from . import changes
+from .lanes import Together, prepare_together
 from .records import (
     MOST_CHARACTERS,
     QUANTITIES,
@@ -91,9 +92,31 @@ def failed_row(plan: Plan, number: int, values: list[Any], status: str, message:
     return {**start_row(plan, number, values), "status": status, "message": message, "notes": ""}
 
 
+def run_together(plan: Plan, numbers: list[int], values: list[list[Any]]) -> dict[int, Row]:
+    """Rows of those runs of a batch that can be done side by side, by number."""
+    if plan.digest not in _TOGETHER:
+        _TOGETHER.clear()
+        _TOGETHER[plan.digest] = prepare_together(plan)
+    lanes = _TOGETHER[plan.digest]
+    runs = lanes.run(values) if lanes is not None else None
+    rows: dict[int, Row] = {}
+    for i, (number, row_values) in enumerate(zip(numbers, values, strict=True)):
+        if runs is not None and runs.status[i]:
+            one = runs.of(i)
+            # records of such a plan read what lanes find, and nothing of the mechanism
+            source = RecordSource(Mechanism(""), cast(Result, one))
+            rows[number] = _row(
+                plan, number, row_values, source, one.status, one.message, one.notes
+            )
+    return rows
+
+
+# how a worker runs the configurations of its plan at once, None if it cannot
+_TOGETHER: dict[str, Together | None] = {}
+
+
 def run_one(plan: Plan, number: int, values: list[Any]) -> tuple[Row, dict[str, Any] | None]:
     """One run: its row, and its trajectory if that is kept."""
-    row = start_row(plan, number, values)
     notes: list[str] = []
     run: RecordSource | None = None
     trajectory = None
@@ -112,13 +135,27 @@ def run_one(plan: Plan, number: int, values: list[Any]) -> tuple[Row, dict[str, 
     except BaseException as error:
         # also what is no Exception: Ctrl-C never reaches a worker, so it is the run's own
         status, message = describe_failure(error)
+    return _row(plan, number, values, run, status, message, notes), trajectory
+
+
+def _row(
+    plan: Plan,
+    number: int,
+    values: list[Any],
+    run: RecordSource | None,
+    status: str,
+    message: str,
+    notes: list[str],
+) -> Row:
+    """The row of a run: parameters, records, how it ended."""
+    row, notes = start_row(plan, number, values), list(notes)
     row |= _records(plan, run, notes, status == DONE)
     failed = row.pop("failed", None)
     if failed and status == DONE:
         status, message = failed
     row |= {"status": status, "message": message[:MOST_CHARACTERS]}
     row["notes"] = "; ".join(notes)[:MOST_CHARACTERS]
-    return row, trajectory
+    return row
 
 
 def describe_failure(error: BaseException) -> tuple[str, str]:
@@ -184,8 +221,12 @@ def run_batch(
     plan = _read_plan(payload, digest)
     begin = time.perf_counter()
     outcome = BatchOutcome([], [], worker=_address(), versions=describe_worker())
+    together = run_together(plan, numbers, values)
     watched = None if plan.time_limit is None else _Watched(plan)
     for i, (number, row_values) in enumerate(zip(numbers, values, strict=True)):
+        if number in together:
+            outcome.rows.append(together[number])
+            continue
         if watched is None:
             found = run_one(plan, number, row_values)
         else:

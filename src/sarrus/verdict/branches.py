@@ -6,9 +6,9 @@ J x2 + 1/2 B(w, w) = 0, which can be solved for x2 if and only if
     u^T B(w, w) = 0    for every u with u^T J = 0.
 
 With w = N a, N a basis of the null space of J, these are quadrics in the few numbers a. Their common real
-directions are found by Levenberg-Marquardt steps from many starts on the sphere. The second order is necessary, not
-sufficient: `sections` counts the motions along each direction a little aside, several where they touch, none where
-it leads back, and to one side only at a cusp.
+directions are found by Levenberg-Marquardt steps from many starts on the sphere. The second order is necessary,
+not sufficient: `sections` counts the motions along each direction a little aside, several where they touch, none
+where it leads back, and to one side only at a cusp.
 
 Drives are left out: they say how fast, and the joints along which motions. A start at
 such a position has to choose: does its velocity follow one of the motions that meet there?
@@ -330,18 +330,40 @@ def describe_start(
         )
     if branches.freedoms < 2:
         return ""
+    text = f"cannot leave the start: it is a singular position ({branches.sentence}), and "
+    rates = model.drive_rates
+    if np.any(rates):
+        return text + _driven_start(model, branches, v)
     angles = _angles(branches, w)
     what = "the velocity given follows" if moving else "from rest its weight would follow"
-    text = (
-        f"cannot leave the start: it is a singular position ({branches.sentence}), and {what} none of "
-        "them. Give a velocity along one of them"
-    )
+    text += f"{what} none of them. Give a velocity along one of them"
     for i, branch in enumerate(branches, 1):
         text += f"; {i}: {branch}"
     if len(angles):
         nearest = int(np.argmin(angles))
         text += f". The nearest is {nearest + 1}, {np.degrees(angles[nearest]):.3g} degrees away"
     return text
+
+
+def _driven_start(model: Model, branches: Branches, v: Floats) -> str:
+    """Which motions go with the start rates of the drives, and that the velocity taken is none of them."""
+    form, rates = model.form, model.drive_rates
+    J = Constraints(form).jacobian(np.zeros(len(v)))[form.driven]
+    wanted = rates[form.driven]
+    fitting = []
+    for i, branch in enumerate(branches, 1):
+        own = J @ branch.direction
+        speed = float(own @ wanted) / max(float(own @ own), 1e-300)
+        # rates of a branch that is none of the drives' are zero or point elsewhere
+        if np.abs(speed * own - wanted).max() < ALONG_BRANCH * np.abs(wanted).max():
+            fitting.append(f"{i}: {branch}")
+    if not fitting:
+        return "the drives prescribe rates that none of them has: start them at rest, or at another position"
+    go = "goes" if len(fitting) == 1 else "go"
+    return (
+        f"the drives with the velocities given leave it open, so that the start follows none of them. "
+        f"{len(fitting)} {go} with the rates of the drives: give its velocity beside them; {'; '.join(fitting)}"
+    )
 
 
 def _angles(branches: Branches, w: Floats) -> Floats:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -199,21 +199,23 @@ def judge_dips(
     tolerance: float,
 ) -> tuple[list[Crossing], list[NearMiss]]:
     """Crossings and near misses among the dips of a run that had the given tolerance."""
-    crossings: list[Crossing] = []
-    misses: list[NearMiss] = []
     zero = max(LEAST_ZERO, equations.tolerance, min(RUN_SHARE * tolerance, MOST_ZERO))
     ws = make_workspace(watch.form, 0)
     done: list[tuple[float, float]] = []
+    found: list[Crossing | NearMiss] = []
     if watch.singular_start:
         # the series there is noisy: the start itself is looked at
         q, v = watch.begin
         here, later = (_rank_at(model, equations, x, zero) for x in (q, watch.later))
-        found = _moment(0.0, here, later, q, v, model, equations, motion)
-        if isinstance(found, Crossing):
-            crossings.append(found)
+        start = _moment(0.0, here, later, q, v, model, equations, motion)
+        found += [start] if isinstance(start, Crossing) else []
     for dip in dips:
         if watch.singular_start and dip.times[0] < 0.0:
             continue
+        beside = [
+            _rank_at(model, equations, dip.piece(x).position(x), zero)
+            for x in (dip.times[0], dip.times[2])
+        ]
         for t, aside in _bottoms(watch, ws, dip):
             if not -SAME_CROSSING * aside <= t <= watch.until + SAME_CROSSING * aside:
                 continue
@@ -222,14 +224,32 @@ def judge_dips(
             if any(abs(t - other) <= SAME_CROSSING * max(aside, width) for other, width in done):
                 continue
             done.append((t, aside))
-            found = _judge(model, equations, dip, t, motion, zero)
-            if isinstance(found, Crossing):
-                crossings.append(found)
-            elif found is not None:
-                misses.append(found)
-    crossings.sort(key=lambda x: x.time)
-    misses.sort(key=lambda x: x.time)
-    return crossings, misses
+            moment = _judge(model, equations, dip, beside, t, motion, zero)
+            if moment is not None:
+                found = _add(found, moment, dip, zero)
+    found.sort(key=lambda x: x.time)
+    crossings = [x for x in found if isinstance(x, Crossing)]
+    return crossings, [x for x in found if isinstance(x, NearMiss)]
+
+
+def _add(
+    found: list[Crossing | NearMiss], moment: Crossing | NearMiss, dip: Dip, zero: float
+) -> list[Crossing | NearMiss]:
+    """With one more moment, unless it belongs to a passage that is known: then the deeper one counts.
+
+    Pivots of several equations fall in one passage, each at a time that rounding moves a little. Halfway between
+    two moments of one passage the least value is no larger than at both; between two passages it rises.
+    """
+    for i, other in enumerate(found):
+        if not dip.times[0] <= other.time <= dip.times[2]:
+            continue
+        t = 0.5 * (moment.time + other.time)
+        between = _rank_at(moment.model, moment.equations, dip.piece(t).position(t), zero)
+        known = max(moment.rank_nearby.rank, other.rank_nearby.rank)
+        if between.rank < known or between.smallest <= max(moment.value, other.value):
+            deeper = min(moment, other, key=lambda x: (x.rank.rank, x.value))
+            return [*found[:i], deeper, *found[i + 1 :]]
+    return [*found, moment]
 
 
 def _before_after(values: tuple[float, float], unit: str) -> str:
@@ -239,14 +259,18 @@ def _before_after(values: tuple[float, float], unit: str) -> str:
 
 
 def _judge(
-    model: Model, equations: JointEquations, dip: Dip, t: float, motion: RunOutputs, zero: float
+    model: Model,
+    equations: JointEquations,
+    dip: Dip,
+    beside: list[Rank],
+    t: float,
+    motion: RunOutputs,
+    zero: float,
 ) -> Crossing | NearMiss | None:
-    """What W says at a time, compared with the ends of the dip."""
+    """What W says at a time, compared with what it says beside it."""
     piece = dip.piece(t)
     q, v = piece.position(t), piece.velocity(t)
     here = _rank_at(model, equations, q, zero)
-    ends = (dip.times[0], dip.times[2])
-    beside = [_rank_at(model, equations, dip.piece(x).position(x), zero) for x in ends]
     nearby = max(beside, key=lambda r: (r.rank, r.smallest))
     return _moment(t, here, nearby, q, v, model, equations, motion)
 
@@ -282,6 +306,8 @@ def _bottoms(watch: Watch, ws: Any, dip: Dip) -> Iterator[tuple[float, float]]:
     """Time of the bottom of each equation's dip, and how far off it is regular again."""
     sums = np.zeros((3, len(watch.usual)))
 
+    # equations that vanish together are followed along the same times
+    @cache
     def pivots(t: float) -> Floats:
         piece = dip.piece(t)
         out = np.zeros(len(watch.usual))
@@ -293,7 +319,7 @@ def _bottoms(watch: Watch, ws: Any, dip: Dip) -> Iterator[tuple[float, float]]:
     ends = np.maximum(f0, f2)
     open_ = np.zeros(len(ends), dtype=bool)
     usual = np.max([watch.usual, f0, f1, f2], axis=0)
-    find_dips(np.array(dip.times), np.array([f0, f1, f2, usual]), open_)
+    find_dips(np.array([f0, f1, f2, usual]), open_)
     while open_.any():
         # the deepest first: it explains the others that vanish with it
         j = int(np.argmin(np.where(open_, f1 / ends, np.inf)))

@@ -104,6 +104,7 @@ class Inspection:
             "count": m.count,
             "mobility_here": m.here,
             "mobility_motion": m.motion,
+            "dimensions": list(m.dimensions),
             "redundant_here": m.redundant_here,
             "redundant_motion": m.redundant_motion,
             "classification": m.classification,

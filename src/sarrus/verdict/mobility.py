@@ -114,7 +114,7 @@ def measure_mobility(
         motion=motion,
         redundant_here=equations.rows - rank.rank,
         redundant_motion=equations.rows - largest,
-        classes=_classes(
+        classes=classify(
             locked=motion == len(idle),
             crossing=largest > rank.rank,
             near=near,
@@ -197,7 +197,8 @@ def _count_leading_on(equations: JointEquations, pose: Pose, mobility: int, move
     return int(np.sum(np.linalg.svd(np.array(reached), compute_uv=False) > 4 * STEP))
 
 
-def _classes(locked: bool, crossing: bool, near: bool, redundant: bool) -> tuple[str, ...]:
+def classify(locked: bool, crossing: bool, near: bool, redundant: bool) -> tuple[str, ...]:
+    """The words that apply, the weightiest first."""
     words = {
         LOCKED: locked,
         OVER_CONSTRAINED: locked and redundant,

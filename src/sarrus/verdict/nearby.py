@@ -1,8 +1,8 @@
 """Poses near a given one on the motion: a small step along an allowed velocity, then closed again.
 
 Closing (kinematics/closing.py) converges slowly but surely back to the given pose where it can move by
-infinitesimal amounts only. Where motions meet, most velocities lead back, and which of the motions a step finds depends
-on how bodies are weighed: there the velocities x that second order allows are followed instead,
+infinitesimal amounts only. Where motions meet, most velocities lead back, and which of the motions a step
+finds depends on how bodies are weighed: there the velocities x that second order allows are followed instead,
 
     u^T W'(x) x = 0    for every u with u^T W = 0,
 
@@ -24,6 +24,7 @@ from ..thresholds import (
     CLOSED_NEARBY,
     CLOSED_WHOLLY,
     EXACT_MISFIT,
+    FLAT_QUADRIC,
     FORBIDDEN_WISH,
     INSTANT_FREEDOM,
     NEARBY_TOLERANCE,
@@ -42,11 +43,9 @@ MOST_POSES = 6
 WALKS = 3
 WALK = 8
 FOLLOWED = 100
-# second order is looked at up to so many velocities, by differences of this size; quadrics smaller than FLAT are
-# what the differences leave
+# second order is looked at up to so many velocities, by differences of this size
 MOST_BENT = 8
 DIFFERENCE = 1e-4
-FLAT = 1e-6
 # so many directions with the same number of freedoms to second order are followed
 ALIKE = 4
 # further steps where a value nearby is neither zero nor counts: motions that touch part slowly
@@ -93,10 +92,11 @@ def find_bent(equations: JointEquations, pose: Pose) -> list[Nearby] | None:
     free, m = V[rank:], equations.columns - rank
     if not 2 <= m <= MOST_BENT or rank == equations.rows:
         return None
-    H = independent(_bends(equations, pose, scaled.named(U[:, rank:]), free), FLAT)
+    H = independent(_bends(equations, pose, scaled.named(U[:, rank:]), free), FLAT_QUADRIC)
     if not len(H):
         return None
-    found, alike = [], dict[int, int]()
+    found: list[Nearby] = []
+    alike: dict[int, int] = {}
     for a in np.concatenate(common_directions(H, m)):
         held = int(np.linalg.matrix_rank(2.0 * H @ a, tol=SAME_BRANCH))
         if alike.get(held, 0) == ALIKE:
@@ -164,10 +164,11 @@ def step_along(equations: JointEquations, pose: Pose, scaled: Floats) -> Pose | 
         if there is not None:
             distance = pose.distance(there, equations.length)
             # less leads back
-            if 0.2 * abs(step) < distance < 4.0 * abs(step):
-                # half of a whole step is far enough for gaps to show
-                if distance > 0.5 * STEP or not _shaky(equations, there):
-                    return there
+            if not 0.2 * abs(step) < distance < 4.0 * abs(step):
+                continue
+            # half of a whole step is far enough for gaps to show
+            if distance > 0.5 * STEP or not _shaky(equations, there):
+                return there
     return None
 
 
@@ -190,12 +191,18 @@ def _in_doubt(equations: JointEquations, rank: Rank) -> bool:
 
 
 def look_at(equations: JointEquations, pose: Pose, there: Pose, words: str) -> Nearby:
-    """The rank at a pose nearby; where a value is neither zero nor counts, a little further on."""
+    """The rank at a pose nearby; where a value is neither zero nor counts, a little further on.
+
+    One that is in doubt at the given pose too is a matter of play (`locked`), which no distance decides.
+    """
     start = pose
-    for further in range(FURTHER + 1):
+    W = equations.scaled(pose).matrix
+    here = measure_rank(W, equations.columns_a_body, NEARBY_TOLERANCE)
+    most = 0 if _in_doubt(equations, here) else FURTHER
+    for further in range(most + 1):
         W = equations.scaled(there).matrix
         rank = measure_rank(W, equations.columns_a_body, NEARBY_TOLERANCE)
-        if further == FURTHER or not _in_doubt(equations, rank):
+        if further == most or not _in_doubt(equations, rank):
             break
         wish = equations.scaled_twists(there, pose.displacement(there))
         allowed = project_out(W, wish, equations.tolerance, DENSE)

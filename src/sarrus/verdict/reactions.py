@@ -16,18 +16,26 @@ output and unique before and after is undetermined there: the motion passes a si
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Flags, Floats, Words
+from ..arrays import Flags, Floats, Ints, Words
 from ..kinematics.pose import Pose
 from ..names import unknown
 from ..thresholds import NEAR_VALUE, NO_PART_IN_STRESS
 from .joint_equations import JointEquations
 from .loads import BodyLoads
-from .wrenches import Stiffness, inertia_forces, read_motion, row_stiffness, solve_wrenches
+from .wrenches import (
+    Stiffness,
+    all_directions,
+    inertia_forces,
+    read_motion,
+    row_stiffness,
+    solve_wrenches,
+)
 
 if TYPE_CHECKING:
     from ..kinematics.pose import BodyRows
@@ -35,8 +43,8 @@ if TYPE_CHECKING:
 UNIQUE, SHARED, UNDETERMINED = "unique", "shared", "undetermined"
 LEAST_NORM, ELASTIC = "least norm", "stiffness"
 
-# outputs treated at once
-CHUNK = 64
+# outputs treated at once: enough to be quick, few enough for the memory
+CHUNK = 256
 
 
 @dataclass(frozen=True)
@@ -128,6 +136,13 @@ class Reactions:
     imbalance: Floats
     sharing: str = LEAST_NORM
 
+    @cached_property
+    def _stresses(self) -> list[tuple[Ints, Floats]]:
+        """Outputs with the same number of self-stresses, and these, (outputs, rows, k)."""
+        counts = np.array([stress.shape[1] for stress in self.self_stress])
+        groups = [np.flatnonzero(counts == k) for k in np.unique(counts) if k]
+        return [(at, np.stack([self.self_stress[t] for t in at])) for at in groups]
+
     def of(self, name: str, body: str | None = None) -> Reaction:
         """The reaction of a joint or drive on a body, the second one of the joint if left out.
 
@@ -162,11 +177,11 @@ class Reactions:
         world[:, 3:][:, :, about] = np.swapaxes(directions[:, about], 1, 2)
         unique = np.ones((n, k), dtype=bool)
         world_unique = np.ones((n, 6), dtype=bool)
-        for t, stress in enumerate(self.self_stress):
-            if stress.shape[1]:
-                part = stress[rows].sum(axis=0)
-                unique[t] = np.linalg.norm(part, axis=1) <= NO_PART_IN_STRESS
-                world_unique[t] = np.linalg.norm(world[t] @ part, axis=1) <= NO_PART_IN_STRESS
+        for at, stress in self._stresses:
+            part = stress[:, rows].sum(axis=1)
+            unique[at] = np.linalg.norm(part, axis=2) <= NO_PART_IN_STRESS
+            seen = np.linalg.norm(world[at] @ part, axis=2)
+            world_unique[at] = seen <= NO_PART_IN_STRESS
         lost, world_lost = _find_alone(unique), _find_alone(world_unique)
         wrench = np.einsum("tik,tk->ti", world, values)
         force, moment = slice(e.dimension), 5 if e.dimension == 2 else slice(3, 6)
@@ -226,12 +241,11 @@ def solve_reactions(
         inertia = inertia_forces(equations, motion)
         applied = loads.wrenches(motion, angles[chunk])
         sizes = np.abs(applied / arms).max(axis=(1, 2), initial=0.0)
-        for i, t in enumerate(range(chunk.start, chunk.stop)):
-            pose = Pose(motion.centers[i], motion.turns[i])
-            found = solve_wrenches(equations, pose, inertia[i] - applied[i], stiff, float(sizes[i]))
-            directions[t] = equations.directions(pose)
-            values[t], smallest[t], imbalance[t] = found.values, found.smallest, found.imbalance
-            stress.append(found.self_stress)
+        poses = Pose(motion.centers, motion.turns)
+        found = solve_wrenches(equations, poses, inertia - applied, stiff, sizes)
+        directions[chunk] = all_directions(equations, poses)
+        values[chunk], stress = found.values, stress + found.self_stress
+        smallest[chunk], imbalance[chunk] = found.smallest, found.imbalance
     sharing = LEAST_NORM if stiff is None else ELASTIC
     return Reactions(equations, values, directions, stress, smallest, imbalance, sharing)
 

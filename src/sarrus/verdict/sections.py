@@ -1,14 +1,14 @@
 """How many motions leave a singular position along one direction, and to which side.
 
-Where J loses rank, some equations say nothing in first order. On the section w . x = h at a small distance along the
-direction w, all other equations are solved for the displacement x, and what is left of those few is a function
+Where J loses rank, some equations say nothing in first order. On the section w . x = h at a small distance along
+the direction w, all other equations are solved for the displacement x, and what is left of those few is
 
     f(h, c),      c: the displacement along the direction that the second order does not hold, over h;
 
-motions are its roots. f is a polynomial of c to rounding (25 Chebyshev nodes), so its roots are all found, pairs that
-lie close together too: motions that touch part like powers of h, and the two ways of a cusp are a pair of roots on one
-side of the position and none on the other. Where the second order holds all directions across w, there is no c, and
-f must only vanish.
+motions are its roots. f is a polynomial of c to rounding (25 Chebyshev nodes), so all its roots are found, also
+pairs that lie close together: motions that touch part like powers of h, and the two ways of a cusp are a pair of
+roots on one side of the position and none on the other. Where the second order holds all directions across w,
+there is no c, and f must only vanish.
 
 A section is looked at in double precision, at distances at which motions have parted by more than rounding: what
 is said holds there, and what parts later still is not told apart.
@@ -23,7 +23,14 @@ from numpy.polynomial import chebyshev
 
 from ..arrays import Floats
 from ..kinematics.constraints import Constraints
-from ..thresholds import BRANCH_ROOT, CLOSED_NEARBY, NO_COMBINATION, SAME_BRANCH, SAME_ROOT
+from ..thresholds import (
+    BRANCH_ROOT,
+    CLOSED_NEARBY,
+    HALF_POWER,
+    NO_COMBINATION,
+    SAME_BRANCH,
+    SAME_ROOT,
+)
 
 # distances of the sections: of the coordinate that moves most, in lengths of a typical link
 DISTANCES = (0.1, 0.05, 0.025)
@@ -112,7 +119,7 @@ class LocalMotions:
         uneven = len(ahead) != len(behind)
         roots = [_power(*pair) for pair in ((ahead, ahead_near), (behind, behind_near))]
         # motions part like whole powers of the distance, the ways of a cusp like half ones
-        halves = [abs(p - round(p)) > 0.25 for p in roots if p is not None]
+        halves = [abs(p - round(p)) > HALF_POWER for p in roots if p is not None]
         cusps = agree and not uneven and len(ahead) == 2 and len(halves) == 2 and all(halves)
         return Sections(tuple(ahead), tuple(behind), agree, touching, cusps)
 

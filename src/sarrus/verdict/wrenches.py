@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from ..arrays import Floats
-from ..kinematics.pose import BodyRows, Pose, read_poses, read_rows, read_spins
+from ..arrays import Floats, Ints
+from ..kinematics.pose import BodyRows, Pose, read_rows, read_spins, read_turns
 from ..names import unknown
 from ..thresholds import NO_SELF_STRESS
 from .joint_equations import JointEquations
 from .loads import BodyMotion
+from .rank import BodyScale, Scaled
 
 Stiffness = Mapping[str, tuple[float, float]]
 
@@ -26,38 +27,121 @@ RIGID = 1e4
 
 @dataclass(frozen=True)
 class Wrenches:
-    """Joint components at a pose, (rows,); unit self-stresses, (rows, k), moments over the length;
-    smallest singular value that counts; what is left, relative to the largest force or weight.
+    """Joint components at n poses, (n, rows); unit self-stresses of each, (rows, k), moments over the
+    length; smallest singular values that count; what is left, relative to the largest force or weight.
     """
 
     values: Floats
-    self_stress: Floats
-    smallest: float
-    imbalance: float
+    self_stress: list[Floats]
+    smallest: Floats
+    imbalance: Floats
 
 
 def solve_wrenches(
     equations: JointEquations,
-    pose: Pose,
+    poses: Pose,
     forces: Floats,
     stiffness: Floats | None = None,
-    size: float = 0.0,
+    sizes: Floats | float = 0.0,
 ) -> Wrenches:
-    """Joint components f with W^T f = forces (nb, 6), of least norm or least elastic energy.
+    """Joint components f with W^T f = forces (n, nb, 6), of least norm or least elastic energy.
 
-    stiffness: of each row, inf where rigid; size: of what the forces are a difference of, if larger.
+    poses: n of them, (n, nb, 3) and (n, nb, 3, 3); stiffness: of each row, inf where rigid; sizes: of what
+    the forces are a difference of, if larger.
     """
-    e = equations
-    weights = np.where(e.row_about, e.length, 1.0)
-    side = e.scaled_forces(pose, forces)
+    e, n = equations, len(forces)
+    copies = _Copies(e, n)
+    side = copies.all.scaled_forces(copies.pose(poses), forces.reshape(-1, 6)).reshape(n, -1)
     solve = _solve_dense if e.columns <= SPARSE else _solve_sparse
-    f, free, smallest = solve(e, pose, side, weights, stiffness)
-    left = e.matrix(pose).T @ f - forces[:, e.used].ravel()
+    f, free, smallest, balance = solve(copies, poses, side, stiffness)
+    used = forces[:, :, e.used].reshape(n, -1)
+    left = balance - used
     arm = np.tile(np.where(np.array(e.used) > 2, e.length, 1.0), len(e.bodies))
     # in free fall no joint exerts anything: what is left is compared with the weight then
     weight = float(np.linalg.norm(e.gravity)) * float(e.masses.max())
-    size = max(weight, size, float(np.abs(forces[:, e.used].ravel() / arm).max(initial=0.0)))
-    return Wrenches(f, free, smallest, float(np.abs(left / arm).max(initial=0.0)) / (size or 1.0))
+    largest = np.maximum(np.abs(used / arm).max(axis=1, initial=weight), sizes)
+    rest = np.abs(left / arm).max(axis=1, initial=0.0)
+    return Wrenches(f, free, smallest, rest / np.where(largest > 0, largest, 1.0))
+
+
+class _Copies:
+    """One mechanism at n poses as a mechanism of n copies of its bodies at one pose."""
+
+    def __init__(self, e: JointEquations, n: int) -> None:
+        self.one, self.n = e, n
+        nb, pairs = len(e.bodies), len(e.pair_joint)
+        step = np.arange(n)[:, None]
+        bodies = e.pair_bodies + nb * step[:, :, None] * (e.pair_bodies >= 0)
+        scale = BodyScale(
+            np.append(np.tile(e._scale.linear[:-1], n), e._scale.linear[-1]),
+            np.concatenate([np.tile(e._scale.angular[:-1], (n, 1, 1)), e._scale.angular[-1:]]),
+        )
+        many = {
+            name: np.tile(getattr(e, name), (n, 1))
+            for name in (
+                "centers",
+                "pair_place",
+                "pair_axis",
+                "pair_other_place",
+                "pair_other_axis",
+            )
+        } | {
+            name: np.tile(getattr(e, name), n)
+            for name in ("pair_joint", "masses", "row_about", "row_direction", "row_drive", "reach")
+        }
+        self.all = replace(
+            e,
+            bodies=e.bodies * n,
+            pair_bodies=bodies.reshape(-1, 2),
+            inertias=np.tile(e.inertias, (n, 1, 1)),
+            row_pair=(e.row_pair + pairs * step).ravel(),
+            _scale=scale,
+            **many,
+        )
+
+    def pose(self, poses: Pose) -> Pose:
+        """The n poses as the one of all copies."""
+        return Pose(poses.centers.reshape(-1, 3), poses.turns.reshape(-1, 3, 3))
+
+    def stack(self, scaled: Scaled) -> Floats:
+        """The matrices of all poses, (n, rows, columns)."""
+        e, matrix = self.one, scaled.matrix.tocoo()
+        row, column = matrix.coords
+        out = np.zeros((self.n, e.rows, e.columns))
+        out[row // e.rows, row % e.rows, column % e.columns] = matrix.data
+        return out
+
+    def named(self, scaled: Scaled, left: Floats, which: Ints) -> Floats:
+        """Combinations of the scaled rows at some poses, (poses, rows, k), as those of the named rows."""
+        out = np.zeros_like(left)
+        for rows, R in scaled.blocks:
+            first = rows[: len(rows) // self.n]
+            own = R.reshape(self.n, *first.shape, -1)[which]
+            out[:, first] = np.linalg.solve(own, left[:, first])
+        return out
+
+    def balance(self, scaled: Scaled, matrices: Floats, poses: Pose, f: Floats) -> Floats:
+        """W^T f at all poses, (n, columns), by way of the scaled rows."""
+        e, scaled_f = self.one, np.zeros_like(f)
+        for rows, R in scaled.blocks:
+            first = rows[: len(rows) // self.n]
+            own = R.reshape(self.n, *first.shape, -1)
+            scaled_f[:, first] = (own @ f[:, first, None])[..., 0]
+        moved = np.zeros((self.n * len(e.bodies), 6))
+        moved[:, e.used] = (np.swapaxes(matrices, 1, 2) @ scaled_f[:, :, None]).reshape(
+            len(moved), -1
+        )
+        # D^T W^T f, back without D
+        scale = self.all._scale
+        back = BodyScale(1.0 / scale.linear, np.swapaxes(np.linalg.inv(scale.angular), 1, 2))
+        turns = poses.turns.reshape(-1, 3, 3)
+        return back.up(turns, moved)[:, e.used].reshape(self.n, -1)
+
+
+def all_directions(equations: JointEquations, poses: Pose) -> Floats:
+    """Direction of each row at n poses, (n, rows, 3)."""
+    copies = _Copies(equations, len(poses.centers))
+    return copies.all.directions(copies.pose(poses)).reshape(copies.n, -1, 3)
 
 
 def row_stiffness(equations: JointEquations, stiffness: Stiffness) -> Floats:
@@ -88,29 +172,73 @@ def row_stiffness(equations: JointEquations, stiffness: Stiffness) -> Floats:
 
 
 def _solve_dense(
-    e: JointEquations, pose: Pose, side: Floats, weights: Floats, stiffness: Floats | None
-) -> tuple[Floats, Floats, float]:
-    scaled = e.scaled(pose)
-    U, values, V = np.linalg.svd(scaled.matrix.toarray())
-    rank = int(np.sum(values > e.tolerance))
-    some = U[:, :rank] @ ((V[:rank] @ side) / values[:rank])
-    z = scaled.named(some[:, None])[:, 0] / weights
-    free = np.zeros((e.rows, 0))
-    if rank < e.rows:
-        free = np.linalg.qr(scaled.named(U[:, rank:]) / weights[:, None])[0]
-        z = z - free @ (free.T @ z)
-        if stiffness is not None:
-            # the part of the self-stresses that the elastic joints decide; the rest stays least
-            soft = weights / np.sqrt(stiffness)
-            soft /= soft.max() or 1.0
-            z = z - free @ (np.linalg.pinv(soft[:, None] * free, rcond=1e-12) @ (soft * z))
-    return z * weights, free, float(values[rank - 1]) if rank else 1.0
+    copies: _Copies, poses: Pose, side: Floats, stiffness: Floats | None
+) -> tuple[Floats, list[Floats], Floats, Floats]:
+    """Components, self-stresses, smallest singular values and W^T f, all poses at once."""
+    e, n = copies.one, copies.n
+    weights = _row_weights(e)
+    scaled = copies.all.scaled(copies.pose(poses))
+    matrices = copies.stack(scaled)
+    values = np.linalg.svd(matrices, compute_uv=False)
+    ranks = (values > e.tolerance).sum(axis=1)
+    z, stress = np.zeros((n, e.rows)), [np.zeros((e.rows, 0))] * n
+    smallest = np.where(ranks, values[np.arange(n), ranks - 1], 1.0)
+    for rank in np.unique(ranks):
+        at = np.flatnonzero(ranks == rank)
+        if rank == e.rows:
+            # no self-stress: one answer, and no need of singular vectors
+            Q, R = np.linalg.qr(np.swapaxes(matrices[at], 1, 2))
+            some = np.linalg.solve(R, np.swapaxes(Q, 1, 2) @ side[at, :, None])
+            z[at] = copies.named(scaled, some, at)[:, :, 0] / weights
+            continue
+        U, own, V = np.linalg.svd(matrices[at])
+        parts = V[:, :rank] @ side[at, :, None] / own[:, :rank, None]
+        z[at] = copies.named(scaled, U[:, :, :rank] @ parts, at)[:, :, 0] / weights
+        free = copies.named(scaled, U[:, :, rank:], at) / weights[:, None]
+        free = np.linalg.qr(free)[0]
+        z[at] = _share(z[at], free, weights, stiffness)
+        for t, found in zip(at, free, strict=True):
+            stress[t] = found
+    f = z * weights
+    return f, stress, smallest, copies.balance(scaled, matrices, poses, f)
+
+
+def _share(z: Floats, free: Floats, weights: Floats, stiffness: Floats | None) -> Floats:
+    """The same balance with other self-stresses, (n, rows): of least norm or least elastic energy."""
+    z = z - np.einsum("tri,tsi,ts->tr", free, free, z, optimize=True)
+    if stiffness is None:
+        return z
+    # the part of the self-stresses that the elastic joints decide; the rest stays least
+    soft = weights / np.sqrt(stiffness)
+    soft /= soft.max() or 1.0
+    inverse = np.linalg.pinv(soft[:, None] * free, rcond=1e-12)
+    return z - np.einsum("tri,tis,ts->tr", free, inverse, soft * z, optimize=True)
+
+
+def _row_weights(e: JointEquations) -> Floats:
+    """Moments are counted as forces at the mechanism's length."""
+    return np.where(e.row_about, e.length, 1.0)
 
 
 def _solve_sparse(
-    e: JointEquations, pose: Pose, side: Floats, weights: Floats, stiffness: Floats | None
+    copies: _Copies, poses: Pose, side: Floats, stiffness: Floats | None
+) -> tuple[Floats, list[Floats], Floats, Floats]:
+    """Pose by pose: large mechanisms fill the machine alone."""
+    found = [
+        _solve_sparse_one(copies.one, Pose(poses.centers[t], poses.turns[t]), side[t], stiffness)
+        for t in range(copies.n)
+    ]
+    values, stress, smallest = zip(*found, strict=True)
+    f = np.array(values)
+    balance = copies.all.matrix(copies.pose(poses)).T @ f.ravel()
+    return f, list(stress), np.array(smallest), balance.reshape(copies.n, -1)
+
+
+def _solve_sparse_one(
+    e: JointEquations, pose: Pose, side: Floats, stiffness: Floats | None
 ) -> tuple[Floats, Floats, float]:
     """Self-stresses are projections of random vectors."""
+    weights = _row_weights(e)
     least = _LeastNorm(e, pose, weights)
     z = least.nearest(np.zeros(e.rows), side)
     rng = np.random.default_rng(4)
@@ -174,12 +302,11 @@ def read_motion(
     equations: JointEquations, bodies: BodyRows, times: Floats, q: Floats, v: Floats, a: Floats
 ) -> BodyMotion:
     """Poses, velocities and accelerations of all bodies from coordinates, rates and accelerations."""
-    poses = read_poses(equations.centers, bodies, q)
     spins, spin_rates = read_spins(bodies, q, v, a)
     return BodyMotion(
         times=times,
-        centers=np.array([pose.centers for pose in poses]),
-        turns=np.array([pose.turns for pose in poses]),
+        centers=equations.centers + read_rows(bodies.centers, q),
+        turns=read_turns(bodies, q),
         velocities=read_rows(bodies.centers, v),
         accelerations=read_rows(bodies.centers, a),
         spins=spins,

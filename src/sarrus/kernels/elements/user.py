@@ -18,12 +18,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
 from ...arrays import Floats, Ints
 from ...thresholds import SAME_VALUE
-from ..compiler import kernel
+from ..compiler import COMPILES, kernel, numba
 from ..layout import NONE, list_block
 
 DOUBLES = ctypes.POINTER(ctypes.c_double)
@@ -32,7 +31,7 @@ UserFunction = ctypes.CFUNCTYPE(None, ctypes.c_double, DOUBLES, DOUBLES, DOUBLES
 # compiled functions that are kept for later runs
 MOST_KEPT = 32
 
-if numba.config.DISABLE_JIT:
+if not COMPILES:
 
     def call_user(address: int, t: float, x: Floats, v: Floats, force: Floats) -> None:
         """Call the function at an address."""
@@ -87,7 +86,7 @@ class UserCall:
         self.shape = shape
         self.failure = ""
         self.interrupt: BaseException | None = None
-        self._entry = None if numba.config.DISABLE_JIT else _take_compiled(self)
+        self._entry = _take_compiled(self) if COMPILES else None
         self._plain = UserFunction(_forward(weakref.ref(self)))
         self.compiled = self._entry is not None
 
