@@ -310,7 +310,7 @@ def chain_by_parameters(name, lengths, twists, offsets, rng):
     raise AssertionError(f"{name} does not close")
 
 
-def random_myard(rng):
+def myard(rng):
     """Myard's plane-symmetric 5R [Myard1931], its conditions as in [ChenYou2008]."""
     alpha, b = rng.uniform(0.4, 1.2), rng.uniform(0.7, 1.4)
     a, right = b * np.sin(alpha), np.pi / 2

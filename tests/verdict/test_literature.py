@@ -20,7 +20,7 @@ from linkages import (
     flexible_octahedron,
     goldberg,
     griffis_duffy,
-    random_myard,
+    myard,
     sarrus_stack,
     schatz,
     schmidt,
@@ -46,7 +46,7 @@ pytestmark = pytest.mark.slow
 PARADOXICAL = {
     "bennett": (lambda rng: bennett(rng.uniform(0.6, 2.4)), -2, 1),
     "goldberg": (lambda rng: goldberg(*rng.uniform(0.8, 2.0, 2)), -1, 1),
-    "myard": (random_myard, -1, 1),
+    "myard": (myard, -1, 1),
     "waldron": (waldron, 0, 1),
     "schatz": (schatz, 0, 1),
     "bricard, a line": (lambda rng: bricard_by_symmetry(rng, plane=False), 0, 1),
