@@ -479,31 +479,47 @@ def scissors(units, angle=0.6):
     return m
 
 
+def watt(m, k, middle, r, half, sign=1.0, other=None):
+    """Put a level Watt four-bar into a mechanism: rockers of r and `other` to both sides of a coupler.
+
+    half: from the coupler's point that runs almost straight to the end of the first rocker; sign: -1 mirrors it.
+    """
+    other = r if other is None else other
+    half = np.array([sign * half[0], half[1]])
+    P, Q = middle + half, middle - half * r / other
+    A, B = P - (sign * r, 0.0), Q - (-sign * other, 0.0)
+    for name, a, b in ((f"left {k}", A, P), (f"right {k}", B, Q), (f"coupler {k}", P, Q)):
+        m.rod(name, a, b, mass=1.0)
+    m.revolute(f"A{k}", m.ground, f"left {k}", at=A)
+    m.revolute(f"B{k}", m.ground, f"right {k}", at=B)
+    m.revolute(f"P{k}", f"left {k}", f"coupler {k}", at=P)
+    m.revolute(f"Q{k}", f"right {k}", f"coupler {k}", at=Q)
+
+
+def watt_in_slots(rng, slots):
+    """A Watt four-bar whose middle runs in slots across its rockers: its path leaves them with the fifth power."""
+    m = Mechanism("Watt in slots")
+    watt(m, 0, np.zeros(2), rng.uniform(0.7, 1.4), (0.0, rng.uniform(0.3, 0.8)))
+    for k in range(slots):
+        m.point_on_line(f"slot{k}", m.ground, "coupler 0", at=(0.0, 0.0), axis=(0.0, 1.0))
+    return m
+
+
 def double_watt(rng, kind):
     """Two level Watt four-bars, the middles of their couplers joined by a bar [ConnellyServatius1994].
 
     Each middle runs along x = c y^3 + ..., by its symmetry. With equal ones the motion with the bar level touches
-    one with the bar turned; with one of them mirrored both ways lie on one side of the position: a cusp.
+    one with the bar turned; with one of them mirrored both ways lie on one side of the position: a cusp. With
+    uneven rockers and upright couplers the paths are x = c y^4 + ..., and it is a structure, or not.
     """
-    r, high = rng.uniform(0.7, 1.4), rng.uniform(0.6, 1.6)
-    slant, apart = rng.uniform(0.05, 0.3), rng.uniform(0.15, 0.6)
+    r, half = rng.uniform(0.7, 1.4), (rng.uniform(0.05, 0.3), rng.uniform(0.3, 0.8))
+    other = r
+    if kind == "uneven":
+        half, other = (0.0, half[1]), r * rng.uniform(1.3, 1.7) ** rng.choice((-1.0, 1.0))
+    ends = [np.zeros(2), np.array([rng.uniform(0.15, 0.6), 0.0])]
     m = Mechanism("double Watt")
-    ends = []
     for k, sign in enumerate((1.0, 1.0 if kind == "tangency" else -1.0)):
-        M = np.array([k * apart, 0.0])
-        half = np.array([sign * slant, high / 2])
-        P, Q, out = M + half, M - half, np.array([sign * r, 0.0])
-        for name, a, b in (
-            (f"left {k}", P - out, P),
-            (f"right {k}", Q + out, Q),
-            (f"coupler {k}", P, Q),
-        ):
-            m.rod(name, a, b, mass=1.0)
-        m.revolute(f"A{k}", m.ground, f"left {k}", at=P - out)
-        m.revolute(f"B{k}", m.ground, f"right {k}", at=Q + out)
-        m.revolute(f"P{k}", f"left {k}", f"coupler {k}", at=P)
-        m.revolute(f"Q{k}", f"right {k}", f"coupler {k}", at=Q)
-        ends.append(M)
+        watt(m, k, ends[k], r, half, sign, other)
     m.rod("bar", *ends, mass=1.0)
     for k in (0, 1):
         m.revolute(f"M{k}", f"coupler {k}", "bar", at=ends[k])
