@@ -93,7 +93,7 @@ def law(function: Formula) -> Formula:
 def entry(function: Callable[..., Any]) -> Any:
     """Compile a function that Python calls, kept in the store."""
     made = _compile(function)
-    if not numba.config.DISABLE_JIT:
+    if COMPILES:
         made._cache = _Kept(f"{function.__module__}.{function.__qualname__}")
     return made
 
