@@ -1,9 +1,10 @@
 """Scissors of n units on a foot and a slide: one freedom, all of it in one angle, so that the motion is known.
 
-Unit i has two arms with a common pin; p_i and p_(i+1) are the parts below and above it, so that all arms stand at
-the same angle a. With the foot at the origin,
+Unit i has two arms with a common pin; p_i and p_(i+1) are the parts below and above it, so that all arms stand
+at the same angle a. With the foot at the origin,
 
-    L_i = ((p_0 - p_i) cos a, Y_i sin a),   R_i = ((p_0 + p_i) cos a, Y_i sin a),   Y_i = sum of p_j + p_(j+1), j < i.
+    L_i = ((p_0 - p_i) cos a, Y_i sin a),   R_i = ((p_0 + p_i) cos a, Y_i sin a),
+    Y_i = sum of p_j + p_(j+1) over j < i.
 
 Where sin a or cos a vanishes all arms lie on one line: motions meet. Upright long ones whip through: the weights
 stand still there and the arms do not.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engines.machines import LOOPS, OPEN, double_pendulum, four_bar
+from engines.machines import LOOPS, OPEN, double_pendulum, four_bar, spatial_four_bar
 from sarrus import MechanismError, Polynomial, UnknownNameError, simulate, simulate_with
 from sarrus.engines import ENGINES
 
@@ -12,6 +12,9 @@ DURATION = 0.8
 STEPS = {1: (400, 800), 2: (100, 200), 3: (100, 200), 4: (100, 200)}
 # [rad/s] of the fastest link: errors are (rate h)^order
 RATE = 20.0
+
+# SymPy derives formulas for seconds
+ROWS = [pytest.param(e, marks=pytest.mark.slow) if e == "sympy" else e for e in ENGINES]
 
 
 def needs(engine):
@@ -36,13 +39,13 @@ def check_order(row, make, order):
     coarse, _ = error(row.id, mechanism, few)
     fine, result = error(row.id, mechanism, many)
     assert fine < max((RATE * DURATION / many) ** order, floor)
-    # half the step: at least half of the order's gain, unless rounding or softness is reached
+    # half the step: at least half of the order's gain, unless rounding, softness or a tolerance is reached
     assert fine < 2.0 ** (-0.5 * order) * coarse + floor
     return result
 
 
 @pytest.mark.parametrize("make", OPEN)
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ROWS)
 def test_open_chains(engine, make):
     row = needs(engine)
     result = check_order(row, make, row.order)
@@ -50,17 +53,19 @@ def test_open_chains(engine, make):
 
 
 @pytest.mark.parametrize("make", LOOPS)
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ROWS)
 def test_loops(engine, make):
     row = needs(engine)
     if "loops" not in row.does:
         with pytest.raises(MechanismError, match="has no loops"):
             simulate_with(engine, make(), DURATION, step=0.01)
         return
+    if engine == "sympy" and make is spatial_four_bar:
+        pytest.skip("SymPy derives the formulas of this loop in minutes")
     check_order(row, make, row.loop_order)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ROWS)
 def test_springs_torsions_and_forces(engine):
     row = needs(engine)
     m = double_pendulum()
@@ -96,7 +101,7 @@ def test_springs_torsions_and_forces(engine):
     assert result.energy_drift < (0.05 if row.order > 1 else 1.0)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ROWS)
 def test_what_an_engine_cannot_represent_is_refused(engine):
     row = needs(engine)
     driven, geared = four_bar(), four_bar()

@@ -14,8 +14,8 @@ from .lanes import Found, local_tolerance
 from .machine import ENTRY, compile_ptx
 from .structure import Structure
 
-# threads of a block: more would leave registers short
-BLOCK = 64
+# threads of a block: all that the registers of a processor hold
+BLOCK = 256
 # bytes of results on the device at once
 MOST_BYTES = 4_000_000_000
 

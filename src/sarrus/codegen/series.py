@@ -19,7 +19,6 @@ from ..kernels.rules import (
     DRIFT_SLACK,
     ENERGY_SLACK,
     FIRST_STEPS,
-    HIGHEST_ORDER,
     LONG_FLOOR,
     LOOSEST,
     LOW_ORDER,
@@ -75,7 +74,7 @@ class Program:
     def __init__(self, o: Any, s: Structure) -> None:
         self.s = s
         self.memory = memory = o.memory("state")
-        rows = HIGHEST_ORDER + 1
+        rows = o.highest_order + 1
         self.q, self.v = memory.array(s.coordinates), memory.array(s.coordinates)
         self.usual, self.first = memory.array(s.equations), memory.array(s.equations)
         self.log_size = memory.array(rows)
@@ -302,7 +301,7 @@ def eval_energy(o: Any, s: Structure, w: Scratch) -> tuple[Any, Any]:
 def next_coefficient(o: Any, p: Program, w: Scratch, m: Any) -> Any:
     """q_m and lam_{m-2}; returns the largest entry of q_m."""
     s = p.s
-    orders = np.arange(HIGHEST_ORDER + 1.0)
+    orders = np.arange(o.highest_order + 1.0)
     k = m - 2
     # right side 2: squares are symmetric, half of the sum and half of the middle term
     forms = sorted({a for a, *_ in s.squares})
@@ -380,9 +379,9 @@ def make_series(o: Any, p: Program, w: Scratch, log_tolerance: Any, running: Any
         loads.start_loads(o, s, p.loads, [p.q[i] for i in range(s.coordinates)], v)
     best, order = o.variable(o.constant(-HUGE)), o.variable(o.constant(3.0))
     before = o.variable(o.constant(HUGE))
-    known = o.variable(o.constant(float(HIGHEST_ORDER)))
+    known = o.variable(o.constant(float(o.highest_order)))
     growing = o.variable(running)
-    for m in o.loop(2, HIGHEST_ORDER + 1, lambda: o.any(growing.get())):
+    for m in o.loop(2, o.highest_order + 1, lambda: o.any(growing.get())):
         largest = next_coefficient(o, p, w, m)
         number = o.value(m)
         size = o.log(largest + 1e-300)

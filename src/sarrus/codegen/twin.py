@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.rules import HIGHEST_ORDER
+
 
 class Array:
     """Memory of values; reading makes a copy, so that a later write changes nothing that was read."""
@@ -59,6 +61,8 @@ class Twin:
     numbers: what differs between the lanes, (slots, lanes); times: of outputs; results: (rows, columns, lanes),
     one row more than there are outputs.
     """
+
+    highest_order = HIGHEST_ORDER
 
     def __init__(self, numbers: Any, times: Any, arguments: Sequence[float], columns: int) -> None:
         self.numbers = np.asarray(numbers, float)

@@ -45,7 +45,9 @@ class _Job:
         if not discrete:
             integrator = ResetIntegratorFromFlags(self.simulator, str(s["integrator"]), plan.h)
             integrator.set_maximum_step_size(plan.h)
-            integrator.set_fixed_step_mode(True)
+            integrator.set_fixed_step_mode(not s["accuracy"])
+            if s["accuracy"]:
+                integrator.set_target_accuracy(float(s["accuracy"]))
         self.simulator.Initialize()
         rows = len(plan.kept)
         self.q = np.full((rows, self.plant.num_positions()), np.nan)

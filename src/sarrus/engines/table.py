@@ -193,6 +193,7 @@ DRAKE = Engine(
     {
         "loops": "sap",
         "integrator": "runge_kutta3",
+        "accuracy": 0.0,
         "stiffness": 1e6,
         "damping": 1e3,
         "cut": "inside",
@@ -200,6 +201,7 @@ DRAKE = Engine(
     {
         "loops": "sap: discrete, exact ball constraints, first order; bushings: continuous, stiff springs",
         "integrator": "of the continuous form: runge_kutta2, runge_kutta3, runge_kutta5, ...",
+        "accuracy": "of steps that it chooses, in the continuous form; 0: steps of a fixed length",
         "stiffness": "of the bushings [N/m]",
         "damping": "of the bushings [N s/m]",
         "cut": CUT + "; a ball constraint with the world crashes it",
@@ -207,14 +209,18 @@ DRAKE = Engine(
     (
         Trial({"loops": "sap"}, MANY, "exact closures, first order"),
         Trial(
-            {"loops": "bushings", "stiffness": 1e6, "damping": 1e3},
-            MANY,
-            "stiff bushings, third order as far as they allow",
-        ),
-        Trial(
             {"loops": "bushings", "stiffness": 3e5, "damping": 3e2},
             MANY,
-            "softer ones allow longer steps",
+            "bushings soft enough for fixed steps",
+        ),
+        *(
+            Trial(
+                {"loops": "bushings", "stiffness": k, "damping": k / 1e3, "accuracy": accuracy},
+                (1000,),
+                "stiff bushings, steps chosen by their accuracy",
+            )
+            for k in (3e5, 1e6)
+            for accuracy in (1e-3, 1e-4, 1e-5)
         ),
     ),
     "Continuous plants have no closures: bushings stand for them. The discrete SAP solver holds points exactly "
@@ -265,6 +271,69 @@ PYBULLET = Engine(
     floor=1e-2,
 )
 
+SYMPY = Engine(
+    "sympy",
+    "SymPy",
+    "sympy",
+    "sympy",
+    TREE,
+    4,
+    {"cut": "last", "baumgarte": 0.2, "least_squares": 1.0},
+    {
+        "cut": CUT,
+        "baumgarte": "rate of Baumgarte's terms, in 1/step",
+        "least_squares": "1: for equations that depend on each other; 0: a plain solve, faster",
+    },
+    tuple(
+        Trial({"baumgarte": 0.2, "least_squares": solve}, (200, 500, 1000), why)
+        for solve, why in (
+            (0.0, "a plain solve, where no closures depend on each other all the time"),
+            (1.0, "least squares, for those that do"),
+        )
+    ),
+    "Lagrange's equations with multipliers, derived as formulas and run as NumPy functions: what is redundant "
+    "makes the matrix singular, least squares get over it.",
+    loop_order=2,
+)
+
+CASADI = Engine(
+    "casadi",
+    "CasADi with IDAS",
+    "casadi",
+    "casadi",
+    TREE,
+    2,
+    {"cut": "inside", "tolerance": 1e-8, "baumgarte": 10.0},
+    {
+        "cut": CUT,
+        "tolerance": "of IDAS, relative and absolute",
+        "baumgarte": "rate of Baumgarte's terms [1/s]",
+    },
+    tuple(
+        Trial(
+            {"tolerance": tolerance, "baumgarte": 10.0},
+            (200,),
+            "only its tolerance steers it; steps are outputs",
+        )
+        for tolerance in (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10)
+    ),
+    "An index-1 DAE for IDAS, which wants a regular matrix: it refuses closures that depend on each other, and "
+    "stops at singular positions.",
+    loop_order=2,
+    floor=1e-6,
+)
+
 ENGINES: dict[str, Engine] = {
-    engine.id: engine for engine in (MUJOCO, PINOCCHIO, EXUDYN, OPENSIM, DRAKE, DART, PYBULLET)
+    engine.id: engine
+    for engine in (
+        MUJOCO,
+        PINOCCHIO,
+        EXUDYN,
+        OPENSIM,
+        DRAKE,
+        DART,
+        PYBULLET,
+        SYMPY,
+        CASADI,
+    )
 }

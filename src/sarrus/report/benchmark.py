@@ -214,7 +214,8 @@ def make_bench_report(records: list[Record]) -> str:
     """The page of a benchmark."""
     best = winners(records)
     names = list(dict.fromkeys(r["problem"]["id"] for r in records))
-    plots = [work_precision([r for r in records if r["problem"]["id"] == n]) for n in names]
+    known = list(dict.fromkeys(r["method"] for r in records))
+    plots = [work_precision([r for r in records if r["problem"]["id"] == n], known) for n in names]
     failed = failures(records)
     kept = len(records) - len(failed)
     body = [

@@ -64,6 +64,19 @@ def section(title: str, inner: str, name: str = "") -> str:
     return f"<section{id_}><h2>{escape(title)}</h2>{inner}</section>\n"
 
 
+def fold(title: str, inner: str, name: str = "") -> str:
+    """A card that unfolds; inner: HTML."""
+    id_ = f' id="{name}"' if name else ""
+    return f"<section{id_}><details><summary><h2>{escape(title)}</h2></summary>{inner}</details></section>\n"
+
+
+def beside(left: str, right: str) -> str:
+    """Two columns where there is room: what stays in sight, and what is read beside it."""
+    return (
+        f'<div class="beside"><div class="left">{left}</div><div class="right">{right}</div></div>'
+    )
+
+
 def grid(cards: Iterable[str]) -> str:
     """Cards beside each other where there is room."""
     return '<div class="grid">' + "".join(f"<div>{card}</div>" for card in cards) + "</div>"

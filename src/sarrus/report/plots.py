@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from ..runs.columns import Panel
+from ..runs.columns import LEVELS, Figure, Panel
 from ..runs.folder import RunFolder
 from ..scene import CROSSING
 from ..scene.player import pack
+from .curves import Curves
 from .tables import show_setting
 
 # points of a curve; longer ones keep the extremes of each stretch
@@ -173,28 +174,110 @@ def _head(label: str, top: float) -> dict[str, Any]:
     }
 
 
-def run_plots(runs: Sequence[RunFolder], labels: Sequence[str]) -> list[Plot]:
-    """The figures of the problem's source for runs of one problem, then errors and steps."""
-    first = runs[0]
-    several = len(runs) > 1
-    marks = [m.time for m in first.scene.marks if m.word == CROSSING] if not several else []
-    duration = max(run.scene.duration for run in runs)
-    end = max(run.scene.end for run in runs)
+@dataclass(frozen=True)
+class Frame:
+    """What the plots of some runs have in common: their time, where a run ended, crossings, names of the runs."""
+
+    runs: Sequence[RunFolder]
+    labels: Sequence[str]
+    until: float
+    end: float
+    marks: Sequence[float]
+
+
+def make_frame(runs: Sequence[RunFolder], labels: Sequence[str]) -> Frame:
+    """The frame of runs of one problem; marks of several would lie on one another."""
+    marks = [m.time for m in runs[0].scene.marks if m.word == CROSSING] if len(runs) == 1 else []
+    until = max(run.scene.duration for run in runs)
+    return Frame(runs, labels, until, max(run.scene.end for run in runs), marks)
+
+
+def curve_plots(frame: Frame, told: Sequence[Curves]) -> list[Plot]:
+    """What was asked of the mechanism, a figure a question; shared reactions are dotted."""
     plots = []
-    for figure in first.figures:
+    for figure in told[0].figures:
+        # one colour for all curves of one owner
+        owners = dict.fromkeys(_owner(c) for panel in figure.panels for c in panel.columns)
+        color = {owner: n for n, owner in enumerate(owners)}
         curves = [
             curve
             for k, panel in enumerate(figure.panels)
-            for curve in _panel_curves(k, panel, runs, labels)
+            for curve in _told(k, panel, frame, told, color)
         ]
-        until = duration if figure.until is None else min(figure.until, duration)
-        logs = [p.log for p in figure.panels]
-        heads = [p.label for p in figure.panels]
-        plots.append(stack(figure.title, heads, logs, curves, until, marks, end))
-    errors = _error_plot(runs, labels, duration, marks, end)
-    plots += [errors] if errors else []
-    steps = _step_plot(runs, labels, duration, marks, end)
-    return plots + ([steps] if steps else [])
+        heads = [panel.label for panel in figure.panels]
+        plot = stack(
+            figure.title,
+            heads,
+            [False] * len(heads),
+            curves,
+            frame.until,
+            frame.marks,
+            frame.end,
+        )
+        if figure.name == "reactions" and any(c.dash == "dot" for c in curves):
+            plot.notes.append("Dotted: shared with other joints, rigid bodies do not determine it.")
+        plots.append(plot)
+    return plots
+
+
+def _owner(column: str) -> str:
+    """Whose a column is: "A0" of "A0.F [N]"; itself if nobody's."""
+    return column.rsplit(".", 1)[0] if "." in column else column.removesuffix(" [J]")
+
+
+def _told(
+    k: int, panel: Panel, frame: Frame, told: Sequence[Curves], color: dict[str, int]
+) -> list[Curve]:
+    """The curves of a panel, called by whose they are, and by the run if there are several."""
+    out = []
+    for r, (curves, label) in enumerate(zip(told, frame.labels, strict=True)):
+        for column in panel.columns:
+            if column not in curves.columns:
+                continue
+            owner = _owner(column)
+            name = f"{owner}, {label}" if len(told) > 1 else owner
+            dash = ("solid", "dash", "longdash")[r % 3]
+            if owner in curves.shared and panel.label.startswith("force"):
+                dash = "dot"
+            out.append(
+                Curve(k, name, curves.times, curves.columns[column], color[owner], dash=dash)
+            )
+    return out
+
+
+def source_plots(frame: Frame) -> list[Plot]:
+    """The figures that the problem's source shows, or places of points."""
+    return [
+        _figure_plot(figure, frame) for figure in frame.runs[0].figures if not _is_quality(figure)
+    ]
+
+
+def accuracy_plots(frame: Frame) -> list[Plot]:
+    """Distance from the exact motion, drift and violations, steps of the method."""
+    found = [_error_plot(frame)]
+    found += [
+        _figure_plot(figure, frame) for figure in frame.runs[0].figures if _is_quality(figure)
+    ]
+    found.append(_step_plot(frame))
+    return [plot for plot in found if plot]
+
+
+def _is_quality(figure: Figure) -> bool:
+    """Whether a figure shows how good a run is, not how the mechanism moves."""
+    names = [name for panel in figure.panels for name in panel.columns]
+    return all(name in ("energy", *LEVELS) for name in names)
+
+
+def _figure_plot(figure: Figure, frame: Frame) -> Plot:
+    curves = [
+        curve
+        for k, panel in enumerate(figure.panels)
+        for curve in _panel_curves(k, panel, frame.runs, frame.labels)
+    ]
+    until = frame.until if figure.until is None else min(figure.until, frame.until)
+    logs = [p.log for p in figure.panels]
+    heads = [p.label for p in figure.panels]
+    return stack(figure.title, heads, logs, curves, until, frame.marks, frame.end)
 
 
 def _panel_curves(
@@ -220,19 +303,13 @@ def _panel_curves(
     return curves
 
 
-def _error_plot(
-    runs: Sequence[RunFolder],
-    labels: Sequence[str],
-    duration: float,
-    marks: list[float],
-    end: float,
-) -> Plot | None:
+def _error_plot(frame: Frame) -> Plot | None:
     """Distance between result and exact reference, place and velocity."""
     heads: list[str] = []
     curves: list[Curve] = []
     for what, prefix, unit in (("place", "", "m"), ("velocity", "v", "m/s")):
         found = False
-        for r, (run, label) in enumerate(zip(runs, labels, strict=True)):
+        for r, (run, label) in enumerate(zip(frame.runs, frame.labels, strict=True)):
             names = [prefix + c for c in "xyz" if prefix + c in run.exact]
             if not names:
                 continue
@@ -243,18 +320,12 @@ def _error_plot(
             heads.append(f"{what} [{unit}]")
     if not heads:
         return None
-    return stack(
-        "Distance from the exact motion", heads, [True] * len(heads), curves, duration, marks, end
-    )
+    logs = [True] * len(heads)
+    title = "Distance from the exact motion"
+    return stack(title, heads, logs, curves, frame.until, frame.marks, frame.end)
 
 
-def _step_plot(
-    runs: Sequence[RunFolder],
-    labels: Sequence[str],
-    duration: float,
-    marks: list[float],
-    end: float,
-) -> Plot | None:
+def _step_plot(frame: Frame) -> Plot | None:
     """How the method went: lengths of its steps, orders, smallest pivots."""
     heads: list[str] = []
     logs: list[bool] = []
@@ -265,7 +336,7 @@ def _step_plot(
         ("pivots", "smallest pivot", True),
     ):
         mine = []
-        for r, (run, label) in enumerate(zip(runs, labels, strict=True)):
+        for r, (run, label) in enumerate(zip(frame.runs, frame.labels, strict=True)):
             times = run.steps["times"]
             values = np.diff(times, prepend=0.0) if key == "lengths" else run.steps[key]
             if len(times) > 2 and len(values) == len(times) and _varies(values):
@@ -276,7 +347,7 @@ def _step_plot(
             logs.append(log)
     if not heads:
         return None
-    return stack("Steps of the method", heads, logs, curves, duration, marks, end)
+    return stack("Steps of the method", heads, logs, curves, frame.until, frame.marks, frame.end)
 
 
 def _plain(text: str) -> str:
@@ -290,8 +361,11 @@ def _varies(values: Floats) -> bool:
     return bool(len(known) and np.ptp(known) > 1e-6 * np.abs(known).max())
 
 
-def work_precision(records: Sequence[dict[str, Any]]) -> Plot:
-    """Error of the observed point over CPU time, a curve a method; filled where all limits are kept."""
+def work_precision(records: Sequence[dict[str, Any]], methods: Sequence[str] = ()) -> Plot:
+    """Error of the observed point over CPU time, a curve a method; filled where all limits are kept.
+
+    methods: all of the benchmark, so that each has its colour and sign in every figure.
+    """
     times = np.array([r["timings"]["cpu"] for r in records if r["timings"]["repeats"] > 0])
     layout = {
         "xaxis": _log_axis("CPU time with all outputs [s]") | _log_ticks([times[times > 0]]),
@@ -299,7 +373,7 @@ def work_precision(records: Sequence[dict[str, Any]]) -> Plot:
         "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": -0.16, "yanchor": "top"},
     }
     traces = []
-    for n, method in enumerate(dict.fromkeys(r["method"] for r in records)):
+    for n, method in enumerate(methods or dict.fromkeys(r["method"] for r in records)):
         ran = [
             r
             for r in records
@@ -322,7 +396,8 @@ def work_precision(records: Sequence[dict[str, Any]]) -> Plot:
                 "axis": "y",
                 "color": n,
                 "role": "result",
-                "dash": ("solid", "dash", "dot")[n // 6 % 3],
+                "dash": ("solid", "dash", "dot")[n // 8 % 3],
+                "sign": n,
                 "group": method,
                 "legend": True,
                 "mode": "lines+markers",

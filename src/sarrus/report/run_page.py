@@ -14,8 +14,9 @@ from ..runs.folder import RunFolder, load_run
 from ..scene import CROSSING, NEAR, Camera
 from ..scene.draw import frame_window
 from ..scene.player import MOST_NUMBERS, scene_payload
-from .page import facts, figures_html, grid, render, section, sentences, table
-from .plots import Plot, run_plots
+from .curves import Curves, read_curves
+from .page import beside, facts, figures_html, fold, grid, render, section, sentences, table
+from .plots import Plot, accuracy_plots, curve_plots, make_frame, source_plots
 from .tables import show_seconds, show_setting
 
 Record = dict[str, Any]
@@ -47,44 +48,75 @@ def save_report(folders: Sequence[Path], out: Path) -> Path:
 def make_report(runs: Sequence[RunFolder]) -> str:
     """The page of runs, side by side if there are several."""
     labels = run_labels(runs)
+    told = [read_curves(run.result) for run in runs]
     scenes = []
-    for run in runs:
+    for run, curves in zip(runs, told, strict=True):
         window = frame_window(run.scene, Camera(), 1.0, fill=False)
         slope = float(window.half[1] / window.half[0])
-        scenes.append({**scene_payload(run.scene, MOST_NUMBERS // len(runs)), "slope": slope})
-    groups: dict[str, list[int]] = {}
-    for i, run in enumerate(runs):
-        groups.setdefault(run.id, []).append(i)
-    plots = [
-        (run_plots([runs[i] for i in group], [labels[i] for i in group]), name)
-        for name, group in groups.items()
-    ]
+        payload = scene_payload(run.scene, MOST_NUMBERS // len(runs))
+        scenes.append({**payload, "slope": slope, "values": curves.payload()})
     single = len(runs) == 1
     figures: list[Plot] = []
-    body = [section("Result", grid(_result_card(r, n, single) for r, n in _both(runs, labels)))]
-    body.append(_playback(runs, scenes, labels))
-    cards = [card for r, n in _both(runs, labels) for card in _rank_cards(r, n, single)]
-    body.append(section("Rank, mobility, crossings", grid(cards)))
-    for drawn, name in plots:
-        title = "Figures" if len(plots) == 1 else f"Figures: {name}"
-        body.append(section(title, figures_html(drawn, len(figures))))
-        figures += drawn
-    body.append(section("Counters and timings", _counters(runs, labels)))
-    body.append(
-        section("Simulated with", grid(_made_card(r, n, single) for r, n in _both(runs, labels)))
+    asked, accuracy = [], []
+    for name, group in _groups(runs).items():
+        frame = make_frame([runs[i] for i in group], [labels[i] for i in group])
+        mine = curve_plots(frame, [told[i] for i in group])
+        # of a problem its source asks first
+        first = source_plots(frame)
+        shown = [*first, *mine] if "problem" in frame.runs[0].record else [*mine, *first]
+        several = f": {name}" if len(_groups(runs)) > 1 else ""
+        asked.append(section(f"Curves{several}", figures_html(shown, len(figures))))
+        figures += shown
+        exact = accuracy_plots(frame)
+        head = f"<h3>{escape(name)}</h3>" if several else ""
+        accuracy.append(head + figures_html(exact, len(figures)))
+        figures += exact
+    accuracy.append(_counters(runs, labels))
+    summary = section(
+        "In short", grid(_result_card(r, n, single, c) for (r, n), c in _with(runs, labels, told))
     )
-    if single:
-        title = runs[0].title
-        lead = _lead(runs[0])
-        badge = _badge(runs[0].record)
-    else:
-        title = f"{len(runs)} runs side by side"
-        lead = ", ".join(labels)
-        badge = ""
+    ranks = grid(card for r, n in _both(runs, labels) for card in _rank_cards(r, n, single))
+    right = [
+        summary,
+        '<section id="chosen" hidden></section>',
+        *asked,
+        fold("Rank, mobility, crossings", ranks, "rank"),
+        fold("Accuracy", "".join(accuracy), "accuracy"),
+        fold(
+            "Simulated with", grid(_made_card(r, n, single) for r, n in _both(runs, labels)), "made"
+        ),
+    ]
+    left = _playback(runs, scenes, labels)
+    body = [beside(left, "".join(right))] if single else [left, *right]
+    title, lead = _title(runs, labels)
     # marks of several runs would lie on one another
     marks = scenes[0]["marks"] if single else []
     data = {"scenes": scenes, "figures": [p.payload() for p in figures], "marks": marks}
-    return render(title, lead, badge, body, data)
+    data["labels"] = labels
+    return render(title, lead, _badge(runs[0].record) if single else "", body, data)
+
+
+def _groups(runs: Sequence[RunFolder]) -> dict[str, list[int]]:
+    """Runs of the same problem or model, by its name."""
+    groups: dict[str, list[int]] = {}
+    for i, run in enumerate(runs):
+        groups.setdefault(run.id, []).append(i)
+    return groups
+
+
+def _title(runs: Sequence[RunFolder], labels: Sequence[str]) -> tuple[str, str]:
+    """What was simulated, and a line about it."""
+    if len(runs) == 1:
+        return runs[0].title, _lead(runs[0])
+    names = list(dict.fromkeys(run.title for run in runs))
+    shown = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return shown, f"{len(runs)} runs side by side: {', '.join(labels)}."
+
+
+def _with(
+    runs: Sequence[RunFolder], labels: Sequence[str], told: Sequence[Curves]
+) -> list[tuple[tuple[RunFolder, str], Curves]]:
+    return list(zip(_both(runs, labels), told, strict=True))
 
 
 def run_labels(runs: Sequence[RunFolder]) -> list[str]:
@@ -93,7 +125,7 @@ def run_labels(runs: Sequence[RunFolder]) -> list[str]:
     settings = [f"{run.record['method']}, {show_setting(run.record)}" for run in runs]
     ids = [run.id for run in runs]
     whole = [f"{i}, {s}" for i, s in zip(ids, settings, strict=True)]
-    for names in (methods, ids, settings, whole):
+    for names in (methods if len(set(ids)) == 1 else ids, settings, whole):
         if len(set(names)) == len(names):
             return names
     return [f"{name} ({run.folder})" for name, run in zip(whole, runs, strict=True)]
@@ -127,8 +159,8 @@ def _lead(run: RunFolder) -> str:
     )
 
 
-def _result_card(run: RunFolder, label: str, single: bool) -> str:
-    """How the run ended, its key numbers, and each limit with PASS or FAIL."""
+def _result_card(run: RunFolder, label: str, single: bool, curves: Curves) -> str:
+    """How the run ended, what was reached, the verdict in a sentence, and each limit with PASS or FAIL."""
     record = run.record
     judged = record.get("judgement", {})
     parts = [_head(label, single)]
@@ -143,29 +175,46 @@ def _result_card(run: RunFolder, label: str, single: bool) -> str:
         parts.append(f'<p class="banner">{escape(judged["branch"])}</p>')
     tiles = "".join(
         f'<div class="tile"><b>{escape(value)}</b><span>{escape(what)}</span></div>'
-        for value, what in _tiles(run)
+        for value, what in curves.tiles
     )
     parts.append(f'<div class="tiles">{tiles}</div>')
     parts.append(_checks(judged["checks"]) if judged.get("checks") else "")
     told = [line for line in judged.get("findings", ()) if line != judged.get("branch")]
-    parts.append(sentences([*told, *record["notes"]]))
+    parts.append(sentences([*told, _verdict_sentence(run), *record["notes"], *curves.notes]))
     return "".join(parts)
 
 
-def _tiles(run: RunFolder) -> list[tuple[str, str]]:
-    """Key numbers and what they are."""
-    columns = run.columns
-    drift = float(np.abs(columns["energy"]).max(initial=0.0))
-    tiles = [
-        (show_seconds(run.seconds), "CPU time with all outputs"),
-        (str(run.record["counters"].get("steps", "-")), "steps"),
-        (_number(drift, "J"), "energy drift, largest"),
-        (_number(float(columns["position"].max(initial=0.0)), "m"), "constraint violation"),
-    ]
-    if "judgement" in run.record:
-        error = _number(run.record["judgement"]["position_error"], "m")
-        tiles.append((error, "error of the observed point"))
-    return tiles
+def _verdict_sentence(run: RunFolder) -> str:
+    """Mobility and crossings in a line; the details are folded below."""
+    verdict = run.record["verdict"]
+    found = verdict.get("crossings")
+    crossings = "crossings were not watched for"
+    if found is not None:
+        count = {0: "no crossing", 1: "one crossing"}.get(len(found), f"{len(found)} crossings")
+        crossings = f"{count} met"
+    near = len(verdict.get("near_singular") or ())
+    close = f", {near} near-singular moment{'s' * (near > 1)}" if near else ""
+    mobility = verdict.get("mobility_motion")
+    words = ", ".join(verdict.get("classes", ()))
+    head = "" if mobility is None else f"Mobility {mobility}, {words}; "
+    return f"{head}{crossings}{close}.".capitalize()
+
+
+def _exactness(runs: Sequence[RunFolder], labels: Sequence[str]) -> str:
+    """Key numbers of the computation."""
+    rows = []
+    for run, label in _both(runs, labels):
+        drift = float(np.abs(run.columns["energy"]).max(initial=0.0))
+        found = {
+            "CPU time with all outputs": show_seconds(run.seconds),
+            "energy drift, largest": _number(drift, "J"),
+            "constraint violation": _number(float(run.columns["position"].max(initial=0.0)), "m"),
+        }
+        if "judgement" in run.record:
+            error = run.record["judgement"]["position_error"]
+            found["error of the observed point"] = _number(error, "m")
+        rows += [(f"{label}: {k}" if len(runs) > 1 else k, v) for k, v in found.items()]
+    return facts(rows)
 
 
 def _checks(checks: Sequence[Record]) -> str:
@@ -198,9 +247,16 @@ def _playback(runs: Sequence[RunFolder], scenes: Sequence[Record], labels: Seque
         said += scenes[i]["said"]
         text = escape(" ".join(said))
         cards.append(
-            f'{_head(label, single)}<div id="picture-{i}"></div><p class="note">{text}</p>'
+            f'{_head(label, single)}<div id="picture-{i}"></div><div id="options-{i}"></div>'
+            f'<p class="note">{text}</p>'
         )
-    return section("Motion", grid(cards) + '<div id="bar"></div>', "playback")
+    bar = '<div id="bar"></div>'
+    inner = (
+        f"{bar}{grid(cards)}"
+        if not single
+        else cards[0].replace('<div id="options-0">', f'{bar}<div id="options-0">', 1)
+    )
+    return section("Motion", inner, "playback")
 
 
 def _rank_cards(run: RunFolder, label: str, single: bool) -> list[str]:
@@ -257,7 +313,11 @@ def _counters(runs: Sequence[RunFolder], labels: Sequence[str]) -> str:
         for run, label in _both(runs, labels)
         if run.record["timings"].get("busy")
     ]
-    tables = [table(heads, rows, right), table(clock, times, right) + sentences(busy)]
+    tables = [
+        _exactness(runs, labels),
+        table(heads, rows, right),
+        table(clock, times, right) + sentences(busy),
+    ]
     # many columns need the whole width
     return grid(tables) if len(runs) <= 2 else "<br>".join(tables)
 

@@ -12,9 +12,9 @@ from ..names import shown
 from .scene import CROSSING, Camera, Scene
 from .sketch import GROUND, Sign
 
-# the same colours as on the page, light
+# the same colours as on the page, light; told apart by colour-blind people, too (after Okabe and Ito)
 INK, PAPER, GREY = "#1d2733", "#ffffff", "#6b7684"
-BARS = ("#4c8bc9", "#e3924a", "#5aa469", "#b86fb5", "#c9a93d", "#5fb3b3")
+BARS = ("#3b7fc4", "#e08a2e", "#2a9d7f", "#c774a8", "#d6bd3a", "#79bfe8")
 EARTH = "#dfe4ea"
 ACCENT = "#2563a8"
 EDGE, TRACE, PURPLE = "#22384f", "#d1495b", "#8a4fff"

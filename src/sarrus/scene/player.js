@@ -2,6 +2,8 @@
 // Playback of a scene: a canvas with its own projection, a clock, and a transport bar.
 
 const Sarrus = (() => {
+  // the name of a language, not an address: nothing is loaded from it
+  const SVG = ["http:", "", "www.w3.org/2000/svg"].join("/");
   const COLORS = 6, MOST_LINKS = 60, SHOWN_LINKS = 24, LEAST_PIXELS = 14;
 
   function floats(text, kind = Float32Array) {
@@ -76,6 +78,73 @@ const Sarrus = (() => {
     }
   }
 
+  // what the drawing calls of a canvas, written down as SVG
+  class SvgPath {
+    constructor() { this.d = ""; }
+    moveTo(x, y) { this.d += `M${x.toFixed(2)} ${y.toFixed(2)}`; }
+    lineTo(x, y) { this.d += `L${x.toFixed(2)} ${y.toFixed(2)}`; }
+    closePath() { this.d += "Z"; }
+    arc(x, y, r, from, to) {
+      const at = (a) => `${(x + r * Math.cos(a)).toFixed(2)} ${(y + r * Math.sin(a)).toFixed(2)}`;
+      // halves, because a whole circle ends where it begins
+      const half = (from + to) / 2, large = to - from > 2 * Math.PI ? 1 : 0;
+      this.d += `${this.d && !this.d.endsWith("Z") ? "L" : "M"}${at(from)}A${r} ${r} 0 ${large} 1 ${at(half)}A${r} ${r} 0 ${large} 1 ${at(to)}`;
+    }
+  }
+
+  class SvgPen {
+    constructor(width, height) {
+      Object.assign(this, { width, height, parts: [], globalAlpha: 1, lineWidth: 1, dash: [], lineCap: "butt",
+        lineJoin: "round", fillStyle: "#000", strokeStyle: "#000", font: "12px sans-serif", textAlign: "left",
+        textBaseline: "alphabetic", path: new SvgPath() });
+    }
+    setTransform() {}
+    setLineDash(dash) { this.dash = dash; }
+    measureText(text) { return { width: 6.6 * text.length }; }
+    beginPath() { this.path = new SvgPath(); }
+    moveTo(x, y) { this.path.moveTo(x, y); }
+    lineTo(x, y) { this.path.lineTo(x, y); }
+    arc(...numbers) { this.path.arc(...numbers); }
+    closePath() { this.path.closePath(); }
+    stroke(path = this.path) {
+      const dash = this.dash.length ? ` stroke-dasharray="${this.dash.join(" ")}"` : "";
+      this.parts.push(`<path d="${path.d}" fill="none" stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}" `
+        + `stroke-linecap="${this.lineCap}" stroke-linejoin="${this.lineJoin}" opacity="${this.globalAlpha}"${dash}/>`);
+    }
+    fill(path = this.path) {
+      this.parts.push(`<path d="${path.d}" fill="${this.fillStyle}" opacity="${this.globalAlpha}"/>`);
+    }
+    fillRect(x, y, w, h) {
+      this.parts.push(`<rect x="${x}" y="${y}" width="${w}" height="${h}" fill="${this.fillStyle}" opacity="${this.globalAlpha}"/>`);
+    }
+    fillText(text, x, y) {
+      const plain = String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+      const anchor = { left: "start", center: "middle", right: "end" }[this.textAlign] || "start";
+      const base = { middle: "central", top: "hanging" }[this.textBaseline] || "auto";
+      this.parts.push(`<text x="${x}" y="${y}" fill="${this.fillStyle}" text-anchor="${anchor}" dominant-baseline="${base}" `
+        + `style="font:${this.font.replaceAll('"', "'")}">${plain}</text>`);
+    }
+    text() {
+      return `<svg xmlns="${SVG}" width="${this.width}" height="${this.height}" `
+        + `viewBox="0 0 ${this.width} ${this.height}">${this.parts.join("\n")}</svg>\n`;
+    }
+  }
+
+  // hands a file to the one who looks at the page; nothing leaves the machine
+  function download(name, content, kind) {
+    const link = document.createElement("a");
+    link.download = name.replace(/[^\w.-]+/g, "-");
+    link.href = content instanceof Blob || kind ? URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type: kind })) : content;
+    document.body.append(link); link.click(); link.remove();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  // 1, 2 or 5 times a power of ten, at most x
+  function round(x) {
+    const ten = 10 ** Math.floor(Math.log10(x));
+    return (x / ten >= 5 ? 5 : x / ten >= 2 ? 2 : 1) * ten;
+  }
+
   function tip() {
     let box = document.querySelector(".tip");
     if (!box) { box = document.createElement("div"); box.className = "tip"; document.body.append(box); }
@@ -86,6 +155,9 @@ const Sarrus = (() => {
     constructor(host, scene, clock, height) {
       this.scene = scene; this.motion = new Motion(scene); this.clock = clock; this.height = height;
       this.turn = 35; this.tilt = 20; this.hovered = null; this.frames = 0;
+      // what is chosen: an item of the scene; which points leave a trace; what the picture shows besides
+      this.chosen = null; this.traced = []; this.follow = false; this.grid = scene.dimension < 3;
+      this.arrows = ""; this.arrowLength = 1; this.values = null; this.listeners = [];
       host.classList.add("player");
       this.canvas = document.createElement("canvas");
       this.canvas.setAttribute("role", "img");
@@ -97,7 +169,7 @@ const Sarrus = (() => {
       tools.className = "tools";
       for (const [word, label, action] of [
         ["+", "closer", () => this.zoom(1.3)], ["−", "farther", () => this.zoom(1 / 1.3)],
-        ["whole", "show the whole mechanism", () => { this.fit(true); this.draw(); }]]) {
+        ["whole", "show the whole mechanism", () => { this.follow = false; this.fit(true); this.draw(); }]]) {
         const button = document.createElement("button");
         button.type = "button"; button.textContent = word; button.setAttribute("aria-label", label);
         button.addEventListener("click", action);
@@ -107,6 +179,7 @@ const Sarrus = (() => {
       this.middle = this.findBox();
       this.trace = this.motion.path();
       const crossings = scene.observed === null ? [] : scene.marks.filter((m) => m.word === "crossing");
+      if (scene.observed !== null) this.traced.push({ point: scene.observed, path: this.trace, step: scene.trace_step });
       this.marks = crossings.map((m) => {
         const p = this.motion.at(m.time), o = 3 * scene.observed;
         return [p[o], p[o + 1], p[o + 2]];
@@ -185,7 +258,7 @@ const Sarrus = (() => {
       const drag = this.scene.dimension > 2 ? "drag to turn" : "drag to move";
       this.hint.className = part ? "hint part" : "hint";
       this.hint.textContent = part ? "this is a part: drag to move, or show the whole"
-        : `${drag}, point at a part for its name`;
+        : `${drag}, click a part for its curves`;
     }
 
     // places of points at some instants, for the size of the picture
@@ -240,19 +313,36 @@ const Sarrus = (() => {
       const bars = Array.from({ length: COLORS }, (_, k) => get(`--bar${k}`));
       return { paper: get("--paper"), ink: get("--ink"), soft: get("--soft"), edge: get("--edge"),
         joint: get("--joint"), earth: get("--earth"), trace: get("--trace"), crossing: get("--crossing"),
-        accent: get("--accent"), bars };
+        accent: get("--accent"), line: get("--line"), bars,
+        arrows: [0, 1, 2].map((k) => get(`--arrow${k}`)) };
     }
 
     recolor() { this.palette = null; this.draw(); }
 
     draw() {
       if (!this.w) return;
-      const c = this.canvas.getContext("2d"), colors = this.palette || (this.palette = this.colors());
+      this.render(this.canvas.getContext("2d"));
+      const late = this.clock.time > this.scene.end + 1e-9;
+      const words = `t = ${Math.min(this.clock.time, this.scene.end).toFixed(2)} s` + (late ? " (the run ended here)" : "");
+      if (this.clockBox.textContent !== words) this.clockBox.textContent = words;
+      this.frames++;
+    }
+
+    newPath() { return this.svg ? new SvgPath() : new Path2D(); }
+
+    render(c) {
+      const colors = this.palette || (this.palette = this.colors());
       const scene = this.scene, time = Math.min(this.clock.time, scene.end);
       c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
       c.fillStyle = colors.paper;
       c.fillRect(0, 0, this.w, this.h);
-      const flat = this.project(this.motion.at(time));
+      const points = this.motion.at(time);
+      if (this.follow) {
+        const i = this.followed();
+        this.target = [points[3 * i], points[3 * i + 1], points[3 * i + 2]]; this.shift = [0, 0];
+      }
+      const flat = this.project(points);
+      if (this.grid && scene.dimension < 3) this.drawGrid(c, colors);
       const bar = Math.min(Math.max(0.085 * scene.size * this.scale, 3), 15);
       const sign = Math.min(Math.max(0.11 * scene.size * this.scale, 5), 16);
       const edge = Math.min(Math.max(0.13 * bar, 0.7), 1.8);
@@ -262,35 +352,182 @@ const Sarrus = (() => {
       this.drawGround(c, colors, flat, sign, edge);
       this.drawShapes(c, colors, flat, bar, edge);
       this.drawSigns(c, colors, flat, bar, sign, edge);
-      if (scene.observed !== null) this.dot(c, flat, scene.observed, 0.3 * bar + 1.5, colors.trace);
+      this.traced.forEach((t, k) => this.dot(c, flat, t.point, 0.3 * bar + 1.5, this.traceColor(colors, k)));
       this.drawMarks(c, colors);
-      if (scene.dimension > 2) this.drawAxes(c, colors);
-      if (this.hovered) this.highlight(c, colors, flat, bar);
-      const late = this.clock.time > scene.end + 1e-9;
-      const words = `t = ${time.toFixed(2)} s` + (late ? " (the run ended here)" : "");
-      if (this.clockBox.textContent !== words) this.clockBox.textContent = words;
-      this.frames++;
+      if (this.arrows) this.drawArrows(c, colors, flat, time);
+      this.drawAxes(c, colors);
+      if (this.chosen) this.highlight(c, colors, flat, bar, this.chosen);
+      if (this.hovered) this.highlight(c, colors, flat, bar, this.hovered.item);
+      if (this.chosen) this.drawValues(c, colors, flat, time);
+    }
+
+    traceColor(colors, k) { return k ? colors.bars[(k + 1) % COLORS] : colors.trace; }
+
+    // the point that a followed view keeps in its middle
+    followed() {
+      if (this.chosen) return this.chosen.lines ? this.chosen.points.at(this.chosen.named ?? -1) : this.chosen.points[0];
+      return this.scene.observed ?? this.scene.moving[0] ?? 0;
+    }
+
+    // where an item is in the picture
+    middleOf(item, flat) {
+      const points = item.lines && item.glyph !== "spring" && item.glyph !== "link" ? [item.points.at(item.named ?? -1)] : item.points;
+      return [0, 1].map((k) => points.reduce((sum, i) => sum + flat[3 * i + k], 0) / points.length);
+    }
+
+    choose(name) {
+      const items = [...this.scene.signs, ...this.scene.shapes];
+      this.chosen = items.find((item) => item.name === name) || null;
+      this.listeners.forEach((listener) => listener(this.chosen ? name : null));
+      this.draw();
+    }
+
+    onChoice(listener) { this.listeners.push(listener); }
+
+    // a point begins or ends to leave a trace
+    toggleTrace(point) {
+      const at = this.traced.findIndex((t) => t.point === point);
+      if (at >= 0) this.traced.splice(at, 1);
+      else {
+        const { frames, step } = this.scene, count = step > 0 ? Math.min(4 * frames, 4000) : 1, path = [];
+        for (let k = 0; k < count; k++) {
+          const p = this.motion.at(this.scene.end * k / Math.max(count - 1, 1));
+          path.push([p[3 * point], p[3 * point + 1], p[3 * point + 2]]);
+        }
+        this.traced.push({ point, path, step: this.scene.end / Math.max(count - 1, 1) });
+      }
+      this.view = null;
+      this.draw();
+    }
+
+    drawGrid(c, colors) {
+      const step = round(110 / this.scale) / (this.w < 500 ? 0.5 : 1), [x0, y0] = this.place([0, 0, 0]), s = step * this.scale;
+      const path = this.newPath();
+      for (let k = Math.ceil(-x0 / s); x0 + k * s < this.w; k++) { path.moveTo(x0 + k * s, 0); path.lineTo(x0 + k * s, this.h); }
+      for (let k = Math.ceil(-y0 / s); y0 + k * s < this.h; k++) { path.moveTo(0, y0 + k * s); path.lineTo(this.w, y0 + k * s); }
+      c.lineWidth = 1; c.strokeStyle = colors.line; c.globalAlpha = 0.55; c.stroke(path);
+      // the axes themselves
+      const axes = this.newPath();
+      axes.moveTo(x0, 0); axes.lineTo(x0, this.h); axes.moveTo(0, y0); axes.lineTo(this.w, y0);
+      c.lineWidth = 1.4; c.globalAlpha = 0.9; c.stroke(axes); c.globalAlpha = 1;
+    }
+
+    arrow(c, color, [x, y], [dx, dy], dash) {
+      const length = Math.hypot(dx, dy);
+      if (!(length > 3) || x < -300 || x > this.w + 300) return;
+      const tx = dx / length, ty = dy / length, head = Math.min(9, 0.5 * length), ex = x + dx, ey = y + dy;
+      c.strokeStyle = color; c.fillStyle = color; c.lineWidth = 2; c.lineCap = "butt";
+      c.setLineDash(dash ? [5, 3] : []);
+      c.beginPath(); c.moveTo(x, y); c.lineTo(ex - head * tx, ey - head * ty); c.stroke();
+      c.setLineDash([]);
+      c.beginPath(); c.moveTo(ex, ey); c.lineTo(ex - head * tx - 0.45 * head * ty, ey - head * ty + 0.45 * head * tx);
+      c.lineTo(ex - head * tx + 0.45 * head * ty, ey - head * ty - 0.45 * head * tx); c.closePath(); c.fill();
+    }
+
+    // vectors at joints and points; the longest is a fifth of the picture at length 1
+    drawArrows(c, colors, flat, time) {
+      const r = this.camera, vectors = this.vectors(this.arrows, time), largest = this.largestVector(this.arrows);
+      const factor = 0.2 * Math.min(this.w, this.h + 120) * this.arrowLength / (largest || 1);
+      const color = colors.arrows[{ velocities: 0, reactions: 1, forces: 2 }[this.arrows]];
+      for (const { point, vector, dash } of vectors) {
+        const dx = factor * (r[0][0] * vector[0] + r[0][1] * vector[1] + r[0][2] * vector[2]);
+        const dy = -factor * (r[1][0] * vector[0] + r[1][1] * vector[1] + r[1][2] * vector[2]);
+        this.arrow(c, color, [flat[3 * point], flat[3 * point + 1]], [dx, dy], dash);
+      }
+    }
+
+    vectors(kind, time) {
+      const out = [], { signs, end, step, dimension } = this.scene;
+      if (kind === "velocities") {
+        const h = Math.max(0.25 * step, 1e-9), a = Math.max(time - h, 0), b = Math.min(time + h, end);
+        const before = Float64Array.from(this.motion.at(a)), after = Float64Array.from(this.motion.at(b));
+        this.motion.at(time);
+        const seen = new Set();
+        for (const s of signs) {
+          const i = s.points.at(s.named ?? -1);
+          if (seen.has(i) || !this.scene.moves[i]) continue;
+          seen.add(i);
+          out.push({ point: i, vector: [0, 1, 2].map((k) => (after[3 * i + k] - before[3 * i + k]) / (b - a || 1)) });
+        }
+      }
+      if (kind === "reactions" && this.values)
+        for (const s of signs) {
+          const v = ["x", "y", "z"].slice(0, dimension).map((axis) => this.values.at(`${s.name}.F${axis} [N]`, time));
+          if (v.every(Number.isFinite)) out.push({ point: s.points.at(-1), vector: [v[0], v[1], v[2] || 0], dash: this.values.shared.has(s.name) });
+        }
+      if (kind === "forces" && this.values)
+        for (const s of signs.filter((g) => g.glyph === "spring")) {
+          const pull = this.values.at(`${s.name}.force [N]`, time), p = this.motion.points;
+          const [i, j] = s.points, d = [0, 1, 2].map((k) => p[3 * j + k] - p[3 * i + k]), length = Math.hypot(...d) || 1;
+          if (!Number.isFinite(pull)) continue;
+          out.push({ point: i, vector: d.map((x) => pull * x / length) }, { point: j, vector: d.map((x) => -pull * x / length) });
+        }
+      return out;
+    }
+
+    largestVector(kind) {
+      this.largest = this.largest || {};
+      if (!(kind in this.largest)) {
+        const sizes = [], now = this.clock.time;
+        for (let k = 0; k <= 60; k++)
+          for (const { vector } of this.vectors(kind, this.scene.end * k / 60)) sizes.push(Math.hypot(...vector));
+        this.motion.at(Math.min(now, this.scene.end));
+        // a pole at a crossing would leave nothing of all others
+        sizes.sort((a, b) => a - b);
+        this.largest[kind] = sizes.length ? sizes[Math.floor(0.98 * (sizes.length - 1))] : 0;
+      }
+      return this.largest[kind];
+    }
+
+    // name and numbers beside what was chosen
+    drawValues(c, colors, flat, time) {
+      const item = this.chosen, rows = this.values ? this.values.rows(item.name, time).slice(0, 7) : [];
+      const lines = [item.name, ...rows];
+      c.font = "12px system-ui, sans-serif"; c.textAlign = "left"; c.textBaseline = "middle";
+      const wide = Math.max(...lines.map((t) => c.measureText(t).width)) + 14, high = 16 * lines.length + 8;
+      const [x, y] = this.middleOf(item, flat);
+      const left = x + 16 + wide < this.w ? x + 16 : Math.max(4, x - 16 - wide);
+      const top = Math.min(Math.max(y - high / 2, 34), Math.max(34, this.h - high - 34));
+      c.globalAlpha = 0.9; c.fillStyle = colors.paper; c.fillRect(left, top, wide, high); c.globalAlpha = 1;
+      c.lineWidth = 1; c.strokeStyle = colors.accent;
+      c.beginPath(); c.moveTo(left, top); c.lineTo(left + wide, top); c.lineTo(left + wide, top + high);
+      c.lineTo(left, top + high); c.closePath(); c.stroke();
+      lines.forEach((text, k) => {
+        c.fillStyle = k ? colors.ink : colors.accent; c.fillText(text, left + 7, top + 12 + 16 * k);
+      });
+    }
+
+    // the picture as it is now, for other programs
+    svgText() {
+      const pen = new SvgPen(this.w, this.h), view = this.view;
+      this.svg = true; this.view = null;
+      try { this.render(pen); } finally { this.svg = false; this.view = null; }
+      this.draw();
+      return pen.text();
     }
 
     drawTrace(c, colors, time) {
-      if (!this.trace.length) return;
       const way = (points) => {
-        const path = new Path2D();
+        const path = this.newPath();
         points.forEach((p, i) => { const [x, y] = this.place(p); if (i) path.lineTo(x, y); else path.moveTo(x, y); });
         return path;
       };
-      const line = (path, alpha, width) => {
-        c.globalAlpha = alpha; c.lineWidth = width; c.strokeStyle = colors.trace; c.stroke(path); c.globalAlpha = 1;
-      };
-      // the whole path changes only with the view
+      // whole paths change only with the view
       const view = [this.turn, this.tilt, this.scale, ...this.shift, ...this.target, this.w].join();
-      if (this.view !== view) { this.view = view; this.whole = way(this.trace); }
-      const scene = this.scene;
-      // a long run covers its own tracks: the last stretch is drawn strongly
-      const now = Math.floor(time / scene.trace_step), from = Math.max(0, now - Math.ceil(10 / scene.trace_step));
-      line(this.whole, 0.25, 1);
-      const o = 3 * scene.observed, p = this.motion.points;
-      line(way([...this.trace.slice(from, now + 1), [p[o], p[o + 1], p[o + 2]]]), 1, 1.6);
+      const fresh = this.view !== view;
+      this.view = view;
+      this.traced.forEach((t, k) => {
+        if (!t.path.length) return;
+        if (fresh || !t.whole) t.whole = way(t.path);
+        const line = (path, alpha, width) => {
+          c.globalAlpha = alpha; c.lineWidth = width; c.strokeStyle = this.traceColor(colors, k); c.stroke(path); c.globalAlpha = 1;
+        };
+        // a long run covers its own tracks: the last stretch is drawn strongly
+        const now = Math.floor(time / t.step), from = Math.max(0, now - Math.ceil(10 / t.step));
+        line(t.whole, 0.25, 1);
+        const o = 3 * t.point, p = this.motion.points;
+        line(way([...t.path.slice(from, now + 1), [p[o], p[o + 1], p[o + 2]]]), 1, 1.6);
+      });
     }
 
     // over everything: a crossing often lies at a joint
@@ -304,7 +541,7 @@ const Sarrus = (() => {
     }
 
     drawGround(c, colors, flat, s, edge) {
-      const stands = new Path2D(), hatch = new Path2D();
+      const stands = this.newPath(), hatch = this.newPath();
       for (const i of this.scene.ground) {
         const x = flat[3 * i], y = flat[3 * i + 1];
         if (x < -50 || x > this.w + 50) continue;
@@ -374,7 +611,7 @@ const Sarrus = (() => {
       };
       // thousands of joints smaller than a pixel only cost time
       const crowded = this.scene.signs.length > 400 && this.scene.size * this.scale < 6;
-      const pins = new Path2D(), radius = 0.42 * bar + 0.8;
+      const pins = this.newPath(), radius = 0.42 * bar + 0.8;
       for (const s of crowded ? [] : this.scene.signs) {
         const [x] = at(s.points[0]);
         if (x < -60 || x > this.w + 60) continue;
@@ -413,12 +650,15 @@ const Sarrus = (() => {
       if (stroke) { c.lineWidth = width; c.strokeStyle = stroke; c.stroke(); }
     }
 
+    // a motor: an arrow around the joint, and the letter beside it
     ring(c, [x, y], radius, color, width) {
       c.beginPath(); c.arc(x, y, radius, -0.6 * Math.PI, 0.9 * Math.PI); c.lineWidth = width; c.strokeStyle = color;
       c.stroke();
       const tx = x + radius * Math.cos(0.9 * Math.PI), ty = y + radius * Math.sin(0.9 * Math.PI);
       c.beginPath(); c.moveTo(tx, ty - 4); c.lineTo(tx - 4, ty + 2); c.lineTo(tx + 4, ty + 2); c.closePath();
       c.fillStyle = color; c.fill();
+      c.font = "bold 11px system-ui, sans-serif"; c.textAlign = "center"; c.textBaseline = "middle";
+      c.fillText("M", x + 0.75 * radius + 7, y - 0.75 * radius - 6);
     }
 
     spiral(c, [x, y], radius, color, width) {
@@ -464,19 +704,29 @@ const Sarrus = (() => {
       c.lineWidth = 1.5 * edge; c.strokeStyle = colors.soft; c.stroke();
     }
 
+    // directions, a bar of known length, and where things fall
     drawAxes(c, colors) {
-      const r = this.rows(), x = 34, y = this.h - 30;
+      const r = this.rows(), x = 30, y = this.h - 26, { dimension, gravity, up } = this.scene;
       c.font = "12px system-ui, sans-serif"; c.lineWidth = 1.5; c.textAlign = "center"; c.textBaseline = "middle";
-      ["x", "y", "z"].forEach((name, k) => {
-        const dx = 22 * r[0][k], dy = -22 * r[1][k];
-        c.strokeStyle = colors.soft; c.fillStyle = colors.soft;
+      c.strokeStyle = colors.soft; c.fillStyle = colors.soft;
+      ["x", "y", "z"].slice(0, dimension).forEach((name, k) => {
+        const dx = 20 * r[0][k], dy = -20 * r[1][k];
         c.beginPath(); c.moveTo(x, y); c.lineTo(x + dx, y + dy); c.stroke();
-        if (Math.hypot(dx, dy) > 6) c.fillText(name, x + 1.38 * dx, y + 1.38 * dy);
+        if (Math.hypot(dx, dy) > 6) c.fillText(name, x + 1.4 * dx, y + 1.4 * dy);
       });
+      const length = round(0.22 * this.w / this.scale), wide = length * this.scale, left = 76;
+      c.beginPath(); c.moveTo(left, y - 4); c.lineTo(left, y + 4); c.moveTo(left, y); c.lineTo(left + wide, y);
+      c.moveTo(left + wide, y - 4); c.lineTo(left + wide, y + 4); c.stroke();
+      c.textAlign = "left";
+      c.fillText(length < 0.01 ? `${show(1000 * length)} mm` : `${show(length)} m`, left + wide + 6, y);
+      if (gravity > 0) {
+        const down = [0, 1].map((k) => -r[k].reduce((sum, v, i) => sum + v * (up[i] || 0), 0));
+        this.arrow(c, colors.soft, [18, 40], [26 * down[0], -26 * down[1]], false);
+        c.fillStyle = colors.soft; c.fillText("g", 26, 48);
+      }
     }
 
-    highlight(c, colors, flat, bar) {
-      const { item } = this.hovered;
+    highlight(c, colors, flat, bar, item) {
       c.strokeStyle = colors.accent; c.lineWidth = 2.5; c.globalAlpha = 0.9;
       for (const i of item.lines ? [item.points[item.points.length - 1]] : item.points) {
         c.beginPath(); c.arc(flat[3 * i], flat[3 * i + 1], 0.6 * bar + 4, 0, 2 * Math.PI); c.stroke();
@@ -537,15 +787,23 @@ const Sarrus = (() => {
       const canvas = this.canvas, box = tip();
       let drag = null;
       canvas.addEventListener("pointerdown", (e) => {
-        drag = { x: e.clientX, y: e.clientY }; canvas.setPointerCapture(e.pointerId);
+        drag = { x: e.clientX, y: e.clientY, moved: 0 }; canvas.setPointerCapture(e.pointerId);
       });
-      canvas.addEventListener("pointerup", () => { drag = null; });
+      canvas.addEventListener("pointerup", (e) => {
+        // without a way it was a click, or a tap
+        if (drag && drag.moved < 5) {
+          const r = canvas.getBoundingClientRect(), found = this.find(e.clientX - r.left, e.clientY - r.top);
+          this.choose(found ? found.item.name : null);
+        }
+        drag = null;
+      });
       canvas.addEventListener("pointercancel", () => { drag = null; });
       canvas.addEventListener("pointerleave", () => { box.style.display = "none"; this.hovered = null; this.draw(); });
       canvas.addEventListener("pointermove", (e) => {
         if (drag) {
           const dx = e.clientX - drag.x, dy = e.clientY - drag.y;
-          drag = { x: e.clientX, y: e.clientY };
+          drag = { x: e.clientX, y: e.clientY, moved: drag.moved + Math.hypot(dx, dy) };
+          if (drag.moved < 5) return;
           if (this.scene.dimension > 2 && !e.shiftKey) {
             this.turn -= 0.5 * dx; this.tilt = Math.min(Math.max(this.tilt + 0.5 * dy, -89), 89);
           } else { this.shift[0] += dx; this.shift[1] += dy; }
@@ -622,6 +880,62 @@ const Sarrus = (() => {
     });
   }
 
+  function element(kind, attributes, ...children) {
+    const made = document.createElement(kind);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+      else if (name in made && name !== "list") made[name] = value;
+      else made.setAttribute(name, value);
+    }
+    made.append(...children);
+    return made;
+  }
+
+  // what the picture shows: a part of it, traces, view, arrows; and the picture as a file
+  function options(host, player, files = []) {
+    host.classList.add("options");
+    const { signs, shapes, dimension } = player.scene;
+    const check = (text, checked, change) => {
+      const box = element("input", { type: "checkbox", checked, onchange: () => { change(box.checked); player.draw(); } });
+      return element("label", {}, box, ` ${text}`);
+    };
+    const part = element("select", { "aria-label": "part of the mechanism", onchange: () => player.choose(part.value || null) },
+      element("option", { value: "" }, "choose a part"));
+    const group = (title, items) => {
+      const names = [...new Set(items.map((item) => item.name))];
+      if (names.length) part.append(element("optgroup", { label: title }, ...names.map((name) => element("option", { value: name }, name))));
+    };
+    group("points", signs.filter((s) => s.kind === "point"));
+    group("joints", signs.filter((s) => s.kind !== "point" && s.kind !== "spring"));
+    group("springs", signs.filter((s) => s.kind === "spring"));
+    group("bodies", shapes);
+    const trace = element("button", { type: "button", onclick: () => { player.toggleTrace(player.followed()); tell(); } }, "trace");
+    const kinds = ["velocities"];
+    if (player.values && player.values.has(".Fx [N]")) kinds.push("reactions");
+    if (signs.some((s) => s.kind === "spring") && player.values) kinds.push("forces");
+    const words = { velocities: "velocities", reactions: "reactions", forces: "spring forces" };
+    const length = element("input", { type: "range", min: 0.2, max: 4, step: 0.1, value: 1, disabled: true, "aria-label": "length of the arrows",
+      oninput: () => { player.arrowLength = Number(length.value); player.draw(); } });
+    const arrows = element("select", { "aria-label": "arrows", onchange: () => {
+      player.arrows = arrows.value; length.disabled = !arrows.value; player.draw(); } },
+      element("option", { value: "" }, "no arrows"), ...kinds.map((k) => element("option", { value: k }, words[k])));
+    const button = (text, title, onclick) => element("button", { type: "button", title, onclick }, text);
+    const name = player.scene.name;
+    const tell = () => {
+      const on = player.traced.some((t) => t.point === player.followed());
+      trace.textContent = on ? "no trace" : "trace";
+    };
+    player.onChoice((chosen) => { part.value = chosen || ""; tell(); });
+    tell();
+    host.append(part, trace, check("follow", false, (on) => { player.follow = on; if (!on) player.fit(false); }));
+    if (dimension < 3) host.append(check("grid", player.grid, (on) => { player.grid = on; }));
+    host.append(element("span", { className: "pair" }, arrows, length),
+      element("span", { className: "files" },
+        button("SVG", "the picture as SVG", () => download(`${name}.svg`, player.svgText(), "image/svg+xml")),
+        button("PNG", "the picture as PNG", () => player.canvas.toBlob((blob) => download(`${name}.png`, blob))),
+        ...files.map(([text, title, get]) => button(text, title, () => { const file = get(); if (file) download(...file); }))));
+  }
+
   function theme() {
     const dark = window.matchMedia("(prefers-color-scheme: dark)");
     const apply = (word) => { document.documentElement.dataset.theme = word; };
@@ -629,5 +943,5 @@ const Sarrus = (() => {
     return { apply, dark };
   }
 
-  return { Clock, Player, floats, show, theme, transport };
+  return { Clock, Player, download, element, floats, options, show, theme, transport };
 })();

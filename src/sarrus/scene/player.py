@@ -64,6 +64,7 @@ def scene_payload(scene: Scene, most: int = MOST_NUMBERS) -> dict[str, Any]:
         "dimension": sketch.dimension,
         "up": sketch.up,
         "size": sketch.size,
+        "gravity": sketch.gravity,
         "duration": scene.duration,
         "end": scene.end,
         "frames": frames,
@@ -128,7 +129,7 @@ class Player:
 <title>{escape(self.scene.sketch.name)}</title>
 <style>body {{ margin: 12px; font: 14px system-ui, sans-serif; background: var(--paper); color: var(--ink); }}
 {asset("player.css")}</style></head><body>
-<div id="picture"></div><div id="bar"></div><p id="said"></p>
+<div id="picture"></div><div id="bar"></div><div id="options"></div><p id="said"></p>
 <script type="application/json" id="scene">{inline_json(scene_payload(self.scene))}</script>
 <script>{asset("player.js")}
 {{
@@ -136,8 +137,9 @@ class Player:
   Sarrus.theme();
   const clock = new Sarrus.Clock(scene.duration);
   const height = (w) => Math.max(240, Math.min(420, 0.6 * w));
-  new Sarrus.Player(document.getElementById("picture"), scene, clock, height);
+  const player = new Sarrus.Player(document.getElementById("picture"), scene, clock, height);
   Sarrus.transport(document.getElementById("bar"), clock, scene.end, scene.marks);
+  Sarrus.options(document.getElementById("options"), player);
   document.getElementById("said").textContent = scene.said.join(" ");
 }}
 </script></body></html>
@@ -148,5 +150,5 @@ class Player:
         return write_file(path, self.page())
 
     def _repr_html_(self) -> str:
-        frame = 'style="width:100%;height:540px;border:0" sandbox="allow-scripts"'
+        frame = 'style="width:100%;height:580px;border:0" sandbox="allow-scripts allow-downloads"'
         return f'<iframe srcdoc="{escape(self.page(), quote=True)}" {frame}></iframe>'

@@ -78,7 +78,7 @@ class Sketch:
     """Names and points of everything drawn.
 
     dimension: 2 or 3; up: unit vector against gravity; size: a typical link [m]; owners: body of each point
-    (-1: ground) and its place at the start [m]; centers: of mass of the bodies there [m].
+    (-1: ground) and its place at the start [m]; centers: of mass of the bodies there [m]; gravity [m/s^2].
     """
 
     name: str
@@ -90,6 +90,7 @@ class Sketch:
     centers: tuple[tuple[float, ...], ...]
     shapes: tuple[Shape, ...]
     signs: tuple[Sign, ...]
+    gravity: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """For a JSON file."""
@@ -139,6 +140,7 @@ class Sketch:
             centers=tuple(tuple(float(x) for x in p) for p in data["centers"]),
             shapes=shapes,
             signs=signs,
+            gravity=float(data.get("gravity", 0.0)),
         )
 
 
@@ -193,6 +195,7 @@ class _Pencil:
             centers=tuple(tuple(float(x) for x in b.center) for b in m.bodies),
             shapes=tuple(shapes),
             signs=tuple(signs),
+            gravity=weight,
         )
 
     @staticmethod

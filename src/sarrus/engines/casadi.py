@@ -1,0 +1,89 @@
+"""CasADi with IDAS: the equations as formulas, an index-1 DAE with Baumgarte's terms, solved by SUNDIALS."""
+
+from __future__ import annotations
+
+import casadi
+import numpy as np
+
+from ..mechanism import MechanismError
+from .engine import Plan, World
+from .symbolic import Algebra, Formulas, make_formulas, split_balls
+from .tree import Poses
+
+
+def build(world: World, plan: Plan) -> _Job:
+    """The integrator, and the start."""
+    return _Job(world, plan)
+
+
+class _Job:
+    def __init__(self, world: World, plan: Plan) -> None:
+        self.plan = plan
+        self.tree = tree = split_balls(world.tree)
+        n, s = tree.nv, plan.settings
+        q, u, a = (casadi.SX.sym(letter, n) for letter in "qua")
+        algebra = Algebra(casadi.sin, casadi.cos, casadi.sqrt, _jacobian)
+        found = make_formulas(tree, algebra, casadi.vertsplit(q), casadi.vertsplit(u))
+        lam = casadi.SX.sym("l", len(found.phi))
+        b = float(s["baumgarte"])
+        M, J = _matrix(found.M, n), _matrix(found.J, n)
+        f, gamma, phi, rate = (casadi.vertcat(*x) for x in _vectors(found))
+        motion = M @ a - f - (J.T @ lam if found.phi else 0)
+        held = J @ a - gamma + 2.0 * b * rate + b * b * phi if found.phi else casadi.SX(0, 1)
+        dae = {
+            "x": casadi.vertcat(q, u),
+            "z": casadi.vertcat(a, lam),
+            "ode": casadi.vertcat(u, a),
+            "alg": casadi.vertcat(motion, held),
+        }
+        self.start = np.concatenate([np.zeros(n), tree.rates(world.velocities, world.spins)])
+        self.guess = self._first(dae, n + len(found.phi))
+        times = [k * plan.h for k in plan.kept[1:]]
+        options = {
+            "abstol": float(s["tolerance"]),
+            "reltol": float(s["tolerance"]),
+            "max_step_size": plan.h,
+            "max_num_steps": 1_000_000,
+        }
+        try:
+            self.integrator = casadi.integrator("run", "idas", dae, 0.0, times, options)
+        except RuntimeError as error:
+            why = "its closures depend on each other" if "singular" in str(error) else str(error)
+            raise MechanismError(f"'{tree.name}' is refused by CasADi: {why[:200]}") from error
+        self.rows = np.full((len(plan.kept), 2 * n), np.nan)
+        self.rows[0] = self.start
+
+    def _first(self, dae: dict[str, casadi.SX], count: int) -> np.ndarray:
+        """Accelerations and multipliers at the start: the equations are linear in them."""
+        zero = np.zeros(count)
+        made = casadi.Function(
+            "alg", [dae["x"], dae["z"]], [dae["alg"], casadi.jacobian(dae["alg"], dae["z"])]
+        )
+        side, matrix = (np.array(x) for x in made(self.start, zero))
+        return np.linalg.lstsq(matrix, -side.ravel(), rcond=None)[0]
+
+    def solve(self) -> str:
+        try:
+            found = self.integrator(x0=self.start, z0=self.guess)["xf"]
+        except RuntimeError as error:
+            return " ".join(str(error).split())[-200:]
+        self.rows[1:] = np.array(found).T
+        return ""
+
+    def poses(self) -> Poses:
+        n = self.tree.nv
+        return self.tree.poses(self.rows[:, :n], self.rows[:, n:])
+
+
+def _jacobian(values: list, by: list) -> list:
+    made = casadi.jacobian(casadi.vertcat(*values), casadi.vertcat(*by))
+    return [[made[i, j] for j in range(len(by))] for i in range(len(values))]
+
+
+def _matrix(rows: list, columns: int) -> casadi.SX:
+    made = [casadi.horzcat(*row) for row in rows]
+    return casadi.vertcat(*made) if made else casadi.SX(0, columns)
+
+
+def _vectors(found: Formulas) -> tuple:
+    return found.f, found.gamma, found.phi, found.rate

@@ -1,0 +1,88 @@
+"""SymPy: Lagrange's equations derived and turned into NumPy functions; Runge-Kutta 4 with Baumgarte's terms."""
+
+from __future__ import annotations
+
+import numpy as np
+import sympy
+
+from ..arrays import Floats
+from ..mechanism import MechanismError
+from .engine import Plan, World
+from .symbolic import Algebra, Formulas, make_formulas, split_balls
+from .tree import Poses
+
+# more take minutes to derive
+MOST_COORDINATES = 12
+
+
+def build(world: World, plan: Plan) -> _Job:
+    """The functions, and the start."""
+    return _Job(world, plan)
+
+
+class _Job:
+    def __init__(self, world: World, plan: Plan) -> None:
+        self.plan = plan
+        self.tree = tree = split_balls(world.tree)
+        n = tree.nv
+        if n > MOST_COORDINATES:
+            raise MechanismError(
+                f"'{tree.name}' is not given to SymPy: it has {n} coordinates, and the formulas of more than "
+                f"{MOST_COORDINATES} take too long to derive"
+            )
+        q, u = (list(sympy.symbols(f"{letter}:{n}")) for letter in "qu")
+        algebra = Algebra(sympy.sin, sympy.cos, sympy.sqrt, _jacobian)
+        found = make_formulas(tree, algebra, q, u)
+        b = float(plan.settings["baumgarte"]) / plan.h
+        self.size = n + len(found.phi)
+        # plain numbers through plain functions: NumPy's are slower one by one
+        self.function = sympy.lambdify([*q, *u], _system(found, b), modules="math", cse=True)
+        self.rows = np.full((2, len(plan.kept), n), np.nan)
+        self.rows[0, 0], self.rows[1, 0] = 0.0, tree.rates(world.velocities, world.spins)
+
+    def _accelerate(self, q: Floats, u: Floats) -> Floats:
+        n = self.size
+        values = np.array(self.function(*q.tolist(), *u.tolist()))
+        K, side = values[: n * n].reshape(n, n), values[n * n :]
+        if self.plan.settings["least_squares"]:
+            return np.asarray(np.linalg.lstsq(K, side, rcond=None)[0][: len(q)])
+        return np.asarray(np.linalg.solve(K, side)[: len(q)])
+
+    def solve(self) -> str:
+        h, f = self.plan.h, self._accelerate
+        q, u = self.rows[:, 0]
+        try:
+            for i, stride in enumerate(self.plan.strides, start=1):
+                for _ in range(stride):
+                    a1 = f(q, u)
+                    u2 = u + 0.5 * h * a1
+                    a2 = f(q + 0.5 * h * u, u2)
+                    u3 = u + 0.5 * h * a2
+                    a3 = f(q + 0.5 * h * u2, u3)
+                    u4 = u + h * a3
+                    a4 = f(q + h * u3, u4)
+                    q = q + h / 6.0 * (u + 2.0 * (u2 + u3) + u4)
+                    u = u + h / 6.0 * (a1 + 2.0 * (a2 + a3) + a4)
+                self.rows[:, i] = q, u
+        except np.linalg.LinAlgError as error:
+            return str(error)
+        return ""
+
+    def poses(self) -> Poses:
+        return self.tree.poses(*self.rows)
+
+
+def _jacobian(values: list, by: list) -> list:
+    return [[sympy.diff(x, y) for y in by] for x in values]
+
+
+def _system(found: Formulas, b: float) -> list:
+    """The matrix of accelerations and multipliers, row by row, and its right side; b: Baumgarte's rate."""
+    n, m = len(found.f), len(found.phi)
+    rows = [[*found.M[i], *(-found.J[k][i] for k in range(m))] for i in range(n)]
+    rows += [[*row, *([0.0] * m)] for row in found.J]
+    held = [
+        g - 2.0 * b * v - b * b * x
+        for g, v, x in zip(found.gamma, found.rate, found.phi, strict=True)
+    ]
+    return [x for row in rows for x in row] + found.f + held

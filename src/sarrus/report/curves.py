@@ -1,0 +1,238 @@
+"""What an engineer asks of a run, as curves: drives, springs, joints, reactions, velocities, energies.
+
+Everything is read of the whole result, at outputs so many that a page can carry them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from ..export import Columns, point_columns, reaction_columns, split_unit
+from ..mechanism import MechanismError
+from ..mechanism.files import to_data, to_text
+from ..result import Result
+from ..runs.columns import Figure, Panel
+from ..scene.player import pack
+
+# numbers that a page carries, outputs at least, and quantities at most
+MOST_NUMBERS, LEAST_OUTPUTS, MOST_COLUMNS = 250_000, 200, 1250
+# curves of one panel
+MOST_CURVES = 6
+# beyond so many columns of the joint equations reactions take seconds
+MOST_EQUATIONS = 600
+KEPT = ("position", "velocity")
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Columns with units over times [s]; items: those of each joint, point, spring and body, by name.
+
+    shared: joints whose reactions rigid bodies do not determine; figures: columns drawn together; notes:
+    what is left out; model: the model file as text, if there is one.
+    """
+
+    times: Floats
+    columns: Columns
+    items: dict[str, list[str]]
+    shared: tuple[str, ...]
+    figures: tuple[Figure, ...]
+    notes: tuple[str, ...]
+    model: str = ""
+    tiles: list[tuple[str, str]] = field(default_factory=list)
+
+    def payload(self) -> dict[str, Any]:
+        """For the script of the page."""
+        return {
+            "times": pack(self.times, "<f8"),
+            "columns": {name: pack(values) for name, values in self.columns.items()},
+            "items": self.items,
+            "shared": self.shared,
+            "model": self.model,
+        }
+
+
+def read_curves(result: Result) -> Curves:
+    """The curves of a run."""
+    notes: list[str] = []
+    columns, owners = _all_columns(result)
+    columns |= {
+        "kinetic energy [J]": result.kinetic_energy,
+        "potential energy [J]": result.potential_energy,
+        "total energy [J]": result.total_energy,
+        "work [J]": result.work,
+    }
+    at = _chosen_outputs(result, min(len(columns) + 4 * len(result.mechanism.joints), MOST_COLUMNS))
+    reactions, shared = _reactions(result, notes)
+    columns |= reactions
+    for name in reactions:
+        owners.setdefault(name.rsplit(".", 1)[0], []).append(name)
+    for names in owners.values():
+        # forces before places: they are why one looks
+        names.sort(key=lambda name: split_unit(name)[1] in ("m", "m/s"))
+    figures = tuple(_figures(result, columns, shared))
+    drawn = {name for figure in figures for panel in figure.panels for name in panel.columns}
+    if len(columns) > MOST_COLUMNS:
+        notes.append(
+            f"Curves of {MOST_COLUMNS} of {len(columns)} quantities are kept here; the result has all."
+        )
+        rest = [name for name in columns if name not in drawn][: MOST_COLUMNS - len(drawn)]
+        columns = {name: columns[name] for name in [*drawn, *rest]}
+    if len(at) < len(result.times):
+        notes.append(f"Curves show {len(at)} of {len(result.times)} outputs.")
+    return Curves(
+        result.times[at],
+        {name: values[at] for name, values in columns.items()},
+        {owner: [n for n in names if n in columns] for owner, names in owners.items()},
+        shared,
+        figures,
+        tuple(notes),
+        _model_text(result),
+        _tiles(result, columns),
+    )
+
+
+def _all_columns(result: Result) -> tuple[Columns, dict[str, list[str]]]:
+    """Readings and motions of everything that is drawn, and whose they are."""
+    columns: Columns = {}
+    owners: dict[str, list[str]] = {}
+
+    def keep(owner: str, found: Columns) -> None:
+        columns.update(found)
+        mine = owners.setdefault(owner, [])
+        mine += [name for name in found if name not in mine]
+
+    drives, torsions = result.model.readings.drives, result.model.readings.torsions
+    for name in result.read_names:
+        found = result.readings(name)
+        keep(name, found)
+        # what acts in a joint belongs to it
+        if name in drives:
+            keep(drives[name].joint, found)
+        elif name in torsions:
+            keep(torsions[name][0].joint, found)
+    for name in (*result.drawn_points, *(b.name for b in result.mechanism.bodies)):
+        if not np.ptp(result.position(name), axis=0).any():
+            continue
+        found = point_columns(result, [name], KEPT)
+        speed = np.linalg.norm(result.velocity(name), axis=1)
+        keep(name, {**found, f"{name}.speed [m/s]": speed})
+    return columns, owners
+
+
+def _chosen_outputs(result: Result, columns: int) -> Ints:
+    """Outputs evenly spaced, so many that all columns fit."""
+    most = max(LEAST_OUTPUTS, MOST_NUMBERS // max(columns, 1))
+    n = len(result.times)
+    return (
+        np.unique(np.round(np.linspace(0, n - 1, min(n, most))).astype(int))
+        if n
+        else np.zeros(0, int)
+    )
+
+
+def _reactions(result: Result, notes: list[str]) -> tuple[Columns, tuple[str, ...]]:
+    """What the joints exert, or in the notes why nobody knows; names of joints that share."""
+    equations = result.joint_equations
+    if not len(result.times):
+        return {}, ()
+    if equations.columns > MOST_EQUATIONS or len(result.times) * equations.columns > 2_000_000:
+        notes.append("Reactions of so many bodies are left out here; result.reaction tells them.")
+        return {}, ()
+    try:
+        found = result.reactions
+    except (MechanismError, ValueError) as error:
+        notes.append(f"No reactions: {error}.")
+        return {}, ()
+    columns: Columns = {}
+    shared = []
+    for joint in equations.joints:
+        reaction = found.of(joint)
+        own = reaction_columns(joint, reaction)
+        flag = own.pop(f"{joint}.shared [1]")
+        columns |= own | {f"{joint}.F [N]": np.linalg.norm(reaction.force, axis=1)}
+        if flag.mean() > 0.5:
+            shared.append(joint)
+    return columns, tuple(shared)
+
+
+def _figures(result: Result, columns: Columns, shared: Sequence[str]) -> Iterable[Figure]:
+    """Figures in the order of the questions."""
+    ends = {
+        "drives": (".drive torque [N m]", ".drive force [N]", ".drive power [W]"),
+        "springs": (".length [m]", ".force [N]", ".torque [N m]"),
+        "joints": (".angle [rad]", ".travel [m]"),
+    }
+    titles = {
+        "drives": "Drives",
+        "springs": "Springs and lengths",
+        "joints": "Joint angles and travels",
+    }
+    read = list(result.readings())
+    for name, endings in ends.items():
+        panels = [panel for end in endings if (panel := _panel(end, read, columns))]
+        if panels:
+            yield Figure(name, titles[name], tuple(panels))
+    forces = _largest([f"{joint}.F [N]" for joint in result.joint_equations.joints], columns)
+    if forces:
+        yield Figure("reactions", "Reactions at the joints", (Panel("force [N]", tuple(forces)),))
+    speeds = [f"{name}.speed [m/s]" for name in result.moving_points()][:MOST_CURVES]
+    if speeds:
+        yield Figure("velocities", "Velocities", (Panel("speed [m/s]", tuple(speeds)),))
+    energies = [n for n in columns if n in ENERGIES and np.abs(columns[n]).max(initial=0.0) > 0]
+    if energies:
+        yield Figure("energies", "Energies", (Panel("energy [J]", tuple(energies)),))
+
+
+ENERGIES = ("kinetic energy [J]", "potential energy [J]", "total energy [J]", "work [J]")
+
+
+def _panel(end: str, names: Sequence[str], columns: Columns) -> Panel | None:
+    """Those that move most, with one ending."""
+    found = _largest([name for name in names if name.endswith(end)], columns)
+    return Panel(end[1:], tuple(found)) if found else None
+
+
+def _largest(names: Iterable[str], columns: Columns) -> list[str]:
+    """At most so many as a panel shows, those with the largest values, in their order."""
+    known = [name for name in names if name in columns]
+    sizes = {name: float(np.nanmax(np.abs(columns[name]), initial=0.0)) for name in known}
+    kept = set(sorted(known, key=lambda name: -sizes[name])[:MOST_CURVES])
+    return [name for name in known if name in kept]
+
+
+def _tiles(result: Result, columns: Columns) -> list[tuple[str, str]]:
+    """What drives and springs reach, and the largest reaction and speed: number, and what it is."""
+    tiles = []
+    for name in [*result.model.readings.drives, *result.model.readings.springs]:
+        for column in result.readings(name):
+            if not column.endswith(" [m]"):
+                quantity, unit = split_unit(column)
+                tiles.append((_range(columns[column], unit), quantity.replace(".", ": ", 1)))
+    for end, what in ((".F [N]", "largest reaction, at"), (".speed [m/s]", "largest speed, of")):
+        names = [name for name in columns if name.endswith(end)]
+        if names:
+            top = max(names, key=lambda name: float(np.nanmax(columns[name], initial=0.0)))
+            value = float(np.nanmax(columns[top], initial=0.0))
+            tiles.append((f"{value:.3g} {split_unit(top)[1]}", f"{what} {top.removesuffix(end)}"))
+    return tiles[:6]
+
+
+def _range(values: Floats, unit: str) -> str:
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return "unknown"
+    low, high = float(known.min()), float(known.max())
+    return f"{low:.3g} to {high:.3g} {unit}".replace("-", "\N{MINUS SIGN}")
+
+
+def _model_text(result: Result) -> str:
+    try:
+        return to_text(to_data(result.mechanism))
+    except (MechanismError, ValueError):
+        # functions of a user are in no file
+        return ""
