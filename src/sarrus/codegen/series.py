@@ -29,7 +29,14 @@ from ..kernels.rules import (
     TRIES,
     log_cost,
 )
-from ..thresholds import EPS, PERMANENT_PIVOT, ROUND_OFF, SINGULAR_LANDING, WEAK_PIVOT
+from ..thresholds import (
+    EPS,
+    PERMANENT_PIVOT,
+    ROUND_OFF,
+    SINGULAR_LANDING,
+    WARY_LANDING,
+    WEAK_PIVOT,
+)
 from . import loads
 from .arithmetic import combine, convolve, number, times, total
 from .structure import PLACE, Slot, Structure
@@ -499,7 +506,7 @@ class LaneRun:
         counted = (STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED)
         self.counts = {which: new(self.zero) for which in counted}
         self.moved, self.lost = new(self.zero), new(self.zero)
-        self.least_pivot, self.least_drop = new(one), new(one)
+        self.least_pivot, self.least_drop, self.last_drop = new(one), new(one), new(one)
         # outputs: the next one, the largest drift of the energy, least and largest of each column
         self.at, self.drift = new(self.zero), new(self.zero)
         self.shared, self.ask = new(self.tolerance), new(o.constant(float(FIRST_STEPS)))
@@ -564,7 +571,12 @@ class LaneRun:
         self._count(COEFFICIENTS, running, known - 1.0)
         failed = running & (known < 3.0)
         self.reason.set(o.constant(float(NOT_FINITE)), failed)
-        running = running & ~failed
+        # a series that is noise, from a landing beside a singular position that the one before led to: the general
+        # kernel goes back and lands elsewhere
+        noisy = (known <= float(LOW_ORDER)) & (self.order.get() > float(LOW_ORDER))
+        noisy = running & ~failed & noisy & (self.last_drop.get() < WARY_LANDING)
+        self.reason.set(o.constant(float(UNCERTAIN)), noisy)
+        running = running & ~failed & ~noisy
         begin, left = self.t.get(), self.end - self.t.get()
         self.local.set(self.tolerance)
         self.attempts.set(self.zero)
@@ -619,6 +631,10 @@ class LaneRun:
         again = here & (drop < SINGULAR_LANDING) & (self.beyond.get() < 2.0)
         self.beyond.set(self.beyond.get() + 1.0, again)
         here = here & ~again
+        # still at one: where else to land, and whether it is on its motion there, is found elsewhere
+        beside = here & (drop < SINGULAR_LANDING)
+        self.reason.set(o.constant(float(UNCERTAIN)), beside)
+        here = here & ~beside
         kinetic, potential = eval_energy(o, self.s, w)
         strain, work = self._exchange(w, h, self.known.get())
         now = kinetic + potential + strain - work
@@ -659,6 +675,7 @@ class LaneRun:
         self.speed.set(faster, good)
         self.least_pivot.set(o.minimum(self.least_pivot.get(), w.smallest[0]), good)
         self.least_drop.set(o.minimum(self.least_drop.get(), w.drop[0]), good)
+        self.last_drop.set(w.drop[0], good)
         before = self.t.get()
         step = o.add_exactly(self.h.get(), self.low.get())
         after = o.add_exactly(before, step)
@@ -668,9 +685,6 @@ class LaneRun:
         self.reason.set(o.constant(float(DONE)), good & last)
         full = good & ~last & (self.counts[STEPS].get() >= self.most_steps)
         self.reason.set(o.constant(float(FULL)), full)
-        # beside a singular position: whether it is on its motion is judged elsewhere
-        beside = good & (w.drop[0] < SINGULAR_LANDING)
-        self.reason.set(o.constant(float(UNCERTAIN)), beside)
 
     def _landed_loads(self) -> list[Any]:
         """Work and angles where all lanes have landed."""

@@ -141,13 +141,13 @@ _INTS = (
 
 def number_arrays(
     form: Form, loads: Any, velocity: Floats, rows: list[Floats]
-) -> list[tuple[Floats, tuple]]:
+) -> list[tuple[Floats, tuple[float, ...]]]:
     """All numbers of a model in the order of their slots, with what is written into the code of each.
 
     loads: the model's, None if it has none.
     """
     none = np.zeros(0)
-    acting = [(none, ())] * 5
+    acting: list[tuple[Floats, tuple[float, ...]]] = [(none, ())] * 5
     if loads is not None:
         acting = [
             (loads.F_val, SIGNS),
