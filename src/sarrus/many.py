@@ -331,12 +331,13 @@ class Table:
         which = group.which[good]
         shape = len(which), len(self.points), 2, self.dimension
         self.status[which] = "done"
-        message = done(self.asked.duration).message
-        loosened = told[series.LOOSENED]
+        message, setting = done(self.asked.duration).message, self.asked.setting
+        plain = describe_steps(setting, 0, 0.0, 0.0)
+        loosened, moved, lost = told[[series.LOOSENED, series.MOVED, series.LOST]].tolist()
         for i, at in zip(which.tolist(), np.flatnonzero(good).tolist(), strict=True):
             self.message[i] = message
-            moved, lost = told[[series.MOVED, series.LOST], at].tolist()
-            more = describe_steps(self.asked.setting, int(loosened[at]), moved, lost)
+            count = int(loosened[at])
+            more = describe_steps(setting, count, moved[at], lost[at]) if count else plain
             self.notes[i] = [*group.notes[at], *more]
         if self.values is not None and self.balance is not None:
             block = found.results[good]

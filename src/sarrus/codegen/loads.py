@@ -19,22 +19,19 @@ from ..kernels.elements.torsion import (
     SINE,
     TORQUE,
 )
-from ..kernels.rules import HIGHEST_ORDER
 from .arithmetic import combine, convolve, number, times, total
 from .structure import Factor, Slot, Structure
-
-ROWS = HIGHEST_ORDER + 1
 
 
 class LoadState:
     """Series of the loads of a group of lanes, and what is carried from step to step."""
 
-    def __init__(self, memory: Any, s: Structure) -> None:
-        self.fc = memory.array(ROWS, max(len(s.load_forms), 1))
-        self.length = memory.array(max(len(s.springs), 1), ROWS)
-        self.ratio = memory.array(max(len(s.springs), 1), ROWS)
-        self.turn = memory.array(max(len(s.torsions), 1), 6, ROWS)
-        self.work = memory.array(2 * ROWS)
+    def __init__(self, memory: Any, s: Structure, rows: int) -> None:
+        self.fc = memory.array(rows, max(len(s.load_forms), 1))
+        self.length = memory.array(max(len(s.springs), 1), rows)
+        self.ratio = memory.array(max(len(s.springs), 1), rows)
+        self.turn = memory.array(max(len(s.torsions), 1), 6, rows)
+        self.work = memory.array(2 * rows)
         # angles where the step began and at the last landing; work up to where the step began
         self.theta = memory.array(max(len(s.torsions), 1))
         self.landed = memory.array(max(len(s.torsions), 1))
@@ -164,7 +161,7 @@ def make_work(o: Any, s: Structure, a: LoadState, known: Any) -> None:
 
     Angles are known one coefficient less far than the forms; their last one is what a lower order would leave.
     """
-    for k in o.loop(0, 2 * ROWS):
+    for k in o.loop(0, 2 * o.highest_order + 2):
         a.work[k] = o.constant(0.0)
     end = o.most(known) + 1
     for n, (_, numbers) in enumerate(s.torsions):

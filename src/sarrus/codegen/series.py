@@ -34,7 +34,6 @@ from ..thresholds import (
     PERMANENT_PIVOT,
     ROUND_OFF,
     SINGULAR_LANDING,
-    WARY_LANDING,
     WEAK_PIVOT,
 )
 from . import loads
@@ -88,7 +87,7 @@ class Program:
         self.C = memory.array(rows, s.coordinates)
         self.E = memory.array(rows, len(s.forms))
         self.lam = memory.array(rows, s.equations)
-        self.loads = loads.LoadState(memory, s) if s.load_forms else None
+        self.loads = loads.LoadState(memory, s, rows) if s.load_forms else None
 
 
 # at a position
@@ -506,7 +505,7 @@ class LaneRun:
         counted = (STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED)
         self.counts = {which: new(self.zero) for which in counted}
         self.moved, self.lost = new(self.zero), new(self.zero)
-        self.least_pivot, self.least_drop, self.last_drop = new(one), new(one), new(one)
+        self.least_pivot, self.least_drop = new(one), new(one)
         # outputs: the next one, the largest drift of the energy, least and largest of each column
         self.at, self.drift = new(self.zero), new(self.zero)
         self.shared, self.ask = new(self.tolerance), new(o.constant(float(FIRST_STEPS)))
@@ -571,12 +570,7 @@ class LaneRun:
         self._count(COEFFICIENTS, running, known - 1.0)
         failed = running & (known < 3.0)
         self.reason.set(o.constant(float(NOT_FINITE)), failed)
-        # a series that is noise, from a landing beside a singular position that the one before led to: the general
-        # kernel goes back and lands elsewhere
-        noisy = (known <= float(LOW_ORDER)) & (self.order.get() > float(LOW_ORDER))
-        noisy = running & ~failed & noisy & (self.last_drop.get() < WARY_LANDING)
-        self.reason.set(o.constant(float(UNCERTAIN)), noisy)
-        running = running & ~failed & ~noisy
+        running = running & ~failed
         begin, left = self.t.get(), self.end - self.t.get()
         self.local.set(self.tolerance)
         self.attempts.set(self.zero)
@@ -675,7 +669,6 @@ class LaneRun:
         self.speed.set(faster, good)
         self.least_pivot.set(o.minimum(self.least_pivot.get(), w.smallest[0]), good)
         self.least_drop.set(o.minimum(self.least_drop.get(), w.drop[0]), good)
-        self.last_drop.set(w.drop[0], good)
         before = self.t.get()
         step = o.add_exactly(self.h.get(), self.low.get())
         after = o.add_exactly(before, step)
