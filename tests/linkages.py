@@ -8,6 +8,7 @@ Bodies are lumps between their joints: their mass does not matter to the rank.
 from dataclasses import replace
 
 import numpy as np
+from scipy.optimize import least_squares
 
 from sarrus import Mechanism
 from sarrus.mechanism import End, JointKind
@@ -83,6 +84,34 @@ def goldberg(first=1.1, second=2.0):
     points = np.array([p[1], p[2], p[3], q[3], q[2]])
     axes = np.array([u[1], u[2], u[3], v[3], v[2]])
     return closed_chain("Goldberg", points, axes)
+
+
+def myard(twist=1.0, angle=1.0):
+    """Myard's plane-symmetric 5R: two rectangular Bennett linkages; count -1, mobility 1, regular throughout.
+
+    a12 = a51 = a23 sin twist, a23 = a45, a34 = 0; twists of 12 and 51 add up to pi, those of 23 and 45 are right.
+    """
+    lengths = np.array([np.sin(twist), 1.0, 0.0, 1.0, np.sin(twist)])
+    twists = [twist, np.pi / 2, np.pi - 2 * twist, np.pi / 2, np.pi - twist]
+
+    def chain(turns):
+        frames = [np.eye(4)]
+        for link in zip(lengths, twists, turns, strict=True):
+            frames.append(frames[-1] @ _screw(*link[:2]) @ _turn(link[2]))
+        return frames
+
+    # the angles are found by closing the loop: it closes for every angle at the first joint
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        found = least_squares(
+            lambda x: (chain([*x, angle])[-1] - np.eye(4))[:3].ravel(),
+            rng.uniform(-np.pi, np.pi, 4), xtol=1e-15, ftol=1e-15, gtol=1e-15,
+        )  # fmt: skip
+        if np.abs(found.fun).max() < 1e-13:
+            frames = chain([*found.x, angle])[:-1]
+            points, axes = (np.array([F[:3, k] for F in frames]) for k in (3, 2))
+            return closed_chain("Myard", points, axes)
+    raise AssertionError("the loop does not close")
 
 
 def sarrus_linkage(bend=0.5):
@@ -479,31 +508,47 @@ def scissors(units, angle=0.6):
     return m
 
 
+def watt(m, k, middle, r, half, sign=1.0, other=None):
+    """Put a level Watt four-bar into a mechanism: rockers of r and `other` to both sides of a coupler.
+
+    half: from the coupler's point that runs almost straight to the end of the first rocker; sign: -1 mirrors it.
+    """
+    other = r if other is None else other
+    half = np.array([sign * half[0], half[1]])
+    P, Q = middle + half, middle - half * r / other
+    A, B = P - (sign * r, 0.0), Q - (-sign * other, 0.0)
+    for name, a, b in ((f"left {k}", A, P), (f"right {k}", B, Q), (f"coupler {k}", P, Q)):
+        m.rod(name, a, b, mass=1.0)
+    m.revolute(f"A{k}", m.ground, f"left {k}", at=A)
+    m.revolute(f"B{k}", m.ground, f"right {k}", at=B)
+    m.revolute(f"P{k}", f"left {k}", f"coupler {k}", at=P)
+    m.revolute(f"Q{k}", f"right {k}", f"coupler {k}", at=Q)
+
+
+def watt_in_slots(rng, slots):
+    """A Watt four-bar whose middle runs in slots across its rockers: its path leaves them with the fifth power."""
+    m = Mechanism("Watt in slots")
+    watt(m, 0, np.zeros(2), rng.uniform(0.7, 1.4), (0.0, rng.uniform(0.3, 0.8)))
+    for k in range(slots):
+        m.point_on_line(f"slot{k}", m.ground, "coupler 0", at=(0.0, 0.0), axis=(0.0, 1.0))
+    return m
+
+
 def double_watt(rng, kind):
     """Two level Watt four-bars, the middles of their couplers joined by a bar [ConnellyServatius1994].
 
     Each middle runs along x = c y^3 + ..., by its symmetry. With equal ones the motion with the bar level touches
-    one with the bar turned; with one of them mirrored both ways lie on one side of the position: a cusp.
+    one with the bar turned; with one of them mirrored both ways lie on one side of the position: a cusp. With
+    uneven rockers and upright couplers the paths are x = c y^4 + ..., and it is a structure, or not.
     """
-    r, high = rng.uniform(0.7, 1.4), rng.uniform(0.6, 1.6)
-    slant, apart = rng.uniform(0.05, 0.3), rng.uniform(0.15, 0.6)
+    r, half = rng.uniform(0.7, 1.4), (rng.uniform(0.05, 0.3), rng.uniform(0.3, 0.8))
+    other = r
+    if kind == "uneven":
+        half, other = (0.0, half[1]), r * rng.uniform(1.3, 1.7) ** rng.choice((-1.0, 1.0))
+    ends = [np.zeros(2), np.array([rng.uniform(0.15, 0.6), 0.0])]
     m = Mechanism("double Watt")
-    ends = []
     for k, sign in enumerate((1.0, 1.0 if kind == "tangency" else -1.0)):
-        M = np.array([k * apart, 0.0])
-        half = np.array([sign * slant, high / 2])
-        P, Q, out = M + half, M - half, np.array([sign * r, 0.0])
-        for name, a, b in (
-            (f"left {k}", P - out, P),
-            (f"right {k}", Q + out, Q),
-            (f"coupler {k}", P, Q),
-        ):
-            m.rod(name, a, b, mass=1.0)
-        m.revolute(f"A{k}", m.ground, f"left {k}", at=P - out)
-        m.revolute(f"B{k}", m.ground, f"right {k}", at=Q + out)
-        m.revolute(f"P{k}", f"left {k}", f"coupler {k}", at=P)
-        m.revolute(f"Q{k}", f"right {k}", f"coupler {k}", at=Q)
-        ends.append(M)
+        watt(m, k, ends[k], r, half, sign, other)
     m.rod("bar", *ends, mass=1.0)
     for k in (0, 1):
         m.revolute(f"M{k}", f"coupler {k}", "bar", at=ends[k])

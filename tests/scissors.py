@@ -1,9 +1,10 @@
 """Scissors of n units on a foot and a slide: one freedom, all of it in one angle, so that the motion is known.
 
-Unit i has two arms with a common pin; p_i and p_(i+1) are the parts below and above it, so that all arms stand at
-the same angle a. With the foot at the origin,
+Unit i has two arms with a common pin; p_i and p_(i+1) are the parts below and above it, so that all arms stand
+at the same angle a. With the foot at the origin,
 
-    L_i = ((p_0 - p_i) cos a, Y_i sin a),   R_i = ((p_0 + p_i) cos a, Y_i sin a),   Y_i = sum of p_j + p_(j+1), j < i.
+    L_i = ((p_0 - p_i) cos a, Y_i sin a),   R_i = ((p_0 + p_i) cos a, Y_i sin a),
+    Y_i = sum of p_j + p_(j+1) over j < i.
 
 Where sin a or cos a vanishes all arms lie on one line: motions meet. Upright long ones whip through: the weights
 stand still there and the arms do not.
@@ -57,7 +58,9 @@ class Scissors:
         p, Y = self.parts, self.heights
         across = up = weight = 0.0
         for i, pair in enumerate(self.masses):
-            for mass, ends in zip(pair, ((p[0] - p[i], p[0] + p[i + 1]), (p[0] + p[i], p[0] - p[i + 1])), strict=True):
+            for mass, ends in zip(
+                pair, ((p[0] - p[i], p[0] + p[i + 1]), (p[0] + p[i], p[0] - p[i + 1])), strict=True
+            ):
                 across += mass / 3 * (ends[0] ** 2 + ends[0] * ends[1] + ends[1] ** 2)
                 up += mass / 3 * (Y[i] ** 2 + Y[i] * Y[i + 1] + Y[i + 1] ** 2)
                 weight += mass / 2 * G * (Y[i] + Y[i + 1])
@@ -78,5 +81,8 @@ def random_scissors(n, seed):
     """Some scissors of n units."""
     rng = np.random.default_rng(seed)
     return Scissors(
-        rng.uniform(0.3, 0.7, n + 1), rng.uniform(0.5, 2.0, (n, 2)), rng.uniform(0.3, 1.2), rng.uniform(-2.0, 2.0)
+        rng.uniform(0.3, 0.7, n + 1),
+        rng.uniform(0.5, 2.0, (n, 2)),
+        rng.uniform(0.3, 1.2),
+        rng.uniform(-2.0, 2.0),
     )

@@ -90,7 +90,9 @@ def small():
 
 
 def disturb(rng, program, out):
-    """One harm at a random moment."""
+    """One harm at a random moment, once the program has its folder: before that it is Python that is stopped."""
+    while not (out / "lock").exists() and program.poll() is None:
+        time.sleep(0.02)
     until = time.monotonic() + rng.uniform(0.2, 12.0)
     while time.monotonic() < until and program.poll() is None:
         time.sleep(0.02)

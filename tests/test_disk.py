@@ -85,6 +85,14 @@ def test_names_stay_in_their_folder(tmp_path, name):
             folder.write(name, b"")
 
 
+def test_no_handle_is_lost(tmp_path):
+    """Folders that nobody closed, and folders that cannot be opened."""
+    for _ in range(5000):
+        Directory(tmp_path)
+        with pytest.raises(OSError, match="No such file"):
+            Directory(tmp_path / "nowhere")
+
+
 def test_no_more_is_read_than_allowed(tmp_path):
     """A file that says it is empty and is not, a large one, and a pipe."""
     assert len(read_file("/proc/self/status", 10_000)) > 100

@@ -98,6 +98,22 @@ def test_lengths_are_built_one_by_one():
     check_same(runs, dict(enumerate(mechanisms[:3])), 1e-8, ["tip"])
 
 
+def test_long_runs_share_their_tolerance():
+    """Runs of many steps end as near to each other as single ones do, and to the exact period."""
+    m = sarrus.Mechanism("pendulum", gravity=(0, -9.81))
+    m.rod("rod", (0, 0), (1, 0), mass=1)
+    m.revolute("pin", m.ground, "rod", at=(0, 0))
+    times = np.linspace(0.0, 100.0, 11)
+    ensemble = sarrus.Ensemble(m, {"bodies.rod.mass": np.linspace(0.5, 2.0, 16)})
+    runs = ensemble.simulate(100.0, outputs=times, points=["rod"])
+    assert runs.counters["steps"].min() > 300
+    assert not runs.parked.any()
+    # the mass of a pendulum counts for nothing: all errors are those of the steps
+    assert np.abs(np.diff(runs.position("rod"), axis=0)).max() < 1e-9
+    check_same(runs, {0: ensemble.mechanism(0)}, 1e-9, ["rod"], 100.0, times)
+
+
+@pytest.mark.slow
 def test_what_needs_care_is_parked():
     """Loads, a singular start, a refused mechanism: each is what `simulate` says, beside fast ones."""
     fast = [four_bar(1.0 + 0.01 * k) for k in range(16)]

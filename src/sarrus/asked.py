@@ -13,6 +13,8 @@ import numpy as np
 from .arrays import Floats
 
 DEFAULT_TOLERANCE = 1e-10
+# steps of a run, if nothing else is said
+MOST_STEPS = 10_000_000
 DEFAULT_METHOD = "auto"
 # more would not fit into memory
 MOST_OUTPUTS = 10_000_000
@@ -166,7 +168,7 @@ def check_tolerance(value: float) -> float:
     return number
 
 
-def check_max_steps(value: int) -> int:
+def check_max_steps(value: float) -> int:
     """How many steps are allowed, or a sentence."""
     steps = _float("max_steps", value, "at least 1")
     if not steps >= 1:

@@ -35,8 +35,8 @@ class Directory:
     """A folder of the disk; what is done in it stays in it."""
 
     def __init__(self, path: str | Path, handle: int = -1) -> None:
-        self.path = Path(path)
         self.handle = handle
+        self.path = Path(path)
         if handle < 0 and HANDLES:
             self.handle = os.open(path, _FOLDER)
 
@@ -44,6 +44,10 @@ class Directory:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        # whoever forgets one would lose a handle of the system
         self.close()
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from .asked import (
     CONTINUE,
     DEFAULT_METHOD,
     DEFAULT_TOLERANCE,
+    MOST_STEPS,
     Asked,
     check_max_steps,
     check_outputs,
@@ -45,7 +46,7 @@ def simulate_many(
     tolerance: float | None = None,
     points: Sequence[str] | None = None,
     keep: bool = True,
-    max_steps: int = 10_000_000,
+    max_steps: int = MOST_STEPS,
     threads: int | None = None,
     device: str = CPU,
 ) -> Runs:
@@ -73,7 +74,7 @@ def _simulate(
     tolerance: float | None = None,
     points: Sequence[str] | None = None,
     keep: bool = True,
-    max_steps: int = 10_000_000,
+    max_steps: int = MOST_STEPS,
     threads: int | None = None,
     device: str = CPU,
 ) -> Runs:

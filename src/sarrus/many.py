@@ -2,7 +2,7 @@
 
 fast       runs whose model has its own code, many at once
 parked     what the fast path does not certify: a landing beside a singular position, a singular start, no step
-           that holds, loads, so many steps that they share the tolerance. `solve` runs them wholly.
+           that holds, loads. `solve` runs them wholly, as it does for `simulate`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from .codegen.structure import (
     make_structure,
     number_values,
 )
-from .kernels.rules import MANY_STEPS
 from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
 from .methods.series import describe_steps
 from .methods.status import done
@@ -87,11 +86,11 @@ def run_group(group: Group, asked: Asked, threads: int, keep: bool, gpu: bool = 
 
         return run_on_device(
             group.structure, group.numbers, asked.outputs, asked.duration, asked.setting,
-            most_steps=min(asked.max_steps, MANY_STEPS), keep=keep,
+            most_steps=asked.max_steps, keep=keep,
         )  # fmt: skip
     return lanes_of(group.structure).run(
         group.numbers, asked.outputs, asked.duration, asked.setting,
-        most_steps=min(asked.max_steps, MANY_STEPS), threads=threads, keep=keep,
+        most_steps=asked.max_steps, threads=threads, keep=keep,
     )  # fmt: skip
 
 
@@ -136,8 +135,7 @@ def _groups(
     found: dict[str, tuple[Structure, list[tuple[int, Floats, float, list[str]]]]] = {}
     for i, mechanism in enumerate(mechanisms):
         try:
-            check_mechanism(mechanism)
-            check_drive_times(mechanism, asked.duration)
+            _check(mechanism, asked)
             ready = prepare(mechanism, asked)
             for name in points:
                 ready.model.origin(name)
@@ -230,8 +228,7 @@ class LinearNumbers:
     def _prepare(self, values: dict[str, Floats]) -> Prepared:
         mechanism = self.variants.with_values(self.base | values)
         try:
-            check_mechanism(mechanism)
-            check_drive_times(mechanism, self.asked.duration)
+            _check(mechanism, self.asked)
             return prepare(mechanism, self.asked)
         except (MechanismError, ValueError) as error:
             # one by one they are told apart
@@ -345,8 +342,7 @@ class Table:
                 mechanisms.mechanism(i) if isinstance(mechanisms, Variants) else mechanisms[i]
             )
             try:
-                check_mechanism(mechanism)
-                check_drive_times(mechanism, self.asked.duration)
+                _check(mechanism, self.asked)
                 result = solve(mechanism, self.asked, self.asked.duration / 1000, 0.0)
             except (MechanismError, ValueError) as error:
                 self.refuse(i, str(error))
@@ -393,6 +389,12 @@ def _final_columns(s: Structure, told: Floats, numbers: Floats) -> Floats:
         if isinstance(offset, Slot):
             out[:, n] += numbers[offset.n]
     return out
+
+
+def _check(mechanism: Mechanism, asked: Asked) -> None:
+    """As `simulate` checks it."""
+    check_mechanism(mechanism, closed=not mechanism.assemble)
+    check_drive_times(mechanism, asked.duration)
 
 
 def _cores() -> int:

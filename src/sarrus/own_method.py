@@ -30,7 +30,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 class State:
     """Where a motion stands: time [s], coordinates, velocities.
 
-    a, lam: accelerations and multipliers, if the method has them; memory: whatever the method wants to have again in its next step.
+    a, lam: accelerations and multipliers, if the method has them; memory: whatever it wants to have again in its
+    next step.
     """
 
     t: float
@@ -45,8 +46,8 @@ class State:
 class OwnMethod:
     """A user's function and what is said of it.
 
-    order: of the method, 0 if unknown; needs_step: it is given a step [s], else a tolerance, and chooses the times of
-    its states itself; coordinates: "natural" (ours), "euler" or "points"; options: its further parameters.
+    order: of the method, 0 if unknown; needs_step: it is given a step [s], else a tolerance, and chooses the
+    times of its states itself; coordinates: "natural" (ours), "euler" or "points"; options: further parameters.
     """
 
     name: str
@@ -87,9 +88,9 @@ def method(
 ) -> Callable[[F], F]:
     """Give a function that advances a mechanism in time a name, by which it is found like any other method.
 
-    order: its order, which `sarrus check-method` compares with what it measures. needs_step: it gets a step [s]; else
-    a tolerance, and it sets the time of its states. coordinates: "natural", "euler" (places and Euler parameters of
-    bodies, in the plane an angle) or "points". options: further parameters with their defaults.
+    order: its order, which `sarrus check-method` compares with what it measures. needs_step: it gets a step [s];
+    else a tolerance, and it sets the time of its states. coordinates: "natural", "euler" (places and Euler
+    parameters of bodies, in the plane an angle) or "points". options: further parameters with their defaults.
     """
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ValueError(f"method name {name!r}: give letters, digits, - and _, such as 'my-alpha'")

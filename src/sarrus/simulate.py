@@ -10,6 +10,7 @@ from .arrays import Floats
 from .asked import (
     CONTINUE,
     DEFAULT_METHOD,
+    MOST_STEPS,
     Asked,
     check_at_crossing,
     check_max_steps,
@@ -33,7 +34,6 @@ def simulate(
     tolerance: float | None = None,
     method: str | Callable[..., Any] = DEFAULT_METHOD,
     step: float | None = None,
-    max_steps: int = 10_000_000,
     at_crossing: str = CONTINUE,
     assemble: bool = False,
     misfit: float | None = None,
@@ -46,11 +46,12 @@ def simulate(
     output_step: time between outputs [s], a thousandth of the duration if left out; or outputs: any
     increasing times from 0 to the duration [s]. tolerance: error aimed at, relative to the size of the
     mechanism, 1e-10 if left out. Methods with a fixed step take `step` [s] instead (the output step if left
-    out); options: further parameters of the method. method: a name, a Python function of your own
-    (`sarrus.method`, docs/own-methods.md), or the file that has it. at_crossing: what to do where motions meet:
-    "continue" along the analytic continuation, "stop" there, or stop and list the "branches"
-    (`result.branches`). dense: keep the polynomials of the motion, so that `result.at(t)` reads it at any time.
-    estimate_error: run a second time, more exactly, and tell the global error (`result.error_estimate`).
+    out); options: further parameters of the method, and max_steps, how many steps it may make. method: a name, a
+    Python function of your own (`sarrus.method`, docs/own-methods.md), or the file that has it. at_crossing: what
+    to do where motions meet: "continue" along the analytic continuation, "stop" there, or stop and list the
+    "branches" (`result.branches`). dense: keep the polynomials of the motion, so that `result.at(t)` reads it at
+    any time. estimate_error: run a second time, more exactly, and tell the global error
+    (`result.error_estimate`).
 
     assemble: close joints that are apart first, as `sarrus.assemble` does (a mechanism may ask for it
     itself). misfit [m]: a linkage that is locked, but would move if its joints had this much play, is made to
@@ -67,11 +68,12 @@ def simulate(
     asked = Asked(
         duration=duration,
         outputs=times,
-        method=method if isinstance(method, str) else of_function(method).name,
+        # what is neither a name nor a function is no method's name
+        method=of_function(method).name if callable(method) else str(method),
         tolerance=None if tolerance is None else check_tolerance(tolerance),
         step=None if step is None else check_within("step", step, duration),
+        max_steps=check_max_steps(options.pop("max_steps", MOST_STEPS)),
         options=options,
-        max_steps=check_max_steps(max_steps),
         at_crossing=check_at_crossing(at_crossing),
         misfit=None if misfit is None else check_metres("misfit", misfit),
         assemble=bool(assemble),

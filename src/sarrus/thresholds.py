@@ -66,6 +66,9 @@ EPS = 1e-14
 # an equation's own J M^-1 J^T: one that never had a larger pivot is redundant at every position. Between EPS,
 # which a redundant one has, and one; with light bodies beside heavy ones regular pivots are small too
 PERMANENT_PIVOT = 1e-6
+# an equation's own J M^-1 J^T: a redundant one has EPS, times what the dependence has of others; more means that
+# it takes the part of another
+RISEN_PIVOT = 1e-12
 # an equation's own J J^T: the same without masses, so nothing but angles makes it small; it is their square:
 # links that are never more than 1e-4 rad off count as parallel
 WATCHED_PIVOT = 1e-8
@@ -210,6 +213,9 @@ SAME_CROSSING = 1e-6
 AT_MOMENT = 1e-10
 # the pivot beside: equations whose pivots fall this low at a bottom have no other one
 SAME_BOTTOM = 1e-9
+# an equation's own J J^T: a smaller pivot has too few digits above EPS and rounding (2e-14) to tell where the
+# bottom of its dip is
+RESOLVED_BOTTOM = 1e-11
 # the pivot beside: a dip that does not fall this low has no root
 ROOTLESS_DIP = 1e-4
 # 1, J has entries of order one: a row's part in a combination that is no dependence
@@ -220,9 +226,9 @@ ALONG_BRANCH = 1e-6
 SAME_BRANCH = 1e-3
 # 1, an angle: motions on a section that are one; a double root is found to half the digits
 SAME_ROOT = 1e-7
-# 1: how far the power with which roots part may be from a whole one; the ways of a cusp part like a half one,
-# and next powers shift what two sections show by less
-HALF_POWER = 0.25
+# 1: how far the power with which roots part may be from a half one, the same on both sides, as that of cusps;
+# next powers shift what two sections show by less
+HALF_POWER = 0.15
 # 1: quadrics of W by differences: smaller ones are what the differences leave (1e-8)
 FLAT_QUADRIC = 1e-6
 # 1: what the quadratic equations of a branch leave at a root; at a double root the direction has half of

@@ -7,7 +7,13 @@ from builders import n_four_bar
 from linkages import slider_crank
 from random_mechanisms import random_mechanism
 from sarrus import Polynomial, load_result, problems, simulate
-from sarrus.methods import METHODS, radau, time_loop
+from sarrus.assembly import solve_start_velocity
+from sarrus.kernels import reasons
+from sarrus.kernels.layout import Pieces
+from sarrus.methods import METHODS, Run, radau, time_loop
+from sarrus.methods.balance import Judge
+from sarrus.methods.time_loop import Steps
+from sarrus.model import make_model
 from sarrus.problems.references.simple_pendulum import pendulum_reference
 from sarrus.thresholds import DRIFT_FAR, DRIFT_NOTED
 
@@ -139,3 +145,29 @@ def test_long_runs():
     r = simulate(m, 1e4, 10.0, tolerance=1e-10)
     true = np.abs(r.position("P1") - pendulum_reference(r.times)[:, :2]).max()
     assert true < 1e-6
+
+
+@pytest.mark.parametrize("at_once", [16, 200])
+def test_a_run_that_gets_nowhere_ends(at_once):
+    """Steps that lose one after the other end a run, however few come at a time; losses here and there do not."""
+    m = problems.get("simple-pendulum-a01").mechanism()
+    model = make_model(m)
+    velocity, _ = solve_start_velocity(model, m)
+    problem = Run(model, velocity, np.zeros(1), 1.0, 1e-10)
+    nq = model.coordinates
+    for share, ends in ((1.0, True), (0.3, False)):
+        judge, end = Judge(problem), None
+        for chunk in range(400 // at_once):
+            starts = (chunk * at_once + np.arange(at_once + 1.0)) * 1e-9
+            coefficients = np.zeros((at_once, 3, nq))
+            pieces = Pieces(starts, np.full(at_once, 2), coefficients, np.zeros((at_once, 0, 0)))
+            losses = np.where(np.arange(at_once) < share * at_once, 1e-9, 0.0)
+            end = end or judge.look(
+                Steps(reasons.FULL, pieces, np.zeros(0), losses=losses), pieces, np.zeros(0), 1e-10
+            )
+        assert (end is not None) == ends
+        if end is not None:
+            assert end.status == "not-converged"
+            assert "one after the other" in end.message
+            # 1000 tolerances are lost after 100 steps that lose ten each
+            assert judge.good_until == pytest.approx(100e-9, rel=0.02)

@@ -61,7 +61,7 @@ def test_page_tells_everything(folder):
     flat = flat_times(2, 3.0)
     assert page.count("data-time=") == len(flat) == 3
     np.testing.assert_allclose([m.time for m in run.scene.marks], flat, atol=1e-9)
-    assert page.count('class="plot"') == 4
+    assert page.count('class="plot"') == 8
 
 
 def test_page_loads_nothing_from_outside(folder):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sarrus import inspect, simulate
+from sarrus import simulate
 from scissors import Scissors, random_scissors
 
 

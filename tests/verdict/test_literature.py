@@ -29,6 +29,7 @@ from linkages import (
     three_upu,
     trihedral,
     waldron,
+    watt_in_slots,
     wunderlich,
 )
 from sarrus import inspect, simulate
@@ -82,6 +83,17 @@ def test_platforms_on_crosses():
     assert numbers(inspect(three_upu(radial=False))) == (3, 3, 3, 0, 0, ("regular",))
     assert numbers(inspect(three_upu(radial=True))) == (3, 5, 3, 2, 0, ("crossing",))
     assert numbers(inspect(three_upu(radial=True, shift=(0.1, 0.2))))[:5] == (3, 3, 3, 0, 0)
+
+
+def test_locked_legs_do_not_hold_a_level_platform():
+    """The robot of Seoul with its legs held keeps two freedoms where it stands level; beside it none."""
+    for shift, here in (((0.0, 0.0), 2), ((0.1, 0.2), 0)):
+        m = three_upu(radial=True, shift=shift)
+        for i in range(3):
+            m.drive(f"leg{i}", f"P{i}", 0.0)
+        found = inspect(m)
+        assert (found.driven.free_here, found.driven.free_motion) == (here, 0)
+        assert ("leave 2 freedoms" in str(found)) == bool(here)
 
 
 def test_as_many_freedoms_more_in_a_run_as_in_an_inspection():
@@ -211,8 +223,9 @@ def test_wunderlich_whichever_bar_is_held():
 
 
 def middle_path(places, y):
-    """x of a Watt coupler's middle at a height, from its circles alone; by bisection in the rocker's angle."""
-    A, P, B, Q = places
+    """x of the coupler's point of the bar at a height, from circles alone; by bisection in a rocker's angle."""
+    A, P, B, Q, M = places
+    share = np.hypot(*(M - P)) / np.hypot(*(Q - P))
 
     def middle(angle):
         p = A + rotated(P - A, angle)
@@ -223,7 +236,7 @@ def middle_path(places, y):
         up = np.sqrt(c**2 - along**2)
         sides = [p + (along * d + s * up * np.array([-d[1], d[0]])) / size for s in (1, -1)]
         q = min(sides, key=lambda z: np.hypot(*(z - Q)))
-        return 0.5 * (p + q)
+        return p + share * (q - p)
 
     low, high = (s * 0.5 * np.sign((P - A)[0]) for s in (-1, 1))
     for _ in range(60):
@@ -241,10 +254,12 @@ def rotated(v, angle):
 def count_by_hand(m, y):
     """How many places there are for the second middle near the height y of the first: roots of the bar's."""
     at = {j.name: j.at for j in m.joints}
-    paths = [[at[f"{letter}{k}"] for letter in "APBQ"] for k in (0, 1)]
+    paths = [[at[f"{letter}{k}"] for letter in "APBQM"] for k in (0, 1)]
     bar = at["M1"][0] - at["M0"][0]
     x = middle_path(paths[0], y)
-    heights = np.linspace(y - 0.4 * abs(y), y + 0.4 * abs(y), 161) + 1e-7
+    # roots lie close to y itself: steps are finest there
+    steps = np.geomspace(1e-6, 0.4 * abs(y), 80)
+    heights = y + np.concatenate([-steps[::-1], steps])
     misses = [np.hypot(middle_path(paths[1], z) - x, z - y) - bar for z in heights]
     return int(np.sum(np.diff(np.sign(misses)) != 0))
 
@@ -267,6 +282,28 @@ def test_double_watt(kind, seed):
         # it is the side on which there are two
         up = branches[0].velocities["M0"][1] > 0
         assert count_by_hand(m, 0.1 if up else -0.1) == 2
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_uneven_double_watt(seed):
+    """Rigid or mobile, with the fourth power of the distance: what the paths of the middles say."""
+    m = double_watt(np.random.default_rng(seed), "uneven")
+    sides = [count_by_hand(m, s * 0.1) for s in (1, -1)]
+    assert sides in ([0, 0], [2, 2])
+    model = make_model(m)
+    branches = find_branches(model, make_joint_equations(m), np.zeros(model.coordinates))
+    assert len(branches) == sides[0]
+    found = inspect(m)
+    assert (found.mobility_here, found.mobility_motion) == (2, 1 if sides[0] else 0)
+    assert found.classes == (("crossing",) if sides[0] else ("locked", "over-constrained"))
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_shaky_to_a_high_order(slots):
+    """A point that leaves its slot with the fifth power of its travel is held, for an instant shakily."""
+    found = inspect(watt_in_slots(np.random.default_rng(slots), slots))
+    assert (found.mobility_here, found.mobility_motion, found.redundant_here) == (1, 0, slots)
+    assert tuple(w for w in found.classes if w != "near-singular") == ("locked", "over-constrained")
 
 
 @pytest.mark.parametrize("axes", [1, 2])

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..export import LEVELS
 from ..problems import Problem
 from ..runs.columns import unit_of
@@ -112,12 +114,12 @@ def find_meaning(
             return by_heads
     wanted = problem.columns
     if width == len(wanted):
-        notes = ()
+        notes: tuple[str, ...] = ()
         if heads:
             order = " ".join(wanted)
             notes = (f"heads {_quoted(heads)} were read in the source's order: {order}",)
         return Meaning(wanted, (1.0,) * width, notes)
-    places = ("t", *(c for c in problem.reference_columns([0.0]) if c in ("x", "y", "z")))
+    places = ("t", *(c for c in problem.reference_columns(np.zeros(1)) if c in ("x", "y", "z")))
     if 1 < width < len(wanted) and wanted[:width] == places[:width]:
         told = f"{width} columns without heads were read as {' '.join(wanted[:width])}, the first of the source's"
         return Meaning(
@@ -148,7 +150,7 @@ def _by_heads(
     heads: list[Head], units: list[str], problem: Problem, degrees: bool
 ) -> Meaning | None:
     """Columns by their heads; None if some say nothing and the others stand as in the source: its order then."""
-    known = {*problem.columns, *problem.reference_columns([0.0])}
+    known = {*problem.columns, *problem.reference_columns(np.zeros(1))}
     chosen = {name: _choose(name, heads, problem) for name in sorted(known)}
     names: list[str | None] = [None] * len(heads)
     for name, at in chosen.items():
@@ -225,7 +227,7 @@ def _factor(head: Head, name: str, unit: str, degrees: bool) -> float:
 
 def _as_asked(asked: str, heads: list[Head], width: int, problem: Problem) -> Meaning:
     """Columns as the user says: names in the order of the file, or name=head."""
-    known = {*problem.columns, *problem.reference_columns([0.0])}
+    known = {*problem.columns, *problem.reference_columns(np.zeros(1))}
     parts = [part.strip() for part in asked.split(",")]
     names: list[str | None] = [None] * width
     if any("=" in part for part in parts):

@@ -21,13 +21,18 @@ from ..report.tables import passed_word
 from ..runs.folder import finite
 from .engines import bench_engines
 from .options import Values, with_problem_options
+from .own import find_problem
 from .pictures import REPORT
 from .screen import Screen
 
 
 def bench(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[PROBLEM]...", help="Problems; all if left out.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[PROBLEM]...",
+            help="Problems, folders of problems or model files; all problems if left out.",
+        ),
     ] = None,
     method: Annotated[
         list[str] | None,
@@ -59,14 +64,12 @@ def bench(
 
     from ..bench.suite import make_cells, run_cells
     from ..methods import METHODS, get_method
-    from ..report.benchmark import failures, make_bench_report, save_benchmark, winner_table
-    from ..runs.benchmark import winners
     from ..runs.provenance import command_line
 
     methods = [get_method(name).id for name in method or METHODS]
     if repeat < 1:
         raise ValueError(f"--repeat {repeat}: give at least 1")
-    chosen = [problems.get(name) for name in names or problems.names()]
+    chosen = [find_problem(name, duration=duration) for name in names or problems.names()]
     if duration is not None:
         chosen = [replace(problem, duration=duration) for problem in chosen]
     if engine or engines:
@@ -91,6 +94,14 @@ def bench(
         except KeyboardInterrupt:
             screen.print("stopped; the same command goes on from here")
             raise typer.Exit(130) from None
+    _show_benchmark(records, out, command)
+
+
+def _show_benchmark(records: list[dict[str, Any]], out: Path, command: str) -> None:
+    """Write and print who wins."""
+    from ..report.benchmark import failures, make_bench_report, save_benchmark, winner_table
+    from ..runs.benchmark import winners
+
     best = winners(records)
     report = save_benchmark(out, records, best, command)
     page = out / REPORT
@@ -108,7 +119,10 @@ def bench(
 @with_problem_options
 def judge(
     results: Annotated[Path, typer.Argument(help="Result file: text, .sto, .mot, CSV or Parquet.")],
-    problem: Annotated[str, typer.Option(help="Id of its problem (see `sarrus list`).")],
+    problem: Annotated[
+        str,
+        typer.Option(help="Id of its problem (see `sarrus list`), its folder, or a model file."),
+    ],
     options: Values,
     duration: Annotated[float | None, typer.Option(help="Time the file covers [s].")] = None,
     columns: Annotated[
@@ -121,10 +135,10 @@ def judge(
     as_json: Annotated[bool, typer.Option("--json", help="Print the judgement as JSON.")] = False,
 ) -> None:
     """Judge a result file: exit status 0 pass, 1 fail, 2 cannot be read, 3 cannot be told for want of columns."""
-    item = problems.get(problem, **options)
+    if duration is not None and not (math.isfinite(duration) and duration > 0):
+        raise ValueError(f"duration = {duration:g} s; give a positive number of seconds")
+    item = find_problem(problem, options, duration)
     if duration is not None:
-        if not (math.isfinite(duration) and duration > 0):
-            raise ValueError(f"duration = {duration:g} s; give a positive number of seconds")
         item = replace(item, duration=duration)
     read = read_result_file(results, item, columns, sparse)
     judged = judge_columns(item, read.columns, read.rounding)

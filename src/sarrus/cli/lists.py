@@ -10,6 +10,7 @@ from rich import box
 from rich.table import Table
 
 from .. import problems
+from ..own_method import installed
 from ..report import problem_table
 from .screen import Screen
 
@@ -25,14 +26,14 @@ def list_problems() -> None:
 def list_methods() -> None:
     """List the methods: what steers them, what they can simulate, and their options."""
     # the compiler loads slowly: only this command pays for it
-    from ..methods import CHOICES
+    from ..methods import CHOICES, get_method
     from ..methods.method import DRIVES, LOADS, USER_FORCES
 
     words = {LOADS: "loads", DRIVES: "drives", USER_FORCES: "user forces"}
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     for name in ("method", "what", "give", "can do", "options"):
         table.add_column(name, no_wrap=True)
-    for method in CHOICES.values():
+    for method in (*CHOICES.values(), *map(get_method, installed())):
         able = [word for key, word in words.items() if key in method.does]
         able += ["outputs on the constraints"] if method.projects else []
         options = ", ".join(f"{name}={value:g}" for name, value in method.options.items())

@@ -100,7 +100,7 @@ def run(
 
 def _show_runs(records: list[dict[str, Any]], out: Path) -> None:
     screen = Screen(soft_wrap=False)
-    screen.print(run_table(records))
+    screen.print(run_table(records, screen.width))
     for record in records:
         name = record["problem"]["id"]
         if record["status"] != "done":

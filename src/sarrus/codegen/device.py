@@ -56,7 +56,7 @@ def run_on_device(
     kernel, summaries = _load(structure, cupy.cuda.Device().compute_capability)
     columns, runs = len(structure.columns) + 1, numbers.shape[1]
     local = local_tolerance(tolerance)
-    shared = cupy.asarray(np.array([end, local, np.log(local), float(most_steps)]))
+    shared = cupy.asarray(np.array([end, local, float(most_steps)]))
     # summaries alone need one row, which takes what is written to no output
     when = cupy.asarray(np.append(times, np.inf))
     row_bytes = 8 * (len(times) + 1) * columns

@@ -65,7 +65,7 @@ class Lanes:
         runs, lanes, code = numbers.shape[1], self.lanes, self.code
         local = local_tolerance(tolerance)
         shared = _aligned(series.MOST_STEPS + 1)
-        shared[:] = end, local, np.log(local), most_steps
+        shared[:] = end, local, most_steps
         when = np.append(times, np.inf)
         results = np.empty((runs if keep else 0, len(times), code.columns))
         summaries = np.empty((code.summaries, runs))

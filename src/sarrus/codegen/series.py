@@ -18,8 +18,11 @@ from ..kernels.rules import (
     CORRECTIONS,
     DRIFT_SLACK,
     ENERGY_SLACK,
+    FIRST_STEPS,
+    LONG_FLOOR,
     LOOSEST,
     LOW_ORDER,
+    MANY_STEPS,
     NOISE,
     SLACK,
     SWIFT,
@@ -35,7 +38,9 @@ HUGE = 1e300
 RUNNING = -1.0
 
 # numbers that all lanes share
-END, TOLERANCE, LOG_TOLERANCE, MOST_STEPS = 0, 1, 2, 3
+END, TOLERANCE, MOST_STEPS = 0, 1, 2
+# steps after which it is asked again how many there will be
+ASK_AGAIN = 1024.0
 # what is told of a lane, before its final state and the extremes of its columns
 (REASON, TIME, STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED, MOVED) = range(8)
 (LOST, LEAST_PIVOT, LEAST_DROP, START_DROP, DRIFT, FIRST_ENERGY, SUMMARY) = range(8, 15)
@@ -522,8 +527,9 @@ class LaneRun:
         self.o, self.s = o, s
         self.p = Program(o, s)
         self.w, self.out = Scratch(o, s, "landing"), Scratch(o, s, "sampling")
-        self.end, self.tolerance = o.argument(END), o.argument(TOLERANCE)
-        self.log_tolerance, self.most_steps = o.argument(LOG_TOLERANCE), o.argument(MOST_STEPS)
+        self.end, self.most_steps = o.argument(END), o.argument(MOST_STEPS)
+        # of a step: at first, now, and when it is asked again
+        self.tolerance = self.first_tolerance = o.argument(TOLERANCE)
         self.zero, one = o.constant(0.0), o.constant(1.0)
         speed = self._start()
         kinetic, potential = eval_energy(o, s, self.w)
@@ -539,6 +545,7 @@ class LaneRun:
         self.least_pivot, self.least_drop = new(one), new(one)
         # outputs: the next one, the largest drift of the energy, least and largest of each column
         self.at, self.drift = new(self.zero), new(self.zero)
+        self.shared, self.ask = new(self.tolerance), new(o.constant(float(FIRST_STEPS)))
         self.extremes = [
             (new(o.constant(HUGE)), new(o.constant(-HUGE))) for _ in range(len(s.columns))
         ]
@@ -573,8 +580,9 @@ class LaneRun:
         """A series, landings until every lane has one that is kept, and the outputs before it."""
         o, p, w = self.o, self.p, self.w
         running = self.reason.get() < 0.0
+        self.tolerance = w.tolerance[0] = self.shared.get()
         w.wanted[0] = refinements_for(o, w.smallest[0], self.tolerance)
-        known = make_series(o, p, w, self.log_tolerance, running)
+        known = make_series(o, p, w, o.log(self.tolerance), running)
         self._count(COEFFICIENTS, running, known - 1.0)
         failed = running & (known < 3.0)
         self.reason.set(o.constant(float(NOT_FINITE)), failed)
@@ -594,7 +602,18 @@ class LaneRun:
         # after all lanes have landed: those that waited have landed again and again, in the same place
         for k, pivot in enumerate(relative_pivots(o, self.s, w)):
             p.usual[k] = o.where(took, o.maximum(pivot, p.usual[k]), p.usual[k])
+        self._share_among_steps(took)
         self._write_outputs(took, begin)
+
+    def _share_among_steps(self, took: Any) -> None:
+        """In a long run each step may lose less, as in the general method: asked after some steps, then seldom."""
+        o, first = self.o, self.first_tolerance
+        steps = self.counts[STEPS].get()
+        now = took & (steps >= self.ask.get())
+        share = o.maximum(steps * self.end / self.t.get() * (1 / MANY_STEPS), o.constant(1.0))
+        floor = o.minimum(first, o.constant(LONG_FLOOR))
+        self.shared.set(o.maximum(first / share, floor), now)
+        self.ask.set(steps + ASK_AGAIN, now)
 
     def _choose(self, known: Any) -> None:
         """Order and step, where they are to be chosen."""

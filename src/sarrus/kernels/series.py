@@ -292,7 +292,7 @@ def keep_sides(loads, known, carried, sides):
 
 @block
 def begin(form, ws, loads, q, v, carried):
-    """Factor of K at a state; the smallest pivot, the kinetic energy, the balance and what loads have stored."""
+    """Factor of K at a state; returns its smallest pivot, kinetic energy, balance, what loads have stored."""
     eval_forms(form, q, ws.e)
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
@@ -422,7 +422,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
                     h = 0.5 * first
                     elsewhere = ELSEWHERE - 1
                 elif elsewhere < ELSEWHERE and n > 0 and drop < watch[n - 1, 2] < SINGULAR_LANDING:
-                    # the second such landing, nearer than the first: over it now, or steps with noise crawl into it
+                    # the second such landing, nearer than the first: over it now, or steps crawl into it
                     local = min(10.0 * local, LOOSEST)
                     choose = True
                 else:

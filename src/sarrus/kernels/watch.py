@@ -152,7 +152,9 @@ def is_dip(form, ws, pieces, times, samples, k, sums, pivots):
             n += 1
         while n > 0 and pieces.starts[n] > t:
             n -= 1
-        take_sample(form, ws, pieces.coefficients[n], pieces.orders[n], t - pieces.starts[n], sums, pivots)
+        take_sample(
+            form, ws, pieces.coefficients[n], pieces.orders[n], t - pieces.starts[n], sums, pivots
+        )
         f = pivots[k]
         if t < b:
             if f <= fb:

@@ -13,12 +13,13 @@ from ..arrays import Floats
 from ..kernels import reasons, stepping
 from ..kernels.layout import make_workspace
 from ..kernels.loads import make_loads
+from ..mechanism import MechanismError
 from ..own_method import OwnMethod, State
 from ..thresholds import SAME_OUTPUT
 from . import status
 from .fixed_step import divide, make_pieces
 from .method import Run
-from .outcome import Law, Outcome
+from .outcome import Law, Outcome, skipped
 from .recorder import sample_own
 from .system import NaturalSystem, System
 from .time_loop import Steps, Stopwatch, run_steps
@@ -35,7 +36,11 @@ class _OwnError(Exception):
 
 def run_own(own: OwnMethod, problem: Run) -> Outcome:
     """Simulate with a user's function."""
-    return run_steps(problem, _OwnSteps(own, problem, make_system(own.coordinates, problem)))
+    try:
+        system = make_system(own.coordinates, problem)
+    except MechanismError as error:
+        return skipped(problem.model, str(error))
+    return run_steps(problem, _OwnSteps(own, problem, system))
 
 
 def make_system(coordinates: str, problem: Run) -> System:
@@ -112,6 +117,9 @@ class _OwnSteps:
         model = self._problem.model
         args = model.form, self._ws, self._loads, state.t, row[0], row
         reason = int(stepping.check_row(*args))
+        if self._own.coordinates != "natural":
+            gaps = self._system.Phi(state.q, state.t)
+            self._open = max(self._open, float(np.abs(gaps).max(initial=0.0)))
         if reason == reasons.FULL:
             self._t = state.t
             if state.t >= self._problem.duration * (1.0 - AT_END):
@@ -182,12 +190,13 @@ class _OwnSteps:
 
     def notes(self) -> list[str]:
         """What a user should know."""
-        where = (
-            ""
-            if self._own.coordinates == "natural"
-            else f" in the coordinates '{self._own.coordinates}'"
-        )
-        return [
-            f"method '{self._own.name}' is a Python function{where}: its time is that of Python, and not to be "
-            "compared with compiled methods"
+        notes = [
+            f"method '{self._own.name}' is a Python function: its time is that of Python, and not to be compared "
+            "with compiled methods"
         ]
+        if self._own.coordinates != "natural":
+            notes.append(
+                f"its coordinates are '{self._own.coordinates}', recorded in ours; its own equations are "
+                f"violated by {self._open:.1e} at most"
+            )
+        return notes

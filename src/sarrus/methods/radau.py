@@ -38,6 +38,8 @@ SHARE = 0.05
 FLOOR = 1e-11
 # forces of users are asked at least so often in a run: a pulse of a ten-thousandth of it is seen
 ASKED = 10_000
+# a step before that is shorter than this share of a step gives its polynomial nothing but rounding
+SHORT_BEFORE = 0.01
 # memory for the states between two recordings
 BUFFER_BYTES = 2_000_000
 
@@ -141,8 +143,12 @@ class Radau:
         else:
             polynomials.fill_quintics(starts[:2], states[:2], coefficients)
             polynomials.fill_quintics_over_two(starts, states, coefficients[1:])
-        # behind a switch of a user's force the step before tells nothing, at the next one the acceleration
-        for n in np.flatnonzero(self._seen[first:last, 2]) + first:
+        # behind a switch of a user's force the step before tells nothing, and behind a very short step what it
+        # tells is rounding: there the acceleration at the start does
+        lengths = np.diff(starts)
+        before = np.concatenate([[np.inf], lengths])[first:last]
+        alone = (self._seen[first:last, 2] > 0.0) | (before < SHORT_BEFORE * lengths[first:])
+        for n in np.flatnonzero(alone) + first:
             fill = coefficients[n - first : n - first + 1]
             fill[:] = 0.0
             polynomials.fill_quartics(starts[n : n + 2], states[n : n + 2], fill)

@@ -108,9 +108,9 @@ def make_frame(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted) -> Fr
 
 
 def _begin_at_an_end(features: list[Feature], points: list[int]) -> None:
-    """Let the first point be one of the two farthest apart: points between them are means, with no factor above one.
+    """Let the first point be one of the two farthest apart: points between them are means of the two.
 
-    Along a chain of bodies that are written one by the other such factors multiply.
+    Others would have factors above one, which multiply along a chain of bodies that share such points.
     """
     places = np.array([features[k].start for k in points])
     apart = np.linalg.norm(places[:, None] - places[None, :], axis=2).round(9)

@@ -352,17 +352,17 @@ def _driven_start(model: Model, branches: Branches, v: Floats) -> str:
     wanted = rates[form.driven]
     fitting = []
     for i, branch in enumerate(branches, 1):
-        own = J @ branch.direction
+        own = _clean(J @ branch.direction, float(np.abs(branch.direction).max()))
         speed = float(own @ wanted) / max(float(own @ own), 1e-300)
         # rates of a branch that is none of the drives' are zero or point elsewhere
         if np.abs(speed * own - wanted).max() < ALONG_BRANCH * np.abs(wanted).max():
             fitting.append(f"{i}: {branch}")
     if not fitting:
         return "the drives prescribe rates that none of them has: start them at rest, or at another position"
-    go = "goes" if len(fitting) == 1 else "go"
     return (
-        f"the drives with the velocities given leave it open, so that the start follows none of them. "
-        f"{len(fitting)} {go} with the rates of the drives: give its velocity beside them; {'; '.join(fitting)}"
+        "the drives, with the velocities given and least kinetic energy, follow none of them. "
+        f"{len(fitting)} of them {'has' if len(fitting) == 1 else 'have'} the rates of the drives. Give a "
+        f"velocity along one of these; {'; '.join(fitting)}"
     )
 
 

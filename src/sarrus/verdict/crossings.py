@@ -27,6 +27,8 @@ from ..thresholds import (
     LEAST_ZERO,
     MOST_ZERO,
     NEAR_MISS,
+    RESOLVED_BOTTOM,
+    RESOLVED_PIVOT,
     ROOTLESS_DIP,
     SAME_BOTTOM,
     SAME_CROSSING,
@@ -335,27 +337,37 @@ def _bottoms(watch: Watch, ws: Any, dip: Dip) -> Iterator[tuple[float, float]]:
 
 def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
     """The time at which a pivot is least, and how far off [s] it is regular again."""
-    aside = 0.05 * (high - low)
+    aside, ends = 0.05 * (high - low), (low, high)
     # ever finer grids: sharp turns beside a singular position mislead parabolas
     for _ in range(10):
         times = np.linspace(low, high, 9)
         best = int(np.argmin([pivot(x) for x in times]))
         low, high = times[max(best - 1, 0)], times[min(best + 1, 8)]
     t = float(times[best])
+    # where motions touch, the bottom is flat: rounding hides it, and only pivots further off tell where it is
+    while min(pivot(t - aside / 3.0), pivot(t + aside / 3.0)) < RESOLVED_BOTTOM:
+        if t - 1.5 * aside < ends[0] or t + 1.5 * aside > ends[1]:
+            break
+        aside *= 1.5
     for near in NARROWING:
         times = t + near * aside * NODES
         values = np.array([pivot(x) for x in times])
-        if pivot(t) > ROOTLESS_DIP * values.min():
+        if near < 1.0 and values.min() < RESOLVED_BOTTOM:
+            # nothing but rounding so close to it
+            break
+        if pivot(t) > max(ROOTLESS_DIP * values.min(), RESOLVED_PIVOT):
             # a near miss has no root to be found
             break
+        # what rounding leaves at the bottom is left everywhere
+        values = np.maximum(values - pivot(t), 1e-3 * values)
         # f ~ (t - ts)^(2a): a is 1, unless the motion only touches the position
         growth = float(np.mean(np.log(values[[0, -1]] / values[[2, 3]]))) / np.log(
             NODES[-1] / NODES[3]
         )
         g = np.sign(NODES) * values ** (1.0 / max(2.0, 2.0 * round(0.5 * growth)))
         root = _interpolate_at_zero(g, times)
-        # rounding of pivots aside
-        if pivot(root) > pivot(t) + 1e-10 * values.min():
+        # rounding of pivots aside; a flat bottom is all rounding
+        if pivot(root) > pivot(t) + (1e-10 * values.min() if growth < 3.0 else RESOLVED_PIVOT):
             # too far off for a polynomial
             continue
         moved, t = abs(root - t), root

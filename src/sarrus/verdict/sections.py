@@ -117,10 +117,11 @@ class LocalMotions:
         agree = (len(ahead), len(behind)) == (len(ahead_near), len(behind_near))
         touching = max(_spread(ahead), _spread(behind))
         uneven = len(ahead) != len(behind)
-        roots = [_power(*pair) for pair in ((ahead, ahead_near), (behind, behind_near))]
+        powers = [_power(*pair) for pair in ((ahead, ahead_near), (behind, behind_near))]
         # motions part like whole powers of the distance, the ways of a cusp like half ones
-        halves = [abs(p - round(p)) > HALF_POWER for p in roots if p is not None]
-        cusps = agree and not uneven and len(ahead) == 2 and len(halves) == 2 and all(halves)
+        half = np.floor(powers[0]) + 0.5
+        cusps = agree and not uneven and len(ahead) == 2
+        cusps = cusps and all(abs(p - half) < HALF_POWER for p in powers)
         return Sections(tuple(ahead), tuple(behind), agree, touching, cusps)
 
     def _point(self, rows: Floats, rest: Floats, h: float) -> list[Floats]:
@@ -218,8 +219,8 @@ def _spread(places: list[Floats]) -> float:
     return max((float(np.abs(x - places[0]).max()) for x in places), default=0.0)
 
 
-def _power(far: list[Floats], near: list[Floats]) -> float | None:
-    """The power of the distance with which motions part; None where there are no two."""
+def _power(far: list[Floats], near: list[Floats]) -> float:
+    """The power of the distance with which motions part; 0 where there are no two."""
     if len(far) < 2 or len(near) < 2:
-        return None
+        return 0.0
     return float(np.log(_spread(far) / _spread(near)) / np.log(DISTANCES[0] / DISTANCES[1]))

@@ -105,6 +105,11 @@ def _driven(d: Driven, mobility: int) -> Iterator[str]:
             f"{_many(mobility, 'freedom')}, {taken} of them driven by {names}: "
             f"{d.free_motion} left free."
         )
+    if d.free_here > d.free_motion and not d.idle_here:
+        yield (
+            f"At this very position the drives leave {_many(d.free_here, 'freedom')}: they hold it nearby, but "
+            "do not choose between the motions that meet here."
+        )
     if d.idle_motion:
         yield (
             f"{_many(d.idle_motion, 'drive')} too many: what {_it(d.idle_motion)} prescribe"
