@@ -8,7 +8,6 @@ Bodies are lumps between their joints: their mass does not matter to the rank.
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import least_squares
 
 from sarrus import Mechanism
 from sarrus.mechanism import End, JointKind
@@ -84,34 +83,6 @@ def goldberg(first=1.1, second=2.0):
     points = np.array([p[1], p[2], p[3], q[3], q[2]])
     axes = np.array([u[1], u[2], u[3], v[3], v[2]])
     return closed_chain("Goldberg", points, axes)
-
-
-def myard(twist=1.0, angle=1.0):
-    """Myard's plane-symmetric 5R: two rectangular Bennett linkages; count -1, mobility 1, regular throughout.
-
-    a12 = a51 = a23 sin twist, a23 = a45, a34 = 0; twists of 12 and 51 add up to pi, those of 23 and 45 are right.
-    """
-    lengths = np.array([np.sin(twist), 1.0, 0.0, 1.0, np.sin(twist)])
-    twists = [twist, np.pi / 2, np.pi - 2 * twist, np.pi / 2, np.pi - twist]
-
-    def chain(turns):
-        frames = [np.eye(4)]
-        for link in zip(lengths, twists, turns, strict=True):
-            frames.append(frames[-1] @ _screw(*link[:2]) @ _turn(link[2]))
-        return frames
-
-    # the angles are found by closing the loop: it closes for every angle at the first joint
-    rng = np.random.default_rng(0)
-    for _ in range(60):
-        found = least_squares(
-            lambda x: (chain([*x, angle])[-1] - np.eye(4))[:3].ravel(),
-            rng.uniform(-np.pi, np.pi, 4), xtol=1e-15, ftol=1e-15, gtol=1e-15,
-        )  # fmt: skip
-        if np.abs(found.fun).max() < 1e-13:
-            frames = chain([*found.x, angle])[:-1]
-            points, axes = (np.array([F[:3, k] for F in frames]) for k in (3, 2))
-            return closed_chain("Myard", points, axes)
-    raise AssertionError("the loop does not close")
 
 
 def sarrus_linkage(bend=0.5):

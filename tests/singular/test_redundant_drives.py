@@ -11,11 +11,15 @@ from linkages import bennett, copy_of, goldberg, myard, sarrus_linkage
 from sarrus import Polynomial, Sine, simulate
 
 CASES = {
-    **{f"Myard {twist} {joint}": (lambda twist=twist: myard(twist), joint, Polynomial((0.0, 1.0)), 6.0)
-       for twist in (0.7, 1.0, 1.2) for joint in ("J0", "J2")},
+    **{
+        f"Myard {seed} {joint}": (
+            lambda seed=seed: myard(np.random.default_rng(seed)), joint, Sine(0.5, 0.3), 4.0
+        )
+        for seed in range(3) for joint in ("J0", "J2")
+    },
     "Bennett": (bennett, "J0", Polynomial((0.0, 1.0)), 6.0),
-    "Goldberg": (goldberg, "J0", Sine(0.3, 0.4), 3.0),
-    "Goldberg with a joint twice": (lambda: copy_of(goldberg(), double="J2"), "J0", Sine(0.3, 0.4), 3.0),
+    "Goldberg": (goldberg, "J0", Sine(0.3, 0.4), 1.2),
+    "Goldberg with a joint twice": (lambda: copy_of(goldberg(), double="J2"), "J0", Sine(0.3, 0.4), 1.2),
     "Sarrus": (sarrus_linkage, "A0", Sine(0.3, 0.4), 3.0),
     "Sarrus with a joint twice": (lambda: copy_of(sarrus_linkage(), double="B1"), "A0", Sine(0.3, 0.4), 3.0),
     "Bricard": (lambda: bricard(0.1), "P0", Sine(0.3, 0.4), 3.0),

@@ -105,8 +105,8 @@ MOST_LOCATED = 12
 # jumps that follow each other within this part of the run, and so often, have no end
 SOON = 1e-9
 MOST_AT_ONCE = 30
-# steps in a row that a force cuts short though no jump ends them: it slides along its switch
-MOST_CHATTER = 300.0
+# steps in a row that are refused first though no jump ends them: a force slides along its switch
+MOST_CHATTER = 200.0
 
 # how an iteration ended
 FAILED, CONVERGED, STALLED = 0, 1, 2
@@ -468,7 +468,9 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
                 counters[SWITCHES] += 0 if soon else 1
                 control[AT_ONCE] = control[AT_ONCE] + 1.0 if soon else 0.0
                 control[SWITCHED] = t + length
-        control[CHATTER] = max(0.0, control[CHATTER] + (1.0 if cut and not switched else -0.5))
+        control[CHATTER] = max(
+            0.0, control[CHATTER] + (1.0 if asked and tried > 0 and not switched else -0.25)
+        )
         if control[AT_ONCE] > MOST_AT_ONCE or control[CHATTER] > MOST_CHATTER:
             return SWITCHING, n
         after = store[n + 1]
