@@ -1,5 +1,6 @@
 # make run    set everything up, run the seed problems
 # make test   set everything up, run all tests
+# make soak   random mechanisms against the independent simulator, studies and caches disturbed, 30 minutes
 # make check  format, lint, types, import contracts, fast tests (under a minute)
 
 PYTHON ?= python3
@@ -9,23 +10,27 @@ JOBS ?= 2
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: run test check test-nojit bench clean
+.PHONY: run test check test-nojit soak bench clean
 
 run: $(VENV)/installed
 	$(BIN)/sarrus run --out runs
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 check: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
 test-nojit: $(VENV)/installed
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(JOBS) tests/kernels tests/model tests/mechanism
+
+soak: $(VENV)/installed
+	PYTHONPATH=tests $(BIN)/python tests/soak.py --minutes 15
+	PYTHONPATH=tests $(BIN)/python tests/soak_processes.py --minutes 15
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/figures.py

@@ -29,19 +29,35 @@ def open_browser():
             browser.close()
 
 
+# three times, since a button may bring up others
+PRESS = """() => {
+  const words = new Set();
+  for (let round = 0; round < 3; round++) {
+    const found = "button, a, summary, form, input[type=submit], [role=button], .modebar-btn, [class*=dialog] *";
+    for (const element of document.querySelectorAll(found)) {
+      words.add(element.dataset.title || element.getAttribute("aria-label") || element.textContent.trim());
+      if (element.tagName === "FORM") element.requestSubmit();
+      else element.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
+    }
+  }
+  return [...words];
+}"""
+
+
 class Watched:
     """A page whose errors and requests are kept."""
 
-    def __init__(self, browser, path, width=1400, theme="light"):
-        self.errors, self.requests = [], []
+    def __init__(self, browser, path, width=1400, theme="light", ready="html[data-ready=yes]"):
+        self.errors, self.requests, self.opened = [], [], []
         self.page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("popup", lambda page: self.opened.append(page.url))
         self.page.set_default_timeout(PATIENCE)
         self.page.goto(path.resolve().as_uri())
         # until the last plot was drawn
-        self.page.wait_for_selector("html[data-ready=yes]")
+        self.page.wait_for_selector(ready, state="attached")
 
     def _console(self, message):
         if message.type in ("error", "warning"):
@@ -51,6 +67,20 @@ class Watched:
         """What an expression in the page says, or its promise when it is kept."""
         late = f"new Promise((_, no) => setTimeout(() => no('nothing happened'), {PATIENCE}))"
         return self.page.evaluate(f"Promise.race([{script}, {late}])")
+
+    def press_everything(self):
+        """Click whatever can be clicked, also what that brings up; returns the words of it.
+
+        Nothing may be asked for, opened or left by that.
+        """
+        place = self.page.url
+        words = self.page.evaluate(PRESS)
+        # what was sent is told before what is asked afterwards
+        self.value("new Promise((go) => setTimeout(go, 0))")
+        assert self.page.url == place
+        assert self.opened == []
+        assert [r for r in self.requests if not r.startswith(("file:", "blob:", "data:"))] == []
+        return words
 
     def cpu_seconds(self):
         """What the page has cost so far, whatever else the machine does."""

@@ -1,11 +1,14 @@
 """Linkages that the verdict must know: paradoxical ones, platforms, doors; and their copies.
 
+Keys in brackets are those of docs/references.bib.
+
 Bodies are lumps between their joints: their mass does not matter to the rank.
 """
 
 from dataclasses import replace
 
 import numpy as np
+from scipy.optimize import least_squares
 
 from sarrus import Mechanism
 from sarrus.mechanism import End, JointKind
@@ -81,6 +84,34 @@ def goldberg(first=1.1, second=2.0):
     points = np.array([p[1], p[2], p[3], q[3], q[2]])
     axes = np.array([u[1], u[2], u[3], v[3], v[2]])
     return closed_chain("Goldberg", points, axes)
+
+
+def myard(twist=1.0, angle=1.0):
+    """Myard's plane-symmetric 5R: two rectangular Bennett linkages; count -1, mobility 1, regular throughout.
+
+    a12 = a51 = a23 sin twist, a23 = a45, a34 = 0; twists of 12 and 51 add up to pi, those of 23 and 45 are right.
+    """
+    lengths = np.array([np.sin(twist), 1.0, 0.0, 1.0, np.sin(twist)])
+    twists = [twist, np.pi / 2, np.pi - 2 * twist, np.pi / 2, np.pi - twist]
+
+    def chain(turns):
+        frames = [np.eye(4)]
+        for link in zip(lengths, twists, turns, strict=True):
+            frames.append(frames[-1] @ _screw(*link[:2]) @ _turn(link[2]))
+        return frames
+
+    # the angles are found by closing the loop: it closes for every angle at the first joint
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        found = least_squares(
+            lambda x: (chain([*x, angle])[-1] - np.eye(4))[:3].ravel(),
+            rng.uniform(-np.pi, np.pi, 4), xtol=1e-15, ftol=1e-15, gtol=1e-15,
+        )  # fmt: skip
+        if np.abs(found.fun).max() < 1e-13:
+            frames = chain([*found.x, angle])[:-1]
+            points, axes = (np.array([F[:3, k] for F in frames]) for k in (3, 2))
+            return closed_chain("Myard", points, axes)
+    raise AssertionError("the loop does not close")
 
 
 def sarrus_linkage(bend=0.5):
@@ -210,6 +241,317 @@ def triangle():
     m.revolute("A", m.ground, "left", at=(0, 0))
     m.revolute("B", "left", "right", at=(1, 1))
     m.revolute("C", m.ground, "right", at=(2, 0))
+    return m
+
+
+def random_bennett(rng):
+    """Points and axes of some Bennett linkage."""
+    alpha, beta = rng.uniform(0.4, 1.3, 2)
+    a = rng.uniform(0.6, 1.4)
+    return bennett_joints(a, alpha, a * np.sin(beta) / np.sin(alpha), beta, rng.uniform(0.6, 2.4))
+
+
+def waldron(rng):
+    """Waldron's hybrid 6R: two Bennett linkages on one axis, which is then left out [Waldron1968]."""
+    (p, u), (q, v) = random_bennett(rng), random_bennett(rng)
+    R = _turn(rng.uniform(0, 6))[:3, :3]
+    q, v = q @ R.T + (0.0, 0.0, rng.uniform(-0.5, 0.5)), v @ R.T
+    points = np.array([p[1], p[2], p[3], q[3], q[2], q[1]])
+    return closed_chain("Waldron", points, np.array([u[1], u[2], u[3], v[3], v[2], v[1]]))
+
+
+def bricard_by_symmetry(rng, plane):
+    """Bricard's line-symmetric 6R, or his plane-symmetric one: J3 to J5 are images of J0 to J2 [Bricard1927].
+
+    In the second, J0 and J3 lie in the plane x = 0, and the others mirror each other.
+    """
+    S = np.diag([-1.0, 1.0, 1.0] if plane else [-1.0, -1.0, 1.0])
+    P, U = rng.normal(size=(4, 3)), rng.normal(size=(4, 3))
+    if plane:
+        P[[0, 3], 0] = U[[0, 3], 0] = 0.0
+        P, U = (np.array([x[0], x[1], x[2], x[3], x[2] @ S, x[1] @ S]) for x in (P, U))
+    else:
+        P, U = (np.concatenate([x[:3], x[:3] @ S]) for x in (P, U))
+    return closed_chain("Bricard", P, U / np.linalg.norm(U, axis=1)[:, None])
+
+
+def chain_by_parameters(name, lengths, twists, offsets, rng):
+    """A closed chain of hinges from its link lengths, twists and offsets [m, rad, m].
+
+    One angle is drawn, the others are solved by Newton's steps until some draw closes to rounding.
+    """
+    n = len(lengths)
+
+    def frames(angles):
+        T, out = np.eye(4), []
+        for length, twist, offset, angle in zip(lengths, twists, offsets, angles, strict=True):
+            T = T @ _turn(angle)
+            T[:3, 3] += offset * T[:3, 2]
+            out.append(T)
+            T = T @ _screw(length, twist)
+        return out, T
+
+    def gap(angles):
+        T = frames(angles)[1]
+        turn = (T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1], np.trace(T) - 4.0)
+        return np.concatenate([T[:3, 3], turn])
+
+    for _ in range(100):
+        angles = rng.uniform(-np.pi, np.pi, n)
+        for _ in range(60):
+            steps = 1e-6 * np.eye(n)[1:]
+            J = np.array([(gap(angles + e) - gap(angles - e)) / 2e-6 for e in steps]).T
+            d = np.linalg.lstsq(J, -gap(angles), rcond=1e-9)[0]
+            angles[1:] += d * min(1.0, 0.5 / max(np.linalg.norm(d), 1e-300))
+        if np.abs(gap(angles)).max() < 1e-13:
+            found, _ = frames(angles)
+            points, axes = (np.array([F[:3, k] for F in found]) for k in (3, 2))
+            return closed_chain(name, points, axes)
+    raise AssertionError(f"{name} does not close")
+
+
+def random_myard(rng):
+    """Myard's plane-symmetric 5R [Myard1931], its conditions as in [ChenYou2008]."""
+    alpha, b = rng.uniform(0.4, 1.2), rng.uniform(0.7, 1.4)
+    a, right = b * np.sin(alpha), np.pi / 2
+    lengths = [a, b, 0.0, b, a]
+    twists = [alpha, right, np.pi - 2 * alpha, right, np.pi - alpha]
+    return chain_by_parameters("Myard", lengths, twists, np.zeros(5), rng)
+
+
+def trihedral(rng):
+    """Bricard's trihedral 6R: right twists, the squares of every other length have the same sum [Baker1980]."""
+    rest = 0.0
+    while not 0.2 < rest < 3.0:
+        a = rng.uniform(0.5, 1.5, 6)
+        rest = a[0] ** 2 + a[2] ** 2 + a[4] ** 2 - a[1] ** 2 - a[3] ** 2
+    a[5] = np.sqrt(rest)
+    return chain_by_parameters("trihedral", a, np.pi / 2 * np.array([1, 3] * 3), np.zeros(6), rng)
+
+
+def schatz(rng):
+    """Schatz's linkage, the heart of the Turbula mixer [Phillips1990]."""
+    R = rng.uniform(0.1, 0.8)
+    lengths = [0.0, 1.0, 1.0, 1.0, 0.0, np.sqrt(3.0)]
+    twists = [*5 * [np.pi / 2], 0.0]
+    return chain_by_parameters("Schatz", lengths, twists, [R, 0, 0, 0, 0, -R], rng)
+
+
+def sarrus_stack(stages, bend=0.5):
+    """Sarrus' linkages on each other: one freedom a stage [Sarrus1853]."""
+    m = Mechanism("Sarrus stack", gravity=(0.0, 0.0, -9.81))
+    height, below = 2 * np.sqrt(1 - bend**2), m.ground
+    for s in range(stages):
+        z = np.array([0.0, 0.0, s * height])
+        m.body(f"platform{s}", 2.0, (0.0, 0.0, (s + 1) * height), (0.1, 0.1, 0.2))
+        for letter, out, axis in (("A", (1.0, 0, 0), (0, 1.0, 0)), ("B", (0, 1.0, 0), (1.0, 0, 0))):
+            low, high = z + out, z + out + (0, 0, height)
+            knee = z + (1 + bend) * np.array(out) + (0, 0, height / 2)
+            lower, upper = f"{letter}{s} lower", f"{letter}{s} upper"
+            m.body(lower, 1.0, (low + knee) / 2, (0.1, 0.1, 0.1))
+            m.body(upper, 1.0, (high + knee) / 2, (0.1, 0.1, 0.1))
+            m.revolute(f"{letter}{s}0", below, lower, at=low, axis=axis)
+            m.revolute(f"{letter}{s}1", lower, upper, at=knee, axis=axis)
+            m.revolute(f"{letter}{s}2", upper, f"platform{s}", at=high, axis=axis)
+        below = f"platform{s}"
+    return m
+
+
+def schmidt(rng):
+    """Schmidt's coupling of parallel shafts: three discs, between neighbours three equal links."""
+    m = Mechanism("Schmidt")
+    apart, radius, start = rng.uniform(0.3, 1.6), rng.uniform(0.3, 0.9), rng.uniform(0, 6)
+    centers = [(0.0, 0.0), (apart / 2, np.sqrt(1 - apart**2 / 4)), (apart, 0.0)]
+    angles = start + np.arange(3) * 2 * np.pi / 3
+    rim = radius * np.column_stack([np.cos(angles), np.sin(angles)])
+    for i, c in enumerate(centers):
+        m.body(f"disc{i}", 1.0, c, 0.2)
+    m.revolute("in", m.ground, "disc0", at=centers[0])
+    m.revolute("out", m.ground, "disc2", at=centers[2])
+    for i in range(2):
+        for k, r in enumerate(rim):
+            a, b = centers[i] + r, centers[i + 1] + r
+            m.rod(f"link{i}{k}", a, b, mass=0.3)
+            m.revolute(f"L{i}{k}", f"disc{i}", f"link{i}{k}", at=a)
+            m.revolute(f"R{i}{k}", f"link{i}{k}", f"disc{i + 1}", at=b)
+    return m
+
+
+def framework(name, places, bars, held=0):
+    """Bars pinned at nodes N0, N1, ... of the plane; one of them is the ground."""
+    m = Mechanism(name)
+    met = [[] for _ in places]
+    for n, (i, j) in enumerate(bars):
+        body = m.ground
+        if n != held:
+            body = f"bar{i}-{j}"
+            m.rod(body, places[i], places[j], mass=1.0)
+        met[i].append(body)
+        met[j].append(body)
+    for k, bodies in enumerate(met):
+        m.revolute(f"N{k}", *bodies, at=places[k])
+    return m
+
+
+def dixon_lines(rng, held=0):
+    """Dixon's first framework: three nodes on each of two lines at a right angle [Dixon1899]."""
+    x, y = rng.uniform(0.5, 2, 3) * (1, -1, 1), rng.uniform(0.5, 2, 3) * (1, -1, -1)
+    places = [*((a, 0.0) for a in x), *((0.0, a) for a in y)]
+    bars = [(i, 3 + j) for i in range(3) for j in range(3)]
+    return framework("Dixon", np.array(places), bars, held)
+
+
+def dixon_rectangles(rng, held=0):
+    """Dixon's second framework: corners of two rectangles with common axes [Dixon1899]."""
+    corners = np.array([(1, 1), (-1, 1), (-1, -1), (1, -1)])
+    places = np.concatenate([corners * rng.uniform(0.5, 2, 2) for _ in range(2)])
+    bars = [(i, 4 + j) for i in range(4) for j in range(4)]
+    return framework("Dixon", places, bars, held)
+
+
+def wunderlich(lengths, angles, held=0):
+    """Wunderlich's twelve bars: a box of parallelograms pressed flat [Wunderlich1954, Wohlhart1996]."""
+    sides = np.array([(a * np.cos(t), a * np.sin(t)) for a, t in zip(lengths, angles, strict=True)])
+    places = np.array([[k >> i & 1 for i in range(3)] for k in range(8)]) @ sides
+    bars = [(k, k | 1 << i) for k in range(8) for i in range(3) if not k >> i & 1]
+    return framework("Wunderlich", places, bars, held)
+
+
+def flexible_octahedron(rng, plane):
+    """Bricard's flexible octahedra of the first and second type, faces as plates on hinges [Bricard1897].
+
+    Opposite corners are images by a half turn; or two pairs mirror each other and one lies in the mirror.
+    """
+    S = np.diag([-1.0, 1.0, 1.0] if plane else [-1.0, -1.0, 1.0])
+    a, b, c, d = rng.normal(size=(4, 3))
+    if plane:
+        c[0] = d[0] = 0.0
+    corners = [(a, a @ S), (b, b @ S), (c, d if plane else c @ S)]
+    m = Mechanism("octahedron", gravity=(0.0, 0.0, -9.81))
+    faces = [(i, j, k) for i in (0, 1) for j in (0, 1) for k in (0, 1)]
+    names = [m.ground, *("face" + "".join(map(str, f)) for f in faces[1:])]
+    for name, face in zip(names[1:], faces[1:], strict=True):
+        m.body(
+            name, 1.0, sum(p[i] for p, i in zip(corners, face, strict=True)) / 3, (0.1, 0.2, 0.15)
+        )
+    for one, other in ((x, y) for x in range(8) for y in range(x)):
+        shared = [n for n in range(3) if faces[one][n] == faces[other][n]]
+        if len(shared) == 2:
+            p, q = (corners[n][faces[one][n]] for n in shared)
+            name = "E" + "".join(f"{'ABC'[n]}{faces[one][n]}" for n in shared)
+            m.revolute(name, names[other], names[one], at=(p + q) / 2, axis=q - p)
+    return m
+
+
+def griffis_duffy(turn, height=1.0):
+    """Equal triangles over each other, corners linked to middles of sides [GriffisDuffy1993, HustyKarger2000]."""
+    angles = np.arange(3) * 2 * np.pi / 3
+    corners = np.column_stack([np.cos(angles), np.sin(angles)])
+    middles = (corners + np.roll(corners, -1, axis=0)) / 2
+    ring = np.stack([corners, middles], axis=1).reshape(6, 2)
+    m = Mechanism("Griffis-Duffy", gravity=(0.0, 0.0, -9.81))
+    m.body("platform", 1.0, (0.0, 0.0, height), (0.3, 0.3, 0.5))
+    R = _turn(turn)[:2, :2]
+    for i in range(6):
+        low, high = np.append(ring[i], 0.0), np.append(R @ ring[(i + 1) % 6], height)
+        m.distance(f"L{i}", m.ground, "platform", start=low, end=high)
+    return m
+
+
+def three_upu(radial, shift=(0.0, 0.0), base=1.0, top=0.6, height=1.0):
+    """A platform on three legs, each of two crosses and a slider.
+
+    radial: the outer axes of the crosses point to the centre, as in the robot of Seoul National University
+    [HanKimKimPark2002]; else they are tangents, as in Tsai's [Tsai1996].
+    """
+    m = Mechanism("3-UPU", gravity=(0.0, 0.0, -9.81))
+    place = np.array([*shift, height])
+    m.body("platform", 1.0, place, (0.1, 0.1, 0.2))
+    for i, t in enumerate(np.arange(3) * 2 * np.pi / 3):
+        r = np.array([np.cos(t), np.sin(t), 0.0])
+        outer = r if radial else np.array([-np.sin(t), np.cos(t), 0.0])
+        low, high = base * r, top * r + place
+        leg = high - low
+        inner = np.cross(leg, outer)
+        m.body(f"lower{i}", 0.3, low + 0.3 * leg, (0.05, 0.05, 0.03))
+        m.body(f"upper{i}", 0.3, low + 0.7 * leg, (0.05, 0.05, 0.03))
+        m.universal(f"B{i}", m.ground, f"lower{i}", at=low, axis=outer, second_axis=inner)
+        m.prismatic(f"P{i}", f"lower{i}", f"upper{i}", at=low + 0.5 * leg, axis=leg)
+        m.universal(f"T{i}", f"upper{i}", "platform", at=high, axis=inner, second_axis=outer)
+    return m
+
+
+def spherical_chain(n, rng, off=0.0, axes=1):
+    """A loop of hinges through one point, mobility n - 3; some axes miss the point by `off` [m]."""
+    u = rng.normal(size=(n, 3))
+    u /= np.linalg.norm(u, axis=1)[:, None]
+    points = u.copy()
+    for k in range(1, axes + 1):
+        across = np.cross(u[k], rng.normal(size=3))
+        points[k] += off * across / np.linalg.norm(across)
+    return closed_chain("spherical", points, u)
+
+
+def scissors(units, angle=0.6):
+    """Pairs of bars of 2 m pinned in the middle; the first bar turns about a pin, the other slides beside it."""
+    m = Mechanism("scissors")
+    c, s = 2 * np.cos(angle), 2 * np.sin(angle)
+    for k in range(units):
+        m.rod(f"up{k}", (k * c, 0), ((k + 1) * c, s), mass=1.0)
+        m.rod(f"down{k}", (k * c, s), ((k + 1) * c, 0), mass=1.0)
+        m.revolute(f"M{k}", f"up{k}", f"down{k}", at=((k + 0.5) * c, s / 2))
+        if k:
+            m.revolute(f"U{k}", f"up{k - 1}", f"down{k}", at=(k * c, s))
+            m.revolute(f"D{k}", f"down{k - 1}", f"up{k}", at=(k * c, 0))
+    m.revolute("pin", m.ground, "up0", at=(0, 0))
+    m.point_on_line("slot", m.ground, "down0", at=(0, s), axis=(0, 1))
+    return m
+
+
+def watt(m, k, middle, r, half, sign=1.0, other=None):
+    """Put a level Watt four-bar into a mechanism: rockers of r and `other` to both sides of a coupler.
+
+    half: from the coupler's point that runs almost straight to the end of the first rocker; sign: -1 mirrors it.
+    """
+    other = r if other is None else other
+    half = np.array([sign * half[0], half[1]])
+    P, Q = middle + half, middle - half * r / other
+    A, B = P - (sign * r, 0.0), Q - (-sign * other, 0.0)
+    for name, a, b in ((f"left {k}", A, P), (f"right {k}", B, Q), (f"coupler {k}", P, Q)):
+        m.rod(name, a, b, mass=1.0)
+    m.revolute(f"A{k}", m.ground, f"left {k}", at=A)
+    m.revolute(f"B{k}", m.ground, f"right {k}", at=B)
+    m.revolute(f"P{k}", f"left {k}", f"coupler {k}", at=P)
+    m.revolute(f"Q{k}", f"right {k}", f"coupler {k}", at=Q)
+
+
+def watt_in_slots(rng, slots):
+    """A Watt four-bar whose middle runs in slots across its rockers: its path leaves them with the fifth power."""
+    m = Mechanism("Watt in slots")
+    watt(m, 0, np.zeros(2), rng.uniform(0.7, 1.4), (0.0, rng.uniform(0.3, 0.8)))
+    for k in range(slots):
+        m.point_on_line(f"slot{k}", m.ground, "coupler 0", at=(0.0, 0.0), axis=(0.0, 1.0))
+    return m
+
+
+def double_watt(rng, kind):
+    """Two level Watt four-bars, the middles of their couplers joined by a bar [ConnellyServatius1994].
+
+    Each middle runs along x = c y^3 + ..., by its symmetry. With equal ones the motion with the bar level touches
+    one with the bar turned; with one of them mirrored both ways lie on one side of the position: a cusp. With
+    uneven rockers and upright couplers the paths are x = c y^4 + ..., and it is a structure, or not.
+    """
+    r, half = rng.uniform(0.7, 1.4), (rng.uniform(0.05, 0.3), rng.uniform(0.3, 0.8))
+    other = r
+    if kind == "uneven":
+        half, other = (0.0, half[1]), r * rng.uniform(1.3, 1.7) ** rng.choice((-1.0, 1.0))
+    ends = [np.zeros(2), np.array([rng.uniform(0.15, 0.6), 0.0])]
+    m = Mechanism("double Watt")
+    for k, sign in enumerate((1.0, 1.0 if kind == "tangency" else -1.0)):
+        watt(m, k, ends[k], r, half, sign, other)
+    m.rod("bar", *ends, mass=1.0)
+    for k in (0, 1):
+        m.revolute(f"M{k}", f"coupler {k}", "bar", at=ends[k])
     return m
 
 

@@ -2,6 +2,8 @@
 
 from . import formats, problems
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
+from .engines import simulate_with
+from .ensemble import Ensemble, simulate_many
 from .formats import load
 from .inspect import inspect
 from .mechanism import (
@@ -15,15 +17,18 @@ from .mechanism import (
     Table,
 )
 from .names import UnknownNameError
+from .own_method import State, method
 from .result import Result, load_result
 from .simulate import simulate
 from .statics import Equilibrium, Mode, Modes, equilibrium, modes
 from .storage import SavedResultError
 from .studies import StudyError, sweep
+from .variants import Runs
 
 __all__ = [
     "Assembly",
     "AssemblyError",
+    "Ensemble",
     "Equilibrium",
     "LockedError",
     "Mechanism",
@@ -33,9 +38,11 @@ __all__ = [
     "Modes",
     "Polynomial",
     "Result",
+    "Runs",
     "SavedResultError",
     "Sine",
     "SmoothStep",
+    "State",
     "StudyError",
     "Table",
     "UnknownNameError",
@@ -46,9 +53,12 @@ __all__ = [
     "inspect",
     "load",
     "load_result",
+    "method",
     "modes",
     "problems",
     "simulate",
+    "simulate_many",
+    "simulate_with",
     "sweep",
 ]
 __version__ = "0.1.0"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,8 @@ DEFAULT_TOLERANCE = 1e-10
 DEFAULT_METHOD = "auto"
 # more would not fit into memory
 MOST_OUTPUTS = 10_000_000
+# of the memory that is free, what a run may take: the rest of the program and of the machine need some
+MEMORY_SHARE = 0.8
 CONTINUE, STOP, BRANCHES = "continue", "stop", "branches"
 
 
@@ -24,7 +28,8 @@ class Asked:
     duration [s]; outputs: times at which the motion is recorded [s]; method: the one asked for, with its
     options; tolerance or step [s]: what steers it, the other is None; max_steps; at_crossing: what to do
     there; misfit [m]: how far a locked linkage may be bent, None for the usual; assemble: whether joints
-    were to be closed first; dense: whether the polynomials were to be kept.
+    were to be closed first; dense: whether the polynomials were to be kept; estimate_error: whether the global
+    error was to be estimated by a second run.
     """
 
     duration: float
@@ -38,6 +43,7 @@ class Asked:
     misfit: float | None
     assemble: bool
     dense: bool
+    estimate_error: bool = False
 
     @property
     def setting(self) -> float:
@@ -72,6 +78,52 @@ def check_outputs(
     if every is not None:
         raise ValueError("output_step and outputs both say when to record; give one of them")
     return check_times("outputs", given, duration, "the duration is"), duration / 1000
+
+
+def check_memory(outputs: int, numbers: float, duration: float) -> None:
+    """Refuse outputs that do not fit into memory; numbers: that are kept or made of each of them."""
+    need, free = 8.0 * outputs * numbers, free_memory()
+    if need <= MEMORY_SHARE * free:
+        return
+    fitting = max(int(MEMORY_SHARE * free / (8.0 * numbers)), 1)
+    raise ValueError(
+        f"{outputs} outputs of some {numbers:.0f} numbers take {need / 1e9:.2g} GB, and {free / 1e9:.2g} GB of "
+        f"memory are free; give an output_step of at least {duration / fitting:.2g} s"
+    )
+
+
+def free_memory() -> float:
+    """Bytes that this process may still take: of the machine, its container, its own limit; else infinite."""
+    free = [np.inf]
+    for read in (_free_on_machine, _free_in_container, _free_of_limit):
+        with suppress(OSError, ValueError, ImportError, StopIteration, IndexError):
+            free.append(read())
+    return max(min(free), 0.0)
+
+
+def _free_on_machine() -> float:
+    with open("/proc/meminfo", encoding="ascii") as file:
+        return 1024.0 * next(int(x.split()[1]) for x in file if x.startswith("MemAvailable:"))
+
+
+def _free_in_container() -> float:
+    folder = Path("/sys/fs/cgroup")
+    # "max" is no number: there is no limit then
+    most = int((folder / "memory.max").read_text())
+    # files that are cached count as used, but go when memory is needed
+    words = (folder / "memory.stat").read_text().split()
+    cached = int(words[words.index("inactive_file") + 1])
+    return float(most - int((folder / "memory.current").read_text()) + cached)
+
+
+def _free_of_limit() -> float:
+    import resource
+
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY:
+        return np.inf
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return float(most - pages * resource.getpagesize())
 
 
 def check_seconds(name: str, value: float) -> float:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from .arrays import Floats
+from .disk import new_file
+from .names import shown
 
 if TYPE_CHECKING:
     from .verdict.reactions import Reaction
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 Columns = dict[str, Floats]
 
 TIME = "t [s]"
+# rows of a text file that are made at once
+ROWS_AT_ONCE = 100_000
 
 
 class Level(NamedTuple):
@@ -116,11 +120,21 @@ def make_dataframe(columns: Columns) -> Any:
 def save_csv(path: str | Path, columns: Columns) -> Path:
     """Write columns as CSV with one line of names."""
     path = Path(path)
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerow(columns)
-        # 17 digits are read back to the last bit
-        np.savetxt(file, np.column_stack(list(columns.values())), fmt="%.17g", delimiter=",")
+    with new_file(path) as half, open(half, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerow(map(_plain_cell, columns))
+        # in pieces: all of them side by side would take the memory of the result again
+        rows = len(next(iter(columns.values()), ()))
+        for first in range(0, rows, ROWS_AT_ONCE):
+            part = [values[first : first + ROWS_AT_ONCE] for values in columns.values()]
+            # 17 digits are read back to the last bit
+            np.savetxt(file, np.column_stack(part), fmt="%.17g", delimiter=",")
     return path
+
+
+def _plain_cell(name: str) -> str:
+    """A head that no spreadsheet takes for a formula."""
+    text = shown(name)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def save_parquet(path: str | Path, columns: Columns, about: dict[str, str]) -> Path:
@@ -128,7 +142,8 @@ def save_parquet(path: str | Path, columns: Columns, about: dict[str, str]) -> P
     arrow = _load("pyarrow", f"{Path(path).name}")
     parquet = _load("pyarrow.parquet", f"{Path(path).name}")
     table = arrow.table(columns).replace_schema_metadata(about)
-    parquet.write_table(table, str(path))
+    with new_file(path) as half:
+        parquet.write_table(table, str(half))
     return Path(path)
 
 
@@ -136,7 +151,7 @@ def save_hdf5(path: str | Path, columns: Columns, about: dict[str, str]) -> Path
     """Write each column as a dataset of an HDF5 file, with its unit; about: attributes of the file."""
     import h5py
 
-    with h5py.File(path, "w") as file:
+    with new_file(path) as half, h5py.File(half, "w") as file:
         file.attrs.update(about)
         for name, values in columns.items():
             quantity, unit = split_unit(name)

@@ -1,4 +1,4 @@
-"""Names that nothing has: one error, with the names there are and the one that was probably meant."""
+"""Names: the error for one that nothing has, and how names from outside are shown."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ T = TypeVar("T")
 MOST_SHOWN = 12
 # how alike two words have to be, of 1
 ALIKE = 0.5
+
+
+def shown(text: object) -> str:
+    """Text from outside in one printable line: control characters, which steer terminals, as their codes."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
 
 
 class UnknownNameError(KeyError, ValueError):
@@ -38,10 +43,10 @@ def describe_known(name: object, known: Iterable[str]) -> str:
     names = [str(n) for n in known]
     if not names:
         return "known: none"
-    shown = ", ".join(f"'{n}'" for n in names[:MOST_SHOWN])
+    first = ", ".join(f"'{n}'" for n in names[:MOST_SHOWN])
     more = ", ..." if len(names) > MOST_SHOWN else ""
     meant = find_meant(name, names)
-    return f"known: {shown}{more}" + (f"; did you mean '{meant}'?" if meant else "")
+    return f"known: {first}{more}" + (f"; did you mean '{meant}'?" if meant else "")
 
 
 def find_meant(name: object, known: Iterable[str]) -> str:

@@ -181,7 +181,20 @@ class Result(Readout):
             # a user force may fail there, or be left behind by a file
             if np.isnan(record.a).any() or call.failure:
                 raise MechanismError(call.failure)
-        return replace(self, outcome=replace(self.outcome, record=record))
+        return replace(self, outcome=replace(self.outcome, record=record, error=None))
+
+    @property
+    def error_estimate(self) -> Floats | None:
+        """Global error at the outputs [m], shape (n,): how far a second, more exact run is away in any
+        coordinate; good to a factor of two or so. None without `simulate(..., estimate_error=True)`.
+        """
+        error = self.outcome.error
+        return None if error is None else np.asarray(error * self.model.units.length)
+
+    @property
+    def lost(self) -> float:
+        """What steps that could not hold the tolerance may have lost in sum [m]; 0 if all did."""
+        return self.outcome.lost * self.model.units.length
 
     # energies
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .arrays import Floats
 from .asked import (
@@ -19,6 +20,7 @@ from .asked import (
     check_within,
 )
 from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
+from .own_method import of_function
 from .result import Result
 
 
@@ -29,13 +31,14 @@ def simulate(
     *,
     outputs: Sequence[float] | Floats | None = None,
     tolerance: float | None = None,
-    method: str = DEFAULT_METHOD,
+    method: str | Callable[..., Any] = DEFAULT_METHOD,
     step: float | None = None,
     max_steps: int = 10_000_000,
     at_crossing: str = CONTINUE,
     assemble: bool = False,
     misfit: float | None = None,
     dense: bool = False,
+    estimate_error: bool = False,
     **options: float,
 ) -> Result:
     """Simulate a mechanism for `duration` seconds.
@@ -43,9 +46,11 @@ def simulate(
     output_step: time between outputs [s], a thousandth of the duration if left out; or outputs: any
     increasing times from 0 to the duration [s]. tolerance: error aimed at, relative to the size of the
     mechanism, 1e-10 if left out. Methods with a fixed step take `step` [s] instead (the output step if left
-    out); options: further parameters of the method. at_crossing: what to do where motions meet:
+    out); options: further parameters of the method. method: a name, a Python function of your own
+    (`sarrus.method`, docs/own-methods.md), or the file that has it. at_crossing: what to do where motions meet:
     "continue" along the analytic continuation, "stop" there, or stop and list the "branches"
     (`result.branches`). dense: keep the polynomials of the motion, so that `result.at(t)` reads it at any time.
+    estimate_error: run a second time, more exactly, and tell the global error (`result.error_estimate`).
 
     assemble: close joints that are apart first, as `sarrus.assemble` does (a mechanism may ask for it
     itself). misfit [m]: a linkage that is locked, but would move if its joints had this much play, is made to
@@ -62,7 +67,7 @@ def simulate(
     asked = Asked(
         duration=duration,
         outputs=times,
-        method=method,
+        method=method if isinstance(method, str) else of_function(method).name,
         tolerance=None if tolerance is None else check_tolerance(tolerance),
         step=None if step is None else check_within("step", step, duration),
         options=options,
@@ -71,6 +76,7 @@ def simulate(
         misfit=None if misfit is None else check_metres("misfit", misfit),
         assemble=bool(assemble),
         dense=bool(dense),
+        estimate_error=bool(estimate_error),
     )
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")

@@ -5,21 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from .arrays import Floats
-from .asked import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, Asked
+from .asked import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, Asked, check_memory
 from .assembly import assemble, fit_velocities, solve_start_velocity
+from .kernels.layout import make_workspace
+from .kernels.stepping import count_dependent
 from .mechanism import Mechanism, MechanismError, check_mechanism, find_remarks
-from .methods import CHOICES, METHODS, Method, Outcome, Run, Status, first_part, skipped
+from .methods import METHODS, Method, Outcome, Run, Status, first_part, get_method, skipped
 from .methods.method import needs_of, warm_up
 from .methods.status import failed
 from .methods.watch import Dip, Watch
 from .model import Model, make_model
-from .names import pick, unknown
+from .names import unknown
 from .result import Result
-from .thresholds import MISFIT
+from .thresholds import MISFIT, SMALLEST_TOLERANCE
 from .verdict.branches import describe_start
 from .verdict.crossings import RunOutputs, judge_dips
 from .verdict.joint_equations import make_joint_equations
@@ -27,21 +30,25 @@ from .verdict.mending import bridge_misfit
 
 # outputs times coordinates; more would not fit into memory
 MOST_NUMBERS = 200_000_000
+# by what a second run is finer that tells the error of the first
+FINER = {"tolerance": 10.0, "step": 2.0}
+NOTHING_MOVES = "Nothing can move: the joints hold all bodies (mobility 0)"
 
 
 def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: float) -> Result:
     """Simulate a checked mechanism; every: the step of a method with a fixed one, if none is given [s]."""
     method, asked = _choose_method(asked, every)
-    mechanism, notes = _assembled(mechanism, asked)
     begin = time.thread_time()
-    mechanism, model, bridged = _make_model(mechanism, asked)
-    velocity, start_notes = solve_start_velocity(model, mechanism)
-    start_notes += _check_user_forces(model, mechanism, velocity)
+    mechanism, model, velocity, notes = prepare(mechanism, asked)
     if len(asked.outputs) * model.coordinates > MOST_NUMBERS:
         raise ValueError(
             f"{len(asked.outputs)} outputs of {model.coordinates} coordinates would not fit into memory; "
             "give a longer output_step"
         )
+    # position, velocity, accelerations of the method and of all, angles; time, work, energies, norms; a third for
+    # what is made on the way
+    kept = 4 * model.coordinates + len(model.loads.torsions.first) + 12
+    check_memory(len(asked.outputs), 4 / 3 * kept, asked.duration)
     stop = (
         None if asked.at_crossing == CONTINUE else _first_crossing(mechanism, model, asked.setting)
     )
@@ -49,17 +56,23 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
     late = int(asked.outputs[0] > 0.0)
     run = Run(
         model, velocity, np.concatenate([np.zeros(late), asked.outputs]), asked.duration,
-        asked.setting, asked.max_steps, asked.options, stop, asked.dense,
+        asked.setting, asked.max_steps, asked.options, stop, asked.dense, mechanism,
     )  # fmt: skip
     set_up = time.thread_time() - begin
     needs = needs_of(model)
     if needs <= method.does:
         first = first_part(method, model)
-        compiling = warm_up(first.id, first.run, model.loaded, first.options)
+        name = first.id if first.compiled else f"own/{first.id}"
+        compiling = warm_up(name, first.run, model.loaded, first.options)
         outcome = method.run(run)
     else:
         compiling, outcome = 0.0, skipped(model, _refusal(method, needs))
     outcome = _check_start(_told_user_failure(outcome, model), mechanism, run)
+    if asked.estimate_error and outcome.status.success:
+        outcome = _with_error(outcome, method, run)
+    if not mechanism.drives and outcome.status == Status.DONE and is_held(model):
+        still = f"{outcome.message}. {NOTHING_MOVES}"
+        outcome = replace(outcome, message=still, notes=[NOTHING_MOVES, *outcome.notes])
     result = Result(
         mechanism,
         model,
@@ -68,7 +81,8 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
         replace(
             outcome,
             record=outcome.record[late:],
-            notes=[*notes, *bridged, *find_remarks(mechanism), *start_notes, *outcome.notes],
+            error=None if outcome.error is None else outcome.error[late:],
+            notes=[*notes, *outcome.notes],
             timings={
                 "import": import_seconds,
                 "set_up": set_up,
@@ -82,9 +96,59 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
     return result
 
 
+class Prepared(NamedTuple):
+    """A mechanism as it is simulated, its model, its start velocity, and what is to be told so far."""
+
+    mechanism: Mechanism
+    model: Model
+    velocity: Floats
+    notes: list[str]
+
+
+def prepare(mechanism: Mechanism, asked: Asked) -> Prepared:
+    """Joints closed, misfit bridged, model and start made, as it was asked for."""
+    mechanism, notes = _assembled(mechanism, asked)
+    mechanism, model, bridged = _make_model(mechanism, asked)
+    velocity, start_notes = solve_start_velocity(model, mechanism)
+    start_notes += _check_user_forces(model, mechanism, velocity)
+    notes = [*notes, *bridged, *find_remarks(mechanism), *start_notes]
+    return Prepared(mechanism, model, velocity, notes)
+
+
+def is_held(model: Model) -> bool:
+    """Whether the joints hold every coordinate at the start."""
+    if not model.coordinates or model.equations < model.coordinates:
+        return False
+    ws = make_workspace(model.form, 0)
+    dependent, _, _ = count_dependent(model.form, ws, np.zeros(model.coordinates))
+    return bool(model.equations - dependent >= model.coordinates)
+
+
+def _with_error(outcome: Outcome, method: Method, run: Run) -> Outcome:
+    """The outcome with an estimate of its global error: how far a second run, more exact, is away.
+
+    Where no more exact one is possible a looser one tells: then the estimate is too large rather than too small.
+    """
+    finer = run.setting / FINER[method.setting]
+    if method.setting == "tolerance" and finer < SMALLEST_TOLERANCE:
+        finer = run.setting * FINER[method.setting]
+    other = method.run(replace(run, setting=finer, stop=None, dense=False))
+    error = np.full(len(outcome.record), np.nan)
+    both = min(len(error), len(other.record))
+    apart = outcome.record.q[:both] - other.record.q[:both]
+    error[:both] = np.abs(apart).max(axis=1, initial=0.0)
+    worst = float(np.nanmax(error, initial=0.0)) * run.model.units.length
+    note = f"global error, by a second run with {method.setting} {finer:g}: at most {worst:.1e} m at the outputs"
+    if both < len(error):
+        note += f"; that run ended at t = {other.record.times[-1]:.6g} s ({other.message})"
+    return replace(outcome, error=error, notes=[*outcome.notes, note])
+
+
 def _choose_method(asked: Asked, every: float) -> tuple[Method, Asked]:
     """The method, and what was asked with all that was left out."""
-    method = pick(CHOICES, asked.method, "method")
+    method = get_method(asked.method)
+    # a file names its method itself
+    asked = replace(asked, method=method.id)
     for name in asked.options:
         if name not in method.options:
             raise unknown(f"method '{method.id}' has no option '{name}'", name, method.options)

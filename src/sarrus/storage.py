@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from .arrays import Floats
 from .asked import Asked
+from .disk import new_file
 from .mechanism import Mechanism, MechanismError
 from .mechanism.files import to_data, to_text
 from .thresholds import SAME_MODEL
@@ -50,20 +51,15 @@ def save_parts(path: str | Path, mechanism: Mechanism, model: Model, parts: dict
     plain.user_forces = []
     forces = [(force.name, *force.points) for force in mechanism.user_forces]
     derived = {name: getattr(parts["outcome"].record, name) for name in DERIVED}
-    half = path.with_name(path.name + ".part")
-    try:
-        with h5py.File(half, "w") as file:
-            file.attrs.update(format=FORMAT, version=VERSION, program=f"sarrus {__version__}")
-            file["mechanism"] = to_text(to_data(plain))
-            _write(file, "user_forces", forces, model)
-            _write(file, "model", _signature(model), model)
-            for name, part in parts.items():
-                _write(file, name, part, model)
-            for name, values in derived.items():
-                _write(file, f"derived/{name}", values, model)
-        half.replace(path)
-    finally:
-        half.unlink(missing_ok=True)
+    with new_file(path) as half, h5py.File(half, "w") as file:
+        file.attrs.update(format=FORMAT, version=VERSION, program=f"sarrus {__version__}")
+        file["mechanism"] = to_text(to_data(plain))
+        _write(file, "user_forces", forces, model)
+        _write(file, "model", _signature(model), model)
+        for name, part in parts.items():
+            _write(file, name, part, model)
+        for name, values in derived.items():
+            _write(file, f"derived/{name}", values, model)
     return path
 
 

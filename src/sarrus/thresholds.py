@@ -66,6 +66,9 @@ EPS = 1e-14
 # an equation's own J M^-1 J^T: one that never had a larger pivot is redundant at every position. Between EPS,
 # which a redundant one has, and one; with light bodies beside heavy ones regular pivots are small too
 PERMANENT_PIVOT = 1e-6
+# an equation's own J M^-1 J^T: a redundant one has EPS, times what the dependence has of others; more means that
+# it takes the part of another
+RISEN_PIVOT = 1e-12
 # an equation's own J J^T: the same without masses, so nothing but angles makes it small; it is their square:
 # links that are never more than 1e-4 rad off count as parallel
 WATCHED_PIVOT = 1e-8
@@ -80,6 +83,9 @@ SOFT_EPS = 1e-6
 # what is usual for the equation: a landing there is at a singular position, and a step from it would be
 # noisy. A square: the links are at a hundredth of their usual angle
 SINGULAR_LANDING = 1e-4
+# what is usual for the equation: a landing there is close to a singular position. If the next series is noise, the
+# step is made again, half as long: at a tenth of the usual angle long chains have noise already
+WARY_LANDING = 1e-2
 # an equation's own J M^-1 J^T: a smaller pivot is rounding, EPS with what elimination adds to it, and tells no
 # distance between motions
 RESOLVED_PIVOT = 1e-12
@@ -107,6 +113,35 @@ TORN_OPEN = 1.0
 SAME_VALUE = 1e-9
 # a step: outputs this close to the end of a step are that end; times of many steps add up rounding
 SAME_OUTPUT = 1e-7
+
+# == The balance of a run: energy and losses ==
+
+# the tolerance, of the energy exchanged: a larger drift is noted. Runs of all problems at 1e-4 to 1e-12 stay below
+# 57, most below 5
+DRIFT_NOTED = 100.0
+# the same: far beyond it the run has lost its motion, whatever its steps say
+DRIFT_FAR = 1e4
+# the energy exchanged: and never more, however loose the tolerance
+DRIFT_MOST = 0.1
+# the energy exchanged: drift that is noted of a method with a step of a user's choice; a picture shows it
+DRIFT_AT_STEP = 1e-3
+# all energies that a balance is the difference of: their rounding, summed over many steps
+DRIFT_ROUNDING = 1e-11
+# 1: a tighter tolerance is not held in double precision, and not judged
+SMALLEST_TOLERANCE = 1e-11
+# the tolerance: what steps may lose in sum before outputs of a run that fails are no longer kept
+LOST_KEPT = 1e3
+# steps of a buffer: so many that could not hold the tolerance ...
+CRAWLING_STEPS = 100
+# the steps of a buffer: ... and such a share of them: the run gets nowhere
+CRAWLING_SHARE = 0.9
+
+# the length: gaps between what drives ask for and what the joints allow; rounding is far below
+CONTRADICTION = 1e-11
+# 1: gaps and J w at a limit of the mechanism that is found: the rounding of a double root
+LIMIT_FOUND = 1e-12
+# what the drives ask for in a second: a part of it that nothing can follow
+LIMIT_RATE = 1e-6
 
 # == Kinematics: where bodies are ==
 
@@ -178,6 +213,9 @@ SAME_CROSSING = 1e-6
 AT_MOMENT = 1e-10
 # the pivot beside: equations whose pivots fall this low at a bottom have no other one
 SAME_BOTTOM = 1e-9
+# an equation's own J J^T: a smaller pivot has too few digits above EPS and rounding (2e-14) to tell where the
+# bottom of its dip is
+RESOLVED_BOTTOM = 1e-11
 # the pivot beside: a dip that does not fall this low has no root
 ROOTLESS_DIP = 1e-4
 # 1, J has entries of order one: a row's part in a combination that is no dependence
@@ -186,6 +224,13 @@ NO_COMBINATION = 1e-7
 ALONG_BRANCH = 1e-6
 # 1, unit vectors: directions of branches that are the same; a double root is found to half the digits
 SAME_BRANCH = 1e-3
+# 1, an angle: motions on a section that are one; a double root is found to half the digits
+SAME_ROOT = 1e-7
+# 1: how far the power with which roots part may be from a half one, the same on both sides, as that of cusps;
+# next powers shift what two sections show by less
+HALF_POWER = 0.15
+# 1: quadrics of W by differences: smaller ones are what the differences leave (1e-8)
+FLAT_QUADRIC = 1e-6
 # 1: what the quadratic equations of a branch leave at a root; at a double root the direction has half of
 # these digits
 BRANCH_ROOT = 1e-11

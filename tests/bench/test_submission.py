@@ -1,6 +1,9 @@
 """Submissions: packed if they hold, refused with a reason if not."""
 
+import io
 import json
+import os
+import struct
 import zipfile
 
 import pytest
@@ -8,6 +11,7 @@ import pytest
 from sarrus import problems
 from sarrus.bench import judge, run_problem, save_run
 from sarrus.bench.submission import SubmissionError, check_run, collect_records, pack_run
+from sarrus.cli import bench
 
 # together they take several seconds
 pytestmark = pytest.mark.slow
@@ -63,6 +67,21 @@ def test_a_packed_run_is_read_back(folder, tmp_path):
         ({"problem__version": 0}, "version 0"),
         ({"problem__id": "unknown"}, "unknown"),
         ({"problem": None}, "problem"),
+        ({"judgement__energy_drift": float("nan")}, "energy_drift is not a finite number"),
+        ({"judgement__position_error": None}, "position_error"),
+        ({"timings__solve": 5e-324}, "no time"),
+        ({"timings__solve": float("inf")}, "solve is not a finite number"),
+        ({"timings__calibration": 0.0}, "no calibration"),
+        ({"timings__repeats": "many"}, "repeats is not a finite number"),
+        ({"timings": []}, "timings is no record"),
+        ({"machine__processor": ["x"]}, "processor is not text"),
+        ({"method": {"a": 1}}, "method is not text"),
+        ({"problem__options": {"windows": 10**400}}, "windows is not a finite number"),
+        ({"problem__options": {"windows": 10**9}}, "whole number from 1 to"),
+        ({"problem__options": {"self": 1}}, "self"),
+        ({"duration": -1}, "duration"),
+        ({"duration": True}, "duration is not a finite number"),
+        ({"tolerance": None}, "no tolerance and no step"),
     ],
 )
 def test_a_record_that_does_not_hold_is_refused(folder, values, fragment):
@@ -95,6 +114,83 @@ def test_what_is_no_archive_is_left_out_with_a_sentence(tmp_path, content):
     records, left_out = collect_records([path])
     assert not records
     assert len(left_out) == 1
+
+
+def packed_again(source, target, **replaced):
+    """A packed run with other contents, its checksums as they were."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, replaced.get(name.split(".")[0], old.read(name)))
+    return target
+
+
+def bombs(folder, tmp_path):
+    """Submissions that are none, each with the reason it is left out for."""
+    packed = pack_run(folder, tmp_path / "good")
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    deep = b'{"problem": ' + b"[" * 200_000
+    yield packed_again(packed, bad / "deep.zip", run=deep), "checksum"
+    # one byte of its flags says that it is encrypted
+    content = bytearray(packed.read_bytes())
+    for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        place = content.find(mark)
+        while place >= 0:
+            content[place + at] |= 1
+            place = content.find(mark, place + 4)
+    (bad / "encrypted.zip").write_bytes(content)
+    yield bad / "encrypted.zip", "encrypted"
+    # a megabyte of zeros to the thousandth, with a header that says 10 bytes
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("run.json", "checksums.txt"):
+            archive.writestr(name, "{}")
+        with archive.open("results.txt", "w") as file:
+            for _ in range(60):
+                file.write(bytes(1_000_000))
+    lying = buffer.getvalue().replace(struct.pack("<L", 60_000_000), struct.pack("<L", 10))
+    (bad / "lying.zip").write_bytes(lying)
+    yield bad / "lying.zip", "lying.zip"
+    (bad / "large.zip").touch()
+    os.truncate(bad / "large.zip", 4 << 30)
+    yield bad / "large.zip", "larger than 50 MB"
+    os.mkfifo(bad / "pipe.zip")
+    yield bad / "pipe.zip", "not a plain file"
+    (bad / "folder.zip").mkdir()
+    yield bad / "folder.zip", "folder.zip"
+    # a path that a terminal, or a library for terminals, would take for orders
+    (bad / "\x1b[31m[").mkdir()
+    (bad / "\x1b[31m[/x].zip").write_bytes(b"")
+    yield bad / "\x1b[31m[/x].zip", "x1b"
+    for name, text in (("deep", "[" * 200_000), ("list", "[]"), ("nan", '{"problem": NaN}')):
+        (bad / name).mkdir()
+        (bad / name / "run.json").write_text(text)
+        yield bad / name, name
+    (bad / "piped").mkdir()
+    os.mkfifo(bad / "piped" / "run.json")
+    yield bad / "piped", "not a plain file"
+
+
+def test_a_board_goes_on_past_every_bad_submission(folder, tmp_path, capsys):
+    """A sentence for each, the good ones in the table, and nothing that steers the terminal."""
+    bad = dict(bombs(folder, tmp_path))
+    records, left_out = collect_records([folder, *bad, tmp_path / "nowhere"])
+    assert len(records) == 1
+    assert len(left_out) == len(bad) + 1
+    for why, line in zip(bad.values(), left_out, strict=False):
+        assert why in line.replace("\x1b", "x1b")
+    bench.board([tmp_path])
+    said = capsys.readouterr().out
+    assert "\x1b" not in said
+    assert "\\x1b[31m[/x].zip" in said
+    assert "PASS" in said
+
+
+def test_a_method_of_any_name_is_packed_in_place(folder, tmp_path):
+    """Its name cannot lead out of the folder."""
+    change(folder, method="../../outside/x")
+    packed = pack_run(folder, tmp_path / "out")
+    assert packed.parent == tmp_path / "out"
 
 
 def test_missing_files_are_named(folder):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import sarrus
 from sarrus import problems
 from sarrus.cli import app, main
 from sarrus.methods import CHOICES
@@ -160,3 +161,24 @@ def test_a_folder_that_cannot_be_written_gives_one_message(tmp_path, capsys, mon
         main()
     assert exit_info.value.code == 2
     assert "error:" in capsys.readouterr().err
+
+
+def test_version():
+    """The package's own, on one line."""
+    shown = call("--version")
+    assert shown.exit_code == 0
+    assert shown.output == f"sarrus {sarrus.__version__}\n"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_no_digit_is_lost_on_a_narrow_screen(width, tmp_path, monkeypatch):
+    """Lines fit, and the numbers that matter stand there whole."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = call("run", "spatial-slider-crank-literal", "--duration", "0.1", "--out", str(tmp_path))
+    record = json.loads((tmp_path / "spatial-slider-crank-literal" / "run.json").read_text())
+    assert "…" not in shown.output
+    assert f"{record['judgement']['energy_drift']:.1e}" in shown.output
+    assert f"{record['judgement']['position_error']:.1e}" in shown.output
+    assert "PASS" in shown.output
+    table = shown.output.split("files and figures")[0].splitlines()
+    assert all(len(line.rstrip()) <= width for line in table)

@@ -59,7 +59,8 @@ def test_json_is_one_document(tmp_path):
     assert record["rows"] == 401
     assert judged["passed"] is False
     assert judged["complete"] is True
-    assert {"what", "value", "limit", "unit", "time", "passed"} == set(judged["checks"][0])
+    keys = {"what", "value", "limit", "unit", "time", "ours", "blur", "passed"}
+    assert keys == set(judged["checks"][0])
 
 
 def test_options_choose_the_problem(tmp_path):

@@ -53,9 +53,12 @@ def test_a_study_in_python():
     assert table["passes"].iloc[-1] > table["passes"].iloc[0] > 0
 
 
-def test_the_study_of_the_docs_loads():
-    """With the count of runs it names."""
+def test_the_study_of_the_docs_runs():
+    """With the count of runs it names, and none of those that are tried is refused."""
     text = (EXAMPLES.parent / "docs" / "sweeps.md").read_text(encoding="utf-8")
     example = text.split("```yaml\n")[1].split("```")[0]
     study = read_study(read_document(example, "docs"), EXAMPLES)
     assert count_runs(study) == 240
+    drawn = draw_samples(study)
+    rows = [run_one(study.plan, i, drawn.row(study.plan.columns, i))[0] for i in (0, 100, 239)]
+    assert [row["status"] for row in rows] == ["done"] * 3

@@ -3,7 +3,7 @@ import pytest
 
 import sarrus
 from format_files import block, four_bar, mjcf
-from sarrus.formats import read, write_mjcf, write_urdf
+from sarrus.formats import read, write_mjcf, write_osim, write_urdf
 
 WRITERS = {".xml": write_mjcf, ".urdf": write_urdf}
 
@@ -76,12 +76,7 @@ def test_mjcf_keeps_springs_and_mujoco_reads_it(tmp_path):
 
 
 def test_what_cannot_be_written_is_refused_or_told(tmp_path):
-    """Planar mechanisms and joints without an equal are refused by name; drives and velocities are told."""
-    flat = sarrus.Mechanism("flat")
-    flat.rod("r", (0, 0), (1, 0), 1.0)
-    flat.revolute("p", "ground", "r", at=(0, 0))
-    with pytest.raises(sarrus.MechanismError, match="'flat' is planar"):
-        write_mjcf(flat, tmp_path / "a.xml")
+    """Joints without an equal are refused by name; drives and velocities are told."""
     m = sarrus.Mechanism("m", gravity=(0, 0, -9.81))
     m.body("b", 1.0, (0, 0, 1), (0.1, 0.1, 0.1))
     m.revolute("h", "ground", "b", at=(0, 0, 0), axis=(1, 0, 0))
@@ -90,6 +85,35 @@ def test_what_cannot_be_written_is_refused_or_told(tmp_path):
     m.distance("rope", "ground", "b", start=(1, 0, 0), end=(0, 0, 1))
     with pytest.raises(sarrus.MechanismError, match=r"'rope' \(distance\) cannot be written"):
         write_urdf(m, tmp_path / "a.urdf")
+
+
+def test_planar_mechanisms_are_written_in_space(tmp_path):
+    """What MuJoCo makes of the file moves as the planar mechanism does."""
+    pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")
+    flat = sarrus.problems.get("four-bar-spring").mechanism()
+    flat.springs = []
+    report = write_mjcf(flat, tmp_path / "a.xml")
+    assert report.changed == ["planar: written in space at z = 0, bodies as plates"]
+    again = read(tmp_path / "a.xml").mechanism
+    assert again.dimension == 3
+    planar, spatial = (sarrus.simulate(m, 0.5, 0.1) for m in (flat, again))
+    for body in flat.bodies:
+        np.testing.assert_allclose(
+            spatial.position(body.name)[:, :2], planar.position(body.name), atol=1e-8
+        )
+
+
+def test_osim_is_read_by_opensim(tmp_path):
+    """Coordinates and closing points of a loop, and a spring."""
+    opensim = pytest.importorskip("opensim", reason="OpenSim is not installed (extra opensim)")
+    mechanism = sarrus.problems.get("four-bar-spring").mechanism()
+    report = write_osim(mechanism, tmp_path / "a.osim")
+    assert report.taken == ["3 bodies", "4 joints, 1 points closing loops"]
+    model = opensim.Model(str(tmp_path / "a.osim"))
+    model.initSystem()
+    assert model.getNumCoordinates() == 3
+    assert model.getConstraintSet().getSize() == 1
+    assert model.getForceSet().getSize() == 1
 
 
 def test_imported_files_go_round(tmp_path):

@@ -1,6 +1,7 @@
 """The report in a real browser: opens without an error, plots, plays, follows the slider, dark mode."""
 
 import csv
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,10 +13,11 @@ from browser import Watched, open_browser
 from run_folders import save_example, with_hostile_names
 from sarrus.mechanism.files import from_data
 from sarrus.problems.references.n_four_bar import four_bar_reference
+from sarrus.report.benchmark import make_bench_report
 from sarrus.report.run_page import make_report
 from sarrus.runs.folder import load_run
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.slow
 
 # where B0 is drawn, back in metres
 B0 = """(() => {
@@ -286,6 +288,29 @@ def test_playback_is_fluent_for_forty_windows(browser, tmp_path):
         })"""
     )
     assert drawn >= 30
+    seen.page.close()
+
+
+@pytest.mark.parametrize("kind", ["run", "runs", "benchmark", "player"])
+def test_no_button_sends_anything_anywhere(browser, report, tmp_path, kind):
+    """Every button of every kind of page, and what it brings up: no request, no window, no other page."""
+    run = load_run(report.parent)
+    path, ready = tmp_path / "page.html", "html[data-ready=yes]"
+    if kind == "run":
+        path = report
+    elif kind == "runs":
+        path.write_text(make_report([run, run]), encoding="utf-8")
+    elif kind == "benchmark":
+        path.write_text(make_bench_report([run.record]), encoding="utf-8")
+    else:
+        run.result.animate().save(path)
+        ready = "canvas"
+    seen = Watched(browser, path, ready=ready)
+    words = seen.press_everything()
+    # plots have their own buttons: these were among them, and none that shares
+    assert kind == "player" or any("png" in word.lower() for word in words)
+    assert not [word for word in words if re.search("share|cloud|upload|edit in", word, re.I)]
+    assert "form-action 'none'" in path.read_text(encoding="utf-8")
     seen.page.close()
 
 

@@ -1,5 +1,6 @@
 """The live viewer: on the loopback address only, moves with time, runs again with other numbers."""
 
+import http.client
 import threading
 import time
 import urllib.request
@@ -63,6 +64,45 @@ def test_scaling_follows_the_pendulum_law():
     assert mechanism.bodies[0].ends[1][1] == 1.0
 
 
+def status_of(port, target="/", **headers):
+    """What the server answers to a request with these headers."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connection.request("GET", target, headers={"Host": f"127.0.0.1:{port}", **headers})
+    answer = connection.getresponse()
+    answer.read()
+    return answer.status, answer.getheader("Set-Cookie") or ""
+
+
+def check_guarded(viewer):
+    """Only the own page, by its own name, with the token: the rest is refused, websockets too."""
+    port, token = viewer.server.get_port(), viewer.guard.token
+    host = f"127.0.0.1:{port}"
+    assert status_of(port) == (403, "")
+    assert status_of(port, "/?token=wrong") == (403, "")
+    good, cookie = status_of(port, f"/?token={token}")
+    assert good == 200
+    assert "HttpOnly; SameSite=Strict" in cookie
+    known = {"Cookie": cookie.split(";")[0]}
+    assert status_of(port, **known)[0] == 200
+    assert status_of(port, **known, Host="evil.example")[0] == 403
+    assert status_of(port, **known, Origin="http://evil.example")[0] == 403
+    assert status_of(port, **known, Origin=f"http://{host}")[0] == 200
+    assert status_of(port, Cookie=f"sarrus-{port}=wrong")[0] == 403
+    upgrade = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+    }
+    own = {"Origin": f"http://{host}"}
+    assert status_of(port, **upgrade, **own)[0] == 403
+    assert status_of(port, **upgrade, **known)[0] == 403
+    assert status_of(port, **upgrade, **known, Origin="null")[0] == 403
+    # 101: it goes on as a websocket; or it wants more of viser's own protocol, but no 403
+    assert status_of(port, **upgrade, **known, **own)[0] != 403
+    assert viewer.server.request_share_url() is None
+
+
 def test_viewer_shows_moves_and_runs_again():
     """It answers on 127.0.0.1, bars follow the time, a new run replaces the scene, errors are shown."""
     problem = sarrus.problems.get("double-four-bar")
@@ -80,6 +120,7 @@ def test_viewer_shows_moves_and_runs_again():
         assert viewer.server.get_host() == "127.0.0.1"
         with urllib.request.urlopen(viewer.address, timeout=PATIENCE) as answer:
             assert answer.status == 200
+        check_guarded(viewer)
         viewer.move(0.5)
         points = np.pad(scene.at(0.5)[0], ((0, 0), (0, 1)))
         middle, _, lengths = _cylinders(points[viewer.pairs[:, 0]], points[viewer.pairs[:, 1]])

@@ -239,7 +239,10 @@ def test_a_driven_start_where_motions_meet():
         result = simulate(m, 1.0, 0.01)
         assert result.status == status, result.message
     assert "2 motions meet here" in result.message
-    assert "Give a velocity along one of them" in result.message
+    # only the parallelogram turns the driven crank
+    assert "1 of them has the rates of the drives" in result.message
+    assert "B0 (0, -0.5), B1 (0, -0.5)" in result.message
+    assert "at rest" not in result.message
 
 
 def test_a_stretched_linkage_leads_nowhere():

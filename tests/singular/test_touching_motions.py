@@ -84,6 +84,30 @@ def test_no_run_ends_on_the_other_motion(tolerance):
     assert done >= 0.8 * len(cases), f"{done} of {len(cases)} done"
 
 
+@pytest.mark.slow
+def test_crossings_where_motions_touch():
+    """They are found where all rockers are level, and two motions with one direction are listed, both ways.
+
+    The pivot goes with the eighth power of the time there: its bottom is known to 1e-4 s, not to 1e-8 s.
+    """
+    touching = 0
+    for case in random_cases(3)[1:]:
+        both, one = double_watt(*case)
+        run = simulate(both, 1.5, 0.05)
+        times = np.linspace(0.0, 1.5, 20001)
+        alone = simulate(one, 1.5, 0.05, tolerance=1e-12, dense=True).at(times)
+        above = alone.position("P0")[:, 1] - alone.position("A0")[:, 1]
+        i = np.flatnonzero(np.diff(np.sign(above)) != 0)
+        level = times[i] - above[i] * (times[i + 1] - times[i]) / (above[i + 1] - above[i])
+        for t in level:
+            found = min(run.crossings, key=lambda c, t=t: abs(c.time - t))
+            assert abs(found.time - t) < 1e-4
+            assert len(found.branches) == 2
+            assert {(b.ways, b.touching, b.so_far) for b in found.branches} == {(2, 2, True)}
+            touching += 1
+    assert touching >= 4
+
+
 def cubic_steps(times, places):
     """Steps of two coordinates: t, and cubics through places at the ends with slope zero there."""
     n = len(times) - 1

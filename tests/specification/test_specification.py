@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import string
 import time
 from contextlib import suppress
@@ -459,7 +460,7 @@ def test_what_a_terminal_would_obey_is_taken_out(read):
 
 
 def survives(read, content):
-    """Read it; only a SpecificationError may come, and then only a ValueError."""
+    """Read it, and make a problem of it; only a SpecificationError may come."""
     try:
         found = read(content)
     except SpecificationError:
@@ -467,7 +468,7 @@ def survives(read, content):
     assert isinstance(found, Specification)
     assert all(c.isprintable() for row in found.understood for c in row)
     assert all(line.isprintable() for line in found.not_understood)
-    with suppress(ValueError):
+    with suppress(SpecificationError):
         assert isinstance(specification_to_problem(found), Problem)
         specification_notes(found)
 
@@ -683,7 +684,9 @@ def test_a04_takes_the_limits_of_its_file(read):
 def test_another_mechanism_is_not_run_in_its_place(read, changes, expected):
     """A file that contradicts its problem is an error that names both, never a guess."""
     found = read(make_text(**changes))
-    with pytest.raises(ValueError, match=r"\w+") as caught:
+    with pytest.raises(
+        SpecificationError, match=rf"^{re.escape(found.file)}: .*line \d+: "
+    ) as caught:
         specification_to_problem(found)
     assert expected in str(caught.value)
 

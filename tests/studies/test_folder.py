@@ -4,14 +4,16 @@ import json
 import os
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sarrus.studies.folder import LOCK, MANIFEST, differences, open_folder, to_bytes, write_bytes
+from sarrus.studies.folder import LOCK, MANIFEST, differences, open_folder, to_bytes
+from sarrus.studies.overview import save_overview
 from sarrus.studies.reading import make_study
 from sarrus.studies.runs import start_row
 from sarrus.studies.sampling import draw_samples
-from sarrus.studies.study import StudyError
+from sarrus.studies.study import StudyError, digest
 
 
 def study_of(**keys):
@@ -210,17 +212,142 @@ def test_folders_of_others_are_left_alone(tmp_path):
 
 def test_files_are_written_whole_or_not(tmp_path, monkeypatch):
     """A disk that is full while a file is written leaves the old one, and a sentence."""
-    target = tmp_path / "file"
-    write_bytes(target, b"old")
+    with opened(tmp_path, study_of()) as folder:
+        folder.write("file", b"old")
+        before = sorted(tmp_path.iterdir())
 
-    def full(number):
-        raise OSError(28, "No space left on device")
+        def full(number):
+            raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StudyError, match="No space left on device; finished runs are kept"):
-        write_bytes(target, b"new")
-    assert target.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [target]
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(StudyError, match="No space left on device; finished runs are kept"):
+            folder.write("file", b"new")
+        monkeypatch.undo()
+    assert (tmp_path / "file").read_bytes() == b"old"
+    assert sorted(tmp_path.iterdir()) == before
+
+
+# what a stranger may have put into a folder, and the word that refuses it
+LINKED = {
+    "lock": "lock is a link",
+    "parts": "parts is a link",
+    "trajectories": "trajectories is a link",
+    "damaged": "damaged is a link",
+    "study.json": "study.json is a link",
+}
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_nothing_is_touched_through_a_link(tmp_path, name):
+    """Files and folders behind links of a stranger's folder stay as they are; a sentence says which link."""
+    study = study_of(trajectory=True)
+    place, outside = tmp_path / "study", tmp_path / "outside"
+    fill(place, study, [0, 1])
+    target = outside / name
+    outside.mkdir()
+    if (place / name).is_dir() or name == "damaged":
+        target.mkdir()
+        (target / "run-00000000-1-0123456789abcdef.parquet").write_bytes(b"mine")
+        (target / "thing.unfinished").write_bytes(b"mine")
+    else:
+        target.write_bytes((place / name).read_bytes() or b"mine")
+    if name == "damaged":
+        part = next((place / "parts").iterdir())
+        part.write_bytes(part.read_bytes()[:-1])
+    elif (place / name).is_dir():
+        (place / name).rename(tmp_path / "aside")
+    else:
+        (place / name).unlink()
+    (place / name).symlink_to(target)
+    before = {p: p.read_bytes() for p in outside.rglob("*") if p.is_file()}
+    with pytest.raises(StudyError, match=LINKED[name]), opened(place, study) as folder:
+        folder.finish()
+    assert {p: p.read_bytes() for p in outside.rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.parametrize("name", ["results.parquet", "overview.html", "study.json.unfinished"])
+def test_a_link_that_is_written_is_replaced(tmp_path, name):
+    """The file takes the place of the link; what was behind it stays."""
+    study = study_of()
+    place, outside = tmp_path / "study", tmp_path / "outside"
+    fill(place, study, range(6))
+    outside.write_bytes(b"mine")
+    (place / name).symlink_to(outside)
+    with opened(place, study) as folder:
+        save_overview(folder, folder.finish())
+        folder.save_manifest("finished")
+    assert outside.read_bytes() == b"mine"
+    assert not (place / name).is_symlink()
+
+
+def test_a_lock_with_another_name_is_refused(tmp_path):
+    """A hard link would be truncated elsewhere."""
+    study = study_of()
+    fill(tmp_path / "study", study, [0])
+    (tmp_path / "mine").write_bytes(b"mine")
+    (tmp_path / "study" / LOCK).unlink()
+    os.link(tmp_path / "mine", tmp_path / "study" / LOCK)
+    with pytest.raises(StudyError, match="another name"), opened(tmp_path / "study", study):
+        pass
+    assert (tmp_path / "mine").read_bytes() == b"mine"
+
+
+ODD = {
+    "a list": lambda record: [record],
+    "no sessions": lambda record: record | {"sessions": 3},
+    "sessions of words": lambda record: record | {"sessions": ["a"]},
+    "versions of words": lambda record: record | {"sessions": [{"versions": "new"}]},
+    "no identity": lambda record: record | {"identity": None},
+}
+
+
+@pytest.mark.parametrize("name", [*ODD, "deep", "a pipe"])
+def test_odd_manifests_are_refused(tmp_path, name):
+    """Wrong types, nesting without end, no plain file: a sentence each."""
+    study = study_of()
+    fill(tmp_path, study, [0])
+    path = tmp_path / MANIFEST
+    if name in ODD:
+        path.write_text(json.dumps(ODD[name](json.loads(path.read_text()))))
+    elif name == "deep":
+        path.write_text('{"identity": ' + "[" * 100_000)
+    else:
+        path.unlink()
+        os.mkfifo(path)
+    with pytest.raises(StudyError, match=r"study\.json|another study"), opened(tmp_path, study):
+        pass
+
+
+def test_a_part_without_the_columns_is_damaged(tmp_path):
+    """Its bytes have the right hash, but it holds something else: it is set aside."""
+    study = study_of()
+    fill(tmp_path, study, [0, 1])
+    with opened(tmp_path, study) as folder:
+        about = {"study": digest(study.identity)}
+        folder._write("parts", pa.table({"run": [2]}), 2, 1, about)
+        folder._write("parts", pa.table({"t": [2.0]}), 3, 1, about)
+        folder._write("parts", folder.schema.empty_table(), 4, 0, about)
+    done, remarks = reopened(tmp_path, study)
+    assert done == [True, True, False, False, False, False]
+    assert len(remarks) == 3
+
+
+def test_reasons_are_counted_also_of_earlier_sessions(tmp_path):
+    """Sentences that differ in their numbers alone are one reason."""
+    study = study_of()
+    rows = rows_of(study, range(5))
+    for row, (status, message) in zip(
+        rows,
+        [("refused", f"rod of {0.1 * i} m") for i in range(3)] + [("locked", "")],
+        strict=False,
+    ):
+        row |= {"status": status, "message": message}
+    with opened(tmp_path, study) as folder:
+        folder.write_part(rows[:2], [])
+    with opened(tmp_path, study) as folder:
+        folder.write_part(rows[2:], [])
+        assert folder.failed == 4
+        assert folder.most_frequent(5) == [(3, "refused", "rod of 0.0 m"), (1, "locked", "")]
 
 
 def test_the_same_table_gives_the_same_bytes(tmp_path):

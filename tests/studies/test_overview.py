@@ -47,6 +47,9 @@ def test_in_a_browser(tmp_path):
             "speed",
             "energy_drift",
         ]
+        words = page.press_everything()
+        assert any("png" in word.lower() for word in words)
+        assert not [word for word in words if "share" in word.lower() or "cloud" in word.lower()]
         # graphics drivers speak of their own speed
         assert not [text for text in page.errors if "GL Driver Message" not in text]
         assert all(url.startswith(("file:", "data:", "blob:")) for url in page.requests)

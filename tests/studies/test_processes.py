@@ -22,7 +22,7 @@ import pytest
 import sarrus
 
 # one process runs them: two clusters side by side would only take longer
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("processes")]
+pytestmark = pytest.mark.slow
 
 SOURCE = Path(sarrus.__file__).parents[1]
 # background jobs and `nohup` hand down signals that are ignored: each program says what it does about SIGINT

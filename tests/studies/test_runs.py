@@ -238,3 +238,56 @@ def test_the_time_limit_ends_a_run():
     assert [row["status"] for row in outcome.rows] == ["done", "time-limit"]
     assert "10 s" in outcome.rows[1]["message"]
     assert outcome.left == [2]
+
+
+class _SilentError(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+class _Odd(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("limit", [None, 60])
+@pytest.mark.parametrize(
+    ("raised", "why"),
+    [
+        (_Odd("odd"), "_Odd: odd"),
+        (GeneratorExit("gone"), "GeneratorExit: gone"),
+        (KeyboardInterrupt(), "KeyboardInterrupt: "),
+        (SystemExit(3), "SystemExit: 3"),
+        (_SilentError(), "_SilentError: (its text cannot be read: RuntimeError)"),
+        (RuntimeError("half \ud800 a letter"), "RuntimeError: half ? a letter"),
+        (ValueError("x" * 10_000), "ValueError: xxx"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_whatever_a_record_raises_is_its_row(raised, why, limit):
+    """Also what is no Exception or has no text; with a time limit, too; the next run is run."""
+
+    def harm(result, mechanism):
+        if mechanism.velocities[0][1][0] < 1.5:
+            raise raised
+        return 1.0
+
+    keys = {} if limit is None else {"time_limit": limit}
+    study = make_study(
+        {
+            "problem": "double-four-bar",
+            "vary": {"speed": [1.0, 2.0]},
+            "simulate": {"duration": 0.1},
+            "record": {"mine": harm},
+            **keys,
+        }
+    )
+    drawn = draw_samples(study)
+    values = [drawn.row(study.plan.columns, i) for i in range(2)]
+    payload = cloudpickle.dumps(study.plan)
+    found = run_batch(payload, f"{why} {limit}", [0, 1], values)
+    assert not found.left
+    assert [row["status"] for row in found.rows] == ["record-failed", "done"]
+    assert why in found.rows[0]["message"]
+    assert len(found.rows[0]["message"]) <= 2000
+    # what goes into files
+    found.rows[0]["message"].encode()

@@ -1,16 +1,18 @@
 """Judging and timing of runs: the judge, the clock, the suite, submissions."""
 
 from .judge import Check, Judgement, judge, judge_columns
-from .result_file import ResultFileError, load_columns
+from .result_file import ResultFile, ResultFileError, load_columns, read_result_file
 from .runner import run_problem, save_run
 
 __all__ = [
     "Check",
     "Judgement",
+    "ResultFile",
     "ResultFileError",
     "judge",
     "judge_columns",
     "load_columns",
+    "read_result_file",
     "run_problem",
     "save_run",
 ]

@@ -11,8 +11,8 @@ disagreement lasts and the point is elsewhere, the motion is on another branch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import problems
 from ..arrays import Flags, Floats
-from ..problems import Problem
+from ..problems import Problem, RightBranch
 from ..runs.columns import unit_of
 
 # of its scale: an error that gets an explanation even if no limit is missed
@@ -44,10 +44,14 @@ LONGEST_LAG = 0.95
 
 @dataclass(frozen=True)
 class Sample:
-    """Columns beside the exact motion of their problem; names: columns of the observed point."""
+    """Columns beside the exact motion of their problem; names: columns of the observed point.
+
+    rounding: by column, what writing it down may have changed.
+    """
 
     problem: Problem
     columns: dict[str, Floats]
+    rounding: dict[str, float] = field(default_factory=dict)
 
     @property
     def times(self) -> Floats:
@@ -70,21 +74,40 @@ class Sample:
         return {name: np.abs(self.columns[name] - self.exact[name]) for name in self.names}
 
     @cached_property
-    def drift(self) -> Floats:
-        """Distance of the energy column from its first value [J]."""
-        energy = self.columns["energy"]
-        return np.abs(energy - energy[:1])
+    def places(self) -> list[str]:
+        """Columns of its coordinates."""
+        return [name for name in self.names if not name.startswith("v")]
+
+    @cached_property
+    def branch(self) -> RightBranch | None:
+        """The right branch, if the columns can tell it."""
+        branch = self.problem.branch
+        return branch if branch is not None and self.has(branch.needs) else None
+
+    def has(self, names: Iterable[str]) -> bool:
+        """Whether all these columns are there."""
+        return all(name in self.columns for name in names)
+
+    @cached_property
+    def drift(self) -> Floats | None:
+        """Distance of the energy column from its first value [J], if there is one."""
+        energy = self.columns.get("energy")
+        return None if energy is None else np.abs(energy - energy[:1])
 
     @cached_property
     def recomputed(self) -> Floats | None:
         """Energy told by the observed point alone [J], nan where it is not; None if never."""
-        branch = self.problem.branch
-        return None if branch is None or branch.energy is None else branch.energy(self.columns)
+        branch = self.branch
+        if branch is None or branch.energy is None or not self.has(branch.energy_needs):
+            return None
+        return branch.energy(self.columns)
 
     @cached_property
     def place_error(self) -> Floats:
         """Largest error of a coordinate, by row [m]."""
-        return np.max([self.error[n] for n in self.names if not n.startswith("v")], axis=0)
+        if not self.places:
+            return np.zeros(len(self.times))
+        return np.max([self.error[n] for n in self.places], axis=0)
 
 
 @dataclass(frozen=True)
@@ -118,7 +141,8 @@ def find_causes(sample: Sample, passed: bool) -> Causes:
 
 def _remarks(sample: Sample) -> Iterator[str]:
     """What is against the rules of a file but changes no number."""
-    first = float(sample.columns["energy"][0])
+    energy = sample.columns.get("energy")
+    first = 0.0 if energy is None else float(energy[0])
     if first != 0.0:
         yield (
             f"the energy starts with {first:.6g} J; the source asks for 0 at the start "
@@ -147,7 +171,7 @@ def _mistakes(sample: Sample) -> Iterator[tuple[Sample, str]]:
     """Samples as they would be without a mistake, and what it would be."""
     problem, columns = sample.problem, sample.columns
     number = {name: i + 1 for i, name in enumerate(problem.columns)}
-    for a, b in combinations(problem.columns[1:], 2):
+    for a, b in combinations([name for name in problem.columns[1:] if name in columns], 2):
         if a in sample.names or b in sample.names:
             changed = {**columns, a: columns[b], b: columns[a]}
             words = f"columns {number[a]} and {number[b]} ({a} and {b}) look exchanged"
@@ -158,8 +182,8 @@ def _mistakes(sample: Sample) -> Iterator[tuple[Sample, str]]:
             yield Sample(problem, changed), f"column {number[name]} ({name}) has the wrong sign"
     scaled = {name: columns[name] / 1000.0 for name in sample.names}
     yield Sample(problem, {**columns, **scaled}), "lengths look like millimetres; write metres"
-    if problem.branch is not None:
-        for relative in problem.branch.relatives(columns):
+    if sample.branch is not None:
+        for relative in sample.branch.relatives(columns):
             options = {**problem.options, **relative}
             if options == problem.options:
                 continue
@@ -177,6 +201,8 @@ def _misfit(sample: Sample) -> float:
     """Error of the columns relative to their motion, kept by nine rows out of ten."""
     if not len(sample.times):
         return np.inf
+    if not sample.names:
+        return 0.0
     rows = np.max(
         [sample.error[n] / max(np.abs(sample.exact[n]).max(), 1e-3) for n in sample.names], axis=0
     )
@@ -193,7 +219,7 @@ def _options(problem: Problem) -> str:
 
 def _find_branch(sample: Sample) -> tuple[float, str] | None:
     """When and how the motion left its branch or path; None if it did not, or none can tell."""
-    branch, times = sample.problem.branch, sample.times
+    branch, times = sample.branch, sample.times
     if branch is None:
         return None
     distance = branch.distance(sample.columns)
@@ -228,7 +254,7 @@ def _find_branch(sample: Sample) -> tuple[float, str] | None:
             else f"between t = {begin:.4g} and {left:.4g} s"
         )
     worst = max(sample.names, key=lambda n: sample.error[n][first])
-    names = " and ".join([", ".join(sample.names[:-1]), sample.names[-1]])
+    names = " and ".join(n for n in (", ".join(sample.names[:-1]), sample.names[-1]) if n)
     return left, (
         f"left the {branch.name} {where}: from t = {times[first]:.4g} s on, {names} are not those of "
         f"that branch with the energy given ({worst} off by {sample.error[worst][first]:.2g} "
@@ -238,9 +264,9 @@ def _find_branch(sample: Sample) -> tuple[float, str] | None:
 
 def _off_energy(sample: Sample) -> tuple[Flags, Flags]:
     """Rows whose energy, recomputed, is not that of the column; and rows that tell it."""
-    branch, times, energy = sample.problem.branch, sample.times, sample.recomputed
+    branch, times, energy = sample.branch, sample.times, sample.recomputed
     nothing = np.zeros(len(times), dtype=bool)
-    if branch is None or energy is None:
+    if branch is None or energy is None or sample.drift is None:
         return nothing, nothing
     given = sample.columns["energy"] - sample.columns["energy"][0]
     allowed = max(OFF_ENERGY * branch.scale, sample.problem.limits.energy_drift or 0.0)
@@ -279,15 +305,13 @@ def _return(times: Floats, back: int | None) -> str:
 
 def _energy_remark(sample: Sample) -> Iterator[str]:
     """The energy column and the observed point tell two energies, on the right branch."""
-    if sample.recomputed is None or sample.problem.branch is None:
+    if sample.recomputed is None or sample.branch is None or sample.drift is None:
         return
     given = sample.columns["energy"] - sample.columns["energy"][0]
     gap = np.abs(sample.recomputed - given)
     gap[np.isnan(gap)] = 0.0
     worst = int(np.argmax(gap))
-    allowed = max(
-        OFF_ENERGY * sample.problem.branch.scale, sample.problem.limits.energy_drift or 0.0
-    )
+    allowed = max(OFF_ENERGY * sample.branch.scale, sample.problem.limits.energy_drift or 0.0)
     if gap[worst] > allowed:
         yield (
             f"at t = {sample.times[worst]:.4g} s the energy column says {given[worst]:.3g} J, the "
@@ -302,10 +326,13 @@ def _energy_remark(sample: Sample) -> Iterator[str]:
 def _spoilt_rows(sample: Sample) -> Iterator[str]:
     """Single rows that are off while those around them are not."""
     floors = dict.fromkeys(sample.names, SPOILT)
-    floors["energy"] = sample.problem.limits.energy_drift or SPOILT
+    errors = dict(sample.error)
+    if sample.drift is not None:
+        floors["energy"] = sample.problem.limits.energy_drift or SPOILT
+        errors["energy"] = sample.drift
     found = []
     for name, floor in floors.items():
-        error = sample.drift if name == "energy" else sample.error[name]
+        error = errors[name]
         if len(error) < 5:
             continue
         highest = np.zeros(len(error))
@@ -333,7 +360,7 @@ def _phase(sample: Sample, sure: bool) -> Iterator[str]:
     error = _misfit(sample)
     if error < NOTEWORTHY:
         return
-    branch = sample.problem.branch
+    branch = sample.branch
     stays = f"stays on the {branch.name}" if branch is not None and sure else "has the right form"
     lag, left_over, before = _lag(sample)
     if left_over < 2.0 * BETTER * before and lag != 0.0:

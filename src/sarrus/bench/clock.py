@@ -1,7 +1,7 @@
 """The clock: one thread on one core, a warm-up, several repeats, and a calibration beside them.
 
-The solve alone is timed, and the solve with the recording of all outputs. Times of two machines are put side by
-side as multiples of the calibration kernel, timed in the same run.
+The solve with the recording of all outputs is timed, which ranks, and the solve alone. Times of two machines are
+put side by side as multiples of the calibration kernel, timed in the same run.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ CALIBRATION_VERSION = 1
 
 @dataclass(frozen=True)
 class Timing:
-    """Times of one setting [s]; spread: how far the median lies above the minimum, relative.
+    """Times of one setting [s]; spread: how far the median of cpu lies above its minimum, relative.
 
-    cpu: of the solve and of recording all outputs; same_bits: whether every repeat gave the same numbers to the
-    last bit.
+    cpu: of the solve and of recording all outputs, which is what ranks; solve: without the recording; same_bits:
+    whether every repeat gave the same numbers to the last bit.
     """
 
     repeats: int
     cpu: float
+    cpu_median: float
     solve: float
     solve_median: float
     solve_wall: float
@@ -78,13 +79,14 @@ def time_solve(
             if result is first:
                 break
         calibration = calibrate()
-    best, median = min(solve), statistics.median(solve)
+    best, median = min(cpu), statistics.median(cpu)
     spread = median / best - 1 if best > 0 else 0.0
     return first, Timing(
         repeats=len(cpu),
-        cpu=min(cpu),
-        solve=best,
-        solve_median=median,
+        cpu=best,
+        cpu_median=median,
+        solve=min(solve),
+        solve_median=statistics.median(solve),
         solve_wall=min(wall),
         spread=spread,
         busy=spread > BUSY,

@@ -16,6 +16,7 @@ Problems of statics have no columns: equilibrium and eigenvalues are compared wi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -24,23 +25,30 @@ import numpy as np
 from ..arrays import Floats
 from ..problems import Problem
 from ..result import Result
-from ..runs.columns import LEVELS
+from ..runs.columns import LEVELS, unit_of
 from ..statics import Equilibrium, Modes, equilibrium, modes
 from .causes import Sample, find_causes
 
 # of a place at rest [m] and of eigenvalues [1/s]; ours: twelve digits are printed
 ALLOWED = 1e-10
+# of the largest number of a column: with fewer digits than these a file says less than a judge could
+FEW_DIGITS = 1e-12
 
 
 @dataclass(frozen=True)
 class Check:
-    """One limit: what was measured, what is allowed; time: of the worst row [s]."""
+    """One limit: what was measured, what is allowed; time: of the worst row [s].
+
+    ours: no limit of the source, one of this project; blur: what the file's own rounding may have added.
+    """
 
     what: str
     value: float
     limit: float
     unit: str
     time: float | None = None
+    ours: bool = False
+    blur: float = 0.0
 
     @property
     def passed(self) -> bool:
@@ -55,13 +63,14 @@ class Judgement:
     position_error [m] and velocity_error [m/s]: largest, over the columns of the problem's source;
     recomputed_drift [J]: of the energy that the observed point alone tells; violations: largest of
     each level, as given; None where there are no columns for it. branch: a sentence if the motion left
-    its branch, and left_at [s]; findings: sentences on what else is wrong or worth knowing.
+    its branch, and left_at [s]; findings: sentences on what else is wrong or worth knowing. untold: limits that
+    the columns say nothing about.
     """
 
-    energy_drift: float
-    position_error: float
+    energy_drift: float | None
+    position_error: float | None
     velocity_error: float | None
-    end_error: float
+    end_error: float | None
     violation: float | None
     complete: bool
     checks: tuple[Check, ...]
@@ -70,11 +79,23 @@ class Judgement:
     left_at: float | None = None
     branch: str | None = None
     findings: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
         """Whether the run reached its end on the right branch and every limit is kept."""
+        return self.kept and not self.untold
+
+    @property
+    def kept(self) -> bool:
+        """The same of the limits that the columns tell."""
         return self.complete and self.left_at is None and all(check.passed for check in self.checks)
+
+    @property
+    def kept_source(self) -> bool:
+        """The same of the limits of the source alone."""
+        mine = [c.passed for c in self.checks if not c.ours]
+        return self.complete and self.left_at is None and all(mine) and not self.untold
 
     def as_dict(self) -> dict[str, Any]:
         """For a JSON file."""
@@ -90,84 +111,155 @@ def judge(problem: Problem, result: Result) -> Judgement:
     return replace(judged, complete=judged.complete and result.status == "done")
 
 
-def judge_columns(problem: Problem, columns: dict[str, Floats]) -> Judgement:
+def judge_columns(
+    problem: Problem, columns: dict[str, Floats], rounding: dict[str, float] | None = None
+) -> Judgement:
     """Measure columns, by name, against the problem; they must cover 0 to its duration.
 
-    At least the problem's own columns are needed; further coordinates of the observed point are
-    checked as well.
+    What is there is judged, further coordinates of the observed point as well; limits on what is missing are
+    untold. rounding: by column, what writing it down may have changed.
     """
-    missing = [name for name in problem.columns if name not in columns]
-    if missing:
-        raise ValueError(f"'{problem.id}' needs the columns {', '.join(missing)}")
+    known = {*problem.columns, *problem.reference_columns(np.zeros(1))} - {"t"}
+    if "t" not in columns or not known & set(columns):
+        raise ValueError(f"'{problem.id}' needs t and some of {', '.join(problem.columns[1:])}")
     # numbers too large to square are judged like any other wrong ones
     with np.errstate(all="ignore"):
-        return _judge(Sample(problem, columns))
+        return _judge(Sample(problem, columns, rounding or {}))
 
 
 def _judge(sample: Sample) -> Judgement:
     problem, columns, times = sample.problem, sample.columns, sample.times
-    places = [name for name in sample.names if not name.startswith("v")]
+    places = sample.places
     speeds = [name for name in sample.names if name.startswith("v")]
-    end = float(np.linalg.norm([sample.error[n][-1] for n in places])) if len(times) else np.inf
+    end = None
+    if places:
+        end = float(np.linalg.norm([sample.error[n][-1] for n in places])) if len(times) else np.inf
     recomputed = sample.recomputed
-    checks = _checks(sample, places, end)
+    checks = _checks(sample, end)
     cause = find_causes(sample, all(check.passed for check in checks))
     violations = {
         level: float(columns[level].max(initial=0.0)) for level in LEVELS if level in columns
     }
     return Judgement(
-        energy_drift=_worst(sample.drift, times)[0],
-        position_error=max(_worst(sample.error[n], times)[0] for n in _own(places, problem)),
-        velocity_error=(
-            max(_worst(sample.error[n], times)[0] for n in _own(speeds, problem))
-            if speeds
-            else None
-        ),
+        energy_drift=None if sample.drift is None else _worst(sample.drift, times)[0],
+        position_error=_largest_error(sample, places),
+        velocity_error=_largest_error(sample, speeds),
         end_error=end,
         violation=violations.get("position"),
-        complete=_covers(times, problem.duration),
+        complete=_covers(times, problem),
         checks=tuple(checks),
         recomputed_drift=None if recomputed is None else _largest_known(recomputed, times)[0],
         violations=violations,
         left_at=cause.left_at,
         branch=cause.branch,
-        findings=cause.findings,
+        findings=(*cause.findings, *_missing(sample), *_digits(sample, checks)),
+        untold=tuple(_untold(sample)),
     )
 
 
-def _checks(sample: Sample, places: list[str], end: float) -> list[Check]:
-    limits, times = sample.problem.limits, sample.times
+def _largest_error(sample: Sample, names: list[str]) -> float | None:
+    own = _own(names, sample.problem)
+    return max(_worst(sample.error[n], sample.times)[0] for n in own) if own else None
+
+
+def _checks(sample: Sample, end: float | None) -> list[Check]:
+    limits, times, rounding = sample.problem.limits, sample.times, sample.rounding
+    place_blur = max((rounding.get(n, 0.0) for n in sample.places), default=0.0)
     checks = []
-    if limits.energy_drift is not None:
+    if limits.energy_drift is not None and sample.drift is not None:
         value, time = _worst(sample.drift, times)
-        checks.append(Check("energy drift", value, limits.energy_drift, "J", time))
-        if sample.recomputed is not None:
-            value, time = _largest_known(sample.recomputed, times)
-            what = "energy drift, recomputed"
-            checks.append(Check(what, value, limits.energy_drift, "J", time))
+        blur = 2.0 * rounding.get("energy", 0.0)
+        checks.append(Check("energy drift", value, limits.energy_drift, "J", time, blur=blur))
+    if limits.energy_drift is not None and sample.recomputed is not None:
+        value, time = _largest_known(sample.recomputed, times)
+        what = "energy drift, recomputed"
+        checks.append(Check(what, value, limits.energy_drift, "J", time, ours=True))
     if limits.threshold is not None and limits.low is not None and limits.high is not None:
-        relative = np.column_stack(
-            [
-                sample.error[n] / np.maximum(np.abs(sample.exact[n]), limits.threshold)
-                for n in sample.names
-            ]
-        )
-        rms = float(np.sqrt(np.mean(relative**2))) if relative.size else np.inf
-        largest, time = _worst(relative.max(axis=1), times)
-        for name, limit in (("low", limits.low), ("high", limits.high)):
-            checks.append(Check(f"error, {name} precision, RMS", rms, limit, ""))
-            checks.append(Check(f"error, {name} precision, maximum", largest, limit, "", time))
-    if limits.end_error is not None:
+        checks += _precision(sample, limits.low, limits.high, limits.threshold)
+    if limits.end_error is not None and end is not None:
         last = float(times[-1]) if len(times) else None
-        checks.append(Check("error at the end", end, limits.end_error, "m", last))
-    if limits.rms is not None:
+        what, most = "error at the end", limits.end_error
+        blur = float(np.sqrt(len(sample.places))) * place_blur
+        checks.append(Check(what, end, most, "m", last, ours=True, blur=blur))
+    if limits.rms is not None and sample.has(("x", "angle")):
         square = sample.error["x"] ** 2 + (sample.columns["angle"] - sample.exact["angle"]) ** 2
         value = float(np.sqrt(np.mean(square))) if len(times) else np.inf
-        checks.append(Check("error of x and angle, RMS", value, limits.rms, ""))
-    if limits.path is not None:
-        value, time = _worst(np.max([sample.error[n] for n in places], axis=0), times)
-        checks.append(Check("distance from the right path", value, limits.path, "m", time))
+        blur = rounding.get("x", 0.0) + rounding.get("angle", 0.0)
+        checks.append(Check("error of x and angle, RMS", value, limits.rms, "", blur=blur))
+    if limits.path is not None and sample.places:
+        value, time = _worst(sample.place_error, times)
+        what = "distance from the right path"
+        checks.append(Check(what, value, limits.path, "m", time, ours=True, blur=place_blur))
     return checks
+
+
+def _precision(sample: Sample, low: float, high: float, threshold: float) -> list[Check]:
+    """The library's error in both readings, against both of its classes."""
+    if not sample.names:
+        return []
+    size = {n: np.maximum(np.abs(sample.exact[n]), threshold) for n in sample.names}
+    relative = np.column_stack([sample.error[n] / size[n] for n in sample.names])
+    blurs = np.column_stack([sample.rounding.get(n, 0.0) / size[n] for n in sample.names])
+    rms = float(np.sqrt(np.mean(relative**2))) if relative.size else np.inf
+    largest, time = _worst(relative.max(axis=1), sample.times)
+    wide = float(blurs.max(initial=0.0))
+    typical = float(np.sqrt(np.mean(blurs**2))) if blurs.size else 0.0
+    checks = []
+    for name, limit in (("low", low), ("high", high)):
+        what = f"error, {name} precision"
+        checks.append(Check(f"{what}, RMS", rms, limit, "", blur=typical))
+        checks.append(Check(f"{what}, maximum", largest, limit, "", time, blur=wide))
+    return checks
+
+
+# what the columns do not tell
+
+
+def _missing(sample: Sample) -> Iterator[str]:
+    """Columns that the source asks for and that are not there, and what is judged without them."""
+    missing = [name for name in sample.problem.columns if name not in sample.columns]
+    if not missing:
+        return
+    used = ", ".join(sample.names) or "nothing"
+    are = "is" if len(missing) == 1 else "are"
+    yield f"{', '.join(missing)} {are} not there: errors of the observed point are those of {used} alone"
+    if "energy" in missing:
+        yield "without an energy column its drift cannot be told"
+    if sample.problem.branch is not None and sample.branch is None:
+        yield "without the coordinates of the observed point its branch cannot be told"
+
+
+def _untold(sample: Sample) -> Iterator[str]:
+    """Limits that the columns say nothing about."""
+    limits = sample.problem.limits
+    if limits.energy_drift is not None and sample.drift is None:
+        yield "energy drift"
+    if limits.low is not None and not sample.names:
+        yield "error of the observed point"
+    if limits.rms is not None and not sample.has(("x", "angle")):
+        yield "error of x and angle"
+    if (limits.end_error is not None or limits.path is not None) and not sample.places:
+        yield "path of the observed point"
+
+
+def _digits(sample: Sample, checks: list[Check]) -> Iterator[str]:
+    """What the digits of a file hide, if they hide anything that counts."""
+    told = {n: r for n, r in sample.rounding.items() if n in (*sample.names, "angle", "energy")}
+    sizes = {n: float(np.abs(sample.columns[n]).max(initial=0.0)) for n in told}
+    if not any(r > FEW_DIGITS * sizes[n] for n, r in told.items()):
+        return
+    known = ", ".join(f"{n} to {r:.0e} {unit_of(n)}" for n, r in told.items())
+    count = max(
+        round(np.log10(0.5 * 10.0 ** np.ceil(np.log10(sizes[n]) - 1e-6) / r))
+        for n, r in told.items()
+        if sizes[n]
+    )
+    yield f"{count} digits tell {known}: of smaller errors nothing can be said"
+    for check in checks:
+        if check.blur >= check.limit:
+            yield f"{check.what}: its limit, {check.limit:g}, is finer than these digits ({check.blur:.1g})"
+        elif not check.passed and check.value - check.blur < check.limit:
+            yield f"{check.what}: {check.value:.3g} may be these digits alone ({check.blur:.1g})"
 
 
 def _own(names: list[str], problem: Problem) -> list[str]:
@@ -191,13 +283,13 @@ def _largest_known(values: Floats, times: Floats) -> tuple[float, float | None]:
     return _worst(np.abs(values[known]), times[known])
 
 
-def _covers(times: Floats, duration: float) -> bool:
+def _covers(times: Floats, problem: Problem) -> bool:
     """Whether rows run from 0 to the duration: the next one would lie beyond it."""
     if len(times) < 2:
         return False
-    step = times[1] - times[0]
+    step = min(problem.output_step, problem.duration)
     # 1e-6 of a step: rounding of times
-    return bool(abs(times[0]) <= 1e-6 * step and times[-1] + step > duration + 1e-6 * step)
+    return bool(abs(times[0]) <= 1e-4 * step and times[-1] + step > problem.duration + 1e-4 * step)
 
 
 def judge_small_motion(problem: Problem) -> tuple[Equilibrium, Modes, tuple[Check, ...]]:

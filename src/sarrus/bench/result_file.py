@@ -1,9 +1,10 @@
 """Result files of any program: generous in format, strict in content.
 
-A row is t and what the problem's source asks for, in its order. Blanks, tabs, commas or semicolons
-between numbers, decimal points or commas, Fortran exponents, header and comment lines, any usual text
-encoding: all are read. What the numbers say must be right: every column, every row from 0 to the
-duration at the step of the source, all finite.
+A row is t and what the problem's source asks for, in its order, by the heads of the columns, or as the user says
+(`heads.py`). Blanks, tabs, commas or semicolons between numbers, decimal points or commas, Fortran exponents,
+header and comment lines, any usual text encoding, OpenSim's .sto and .mot, Parquet: all are read. What the
+numbers say must be right: every row from 0 to the duration at the step of the source, all finite. Columns may
+be missing; what then cannot be told is the judge's to say.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import math
 import re
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
@@ -22,6 +23,7 @@ import numpy as np
 from .. import problems
 from ..arrays import Floats
 from ..problems import Problem
+from .heads import HeadError, Meaning, find_meaning
 
 LARGEST = 200_000_000  # bytes
 MOST_ROWS = 5_000_000
@@ -37,6 +39,9 @@ NUMBER = re.compile(
 )
 # Fortran leaves the letter out before an exponent of three digits
 BARE_EXPONENT = re.compile(r"(?<=[\d.])([+-]\d{3})$", re.ASCII)
+# whole digits, decimals, exponent
+WRITTEN = re.compile(r"[+-]?(\d*)\.?(\d*)(?:[eEdDqQ]?([+-]?\d+))?$", re.ASCII)
+PARQUET = (".parquet", ".pq")
 # not-a-number and overflow, as C, Fortran, MATLAB and older Microsoft libraries print them
 NOT_FINITE = re.compile(r"[+-]?(?:nan(?:\(.*\))?|inf(?:inity)?|1\.#\w+|\*+)", re.IGNORECASE)
 
@@ -69,10 +74,29 @@ LAYOUTS = (
 )
 
 
-def load_columns(path: str | Path, problem: Problem) -> dict[str, Floats]:
-    """Read the columns of a problem; raises ResultFileError and nothing else.
+@dataclass(frozen=True)
+class ResultFile:
+    """What a file holds: columns by name, each of shape (rows,); what was read as what; what its digits hide.
 
-    returns: by name, in the order of the problem, each of shape (rows,)
+    rounding: by column, the most that writing it down has changed a number.
+    """
+
+    columns: dict[str, Floats]
+    notes: tuple[str, ...] = ()
+    rounding: dict[str, float] = field(default_factory=dict)
+
+
+def load_columns(path: str | Path, problem: Problem) -> dict[str, Floats]:
+    """The columns of a file, by name, each of shape (rows,); raises ResultFileError and nothing else."""
+    return read_result_file(path, problem).columns
+
+
+def read_result_file(
+    path: str | Path, problem: Problem, asked: str | None = None, sparse: bool = False
+) -> ResultFile:
+    """Read a file; asked: what its columns are, else its heads or the source's order say it.
+
+    sparse: rows may stand at any increasing times. Raises ResultFileError and nothing else.
     """
     path = Path(path)
     try:
@@ -87,65 +111,202 @@ def load_columns(path: str | Path, problem: Problem) -> dict[str, Floats]:
             _refuse(path, None, f"has {size / 1e6:.0f} MB; at most {LARGEST / 1e6:.0f} MB are read")
         if size == 0:
             _refuse(path, None, "is empty")
-        with path.open("rb") as stream:
-            rows = _read(path, stream, problem)
+        table = _Table(path, problem, asked, sparse)
+        if path.suffix.lower() in PARQUET:
+            table.read_parquet()
+        else:
+            with path.open("rb") as stream:
+                table.read_text(stream)
     except ResultFileError:
         raise
     except (OSError, ValueError) as error:
         # ValueError: a path with a zero character
         reason = getattr(error, "strerror", None) or str(error)
         raise ResultFileError(f"{_name(path)}: cannot be read ({reason})") from error
-    table = np.frombuffer(rows, dtype=np.float64).reshape(-1, len(problem.columns))
-    return {name: np.ascontiguousarray(table[:, i]) for i, name in enumerate(problem.columns)}
+    return table.result()
 
 
-def _read(path: Path, stream: BinaryIO, problem: Problem) -> array[float]:
-    """All rows after one another, each checked as it comes: a wrong file is left early."""
-    width = len(problem.columns)
-    if problem.duration / _step(problem) >= MOST_ROWS:
-        _refuse(path, None, f"{problem.duration:g} s are more than {MOST_ROWS} rows; judge less")
-    layout = None
-    rows = array("d")
-    for number, raw in _lines(path, stream):
-        line = COMMENT.split(raw, maxsplit=1)[0].replace('"', "").strip().strip("\x1a")
-        if not line:
-            continue
-        if layout is None:
-            layout = _recognise(line, width)
+class _Table:
+    """Rows of a file, each checked as it comes: a wrong file is left early."""
+
+    def __init__(self, path: Path, problem: Problem, asked: str | None, sparse: bool) -> None:
+        self._path, self._problem, self._asked, self._sparse = path, problem, asked, sparse
+        self._rows: array[float] = array("d")
+        self._count = 0
+        self._previous = 0.0
+        self._meaning: Meaning | None = None
+        # of each field: most significant digits, most decimals
+        self._digits: list[list[int]] = []
+        if problem.duration / _step(problem) >= MOST_ROWS:
+            _refuse(
+                path, None, f"{problem.duration:g} s are more than {MOST_ROWS} rows; judge less"
+            )
+
+    def read_text(self, stream: BinaryIO) -> None:
+        """All rows of a text."""
+        path, layout, number = self._path, None, 0
+        before: list[str] = []
+        for number, raw in _lines(path, stream):
+            line = COMMENT.split(raw, maxsplit=1)[0].replace('"', "").strip().strip("\x1a")
             if layout is None:
-                if _looks_like_row(line):
-                    _refuse_field(path, number, line, Layout(None), problem)
-                if number > MOST_HEADER_LINES:
-                    _refuse(path, number, "no row of numbers up to here; write one row a line")
+                layout = _recognise(line, self._widths(before)) if line else None
+                if layout is None:
+                    if line and _looks_like_row(line):
+                        _refuse_field(path, number, line, Layout(None), self._problem.columns)
+                    if line and number > MOST_HEADER_LINES:
+                        _refuse(path, number, "no row of numbers up to here; write one row a line")
+                    before = [*before[1 - MOST_HEADER_LINES :], raw.strip().lstrip("#%!/ ")]
+                    continue
+                self._find_meaning(number, layout, line, before)
+            if line:
+                self._take_line(number, line, layout)
+        self._finish(number)
+
+    def read_parquet(self) -> None:
+        """All rows of a Parquet file."""
+        try:
+            from pyarrow import ArrowException, parquet
+        except ImportError as error:
+            why = "is Parquet; install what reads it: pip install 'sarrus[data]'"
+            raise ResultFileError(f"{_name(self._path)}: {why}") from error
+        try:
+            table = parquet.read_table(self._path)
+            names = [str(name) for name in table.column_names]
+            values = [np.asarray(table[name].to_numpy(), dtype=np.float64) for name in names]
+        except (ArrowException, TypeError, ValueError, OSError) as error:
+            reason = str(error).splitlines()[0]
+            raise ResultFileError(f"{_name(self._path)}: cannot be read ({reason})") from error
+        if not values or not len(values[0]):
+            _refuse(self._path, None, f"has no row of numbers; {_wanted(self._problem)}")
+        self._mean(1, [names], len(names))
+        for n, row in enumerate(zip(*values, strict=True)):
+            self._take(n + 1, [float(value) for value in row])
+        self._finish(len(values[0]))
+
+    def result(self) -> ResultFile:
+        """What was read."""
+        assert self._meaning is not None
+        kept = [(n, f) for n, f in zip(self._names, self._meaning.factors, strict=True) if n]
+        table = np.frombuffer(self._rows, dtype=np.float64).reshape(-1, len(kept))
+        columns = {name: table[:, i] * factor for i, (name, factor) in enumerate(kept)}
+        order = [*self._problem.columns, *columns]
+        columns = {name: columns[name] for name in dict.fromkeys(order) if name in columns}
+        notes = [*self._meaning.notes]
+        if self._sparse:
+            outputs = round(self._problem.duration / _step(self._problem)) + 1
+            notes.append(
+                f"{self._count} rows where the source asks for {outputs}: between them nothing is told"
+            )
+        return ResultFile(columns, tuple(notes), self._rounding(columns))
+
+    @property
+    def _names(self) -> tuple[str | None, ...]:
+        assert self._meaning is not None
+        return self._meaning.names
+
+    def _rounding(self, columns: dict[str, Floats]) -> dict[str, float]:
+        """Half of the last digit written, of the largest number of each column."""
+        found: dict[str, float] = {}
+        for name, digits in zip(self._names, self._digits, strict=False):
+            if name is None or not digits[0]:
                 continue
-        row = [_number(field) for field in layout.fields(line)]
+            largest = float(np.abs(columns[name]).max(initial=0.0))
+            # both: a fixed number of decimals, and a fixed number of digits
+            # a largest number of exactly 1 is no reason: those below it have their own last digit
+            power = np.ceil(np.log10(largest) - 1e-6) if largest else -np.inf
+            by_digits = 10.0 ** (power - digits[0])
+            found[name] = 0.5 * float(max(by_digits, 10.0 ** -float(min(digits[1], 300))))
+        return found
+
+    def _widths(self, before: list[str]) -> list[int]:
+        """How many fields rows may well have: as told, as the source, as the last lines before them."""
+        asked = [] if self._asked is None or "=" in self._asked else [self._asked.count(",") + 1]
+        heads = [len(layout.fields(line)) for line in before[-3:][::-1] for layout in LAYOUTS[:3]]
+        return [*asked, len(self._problem.columns), *heads]
+
+    def _find_meaning(self, number: int, layout: Layout, line: str, before: list[str]) -> None:
+        degrees = any(re.match(r"inDegrees\s*=\s*yes", b, re.IGNORECASE) for b in before)
+        # prose may follow the heads behind a semicolon
+        lines = [
+            _head_fields(layout, part)
+            for b in before
+            for part in dict.fromkeys((b.split(";")[0] if layout.separator != ";" else b, b))
+        ]
+        self._mean(number, lines, len(layout.fields(line)), degrees)
+
+    def _mean(self, number: int, lines: list[list[str]], width: int, degrees: bool = False) -> None:
+        try:
+            self._meaning = find_meaning(lines, width, self._problem, self._asked, degrees)
+        except HeadError as error:
+            _refuse(self._path, number, str(error) or _wrong_width(width, self._problem))
+        self._digits = [[0, 0] for _ in range(width)]
+
+    def _take_line(self, number: int, line: str, layout: Layout) -> None:
+        fields = layout.fields(line)
+        row = [_number(f) for f in fields]
         if None in row:
-            _refuse_field(path, number, line, layout, problem)
-        values = [value for value in row if value is not None]
-        if len(values) != width:
-            _refuse(path, number, _wrong_width(len(values), problem))
-        for name, value in zip(problem.columns, values, strict=True):
+            _refuse_field(self._path, number, line, layout, self._names)
+        if len(row) != len(self._names):
+            _refuse(self._path, number, _wrong_width(len(row), self._problem))
+        # digits are the same all along: of long files some rows tell them
+        if self._count < 2000 or self._count % 16 == 0:
+            for text, digits in zip(fields, self._digits, strict=True):
+                _count_digits(text, digits)
+        self._take(number, [value for value in row if value is not None])
+
+    def _take(self, number: int, values: list[float]) -> None:
+        assert self._meaning is not None
+        t = 0.0
+        for i, (name, value) in enumerate(zip(self._names, values, strict=True)):
+            if name is None:
+                continue
             if not math.isfinite(value):
                 _refuse(
-                    path,
+                    self._path,
                     number,
-                    f"'{name}' (column {problem.columns.index(name) + 1}) is not a finite number; "
+                    f"'{name}' (column {i + 1}) is not a finite number; "
                     "a run that broke down cannot be judged",
                 )
-        previous = rows[-width] if rows else 0.0
-        _check_time(path, number, values[0], len(rows) // width, previous, problem)
-        rows.extend(values)
-    if not rows:
-        _refuse(path, None, f"has no row of numbers; {_wanted(problem)}")
-    last, step = rows[-width], _step(problem)
-    if last + step < problem.duration + TIME_TOLERANCE * step:
-        _refuse(
-            path,
-            number,
-            f"the file ends at t = {last:g} s, the problem at {problem.duration:g} s; run it to "
-            f"the end, or judge this part with --duration {last:g}",
-        )
-    return rows
+            if name == "t":
+                t = value * self._meaning.factors[i]
+        if self._sparse:
+            _check_sparse(self._path, number, t, self._previous, not self._count, self._problem)
+        else:
+            _check_time(self._path, number, t, self._count, self._previous, self._problem)
+        self._rows.extend(v for n, v in zip(self._names, values, strict=True) if n is not None)
+        self._count, self._previous = self._count + 1, t
+
+    def _finish(self, number: int) -> None:
+        """Whether there are rows up to the end."""
+        problem, path = self._problem, self._path
+        if not self._count:
+            _refuse(path, None, f"has no row of numbers; {_wanted(problem)}")
+        last, step = self._previous, _step(problem)
+        if last + step < problem.duration + TIME_TOLERANCE * step:
+            _refuse(
+                path,
+                number,
+                f"the file ends at t = {last:g} s, the problem at {problem.duration:g} s; run it to "
+                f"the end, or judge this part with --duration {last:g}",
+            )
+
+
+def _count_digits(text: str, digits: list[int]) -> None:
+    """Take note of a number's significant digits and decimals, if they are more than those before."""
+    found = WRITTEN.match(text)
+    if found:
+        whole, decimals = found[1], found[2] or ""
+        power = int(found[3]) if found[3] else 0
+        digits[0] = max(digits[0], len((whole + decimals).lstrip("0")))
+        digits[1] = max(digits[1], len(decimals) - power)
+
+
+def _head_fields(layout: Layout, line: str) -> list[str]:
+    """The heads of a line; where blanks separate, a unit in brackets belongs to the head before it."""
+    line = line.replace('"', "").strip()
+    if layout.separator is None:
+        return re.sub(r"\s+(?=[\[(])", "", line).split("\t" if "\t" in line else None)
+    return [field.strip() for field in line.split(layout.separator)]
 
 
 def _lines(path: Path, stream: BinaryIO) -> Iterator[tuple[int, str]]:
@@ -156,9 +317,12 @@ def _lines(path: Path, stream: BinaryIO) -> Iterator[tuple[int, str]]:
     if encoding is None:
         _refuse(path, None, "is a binary file; write the columns as text")
     text = io.TextIOWrapper(stream, encoding=encoding, errors="replace", newline=None)
-    number = 0
+    number, length = 0, 0
     while line := text.readline(LONGEST_LINE):
-        number += 1
+        number, length = number + 1, length + len(line)
+        if length > LARGEST:
+            # whatever the system said of its size
+            _refuse(path, number, f"more than {LARGEST / 1e6:.0f} MB are not read")
         if len(line) == LONGEST_LINE:
             _refuse(path, number, f"is longer than {LONGEST_LINE} characters; write one row a line")
         yield number, line
@@ -190,16 +354,18 @@ def _has_control(head: bytes) -> bool:
     return any(byte < 32 and byte not in b"\t\n\v\f\r\x1a" for byte in head)
 
 
-def _recognise(line: str, width: int) -> Layout | None:
-    """The layout in which a line is a row, best one of the right width; None for a header."""
-    found = None
+def _recognise(line: str, widths: list[int]) -> Layout | None:
+    """The layout in which a line is a row, best one of a likely width; None for a header."""
+    able = []
     for layout in LAYOUTS:
         fields = layout.fields(line)
         if all(_number(field) is not None for field in fields):
-            if len(fields) == width:
-                return layout
-            found = found or layout
-    return found
+            able.append(
+                (widths.index(len(fields)) if len(fields) in widths else len(widths), layout)
+            )
+            if able[-1][0] == 0:
+                break
+    return min(able, key=lambda a: a[0])[1] if able else None
 
 
 def _looks_like_row(line: str) -> bool:
@@ -237,6 +403,21 @@ def _check_time(
         _refuse(path, number, _wrong_time(t, count, previous, problem))
 
 
+def _check_sparse(
+    path: Path, number: int, t: float, previous: float, first: bool, problem: Problem
+) -> None:
+    """Times that only have to begin at 0 and to increase up to the duration."""
+    step = _step(problem)
+    if first and not abs(t) <= TIME_TOLERANCE * step:
+        _refuse(path, number, _wrong_time(t, 0, previous, problem))
+    if not first and not t > previous:
+        _refuse(path, number, _wrong_time(t, 1, previous, problem))
+    if t > problem.duration + TIME_TOLERANCE * step:
+        _refuse(
+            path, number, f"t = {t:g} s is beyond the end, {problem.duration:g} s; cut the file"
+        )
+
+
 def _wrong_time(t: float, count: int, previous: float, problem: Problem) -> str:
     step = _step(problem)
     if count == 0:
@@ -255,10 +436,13 @@ def _wrong_time(t: float, count: int, previous: float, problem: Problem) -> str:
             if other.id != problem.id and abs(other.output_step - t) <= TIME_TOLERANCE * t
         ]
         hint = f" ({'; '.join(others)})" if others else ""
-        return f"the step is {t - previous:g} s, the problem asks for {step:g} s{hint}"
+        return (
+            f"the step is {t - previous:g} s, the problem asks for {step:g} s{hint}; judge "
+            "the rows there are with --sparse"
+        )
     return (
         f"t = {t:.10g} s where {count * step:.10g} s is due; write all rows, {step:g} s apart, "
-        "with all digits of the time"
+        "with all digits of the time, or judge those there are with --sparse"
     )
 
 
@@ -273,23 +457,26 @@ def _wrong_width(found: int, problem: Problem) -> str:
 
 
 def _wanted(problem: Problem) -> str:
-    return f"'{problem.id}' has {len(problem.columns)}: {' '.join(problem.columns)}"
+    return (
+        f"'{problem.id}' has {len(problem.columns)}: {' '.join(problem.columns)}; write heads, or say which "
+        f"they are, such as --columns {','.join(problem.columns[:2])}"
+    )
 
 
 def _step(problem: Problem) -> float:
     return min(problem.output_step, problem.duration)
 
 
-def _refuse_field(path: Path, number: int, line: str, layout: Layout, problem: Problem) -> NoReturn:
+def _refuse_field(
+    path: Path, number: int, line: str, layout: Layout, names: tuple[str | None, ...]
+) -> NoReturn:
     """Name the first field that is no number."""
     fields = layout.fields(line)
     position = next((i for i, f in enumerate(fields) if _number(f) is None), 0)
-    names = problem.columns
-    name = f", '{names[position]}'" if position < len(names) else ""
+    told = names[position] if position < len(names) else None
+    name = f", '{told}'" if told else ""
     shown = ascii(fields[position][:30])
-    _refuse(
-        path, number, f"{shown} (column {position + 1}{name}) is not a number; {_wanted(problem)}"
-    )
+    _refuse(path, number, f"{shown} (column {position + 1}{name}) is not a number")
 
 
 def _refuse(path: Path, number: int | None, what: str) -> NoReturn:

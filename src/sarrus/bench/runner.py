@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..disk import new_file
 from ..problems import Problem
 from ..result import Result
 from ..runs.columns import unit_of
@@ -62,7 +63,8 @@ def save_run(
     columns = problem.result_columns(result)
     header = " ".join(f"{name}[{unit_of(name)}]" for name in problem.columns)
     table = np.column_stack([columns[name] for name in problem.columns])
-    np.savetxt(folder / RESULTS, table, fmt="%.14e", header=header, comments="# ")
+    with new_file(folder / RESULTS) as half:
+        np.savetxt(half, table, fmt="%.14e", header=header, comments="# ")
     exact = problem.reference_columns(result.times)
     save_motion(folder, result, columns, exact, problem.figures, problem.observed)
     record = describe_run(problem, result, judgement, timing, command)

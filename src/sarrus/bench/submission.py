@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -16,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from .. import problems
+from ..disk import read_file, write_file
 from ..names import UnknownNameError
 from ..problems import Problem
-from ..runs.folder import RECORD, read_record
+from ..runs.folder import RECORD, find_wrong_types, read_record
 from .clock import CALIBRATION_VERSION, REPEATS
 from .judge import Judgement, judge_columns
-from .result_file import load_columns
+from .result_file import ResultFileError, load_columns
 from .runner import RESULTS
 
 FILES = (RESULTS, RECORD)
@@ -29,6 +31,8 @@ CHECKSUMS = "checksums.txt"
 NEEDED = ("problem", "method", "status", "judgement", "timings", "machine", "versions", "command")
 # a packed submission larger than this is not read
 LARGEST = 50_000_000
+# the resolution of the clock [s]
+LEAST_SECONDS = 1e-9
 
 
 class SubmissionError(ValueError):
@@ -39,7 +43,11 @@ def check_run(folder: Path) -> tuple[dict[str, Any], Judgement]:
     """Judge a run folder again; raises SubmissionError with everything that is wrong with it."""
     record = _load_record(folder)
     problem = _problem_of(record, folder)
-    judged = judge_columns(problem, load_columns(folder / RESULTS, problem))
+    columns = load_columns(folder / RESULTS, problem)
+    missing = [name for name in problem.columns if name not in columns]
+    if missing:
+        raise SubmissionError(f"{folder}: {RESULTS} has no {', '.join(missing)}")
+    judged = judge_columns(problem, columns)
     wrong = list(_faults(record, judged))
     if wrong:
         raise SubmissionError(f"{folder}: " + "; ".join(wrong))
@@ -49,7 +57,7 @@ def check_run(folder: Path) -> tuple[dict[str, Any], Judgement]:
 def pack_run(folder: Path, out: Path) -> Path:
     """Check a run and pack it as one file in `out`; the same run gives the same bytes."""
     record, _ = check_run(folder)
-    contents = {name: (folder / name).read_bytes() for name in FILES}
+    contents = {name: read_file(folder / name, LARGEST) for name in FILES}
     sums = "".join(
         f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in contents.items()
     )
@@ -63,9 +71,9 @@ def pack_run(folder: Path, out: Path) -> Path:
             )
     digest = hashlib.sha256(sums.encode()).hexdigest()[:10]
     out.mkdir(parents=True, exist_ok=True)
-    path = out / f"{record['problem']['id']}-{record['method']}-{digest}.zip"
-    path.write_bytes(buffer.getvalue())
-    return path
+    # a method has any name; a file has not
+    method = re.sub(r"[^\w.-]", "_", record["method"])[:60]
+    return write_file(out / f"{record['problem']['id']}-{method}-{digest}.zip", buffer.getvalue())
 
 
 def collect_records(places: list[Path]) -> tuple[list[dict[str, Any]], list[str]]:
@@ -75,59 +83,78 @@ def collect_records(places: list[Path]) -> tuple[list[dict[str, Any]], list[str]
     """
     records, left_out = [], []
     for place in places:
-        for source in _sources(place):
+        sources = _sources(place)
+        if not sources:
+            left_out.append(f"left out: {place}: no run folder and no packed submission there")
+        for source in sources:
             try:
                 record, judged = (
                     _check_packed(source) if source.suffix == ".zip" else check_run(source)
                 )
                 records.append({**record, "judgement": judged.as_dict(), "place": str(source)})
-            except (ValueError, OSError, zipfile.BadZipFile) as error:
-                left_out.append(f"left out: {error}")
+            except Exception as error:
+                # whatever a stranger's file leads to, the others are told of
+                known = isinstance(error, SubmissionError | ResultFileError)
+                why = str(error) if known else f"{source}: {type(error).__name__}: {error}"
+                left_out.append(f"left out: {why}")
     return records, left_out
 
 
-def _sources(place: Path) -> Iterator[Path]:
+def _sources(place: Path) -> list[Path]:
     if place.suffix == ".zip":
-        yield place
-        return
+        return [place]
     found = sorted(p.parent for p in place.glob(f"**/{RECORD}"))
-    found += sorted(place.glob("**/*.zip"))
-    if not found:
-        raise SubmissionError(f"{place}: no run folder and no packed submission there")
-    yield from found
+    return found + sorted(place.glob("**/*.zip"))
 
 
 def _check_packed(path: Path) -> tuple[dict[str, Any], Judgement]:
-    """Read a packed submission in memory-bounded pieces, compare checksums, judge it again."""
-    with zipfile.ZipFile(path) as archive, tempfile.TemporaryDirectory() as temporary:
-        if sum(item.file_size for item in archive.infolist()) > LARGEST:
-            raise SubmissionError(f"{path}: unpacks to more than {LARGEST // 1_000_000} MB")
+    """Read a packed submission, never more than so many bytes, compare checksums, judge it again."""
+    packed = io.BytesIO(read_file(path, LARGEST))
+    with zipfile.ZipFile(packed) as archive, tempfile.TemporaryDirectory() as temporary:
         names = set(archive.namelist())
         if not {*FILES, CHECKSUMS} <= names:
-            raise SubmissionError(f"{path}: {', '.join({*FILES, CHECKSUMS} - names)} is missing")
-        lines = [line.split(None, 1) for line in archive.read(CHECKSUMS).decode().splitlines()]
+            raise SubmissionError(
+                f"{path}: {', '.join(sorted({*FILES, CHECKSUMS} - names))} is missing"
+            )
+        told = _unpack(archive, CHECKSUMS, path).decode(errors="replace")
+        lines = [line.split(None, 1) for line in told.splitlines()]
         sums = {line[1]: line[0] for line in lines if len(line) == 2}
         for name in FILES:
             # only the known names are read, whatever else the archive holds
-            data = archive.read(name)
+            data = _unpack(archive, name, path)
             if hashlib.sha256(data).hexdigest() != sums.get(name):
                 raise SubmissionError(f"{path}: checksum of {name} does not fit; it was changed")
             (Path(temporary) / name).write_bytes(data)
         try:
             return check_run(Path(temporary))
-        except SubmissionError as error:
+        except (SubmissionError, ResultFileError) as error:
             raise SubmissionError(str(error).replace(temporary, str(path))) from error
+
+
+def _unpack(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
+    """A file of an archive; its size is what comes out, not what the archive says."""
+    with archive.open(name) as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise SubmissionError(f"{path}: {name} has more than {LARGEST // 1_000_000} MB")
+    return data
 
 
 def _load_record(folder: Path) -> dict[str, Any]:
     try:
         record, missing = read_record(folder / RECORD, NEEDED)
     except OSError as error:
-        raise SubmissionError(f"{folder}: no readable run.json there ({error.strerror})") from error
+        raise SubmissionError(
+            f"{folder}: no readable run.json there ({error.strerror or error})"
+        ) from error
     except ValueError as error:
         raise SubmissionError(f"{folder}: run.json is not JSON ({error})") from error
     if missing:
         raise SubmissionError(f"{folder}: run.json has no {', '.join(missing)}")
+    if wrong := find_wrong_types(record):
+        raise SubmissionError(f"{folder}: run.json: {wrong}")
+    if record.get("tolerance") is None and record.get("step") is None:
+        raise SubmissionError(f"{folder}: run.json has no tolerance and no step")
     return dict(record)
 
 
@@ -136,10 +163,12 @@ def _problem_of(record: dict[str, Any], folder: Path) -> Problem:
         told = record["problem"]
         problem = problems.get(told["id"], **told["options"])
         version, duration = told["version"], float(record["duration"])
-    except UnknownNameError as error:
+    except (UnknownNameError, ValueError) as error:
         raise SubmissionError(f"{folder}: {error}") from error
     except (KeyError, TypeError) as error:
         raise SubmissionError(f"{folder}: run.json does not describe its problem") from error
+    if not duration > 0:
+        raise SubmissionError(f"{folder}: a duration of {duration:g} s is none")
     if version != problem.version:
         raise SubmissionError(
             f"{folder}: made for version {version} of '{problem.id}', this is version "
@@ -158,12 +187,13 @@ def _faults(record: dict[str, Any], judged: Judgement) -> Iterator[str]:
     for key in ("energy_drift", "position_error"):
         mine, theirs = getattr(judged, key), told.get(key)
         # results.txt has 15 digits: what they change is far below this
-        if theirs is None or abs(mine - theirs) > 1e-12 + 1e-6 * abs(mine):
+        if theirs is None or not abs(mine - theirs) <= 1e-12 + 1e-6 * abs(mine):
             yield f"run.json says {key} {theirs}, its results.txt gives {mine:.6g}"
     timings = record["timings"]
-    if not timings.get("solve", 0) > 0:
-        yield "no time of the solve"
-    if timings.get("repeats", 0) < min(REPEATS, 7):
+    for key, what in (("solve", "time of the solve"), ("calibration", "calibration")):
+        if not (timings.get(key) or 0) >= LEAST_SECONDS:
+            yield f"no {what} that a clock can tell"
+    if (timings.get("repeats") or 0) < min(REPEATS, 7):
         yield f"timed {timings.get('repeats', 0)} times; at least {REPEATS} are asked for"
     if timings.get("calibration_version") != CALIBRATION_VERSION:
         yield "no calibration of this version beside the time"

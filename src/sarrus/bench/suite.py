@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..methods import METHODS
+from ..methods import get_method
 from ..problems import Problem
 from ..runs.benchmark import CELLS, Record, winners, write_cell
 from .judge import judge
@@ -39,7 +39,7 @@ class Cell:
     @property
     def kind(self) -> str:
         """What the setting is: "tolerance" or "step"."""
-        return METHODS[self.method].setting
+        return get_method(self.method).setting
 
     def path(self, folder: Path) -> Path:
         """Where its record is kept; options and duration are part of the name."""
@@ -78,7 +78,7 @@ def make_cells(
         Cell(problem, method, setting)
         for problem in problems
         for method in methods
-        for setting in sorted(rungs[METHODS[method].setting], reverse=True)
+        for setting in sorted(rungs[get_method(method).setting], reverse=True)
     ]
 
 
@@ -121,6 +121,7 @@ def load_record(path: Path, cell: Cell) -> Record | None:
             record["versions"]["sarrus"] == __version__
             and record["problem"]["version"] == cell.problem.version
             and record["problem"]["options"] == cell.problem.options
+            and record.get("fingerprint", "") == get_method(cell.method).fingerprint
             and "judgement" in record
         )
     except (OSError, ValueError, KeyError, TypeError):
@@ -136,10 +137,12 @@ def _run(cell: Cell, repeats: int, command: str, folder: Path | None = None) -> 
         cell.problem, method=cell.method, repeats=repeats, patience=patience, **setting
     )
     judged = judge(cell.problem, result)
+    method = get_method(cell.method)
+    made = {"compiled": method.compiled, "fingerprint": method.fingerprint}
     if folder is not None:
         out = folder / "winners" / cell.problem.id / f"{cell.method}-{cell.setting:.0e}"
-        return save_run(out, cell.problem, result, judged, timing, command)
-    return describe_run(cell.problem, result, judged, timing, command)
+        return save_run(out, cell.problem, result, judged, timing, command) | made
+    return describe_run(cell.problem, result, judged, timing, command) | made
 
 
 def _same_row(a: Cell, b: Cell) -> bool:
@@ -164,7 +167,7 @@ def _too_long(cell: Cell, before: list[Record], budget: float) -> Record | None:
         "message": message,
         "notes": [],
         "judgement": judged,
-        "timings": {**last["timings"], "solve": 0.0, "repeats": 0},
+        "timings": {**last["timings"], "cpu": 0.0, "solve": 0.0, "repeats": 0},
     }
 
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
-from . import bench, lists, model_files, pictures, run, spec, standing, sweep
+from .. import __version__
+from . import bench, engines, lists, model_files, own, pictures, run, spec, standing, sweep
+from .screen import Screen
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     help="Closed-loop mechanisms, simulated exactly and fast.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 app.command("list")(lists.list_problems)
 app.command("methods")(lists.list_methods)
+app.command("engines")(engines.list_engines)
 app.command("run")(run.run)
 app.command("simulate")(run.simulate)
 app.command("report")(pictures.report)
@@ -34,13 +36,30 @@ app.command("schema")(model_files.schema)
 app.command("judge")(bench.judge)
 app.add_typer(spec.spec, name="spec")
 app.command("bench")(bench.bench)
+app.add_typer(own.new, name="new")
+app.command("check-method")(own.check_method)
+app.command("problem")(own.problem)
 app.command("submit")(bench.submit)
 app.command("board")(bench.board)
 app.command("sweep")(sweep.sweep)
+app.command("cache")(lists.show_cache)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"sarrus {__version__}")
+        raise typer.Exit
 
 
 @app.callback()
-def about() -> None:
+def about(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", callback=_show_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
     """Closed-loop mechanisms, simulated exactly and fast."""
 
 
@@ -49,10 +68,12 @@ def main() -> None:
     try:
         app()
     except (ValueError, OSError) as error:
-        Console(stderr=True, soft_wrap=True).print(
-            f"[red]error:[/] {escape(str(error))}", highlight=False
-        )
-        sys.exit(2)
-    except MemoryError:
-        Console(stderr=True).print("[red]error:[/] out of memory; ask for fewer outputs")
-        sys.exit(2)
+        _fail(str(error))
+    except MemoryError as error:
+        _fail(f"out of memory: {str(error) or 'ask for fewer outputs'}")
+
+
+def _fail(why: str) -> NoReturn:
+    line = Text.assemble(("error:", "red"), f" {why}")
+    Screen(stderr=True, soft_wrap=True).print(line, highlight=False)
+    sys.exit(2)

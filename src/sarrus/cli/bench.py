@@ -9,26 +9,44 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from .. import problems
 from ..bench.judge import judge_columns
-from ..bench.result_file import load_columns
-from ..names import pick
+from ..bench.result_file import read_result_file
+from ..disk import write_file
 from ..report import judgement_table
+from ..report.tables import passed_word
 from ..runs.folder import finite
+from .engines import bench_engines
 from .options import Values, with_problem_options
+from .own import find_problem
 from .pictures import REPORT
+from .screen import Screen
 
 
 def bench(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[PROBLEM]...", help="Problems; all if left out.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[PROBLEM]...",
+            help="Problems, folders of problems or model files; all problems if left out.",
+        ),
     ] = None,
     method: Annotated[
-        list[str] | None, typer.Option(help="Method, may be repeated; all if left out.")
+        list[str] | None,
+        typer.Option(help="Method or FILE.py:FUNCTION, may be repeated; all if left out."),
     ] = None,
+    engine: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Another engine instead of our methods, may be repeated; `sarrus engines`."
+        ),
+    ] = None,
+    engines: Annotated[
+        bool, typer.Option("--engines", help="All engines that are installed, and our own series.")
+    ] = False,
     tolerances: Annotated[str, typer.Option(help="Ladder of tolerances.")] = "1e-1..1e-12",
     steps: Annotated[str, typer.Option(help="Ladder of steps [s].")] = "0.05..0.001",
     repeat: Annotated[int, typer.Option(help="Timed repeats of each winner.")] = 7,
@@ -40,27 +58,29 @@ def bench(
         Path, typer.Option(help="Report folder; a stopped benchmark goes on there.")
     ] = Path("bench"),
 ) -> None:
-    """Run methods on problems over a ladder of settings; print and write who wins."""
+    """Run methods, or other engines, on problems over a ladder of settings; print and write who wins."""
     # loads the compiled kernels: not for `sarrus --help`
     from dataclasses import replace
 
     from ..bench.suite import make_cells, run_cells
-    from ..methods import METHODS
-    from ..report.benchmark import failures, make_bench_report, save_benchmark, winner_table
-    from ..runs.benchmark import winners
+    from ..methods import METHODS, get_method
     from ..runs.provenance import command_line
 
-    for name in method or ():
-        pick(METHODS, name, "method")
+    methods = [get_method(name).id for name in method or METHODS]
     if repeat < 1:
         raise ValueError(f"--repeat {repeat}: give at least 1")
-    chosen = [problems.get(name) for name in names or problems.names()]
+    chosen = [find_problem(name, duration=duration) for name in names or problems.names()]
     if duration is not None:
         chosen = [replace(problem, duration=duration) for problem in chosen]
-    cells = make_cells(chosen, method or list(METHODS), tolerances, steps)
-    screen = Console(stderr=True)
+    if engine or engines:
+        if method:
+            raise ValueError("--method and --engine are two benchmarks; give one of them")
+        bench_engines(chosen, engine or [], out, repeat, budget)
+        return
+    cells = make_cells(chosen, methods, tolerances, steps)
+    screen = Screen(stderr=True)
     command = command_line()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=screen, transient=True) as progress:
         task = progress.add_task("", total=None)
         progress.update(task, total=len(cells))
@@ -74,11 +94,19 @@ def bench(
         except KeyboardInterrupt:
             screen.print("stopped; the same command goes on from here")
             raise typer.Exit(130) from None
+    _show_benchmark(records, out, command)
+
+
+def _show_benchmark(records: list[dict[str, Any]], out: Path, command: str) -> None:
+    """Write and print who wins."""
+    from ..report.benchmark import failures, make_bench_report, save_benchmark, winner_table
+    from ..runs.benchmark import winners
+
     best = winners(records)
     report = save_benchmark(out, records, best, command)
     page = out / REPORT
-    page.write_text(make_bench_report(records), encoding="utf-8")
-    screen = Console()
+    write_file(page, make_bench_report(records))
+    screen = Screen()
     screen.width = max(screen.width, 150)
     screen.print(winner_table(best))
     screen.print(
@@ -90,52 +118,80 @@ def bench(
 
 @with_problem_options
 def judge(
-    results: Annotated[Path, typer.Argument(help="Result file in the columns of the source.")],
-    problem: Annotated[str, typer.Option(help="Id of its problem (see `sarrus list`).")],
+    results: Annotated[Path, typer.Argument(help="Result file: text, .sto, .mot, CSV or Parquet.")],
+    problem: Annotated[
+        str,
+        typer.Option(help="Id of its problem (see `sarrus list`), its folder, or a model file."),
+    ],
     options: Values,
     duration: Annotated[float | None, typer.Option(help="Time the file covers [s].")] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(help="What its columns are: t,x,y in their order (- for others), or x=HEAD."),
+    ] = None,
+    sparse: Annotated[
+        bool, typer.Option("--sparse", help="Judge the rows there are, at any increasing times.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the judgement as JSON.")] = False,
 ) -> None:
-    """Judge a result file: exit status 0 if it passes, 1 if it fails, 2 if it cannot be read."""
-    item = problems.get(problem, **options)
+    """Judge a result file: exit status 0 pass, 1 fail, 2 cannot be read, 3 cannot be told for want of columns."""
+    if duration is not None and not (math.isfinite(duration) and duration > 0):
+        raise ValueError(f"duration = {duration:g} s; give a positive number of seconds")
+    item = find_problem(problem, options, duration)
     if duration is not None:
-        if not (math.isfinite(duration) and duration > 0):
-            raise ValueError(f"duration = {duration:g} s; give a positive number of seconds")
         item = replace(item, duration=duration)
-    columns = load_columns(results, item)
-    judged = judge_columns(item, columns)
+    read = read_result_file(results, item, columns, sparse)
+    judged = judge_columns(item, read.columns, read.rounding)
+    judged = replace(judged, findings=(*read.notes, *judged.findings))
     record = {
         "schema": 1,
         "file": results.name,
-        "rows": len(columns["t"]),
+        "rows": len(read.columns["t"]),
         "problem": {
             "id": item.id,
             "version": item.version,
             "options": item.options,
             "duration": item.duration,
+            "library": item.library,
             "columns": list(item.columns),
         },
-        "judgement": judged.as_dict(),
+        "columns": list(read.columns),
+        "judgement": {**judged.as_dict(), "kept": judged.kept, "kept_source": judged.kept_source},
     }
     if as_json:
         print(json.dumps(finite(record), indent=2, allow_nan=False))
     else:
         _show(record)
     if not judged.passed:
-        raise typer.Exit(1)
+        raise typer.Exit(3 if judged.kept else 1)
 
 
 def _show(record: dict[str, Any]) -> None:
-    screen = Console(soft_wrap=True)
+    screen = Screen(soft_wrap=True)
     screen.print(judgement_table(record["judgement"]))
+    if any(check["ours"] for check in record["judgement"]["checks"]):
+        screen.print(" * limits of ours, not of the source", highlight=False)
     for sentence in record["judgement"]["findings"]:
-        screen.print(f"- {sentence}", highlight=False, markup=False)
-    verdict = "[green]PASS[/]" if record["judgement"]["passed"] else "[red]FAIL[/]"
-    told = ", ".join(f"{name} = {value:g}" for name, value in record["problem"]["options"].items())
+        screen.print(f"- {sentence}", highlight=False)
+    judged, options = record["judgement"], record["problem"]["options"]
+    verdict = passed_word(judged["passed"])
+    if judged["kept"] and judged["untold"]:
+        verdict = Text("NOT TOLD", "yellow")
+        screen.print(
+            f"- what can be told is kept; not told for want of columns: {', '.join(judged['untold'])}"
+        )
+    if not judged["kept"] and judged["kept_source"]:
+        some = any(not check["ours"] for check in judged["checks"])
+        words = "are kept" if some else "were not found"
+        library = record["problem"]["library"]
+        screen.print(f"- limits of {library} {words}; missed are ours alone", highlight=False)
+    told = ", ".join(f"{name} = {value:g}" for name, value in options.items())
     screen.print(
-        f"{verdict}: {record['rows']} rows judged as {record['problem']['id']} ({told}), "
-        f"{record['problem']['duration']:g} s",
-        highlight=False,
+        Text.assemble(
+            verdict,
+            f": {record['rows']} rows judged as {record['problem']['id']}{told and f' ({told})'}, "
+            f"{record['problem']['duration']:g} s",
+        )
     )
 
 
@@ -148,10 +204,10 @@ def submit(
 
     _, judged = check_run(folder)
     path = pack_run(folder, out)
-    screen = Console()
+    screen = Screen()
     for check in judged.checks:
-        word = "[green]PASS[/]" if check.passed else "[red]FAIL[/]"
-        screen.print(f"{word} {check.what}: {check.value:.3g} {check.unit} (limit {check.limit:g})")
+        told = f" {check.what}: {check.value:.3g} {check.unit} (limit {check.limit:g})"
+        screen.print(Text.assemble(passed_word(check.passed), told))
     screen.print(f"packed: {path}", soft_wrap=True, highlight=False)
 
 
@@ -165,9 +221,11 @@ def board(
     from ..report.benchmark import board_table
 
     records, left_out = collect_records(places)
-    screen = Console()
+    screen = Screen()
     screen.width = max(screen.width, 165)
     screen.print(board_table(records))
     for line in left_out:
         screen.print(line, soft_wrap=True, highlight=False)
-    screen.print("x calibration compares machines: the solve as a multiple of a fixed workload.")
+    screen.print("x calibration compares machines: CPU as a multiple of a fixed workload.")
+    if not records:
+        raise typer.Exit(1)

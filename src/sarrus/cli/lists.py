@@ -1,18 +1,23 @@
-"""`sarrus list` and `sarrus methods`: what there is to simulate, and how."""
+"""`sarrus list`, `methods` and `cache`: what there is to simulate, how, and what is compiled for it."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from .. import problems
+from ..own_method import installed
 from ..report import problem_table
+from .screen import Screen
 
 
 def list_problems() -> None:
     """List the benchmark problems with their options, limits and source."""
-    screen = Console()
+    screen = Screen()
     # a line a problem, also where no terminal tells its width
     screen.width = max(screen.width, 160)
     screen.print(problem_table(problems.get(name) for name in problems.names()))
@@ -21,24 +26,47 @@ def list_problems() -> None:
 def list_methods() -> None:
     """List the methods: what steers them, what they can simulate, and their options."""
     # the compiler loads slowly: only this command pays for it
-    from ..methods import CHOICES
+    from ..methods import CHOICES, get_method
     from ..methods.method import DRIVES, LOADS, USER_FORCES
 
     words = {LOADS: "loads", DRIVES: "drives", USER_FORCES: "user forces"}
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     for name in ("method", "what", "give", "can do", "options"):
         table.add_column(name, no_wrap=True)
-    for method in CHOICES.values():
+    for method in (*CHOICES.values(), *map(get_method, installed())):
         able = [word for key, word in words.items() if key in method.does]
         able += ["outputs on the constraints"] if method.projects else []
         options = ", ".join(f"{name}={value:g}" for name, value in method.options.items())
         table.add_row(method.id, method.title, method.setting, ", ".join(able), options)
-    screen = Console()
+    screen = Screen()
     # a line a method, also where no terminal is that wide
-    screen.width = max(screen.width, Console(width=1000).measure(table).maximum)
+    screen.width = max(screen.width, Screen(width=1000).measure(table).maximum)
     screen.print(table)
     screen.print(
         "All do gravity and constant forces; loads: springs, dampers, torques, forces that turn with a body. "
         "More: docs/methods.",
         soft_wrap=True,
+    )
+
+
+def show_cache(
+    clear: Annotated[bool, typer.Option("--clear", help="Delete all of it.")] = False,
+) -> None:
+    """Show where compiled code is kept, how much and since when; or delete it."""
+    from .. import cache
+
+    screen = Screen(soft_wrap=True, highlight=False)
+    if clear:
+        screen.print(f"{cache.clear() / 1e6:.1f} MB deleted; the next run compiles again")
+        return
+    kept = cache.list_kept()
+    for version in kept:
+        day = datetime.fromtimestamp(version.used, UTC).date().isoformat()
+        told = f"{version.size / 1e6:8.1f} MB  {version.entries:4d} files  used {day}"
+        screen.print(f"{told}  {version.path}")
+    total = sum(version.size for version in kept) / 1e6
+    days = cache.KEPT_SECONDS / 86400
+    screen.print(
+        f"{total:.1f} MB in all; what was not used for {days:g} days goes by itself, all of it by `sarrus cache "
+        "--clear`"
     )

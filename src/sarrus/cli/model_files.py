@@ -7,22 +7,23 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from .. import problems
-from ..formats import Imported, is_foreign, read, write_mjcf, write_urdf
+from ..formats import Imported, is_foreign, read, write_mjcf, write_osim, write_urdf
 from ..formats.report import Report
 from ..mechanism import Mechanism, find_remarks
 from ..mechanism.files import load, load_file, make_schema, to_data, to_text
 from ..mechanism.files.writing import save_text
+from ..names import pick
 from ..studies import make_study_schema
-from .options import ProblemId, Values, with_problem_options
+from .options import Values, refuse_options, with_problem_options
+from .screen import Screen
 
 ENDINGS = (".yaml", ".yml", ".json")
 # what begins a model of another program, among the first bytes of an XML file
 ROOTS = (b"<mujoco", b"<robot")
-WRITERS = {".xml": write_mjcf, ".mjcf": write_mjcf, ".urdf": write_urdf}
+WRITERS = {".xml": write_mjcf, ".mjcf": write_mjcf, ".urdf": write_urdf, ".osim": write_osim}
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 
 
@@ -43,7 +44,7 @@ def is_imported(word: str) -> bool:
     return any(root in begin for root in ROOTS)
 
 
-def load_imported(path: str, screen: Console, *, close: bool = True) -> Imported:
+def load_imported(path: str, screen: Screen, *, close: bool = True) -> Imported:
     """A model of another program; what was taken, changed and dropped is printed."""
     with screen.status(f"{Path(path).name}: reading"):
         imported = read(path, close=close)
@@ -52,7 +53,7 @@ def load_imported(path: str, screen: Console, *, close: bool = True) -> Imported
     return imported
 
 
-def load_model(path: str, screen: Console) -> Mechanism:
+def load_model(path: str, screen: Screen) -> Mechanism:
     """The mechanism of a file; remarks on it are printed."""
     if path in problems.names():
         raise ValueError(
@@ -72,14 +73,29 @@ def load_model(path: str, screen: Console) -> Mechanism:
 
 @with_problem_options
 def export(
-    problem: ProblemId,
+    problem: Annotated[str, typer.Argument(help="Id of a problem, or a model file.")],
     options: Values,
     file: Annotated[
-        Path | None, typer.Argument(help="Model file to write; the screen if left out.")
+        Path | None,
+        typer.Argument(
+            help="File to write: .yaml ours, .xml MJCF, .urdf URDF, .osim OpenSim; the screen if left out."
+        ),
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option("--format", help="mjcf, urdf, osim or yaml, whatever the ending.")
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write the mechanism of a problem as a model file, with its duration and output step."""
+    """Write the mechanism of a problem or a model file for ourselves or another program."""
+    ending = "" if file is None else file.suffix.lower()
+    if kind is not None:
+        ending = "." + pick(
+            {word: word for word in ("yaml", "mjcf", "urdf", "osim")}, kind, "format"
+        )
+    if file is not None and (is_model_file(problem) or ending in WRITERS):
+        _keep(file, force)
+        _export(problem, options, file, ending)
+        return
     item = problems.get(problem, **options)
     mechanism = item.mechanism()
     mechanism.defaults = {"duration": item.duration, "output_step": item.output_step}
@@ -89,6 +105,24 @@ def export(
         return
     _keep(file, force)
     save_text(text, file)
+
+
+def _export(source: str, options: Values, file: Path, ending: str) -> None:
+    """Write a problem or model file in a format, telling what that cannot hold."""
+    screen = Screen(stderr=True)
+    if is_model_file(source):
+        refuse_options(options, source)
+        mechanism = load_model(source, screen)
+    else:
+        mechanism = problems.get(source, **options).mechanism()
+    beside = file.with_suffix(".yaml")
+    if ending == ".urdf" and beside.resolve() == Path(source).resolve():
+        raise ValueError(
+            f"the closures of {file} would be written over {source}; choose another name for the URDF"
+        )
+    written = _write(mechanism, file, None, ending)
+    for line in [] if written is None else written.sentences:
+        screen.print(Text(line), soft_wrap=True)
 
 
 def import_file(
@@ -143,7 +177,7 @@ def import_file(
     if as_json:
         print(json.dumps([r.as_dict() for r in reports], indent=2))
         return
-    screen = Console()
+    screen = Screen()
     for report in reports:
         for line in report.sentences:
             screen.print(Text(line), soft_wrap=True)
@@ -156,11 +190,14 @@ def _keep(file: Path, force: bool) -> None:
         raise ValueError(f"{file} exists already; choose another name, or replace it with --force")
 
 
-def _write(mechanism: Mechanism, goal: Path, told: Report | None) -> Report | None:
-    """Write a file by its ending; what the format cannot hold."""
-    if goal.suffix.lower() in WRITERS:
-        return WRITERS[goal.suffix.lower()](mechanism, goal)
-    if not goal.name.lower().endswith(ENDINGS):
+def _write(
+    mechanism: Mechanism, goal: Path, told: Report | None, ending: str = ""
+) -> Report | None:
+    """Write a file by its ending, or another one; what the format cannot hold."""
+    ending = ending or goal.suffix.lower()
+    if ending in WRITERS:
+        return WRITERS[ending](mechanism, goal)
+    if ending not in ENDINGS:
         known = ", ".join((*ENDINGS, *WRITERS))
         raise ValueError(f"the ending of {goal} is not written; known: {known}")
     lines = [] if told is None else told.sentences

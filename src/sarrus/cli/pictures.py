@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from .. import problems
@@ -17,6 +16,7 @@ from ..mechanism import Mechanism
 from ..problems import Problem
 from .model_files import is_model_file, load_model
 from .options import Duration
+from .screen import Screen
 from .spec import is_specification, load_problem
 
 REPORT = "report.html"
@@ -42,7 +42,7 @@ def report(
     from ..runs.benchmark import is_benchmark
     from ..runs.folder import RunFolderError, find_runs
 
-    screen = Console(soft_wrap=True)
+    screen = Screen(soft_wrap=True)
     if len(folders) == 1 and is_benchmark(folders[0]):
         path = save_bench_report(folders[0], out or folders[0] / REPORT)
     else:
@@ -74,14 +74,14 @@ def movie(
 
     film = Film(parse_size(size), fps, speed, until)
     scene = load_run(folder).scene
-    screen = Console(stderr=True)
+    screen = Screen(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=screen, transient=True) as progress:
         task = progress.add_task("frames", total=None)
         path = save_movie(
             scene, out, film, lambda done, total: progress.update(task, completed=done, total=total)
         )
-    Console(soft_wrap=True).print(f"movie: {path}", highlight=False)
+    Screen(soft_wrap=True).print(f"movie: {path}", highlight=False)
 
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def view(
     """Look at a mechanism live: turn it, drag the time, change numbers and run it again."""
     from ..report.viewer import Viewer, factor_controls, option_controls, vary_by
 
-    screen = Console(stderr=True, soft_wrap=True)
+    screen = Screen(stderr=True, soft_wrap=True)
     subject = _find(target, screen)
     if duration is not None:
         subject.settings["duration"] = duration
@@ -148,7 +148,7 @@ class _Subject:
         return result.scene.observing(self.observed) if self.observed else result.animate().scene
 
 
-def _find(target: str, screen: Console) -> _Subject:
+def _find(target: str, screen: Screen) -> _Subject:
     """The subject behind a word on the command line."""
     if Path(target).is_dir():
         return _of_run(Path(target), screen)
@@ -159,7 +159,7 @@ def _find(target: str, screen: Console) -> _Subject:
     return _of_problem(problems.get(target))
 
 
-def _of_run(folder: Path, screen: Console) -> _Subject:
+def _of_run(folder: Path, screen: Screen) -> _Subject:
     from ..runs.folder import load_run
 
     run = load_run(folder)

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from .. import problems
+from ..asked import check_memory
 from ..bench import judge, run_problem, save_run
-from ..mechanism import find_remarks
+from ..mechanism import Mechanism, find_remarks
 from ..report import library_error, run_table, save_figures
 from ..report.figures import save_motion_figure
 from ..report.run_page import save_report
@@ -36,6 +36,7 @@ from .options import (
     with_problem_options,
 )
 from .pictures import REPORT
+from .screen import Screen
 from .spec import is_specification, load_problem
 
 # a run that stops at a crossing was asked to
@@ -65,7 +66,7 @@ def run(
         raise ValueError(f"name the problem that --{next(iter(options))} is meant for")
     if problem is not None and is_model_file(problem):
         raise ValueError(f"{problem} is a model file; run it with `sarrus simulate {problem}`")
-    screen = Console(stderr=True)
+    screen = Screen(stderr=True)
     if problem is not None and is_specification(problem):
         refuse_options(options, problem)
         todo = [load_problem(problem, screen)]
@@ -98,14 +99,13 @@ def run(
 
 
 def _show_runs(records: list[dict[str, Any]], out: Path) -> None:
-    screen = Console(soft_wrap=False)
-    screen.print(run_table(records))
+    screen = Screen(soft_wrap=False)
+    screen.print(run_table(records, screen.width))
     for record in records:
         name = record["problem"]["id"]
         if record["status"] != "done":
-            screen.print(
-                f"[red]{name}: {record['status']}[/]: {record['message']}", highlight=False
-            )
+            end = (f"{name}: {record['status']}", "red"), f": {record['message']}"
+            screen.print(Text.assemble(*end), highlight=False)
         told = [*record["notes"], *tell_crossings(record["verdict"])]
         if measure := library_error(record):
             told.append(
@@ -153,7 +153,7 @@ def simulate(
     with_report: WithReport = False,
 ) -> None:
     """Simulate the mechanism of a file; write columns.csv, run.json, result.h5, model.yaml, motion.png."""
-    screen = Console(stderr=True)
+    screen = Screen(stderr=True)
     mechanism = load_model(file, screen)
     given = {
         "duration": duration,
@@ -173,6 +173,7 @@ def simulate(
         raise ValueError(
             f"how long? Give --duration, or write `simulate: {{duration: 10 s}}` into {file}"
         )
+    _check_files(mechanism, settings, len(point or ()))
     with screen.status(f"{Path(file).name}: simulating {settings['duration']:g} s"):
         result = simulate_mechanism(mechanism, at_crossing=at_crossing, **settings)
         if result.status == "skipped":
@@ -198,6 +199,20 @@ def simulate(
         raise typer.Exit(1)
 
 
+def _check_files(mechanism: Mechanism, settings: dict[str, Any], points: int) -> None:
+    """Refuse a run whose outputs and columns do not fit into memory, before it is made."""
+    duration, every = settings["duration"], settings.get("output_step")
+    if not every or not 0 < every <= duration:
+        # a thousand, or an error that is told later
+        return
+    dimension = mechanism.dimension
+    named = points or len(mechanism.joints) + len(mechanism.markers)
+    # coordinates of a body after sharing, as the result keeps them; places, velocities and accelerations of
+    # points, and what is told beside them, as columns, as arrays of the file and of its pictures
+    kept = 4 * len(mechanism.bodies) * (2 if dimension == 2 else 8) + 12
+    check_memory(int(duration / every), kept + 3 * (3 * dimension * named + 10), duration)
+
+
 def tell_crossings(verdict: dict[str, Any]) -> list[str]:
     """Crossings and near misses of a run in a line each; run.json has all about them."""
     lines = []
@@ -218,10 +233,10 @@ def tell_crossings(verdict: dict[str, Any]) -> list[str]:
 
 
 def _show_simulation(record: dict[str, Any], notes: list[str], folder: Path) -> None:
-    screen = Console()
+    screen = Screen()
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     table.add_column("mechanism", no_wrap=True)
-    for name in ("outputs", "steps", "CPU", "drift\n\\[J]", "violation\n\\[m]"):
+    for name in ("outputs", "steps", "CPU", "drift\n[J]", "violation\n[m]"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_row(
         Text(record["model"]["name"]),

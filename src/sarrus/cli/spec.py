@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from .. import problems
+from ..disk import write_file
 from ..problems import Problem
 from ..specification import (
     LIBRARY,
@@ -21,6 +21,7 @@ from ..specification import (
     write_specification,
 )
 from .options import ProblemId
+from .screen import Screen
 
 # a file may hold thousands of strange elements
 MOST_LINES = 50
@@ -34,7 +35,7 @@ spec = typer.Typer(
 def show(file: Annotated[Path, typer.Argument(help="Specification file (XML).")]) -> None:
     """Show what was understood in a file and where, and what was not."""
     found = load_specification(file)
-    screen = Console()
+    screen = Screen()
     # a line a fact, also where no terminal tells its width
     screen.width = max(screen.width, 125)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
@@ -64,7 +65,7 @@ def write(
     if out is None:
         print(text, end="")
     else:
-        out.write_text(text, encoding="utf-8")
+        write_file(out, text)
 
 
 def is_specification(word: str) -> bool:
@@ -74,7 +75,7 @@ def is_specification(word: str) -> bool:
     return word.lower().endswith(".xml") or Path(word).is_file()
 
 
-def load_problem(file: str, screen: Console) -> Problem:
+def load_problem(file: str, screen: Screen) -> Problem:
     """The problem that a specification file means; its notes are printed."""
     found = load_specification(file)
     problem = specification_to_problem(found)
@@ -83,7 +84,7 @@ def load_problem(file: str, screen: Console) -> Problem:
     return problem
 
 
-def _print_list(screen: Console, head: str, lines: list[str]) -> None:
+def _print_list(screen: Screen, head: str, lines: list[str]) -> None:
     if not lines:
         return
     screen.print()

@@ -6,7 +6,6 @@ import json
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from .. import problems
 from ..bench.judge import judge_small_motion
@@ -16,6 +15,7 @@ from ..statics import Equilibrium, Modes, equilibrium
 from ..statics import modes as find_modes
 from .model_files import is_imported, is_model_file, load_imported, load_model
 from .options import Json, Values, refuse_options, with_problem_options
+from .screen import Screen
 from .spec import is_specification, load_problem
 
 
@@ -33,7 +33,7 @@ def inspect(
     """Tell mobility and redundancy of a mechanism at its start, with the numbers that decided."""
     if is_model_file(problem) or is_specification(problem):
         refuse_options(options, problem)
-    screen = Console(stderr=True)
+    screen = Screen(stderr=True)
     report = None
     if is_imported(problem):
         # as authored: that its loops are open, or cannot be closed, is part of the verdict
@@ -50,9 +50,10 @@ def inspect(
         more = {} if report is None else {"import": report.as_dict()}
         print(json.dumps({**found.as_dict(), **more}, indent=2))
         return
-    print(found)
+    shown = Screen(soft_wrap=True, highlight=False)
+    shown.print(str(found))
     if report is not None and report.believed is not None:
-        print(report.believes(found.mobility_motion))
+        shown.print(report.believes(found.mobility_motion))
 
 
 @with_problem_options
@@ -67,7 +68,7 @@ def modes(
     checks: list[dict[str, Any]] = []
     if is_model_file(problem):
         refuse_options(options, problem)
-        mechanism = load_model(problem, Console(stderr=True))
+        mechanism = load_model(problem, Screen(stderr=True))
         rest = equilibrium(mechanism)
         found = _modes(mechanism, rest)
     else:
@@ -121,7 +122,7 @@ def _record(rest: Equilibrium, found: Modes | None, checks: list[dict[str, Any]]
 
 
 def _show(rest: Equilibrium, found: Modes | None, checks: list[dict[str, Any]]) -> None:
-    screen = Console(soft_wrap=True, highlight=False)
+    screen = Screen(soft_wrap=True, highlight=False)
     word = "stable" if rest.stable else "not stable"
     screen.print(f"{rest.mechanism}: {rest.message}" + (f", {word}" if rest.found else ""))
     if found is not None:

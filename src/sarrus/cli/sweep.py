@@ -8,14 +8,16 @@ from types import FrameType
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
 from ..studies import StudyStopped
+from .screen import Screen
 
 # what a shell expects of a program that was stopped by Ctrl-C
 STOPPED = 130
+# characters of a reason on the screen; the table has all
+MOST_SHOWN = 300
 
 
 def sweep(
@@ -32,16 +34,19 @@ def sweep(
         bool, typer.Option("--fresh", help="Set earlier results in the folder aside.")
     ] = False,
 ) -> None:
-    """Run the study of a file; write Parquet parts, results.parquet and overview.html."""
+    """Run the study of a file; write Parquet parts, results.parquet and overview.html.
+
+    Exit status 0 if a run succeeded, 1 if none did, 2 if it cannot go on, 130 if it was stopped.
+    """
     from ..studies.session import Progress as State
     from ..studies.session import check_extra, read, run_in_folder
 
     check_extra()
-    screen = Console(stderr=True)
+    screen = Screen(stderr=True)
     loaded = read(study)
     signal.signal(signal.SIGTERM, _interrupt)
     with Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         _State(),
         console=screen,
@@ -68,7 +73,7 @@ def sweep(
             bar.stop()
             screen.print(Text(str(stopped)), soft_wrap=True)
             raise typer.Exit(STOPPED) from None
-    console = Console()
+    console = Screen()
     rest = f" in {outcome.seconds:.1f} s" if outcome.ran else ""
     console.print(
         Text(
@@ -76,10 +81,15 @@ def sweep(
         ),
         soft_wrap=True,
     )
+    for runs, status, message in outcome.reasons:
+        console.print(Text(f"{runs} x {status}: {message[:MOST_SHOWN]}"), soft_wrap=True)
     if outcome.finished:
         console.print(Text(f"files: {out}/results.parquet, {out}/overview.html"), soft_wrap=True)
     else:
         console.print(Text(f"files: {out}/; the same command goes on"), soft_wrap=True)
+    if outcome.failed and outcome.failed == outcome.done:
+        # not one run succeeded: that is hardly what was wanted
+        raise typer.Exit(1)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

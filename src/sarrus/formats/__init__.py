@@ -1,4 +1,4 @@
-"""Models of other programs: MJCF, URDF with closures, ASMT to a Mechanism, and MJCF and URDF out again.
+"""Models of other programs: MJCF, URDF with closures, ASMT to a Mechanism; MJCF, URDF and .osim out again.
 
 `read` gives the mechanism and a report of what was taken, changed and dropped. What a format needs beyond NumPy is
 loaded by the first call that needs it.
@@ -28,6 +28,7 @@ __all__ = [
     "load",
     "read",
     "write_mjcf",
+    "write_osim",
     "write_urdf",
 ]
 
@@ -122,6 +123,13 @@ def write_urdf(mechanism: Mechanism, path: str | Path) -> Report:
     from .writing import save_urdf
 
     return save_urdf(mechanism, Path(path))
+
+
+def write_osim(mechanism: Mechanism, path: str | Path) -> Report:
+    """Write a mechanism as an OpenSim model (extra `opensim`); the report says what it cannot hold."""
+    from .writing import save_osim
+
+    return save_osim(mechanism, Path(path))
 
 
 def _kind(file: Path) -> str:

@@ -17,7 +17,7 @@ from ..arrays import Floats
 from ..mechanism import DriveMotion, Polynomial, Sine, Table
 from .parts import FormatError
 
-LONGEST = 20_000
+LONGEST = 2_000
 # a table is refined until it meets the formula between its nodes to this share of its range
 FINE = 1e-9
 MOST_NODES = 2**14
@@ -65,14 +65,15 @@ class Formula:
 
 def parse(text: str, known: Mapping[str, str] | None = None) -> Formula:
     """Read a formula; known: names besides time and pi, with what stands for them in the file."""
+    shown = " ".join(text[:200].split())[:80]
+    # before anything looks at it: a search for numbers takes the square of their digits
+    if len(text) > LONGEST:
+        raise FormatError(f"the formula {shown}... is longer than {LONGEST} characters")
     words = re.sub(r'"[^"]*"', " ", text).replace("<n>", " ").replace("^", "**")
     for name, written in (known or {}).items():
         words = words.replace(written, name)
     words = re.sub(r"(\d\.?\d*)[dD]([-+]?\d+)", r"\1e\2", words)
     words = re.sub(r"(\d\.?\d*)[dD](?![A-Za-z_])", r"\1", words)
-    shown = " ".join(text.split())[:80]
-    if len(words) > LONGEST:
-        raise FormatError(f"the formula {shown}... is longer than {LONGEST} characters")
     try:
         tree = ast.parse(words.strip(), mode="eval").body
         _check(tree, {"time", "pi", *(known or {})})

@@ -16,8 +16,11 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from ..arrays import Floats
+from ..kinematics.pose import in_space
 from ..mechanism import Mechanism, MechanismError, to_data
 from ..mechanism.files.writing import save_text
+from ..mechanism.joint_kinds import JointKind
+from ..mechanism.joints import End, Joint
 from .parts import (
     CYLINDRICAL,
     DISTANCE,
@@ -133,16 +136,39 @@ def _grow(mechanism: Mechanism, joints: list[WrittenJoint]) -> Tree:
     return tree
 
 
-def _begin(mechanism: Mechanism, path: Path, what: str) -> tuple[Tree, Report]:
-    """The tree of a mechanism that can be written, and the report with what a file cannot hold."""
-    mechanism.check()
-    if mechanism.dimension != 3:
-        raise MechanismError(
-            f"'{mechanism.name}' is planar and {what} is spatial; write it with 3 numbers a place"
+def _lifted(mechanism: Mechanism) -> Mechanism:
+    """A planar mechanism in space, at z = 0: pins are hinges about z, bodies plates; what it keeps is the same."""
+    new = Mechanism(mechanism.name, gravity=in_space(mechanism.gravity))
+    for body in mechanism.bodies:
+        # a thin rod would have no inertia about its axis, which other programs refuse
+        plate = float(body.inertia) * np.array([0.5, 0.5, 1.0])
+        new.body(body.name, body.mass, in_space(body.center), plate)
+    z = np.array([0.0, 0.0, 1.0])
+    for joint in mechanism.joints:
+        pin = joint.kind is JointKind.REVOLUTE
+        ends = tuple(
+            End(
+                end.body,
+                None if end.place is None else in_space(end.place),
+                z if pin else None if end.axis is None else in_space(end.axis),
+            )
+            for end in joint.ends
         )
+        new.joints.append(Joint(joint.name, joint.kind, ends))
+    for marker in mechanism.markers:
+        new.point(marker.name, marker.body, in_space(marker.at))
+    new.torsions = list(mechanism.torsions)
+    return new
+
+
+def _begin(mechanism: Mechanism, path: Path, what: str) -> tuple[Mechanism, Tree, Report]:
+    """A mechanism in space that can be written, its tree, and the report with what a file cannot hold."""
+    mechanism.check()
     report = Report(path.name, f"written as {what}")
+    m, mechanism = mechanism, mechanism if mechanism.dimension == 3 else _lifted(mechanism)
+    if mechanism is not m:
+        report.changed.append("planar: written in space at z = 0, bodies as plates")
     tree = _grow(mechanism, _joints(mechanism, what))
-    m = mechanism
     for kind, items in (
         ("forces", m.forces),
         ("torques", m.torques),
@@ -156,7 +182,7 @@ def _begin(mechanism: Mechanism, path: Path, what: str) -> tuple[Tree, Report]:
         f"{len(m.bodies)} bodies",
         f"{len(m.joints)} joints, {len(tree.closures)} of them closing loops",
     ]
-    return tree, report
+    return mechanism, tree, report
 
 
 def _tag(element: str, **values: str | float | Floats | None) -> str:
@@ -174,7 +200,7 @@ def _tag(element: str, **values: str | float | Floats | None) -> str:
 
 def save_mjcf(mechanism: Mechanism, path: Path) -> Report:
     """Write MJCF: hinges, sliders and balls as joints, loops as connects and welds."""
-    tree, report = _begin(mechanism, path, "MJCF")
+    mechanism, tree, report = _begin(mechanism, path, "MJCF")
     lines = [
         f"{_tag('mujoco', model=mechanism.name)}>",
         '  <compiler angle="radian" autolimits="false" inertiafromgeom="false"/>',
@@ -280,12 +306,38 @@ def _arm(m: Mechanism) -> float:
     return max(float(np.ptp(places, axis=0).max()), 1e-3)
 
 
+# OpenSim
+
+
+def save_osim(mechanism: Mechanism, path: Path) -> Report:
+    """Write an .osim file through OpenSim itself: pins, sliders and balls, loops as point constraints, loads."""
+    from ..engines import ENGINES
+
+    engine = ENGINES["opensim"]
+    if not engine.installed:
+        raise MechanismError(f"{path.name}: writing .osim needs OpenSim; {engine.install}")
+    mechanism.check()
+    engine.check(mechanism)
+    from ..engines import opensim
+
+    report = Report(path.name, "written as OpenSim's model")
+    tree = opensim.save_model(mechanism, path)
+    m = mechanism
+    report.drop("start velocities", *(n for n, _ in (*m.velocities, *m.angular_velocities)))
+    report.drop("points", *(marker.name for marker in m.markers))
+    report.taken = [
+        f"{len(m.bodies)} bodies",
+        f"{len(m.joints)} joints, {len(tree.closures)} points closing loops",
+    ]
+    return report
+
+
 # URDF
 
 
 def save_urdf(mechanism: Mechanism, path: Path) -> Report:
     """Write URDF, and beside it, with the ending .yaml, its closures."""
-    tree, report = _begin(mechanism, path, "URDF")
+    mechanism, tree, report = _begin(mechanism, path, "URDF")
     report.drop("gravity (URDF tells none)", " ".join(f"{g:g}" for g in mechanism.gravity))
     for t in mechanism.torsions:
         if t.stiffness or t.torque:

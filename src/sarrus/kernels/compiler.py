@@ -1,33 +1,37 @@
-"""How kernels are compiled: one set of flags, one cache folder.
+"""How kernels are compiled: one set of flags, one store of compiled code.
 
-The compiler's own cache notices a change in the file of a function, not in the files of what it calls.
-So the folder is named by a digest of all kernel sources, of the thresholds, which are compiled in, and of the
-versions that compiled them.
+The compiler's own cache notices a change in the file of a function, not in the files of what it calls, and runs
+whatever it finds. Here the store is named by a digest of all kernel sources, of the thresholds, which are compiled
+in, and of the versions that compiled them; its entries are checked before they are used (cache.py).
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-import os
+import pickle
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
-from numba.extending import register_jitable
 
 try:
-    import fcntl
+    import numba
+    from numba.core import compiler, serialize
+    from numba.extending import register_jitable
 except ImportError:
-    # not on every system
-    fcntl = None  # type: ignore[assignment]
+    # beside a device there may be none: kernels then run as they are written, and slowly
+    numba = None  # type: ignore[assignment]
+
+from ..cache import Store
 
 log = logging.getLogger("sarrus")
+
+# whether kernels are compiled at all
+COMPILES = numba is not None and not numba.config.DISABLE_JIT
 
 Formula = TypeVar("Formula", bound=Callable[..., Any])
 
@@ -47,7 +51,12 @@ INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 def _digest() -> str:
     text = hashlib.sha256()
-    for part in (numba.__version__, np.__version__, sys.version, repr(sorted(FLAGS))):
+    for part in (
+        numba.__version__ if COMPILES else "",
+        np.__version__,
+        sys.version,
+        repr(sorted(FLAGS)),
+    ):
         text.update(part.encode())
     here = Path(__file__).parent
     for path in (here.parent / "thresholds.py", *sorted(here.rglob("*.py"))):
@@ -55,22 +64,8 @@ def _digest() -> str:
     return text.hexdigest()[:16]
 
 
-def cache_folder() -> Path:
-    """Where compiled kernels of this version are kept: a user's cache, or a temporary folder."""
-    root = os.environ.get("SARRUS_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
-    base = Path(root) if root else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    folder = base / "sarrus" / _digest()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
-            return folder
-    except OSError:
-        pass
-    # a new folder of this process alone: compiled code of others is not to be trusted
-    return Path(tempfile.mkdtemp(prefix="sarrus-"))
-
-
-CACHE = cache_folder()
+DIGEST = _digest()
+STORE = Store(f"kernels-{DIGEST}")
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -85,24 +80,72 @@ def block(function: Callable[..., Any]) -> Any:
     return _compile(function, **INNER)
 
 
+def exact(function: Callable[..., Any]) -> Any:
+    """Compile a small function whose roundings count: no sum of it is reordered."""
+    return _compile(function, forceinline=True, fastmath=False, **INNER)
+
+
 def law(function: Formula) -> Formula:
     """Leave a formula as it is, for numbers and arrays in Python; kernels that use it inline it."""
-    return register_jitable(forceinline=True, **FLAGS)(function)
+    return register_jitable(forceinline=True, **FLAGS)(function) if COMPILES else function
 
 
 def entry(function: Callable[..., Any]) -> Any:
-    """Compile a function that Python calls, cached in the project's folder."""
-    return _compile(function, cache=True)
+    """Compile a function that Python calls, kept in the store."""
+    made = _compile(function)
+    if COMPILES:
+        made._cache = _Kept(f"{function.__module__}.{function.__qualname__}")
+    return made
 
 
 def _compile(function: Callable[..., Any], **more: Any) -> Any:
-    # the compiler reads its folder from a global setting when a function is decorated
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(CACHE)
-    try:
-        return numba.njit(**FLAGS, **more)(function)
-    finally:
-        numba.config.CACHE_DIR = before
+    if numba is None:
+        return function
+    return numba.njit(**{**FLAGS, **more})(function)
+
+
+class _Kept:
+    """What the compiler asks for code compiled earlier, and gives it to; one for each function, by name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.cache_path = None if STORE.folder is None else str(STORE.folder.path)
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """Compiled code for some types of arguments, or None."""
+        target.refresh()
+        key = signature, target.codegen().magic_tuple()
+        place = self._place(key)
+        content = STORE.read(place)
+        if content is None:
+            return None
+        try:
+            kept, payload = pickle.loads(content)
+            if kept == key:
+                return compiler.CompileResult._rebuild(target, *payload)
+        except Exception as error:
+            # whole, and still not what this compiler takes
+            STORE.drop(place, f"it cannot be loaded: {type(error).__name__}: {error}")
+        return None
+
+    def save_overload(self, signature: Any, made: Any) -> None:
+        """Keep what was compiled, if it holds nothing of this process alone."""
+        if any(not x.can_cache for x in made.lifted) or made.library.has_dynamic_globals:
+            return
+        key = signature, made.codegen.magic_tuple()
+        STORE.write(self._place(key), serialize.dumps((key, made._reduce())))
+
+    def enable(self) -> None:
+        """Nothing to do: it is never off."""
+
+    def disable(self) -> None:
+        """The same."""
+
+    def flush(self) -> None:
+        """Entries stay: `sarrus cache` clears them."""
+
+    def _place(self, key: Any) -> str:
+        return f"{self.name}-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}"
 
 
 @contextmanager
@@ -111,26 +154,15 @@ def compiling(method: str, loaded: bool) -> Iterator[None]:
 
     Of several processes one compiles, and the others wait for it.
     """
-    ready = CACHE / f"{method}{'-loads' if loaded else ''}.ready"
-    if numba.config.DISABLE_JIT or ready.exists():
+    ready = f"{method}{'-loads' if loaded else ''}.ready"
+    if not COMPILES or STORE.has(ready):
         yield
         return
-    with _alone(ready.with_suffix(".lock")):
-        if not ready.exists():
+    with STORE.alone(ready):
+        if not STORE.has(ready):
             kind = "with loads or drives " if loaded else ""
             log.warning(
                 f"compiling once for '{method}' {kind}(20 to 40 s); later runs start at once"
             )
         yield
-        ready.touch()
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Hold a lock that the system frees when a process ends; without locks, go on."""
-    if fcntl is None:
-        yield
-        return
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        STORE.write(ready, b"")

@@ -84,6 +84,7 @@ def make_loads(loads: Loads, order: int) -> Loads | None:
         springs=spring.make_series(loads.springs, rows),
         torsions=torsion.make_series(loads.torsions, rows),
         drives=drive.make_series(loads.drives, rows),
+        user=user.make_scratch(loads.user, forms),
         f=z(forms), df=z(forms), fw=z(forms), theta=z(len(loads.torsions.first)),
         fc=z((forms, rows)), work=z(2 * rows),
     ))  # fmt: skip

@@ -161,6 +161,22 @@ def fill_quintics(times, states, coefficients):
 
 
 @entry
+def fill_quartics(times, states, coefficients):
+    """From positions and velocities at both ends of each step, and the acceleration at its start."""
+    for n in range(len(times) - 1):
+        h = times[n + 1] - times[n]
+        for i in range(states.shape[2]):
+            q0, v0, a0 = states[n, 0, i], states[n, 1, i], states[n, 2, i]
+            p = (states[n + 1, 0, i] - q0 - h * v0) / h**2 - 0.5 * a0
+            w = (states[n + 1, 1, i] - v0) / h - a0
+            coefficients[n, 0, i] = q0
+            coefficients[n, 1, i] = v0
+            coefficients[n, 2, i] = 0.5 * a0
+            coefficients[n, 3, i] = (4.0 * p - w) / h
+            coefficients[n, 4, i] = (w - 3.0 * p) / h**2
+
+
+@entry
 def fill_quintics_over_two(times, states, coefficients):
     """From positions and velocities at the ends of each step and at the start of the one before it.
 

@@ -31,7 +31,7 @@ from .radau_newton import (
     solve_stages,
     solve_tangent,
 )
-from .reasons import DONE, FULL, NOT_FINITE, TOO_SHORT
+from .reasons import DONE, FULL, NOT_FINITE, SWITCHING, TOO_SHORT
 from .solve import (
     eval_pivots,
     factorise,
@@ -40,14 +40,19 @@ from .solve import (
     refinements_for,
     solve_motion,
 )
-from .stepping import largest
+from .stepping import add_time, largest
+from .switches import ROUNDING as FORCE_ROUNDING
+from .switches import eval_share, find_jump, look_between, weigh_difference
 
 # places in the counters
-STEPS, REJECTED, ITERATIONS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
+STEPS, REJECTED, ITERATIONS, FACTORISATIONS, LOOSENED, SWITCHES = 0, 1, 2, 3, 4, 5
 # places in what is kept from step to step: the next step, the last one and its error, the step that
 # the factors were made for, the rate of the last iteration; the largest velocity and kinetic
-# energy so far
+# energy so far; what rounding took from the time; when a force of a user switched last, how often at once,
+# and how many steps were cut short by that without an end
 NEXT, LAST, ERROR, FACTORED, RATE, SPEED, KINETIC = 0, 1, 2, 3, 4, 5, 6
+LOW, SWITCHED, AT_ONCE, CHATTER = 7, 8, 9, 10
+CONTROLS = 11
 
 # the real eigenvalue of W
 MU = float(np.linalg.eigvals(W).real.max())
@@ -69,8 +74,8 @@ MOST_GROWTH = 4.0
 LEAST_GROWTH = 1.2
 MOST_SHRINK = 0.2
 SAFETY = 0.9
-# errors of velocities count by at most so many steps
-MOST_STEPS = 100.0
+# rounding of velocities, of what acceleration and weight make of them in a step
+ROUNDING = 1e-15
 # the projections may move the end of a step by so many local tolerances: another branch is further
 SLACK = 10.0
 # kinetic energy may differ from the work of the forces by so many tolerances of what is exchanged; NOISE
@@ -88,24 +93,42 @@ TRIES = 4
 OTHERS = np.array([1.0, 0.7, 1.4, 0.4])
 LOOSEST = 1e-5
 
+# forces of users are asked at so many shares of a step, and more in a long one
+LEAST_SHARES = 8
+MOST_SHARES = 4096
+# times that are the same, of the time so far and of that in which the motion covers its own length
+SAME_TIME = 1e-14
+# a jump so close behind a step, of its length, is at its end
+JUST_BEHIND = 1e-9
+# tries to end a step at a jump
+MOST_LOCATED = 12
+# jumps that follow each other within this part of the run, and so often, have no end
+SOON = 1e-9
+MOST_AT_ONCE = 30
+# steps in a row that a force cuts short though no jump ends them: it slides along its switch
+MOST_CHATTER = 300.0
+
 # how an iteration ended
 FAILED, CONVERGED, STALLED = 0, 1, 2
 
 
 class Goal(NamedTuple):
     """Where a run goes: its end [s], the error of third order that a step may have, the tolerance of the
-    run, the longest step [s].
+    run, the longest step [s]; between [s]: how often forces of users are asked at least; weight: the largest
+    acceleration that weights would give.
     """
 
     t_end: float
     local: float
     tolerance: float
     longest: float
+    between: float
+    weight: float
 
 
 class Step(NamedTuple):
     """A step that is tried: from t, so long; tau: by what velocities count; stale: whether the factor is to
-    be made anew, at the first guess; tolerance: what the iteration may leave.
+    be made anew, at the first guess; tolerance: what the iteration may leave; weight: as in the goal.
     """
 
     t: float
@@ -113,6 +136,7 @@ class Step(NamedTuple):
     tau: float
     stale: bool
     tolerance: float
+    weight: float
 
 
 @block
@@ -172,7 +196,7 @@ def iterate(form, tan, ws, st, loads, step, start, rate, counters):
     """Newton on the stages from st.z on; returns how it ended, its rate, and the smallest pivot against
     what is usual. start: the state at the start of the step; rate: of the last iteration.
     """
-    t, h, tau, stale, tolerance = step
+    t, h, tau, stale, wanted, weight = step
     q0, v0 = start[0], start[1]
     nq = len(q0)
     nearest = 1.0
@@ -201,8 +225,9 @@ def iterate(form, tan, ws, st, loads, step, start, rate, counters):
             for k in range(3):
                 st.dz[1, k, i] = st.a[k, i] - (W[k, 0] * x + W[k, 1] * y + W[k, 2] * z)
         solve_stages(form, tan, st, h)
-        size = 0.0
+        size, fastest = 0.0, weight
         for k in range(3):
+            fastest = max(fastest, largest(st.a[k]))
             for i in range(nq):
                 x = st.dz[1, k, i]
                 st.z[1, k, i] += x
@@ -210,6 +235,7 @@ def iterate(form, tan, ws, st, loads, step, start, rate, counters):
                     size = tau * abs(x)
         if not np.isfinite(size):
             return FAILED, 1.0, nearest
+        tolerance = wanted + ROUNDING * tau * h * fastest
         if n > 0:
             rate = size / before
             if rate < 1.0:
@@ -263,10 +289,12 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
     """Step from store[first] to goal.t_end or until the store is full; returns the reason and the last row.
 
     control: what is kept between calls. Outputs: times and states (position, velocity, acceleration)
-    at the ends of steps; watch: smallest pivot there and how far the landing was moved; counters.
+    at the ends of steps; watch: smallest pivot there, how far the landing was moved, whether a force of a
+    user switched, what the step may have lost if it was loosened; counters.
     """
-    t_end, local, tolerance, longest = goal
+    t_end, local, tolerance, longest, between, weight = goal
     nq = store.shape[2]
+    asked = loads is not None and len(loads.user.calls) > 0
     fresh = control[NEXT] == 0.0
     if fresh:
         q0, v0, a0 = store[first, 0], store[first, 1], store[first, 2]
@@ -293,6 +321,13 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
         guess = 0.0
         nearest = 1.0
         tried = 0
+        # tries to end this step at a jump, how large that is, and whether it does
+        located = 0
+        jump = 0.0
+        switched = False
+        cut = False
+        # times that are the same
+        same = SAME_TIME * (t + 1.0 / (control[SPEED] + 1.0 / t_end))
         if loads is not None:
             for k in range(len(st.theta)):
                 st.theta[k] = loads.theta[k]
@@ -304,16 +339,17 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
                 if loose * local > LOOSEST:
                     return TOO_SHORT, n
             # a last step that is too short to be worth one is avoided
-            end = t + 1.01 * h >= stop
+            end = located == 0 and t + 1.01 * h >= stop
             if end:
                 h = stop - t
-            elif t + 2.0 * h > stop and control[FACTORED] != h:
+            elif located == 0 and t + 2.0 * h > stop and control[FACTORED] != h:
                 h = 0.5 * (stop - t)
-            if not h > SHORTEST * t_end:
-                return TOO_SHORT, n
-            # errors of velocities count by the time in which the motion covers its own length, within
-            # sensible bounds
-            tau = min(max(1.0 / (control[SPEED] + 1e-300), h), MOST_STEPS * h)
+            if not (h > SHORTEST * t_end or (located > 0 and h > 0.0)):
+                held = asked and (cut or t - control[SWITCHED] < SOON * t_end)
+                return (SWITCHING if held else TOO_SHORT), n
+            # an error of the velocity counts by the time in which it acts: until the motion covers its own
+            # length, or the run ends
+            tau = max(1.0 / (control[SPEED] + 1.0 / t_end), h)
             stale = control[FACTORED] != h or control[RATE] > GOOD_RATE
             if stale:
                 eval_tangents(form, tan, ws, st, loads, 3, t, h, q0, v0, st.lam[3])
@@ -335,7 +371,7 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
                 for k in range(len(st.theta)):
                     loads.theta[k] = st.theta[k]
             spent = counters[ITERATIONS]
-            step = Step(t, h, tau, stale, loose * max(ITERATION * tolerance, LEAST))
+            step = Step(t, h, tau, stale, loose * max(ITERATION * tolerance, LEAST), weight)
             ended, rate, nearest = iterate(
                 form, tan, ws, st, loads, step, store[n], control[RATE], counters
             )
@@ -351,6 +387,7 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
                     h = wanted * OTHERS[tried % TRIES]
                 elif stale:
                     h *= 0.5
+                    located = 0
                 continue
             # the end, projected, with its acceleration
             start_stages(st, h, q0, v0)
@@ -379,16 +416,61 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
                 work += h * A[2, k] * st.power[k]
                 exchanged = max(exchanged, abs(h * st.power[k]))
             wrong = abs(kinetic - before - work) / (ENERGY_SLACK * (tolerance + NOISE) * exchanged)
+            if loads is not None and asked and (h > 8.0 * same or located == 0):
+                # forces of users between the stages: do they switch?
+                shares = int(min(max(LEAST_SHARES, h / between + 1.0), MOST_SHARES))
+                uneven, change, most = look_between(ws, st, loads, t, h, store[n], shares)
+                if uneven > FORCE_ROUNDING * most:
+                    uneven = weigh_difference(form, tan, ws, st, loads, h)
+                    uneven = tau * uneven / (loose * tolerance)
+                else:
+                    uneven = 0.0
+                # written so that nan is refused too
+                if not uneven <= 1.0:
+                    cut = True
+                    left, right = find_jump(ws, st, loads, t, h, store[n], 0.0, 1.0, shares, change)
+                    counters[REJECTED] += 1
+                    tried += 1
+                    guess = 0.0
+                    if right > 0.0 and located < MOST_LOCATED:
+                        # end the step just before the jump; one at its start is stepped over
+                        located += 1
+                        jump = change
+                        h = left * h if left * h > 4.0 * same else 8.0 * same
+                    else:
+                        located = 0
+                        h *= 0.5
+                    continue
             # written so that nan is refused too
             if error < 1.0 and off <= SLACK * loose * local and (wrong <= 1.0 or not near):
                 break
+            if located > 0 and h <= 8.0 * same:
+                break
             counters[REJECTED] += 1
             tried += 1
+            located = 0
             guess = h
             factor = growth(error, 0.0, h, h, spent) if error >= 1.0 else 0.5
             h *= factor if np.isfinite(factor) else MOST_SHRINK
-        if ended == STALLED or loose > 1.0:
-            counters[LOOSENED] += 1
+        length = h
+        if loads is not None and located > 0:
+            # land just behind the jump, if it is there
+            further = max(1.0 + JUST_BEHIND, 1.0 + 4.0 * same / h)
+            _, right = find_jump(ws, st, loads, t, h, store[n], 0.0, further, 1, jump)
+            switched = right > 0.0
+            if switched:
+                length = right * h
+                eval_share(st, store[n], right, st.q[2], st.v[2])
+                project_and_accelerate(
+                    form, ws, loads, t + length, st.q[2], st.v[2], st.a[2], st.lam[2]
+                )
+                soon = t + length - control[SWITCHED] < SOON * t_end
+                counters[SWITCHES] += 0 if soon else 1
+                control[AT_ONCE] = control[AT_ONCE] + 1.0 if soon else 0.0
+                control[SWITCHED] = t + length
+        control[CHATTER] = max(0.0, control[CHATTER] + (1.0 if cut and not switched else -0.5))
+        if control[AT_ONCE] > MOST_AT_ONCE or control[CHATTER] > MOST_CHATTER:
+            return SWITCHING, n
         after = store[n + 1]
         for i in range(nq):
             after[0, i] = st.q[2, i]
@@ -404,12 +486,28 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
             factor = min(factor, 1.0)
         control[NEXT] = h if 1.0 <= factor < LEAST_GROWTH else h * factor
         control[LAST] = h
+        if located > 0:
+            # the step was cut short by what the force does, not by the motion
+            control[NEXT] = max(control[NEXT], 0.5 * wanted)
         control[KINETIC] = max(control[KINETIC], kinetic)
         control[SPEED] = max(control[SPEED], largest(after[1]))
         control[ERROR] = max(error, 1e-2)
-        times[n + 1] = stop if end else t + h
+        if switched:
+            # nothing before tells what comes
+            control[LAST] = control[ERROR] = 0.0
+            for k in range(3):
+                for i in range(nq):
+                    st.past[k, i] = 0.0
+        times[n + 1], control[LOW] = add_time(t, control[LOW], length)
+        if end:
+            times[n + 1], control[LOW] = stop, 0.0
         watch[n + 1, 0] = smallest
         watch[n + 1, 1] = off
+        watch[n + 1, 2] = 1.0 if switched else 0.0
+        watch[n + 1, 3] = 0.0
+        if ended == STALLED or loose > 1.0:
+            counters[LOOSENED] += 1
+            watch[n + 1, 3] = max(loose * tolerance, off)
         counters[STEPS] += 1
         if times[n + 1] == t_end:
             return DONE, n + 1

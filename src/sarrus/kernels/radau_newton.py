@@ -86,8 +86,9 @@ class Stages(NamedTuple):
     B: Floats
     S: Floats
     G: Floats
-    # angles of the torsions at the start of the step
+    # angles of the torsions at the start of the step; forces of users in it
     theta: Floats
+    user: Floats
     # factor of the stages in blocks, its right side, two blocks; factor for the error, its right side
     blocks: Floats
     b_blocks: Floats

@@ -15,3 +15,5 @@ TORN = 7
 LOST_RANK = 8
 # behind a singular stretch nobody can tell which motion the run is on
 UNCERTAIN = 9
+# forces of users switch to and fro without time passing
+SWITCHING = 10

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..thresholds import SINGULAR_LANDING
+from ..thresholds import SINGULAR_LANDING, WARY_LANDING
 from .compiler import block, entry, kernel
 from .elements.drive import add_sides, next_break, start_drives
 from .elements.torsion import ANGLE
@@ -30,6 +30,19 @@ from .loads import (
 )
 from .polynomials import eval_polynomial, eval_series
 from .reasons import DONE, FULL, NOT_FINITE, STUCK
+from .rules import (
+    BEYOND,
+    CORRECTIONS,
+    DRIFT_SLACK,
+    ELSEWHERE,
+    ENERGY_SLACK,
+    LOOSEST,
+    LOW_ORDER,
+    NOISE,
+    SLACK,
+    SWIFT,
+    TRIES,
+)
 from .solve import (
     eval_pivots,
     factorise,
@@ -38,30 +51,7 @@ from .solve import (
     refinements_for,
     solve_refined,
 )
-
-# A landing that the projections move by more than SLACK tolerances is refused: truncation moves it by
-# about one, another branch of the motion by far more. NOISE is what rounding may do to a long chain.
-SLACK = 4.0
-NOISE = 1e-9
-# energy may change in a step by this many tolerances (of the largest kinetic energy)
-ENERGY_SLACK = 1e3
-# and in a run by so many times that
-DRIFT_SLACK = 100.0
-# the last term of the velocity may be this many tolerances of the largest velocity: more than enough for a
-# step that moves links by a tenth of their length or more (the position's term then decides), too little for
-# short ones. 50 was tried: at the tightest tolerances steps then crawl into singular positions
-SWIFT = 200.0
-# steps of this order or less are exempt from that: rounding rules there
-LOW_ORDER = 12
-# steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one
-TRIES = 4
-LOOSEST = 1e-5
-
-# Newton's steps back onto the constraints: a landing is near
-CORRECTIONS = 3
-
-# from a landing at a singular position: land so much further
-BEYOND = 1.1
+from .stepping import add_time
 
 # places in the counters
 STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
@@ -71,8 +61,8 @@ class Kept(NamedTuple):
     """What a run keeps between calls of `advance`.
 
     state: position and velocity, consistent; carried: angles of torsions and the work of loads and drives,
-    empty without them; balance: energy at the start of the run, the largest kinetic energy and the
-    largest velocity; counters.
+    empty without them; balance: energy at the start of the run, the largest kinetic energy, the largest
+    velocity, and what rounding took from the time; counters.
     """
 
     state: Floats
@@ -300,19 +290,9 @@ def keep_sides(loads, known, carried, sides):
         sides[na, k] = loads.work[k]
 
 
-@entry
-def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch):
-    """Step from t to t_end or until the buffers are full; returns the reason and how many steps.
-
-    kept: updated; loads: None if there is nothing but constant forces. Outputs: pieces: start, order,
-    coefficients and sides of each step; watch: smallest pivot after it, how far its landing was moved,
-    and the smallest pivot against what is usual.
-    """
-    state, carried, balance, counters = kept
-    starts, orders, coefficients, sides = pieces
-    q = state[0]
-    v = state[1]
-    nq = len(q)
+@block
+def begin(form, ws, loads, q, v, carried):
+    """Factor of K at a state; returns its smallest pivot, kinetic energy, balance, what loads have stored."""
     eval_forms(form, q, ws.e)
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
@@ -320,12 +300,29 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
     smallest, _ = eval_pivots(form, ws.L, ws.usual)
     kinetic, potential = eval_energy(form, q, v)
     energy = kinetic + potential
-    na = len(carried) - 1
     stored = 0.0
     if loads is not None:
         eval_load_forms(loads, q)
         stored = eval_load_energy(loads, carried)
-        energy += stored - carried[na]
+        energy += stored - carried[len(carried) - 1]
+    return smallest, kinetic, energy, stored
+
+
+@entry
+def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch):
+    """Step from t to t_end or until the buffers are full; returns the reason and how many steps.
+
+    kept: updated; loads: None if there is nothing but constant forces. Outputs: pieces: start, order,
+    coefficients and sides of each step; watch: smallest pivot after it, how far its landing was moved,
+    the smallest pivot against what is usual, and what the step may have lost if it was loosened.
+    """
+    state, carried, balance, counters = kept
+    starts, orders, coefficients, sides = pieces
+    q = state[0]
+    v = state[1]
+    nq = len(q)
+    na = len(carried) - 1
+    smallest, kinetic, energy, stored = begin(form, ws, loads, q, v, carried)
     # what an error of the energy is measured by: the largest kinetic energy so far; at rest in an
     # equilibrium there is none, but the rounding of the weights' work
     if counters[STEPS] == 0:
@@ -340,7 +337,11 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
     for i in range(nq):
         weight += abs(form.Q[i])
     starts[0] = t
-    for n in range(coefficients.shape[0]):
+    low = balance[3]
+    n = 0
+    shorter = np.inf
+    again = t
+    while n < coefficients.shape[0]:
         qc = coefficients[n]
         for i in range(nq):
             qc[0, i] = q[i]
@@ -353,14 +354,37 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
         counters[COEFFICIENTS] += known - 1
         if known < 3:
             return NOT_FINITE, n
+        # a landing so close to a singular position that its series is noise, while the one before was not: land
+        # halfway, from where a series leads over the position
+        if (
+            n > 0
+            and known <= LOW_ORDER < orders[n - 1]
+            and watch[n - 1, 2] < WARY_LANDING
+            and t > again
+        ):
+            again = t
+            n -= 1
+            counters[STEPS] -= 1
+            shorter = 0.5 * (t - starts[n])
+            t, low = starts[n], 0.0
+            for i in range(nq):
+                q[i] = coefficients[n, 0, i]
+                v[i] = coefficients[n, 1, i]
+            for i in range(na + 1):
+                carried[i] = sides[n, i, 0]
+            smallest, _, energy, stored = begin(form, ws, loads, q, v, carried)
+            continue
         if loads is not None:
             work_coefficients(loads, ws.lam, known)
         # a step ends where a motion changes its polynomial
         stop = min(t_end, next_break(loads, t))
         local = tolerance
         attempts = 0
-        most = stop - t
-        beyond = 0
+        most = min(stop - t, shorter)
+        shorter = np.inf
+        elsewhere = 0
+        first = 0.0
+        first_order = 0
         choose = True
         while True:
             if choose:
@@ -379,12 +403,31 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
             last = h >= stop - t
             moved, turned, smallest, drop = land(form, ws, loads, t + h, qc, order, h, tolerance)
             counters[FACTORISATIONS] += 2
-            # a step that starts at a singular position is noisy: land a little behind it
+            # a step that starts at a singular position is noisy: land elsewhere, best a little behind it
             # (beyond the end of the run too: what is recorded there comes from the series)
             # and not beyond a break, where the motion of a drive goes on otherwise
-            if drop < SINGULAR_LANDING and beyond < 2 and (stop == t_end or BEYOND * h < stop - t):
-                beyond += 1
-                h *= BEYOND
+            if (
+                drop < SINGULAR_LANDING
+                and elsewhere < ELSEWHERE
+                and (stop == t_end or BEYOND * h < stop - t)
+            ):
+                if elsewhere == 0:
+                    first = h
+                    first_order = order
+                elsewhere += 1
+                if elsewhere <= 2:
+                    h *= BEYOND
+                elif elsewhere < ELSEWHERE and first_order > LOW_ORDER:
+                    # a series without noise leads over it from nearer too
+                    h = 0.5 * first
+                    elsewhere = ELSEWHERE - 1
+                elif elsewhere < ELSEWHERE and n > 0 and drop < watch[n - 1, 2] < SINGULAR_LANDING:
+                    # the second such landing, nearer than the first: over it now, or steps crawl into it
+                    local = min(10.0 * local, LOOSEST)
+                    choose = True
+                else:
+                    h, order, local = BEYOND**2 * first, first_order, tolerance
+                    elsewhere = ELSEWHERE
                 continue
             kinetic, potential = eval_energy(form, ws.q, ws.v)
             now = kinetic + potential
@@ -413,8 +456,10 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
                 local *= 10.0
                 if local > LOOSEST:
                     return STUCK, n
+        watch[n, 3] = 0.0
         if local > tolerance or off > 10.0 * SLACK * tolerance:
             counters[LOOSENED] += 1
+            watch[n, 3] = max(local, off)
         for i in range(nq):
             q[i] = ws.q[i]
             v[i] = ws.v[i]
@@ -430,15 +475,19 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
             for i in range(na):
                 carried[i] = loads.theta[i]
             carried[na] = work
-        t = stop if last else t + h
+        t, low = add_time(t, low, h)
+        if last:
+            t, low = stop, 0.0
         orders[n] = order
         starts[n + 1] = t
         watch[n, 0] = smallest
         watch[n, 1] = off
         watch[n, 2] = drop
         counters[STEPS] += 1
+        balance[3] = low
+        n += 1
         if last and stop == t_end:
-            return DONE, n + 1
+            return DONE, n
     return FULL, coefficients.shape[0]
 
 

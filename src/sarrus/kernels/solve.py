@@ -7,7 +7,16 @@ rounding along the null space of J^T, which exerts no force.
 With it states go back onto the constraints: position by Newton, velocity mass-orthogonally, with one factor.
 """
 
-from ..thresholds import EPS, PERMANENT_PIVOT, ROUND_OFF, WEAK_PIVOT
+import numpy as np
+
+from ..thresholds import (
+    EPS,
+    PERMANENT_PIVOT,
+    RISEN_PIVOT,
+    ROUND_OFF,
+    SINGULAR_LANDING,
+    WEAK_PIVOT,
+)
 from .compiler import block, kernel
 from .elements.drive import drive_constraints, eval_drives, subtract_drives
 from .forms import (
@@ -62,13 +71,32 @@ def factorise(form, J, L):
 
 
 @kernel
+def relative_pivot(form, L, k):
+    """The pivot of an equation over eps / EPS, the size it would have alone."""
+    return -EPS / (L[form.pos_c[k]] * form.eps[k])
+
+
+@kernel
 def learn_pivots(form, L, usual):
     """The largest relative pivot that each equation has shown so far, in `usual`.
 
-    The pivot of an equation is compared with eps / EPS, the size it would have alone.
+    Equations that depend on each other may change their parts: one becomes independent of those before it while
+    another ceases to be. Then the other counts as redundant from there on: the rank is the same.
     """
     for k in range(len(usual)):
-        usual[k] = max(usual[k], -EPS / (L[form.pos_c[k]] * form.eps[k]))
+        pivot = relative_pivot(form, L, k)
+        if usual[k] <= PERMANENT_PIVOT < pivot:
+            fallen = -1
+            least = SINGULAR_LANDING
+            for j in range(len(usual)):
+                if usual[j] > PERMANENT_PIVOT:
+                    drop = relative_pivot(form, L, j) / usual[j]
+                    if drop < least:
+                        least = drop
+                        fallen = j
+            if fallen >= 0:
+                usual[fallen] = 0.0
+        usual[k] = max(usual[k], pivot)
 
 
 @kernel
@@ -76,16 +104,37 @@ def eval_pivots(form, L, usual):
     """The smallest relative pivot, and the smallest against what is usual for its equation.
 
     An equation that never had more than PERMANENT_PIVOT is redundant at every position: it says nothing
-    about singular ones (its pivot is eps, and that of the equations it depends on).
+    about singular ones (its pivot is eps, and that of the equations it depends on). But where its pivot rises
+    while another falls, the two change their parts and nothing is singular: their product tells, which stays
+    about EPS (that of all pivots is the determinant of J M^-1 J^T + eps).
     """
     smallest = 1.0
     drop = 1.0
+    rise = 0.0
     for k in range(len(usual)):
+        pivot = relative_pivot(form, L, k)
         if usual[k] > PERMANENT_PIVOT:
-            pivot = -EPS / (L[form.pos_c[k]] * form.eps[k])
             smallest = min(smallest, pivot)
             drop = min(drop, pivot / usual[k])
-    return smallest, drop
+        else:
+            rise = max(rise, pivot)
+    if rise < RISEN_PIVOT or drop >= SINGULAR_LANDING:
+        return smallest, drop
+    fallen = 0
+    log_drop = 0.0
+    others = 1.0
+    for k in range(len(usual)):
+        if usual[k] > PERMANENT_PIVOT:
+            pivot = relative_pivot(form, L, k)
+            if pivot < SINGULAR_LANDING * usual[k]:
+                fallen += 1
+                log_drop += np.log(pivot / usual[k])
+            else:
+                others = min(others, pivot)
+    together = min(1.0, rise / EPS * np.exp(log_drop / fallen))
+    if together < SINGULAR_LANDING:
+        return smallest, max(drop, together)
+    return others, together
 
 
 @kernel

@@ -11,7 +11,7 @@ penalty (J a + J' v + ...).
 import numpy as np
 
 from ..thresholds import DEPENDENT_PIVOT, EPS, TORN_OPEN
-from .compiler import block, entry, kernel
+from .compiler import block, entry, exact, kernel
 from .elements.drive import drive_constraints, eval_drives, subtract_drives
 from .forms import (
     eval_constraint_rates,
@@ -31,6 +31,14 @@ FINE = 1e-14
 GOOD_RATE = 0.1
 # places in the counters
 STEPS, ITERATIONS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3
+
+
+@exact
+def add_time(t, low, h):
+    """The time after a step h, and what rounding takes from it; low: what it took before."""
+    step = h + low
+    after = t + step
+    return after, step - (after - t)
 
 
 @kernel

@@ -19,11 +19,14 @@ from .solve import factorise
 ANGLE = 0.3
 # after slow phases the time between samples grows by no more than this
 GROWTH = 1.5
-# a dip: below this share of what is usual for the equation, with a parabola through three samples that
-# falls below this share of its ends, or in any case below DEEP
+# links that turn ever faster, or fast in between, may turn by this many times ANGLE
+AHEAD = 1.5
+# a pivot that may dip: below this share of what is usual for its equation, and below the samples beside it. It
+# is looked at until it falls below DEEP, or is flat: what is beside it is less than FLAT times as large
 LOW = 0.2
-BOTTOM = 0.1
-DEEP = 1e-3
+DEEP = 1e-2
+FLAT = 2.0
+LOOKS = 40
 # beyond the ends of a run the series is followed as far as its last term stays below this
 BEYOND_TERM = 1e-6
 
@@ -66,6 +69,31 @@ def eval_turning(form, ws, sums):
     return np.sqrt(rate), np.sqrt(acceleration)
 
 
+@kernel
+def eval_turn(form, ws, sums):
+    """The largest change of a link since the last sample, over its length; ws.w: the forms there."""
+    for k in range(len(form.phi0)):
+        sums[0, k] = 0.0
+        sums[1, k] = 0.0
+    for t in range(len(form.sq_c)):
+        x = ws.e[form.sq_form[t]]
+        y = x - ws.w[form.sq_form[t]]
+        sums[0, form.sq_eq[t]] += abs(form.sq_c[t]) * x * x
+        sums[1, form.sq_eq[t]] += abs(form.sq_c[t]) * y * y
+    turn = 0.0
+    for k in range(len(form.phi0)):
+        if sums[0, k] > 0.0:
+            turn = max(turn, sums[1, k] / sums[0, k])
+    return np.sqrt(turn)
+
+
+@kernel
+def keep_forms(ws):
+    """Keep the forms of a sample in ws.w."""
+    for f in range(len(ws.e)):
+        ws.w[f] = ws.e[f]
+
+
 @block
 def take_sample(form, ws, qc, order, s, sums, pivots):
     """Relative pivots at s after the start of a step; returns the time until the next sample.
@@ -99,35 +127,63 @@ def eval_reach(nq, qc, order, gaps, h):
 
 
 @kernel
-def is_dip(times, f0, f1, f2, usual):
-    """Whether a pivot dips to zero between three samples: it, or the parabola through them."""
-    if not (usual > WATCHED_PIVOT and f1 <= f0 and f1 <= f2 and f1 < LOW * usual):
-        return False
-    # f1 + p s + r s^2
-    a = times[0] - times[1]
-    c = times[2] - times[1]
-    d0 = (f0 - f1) / a
-    d2 = (f2 - f1) / c
-    r = (d2 - d0) / (c - a)
-    p = d0 - r * a
-    bottom = f1 - 0.25 * p * p / r if r > 0.0 else f1
-    return bottom < BOTTOM * max(f0, f2) or f1 < DEEP * usual
+def may_dip(f0, f1, f2, usual):
+    """Whether a pivot may dip to zero between three samples: it is low, lower than before and behind."""
+    return usual > WATCHED_PIVOT and f1 <= f0 and f1 <= f2 and f1 < LOW * usual
+
+
+@block
+def is_dip(form, ws, pieces, times, samples, k, sums, pivots):
+    """Whether the pivot of an equation dips to zero between three samples, by looking closer and closer.
+
+    Until it is low enough, or so flat that it has shown its bottom: in time a dip may have any shape (links may
+    whip through a singular position). Each look halves the larger half.
+    """
+    a, b, c = times[0], times[1], times[2]
+    fa, fb, fc = samples[0, k], samples[1, k], samples[2, k]
+    n = 0
+    for _ in range(LOOKS):
+        if fb < DEEP * samples[3, k]:
+            return True
+        if max(fa, fc) < FLAT * fb:
+            return False
+        t = 0.5 * (a + b) if b - a > c - b else 0.5 * (b + c)
+        while n < len(pieces.orders) - 1 and pieces.starts[n + 1] <= t:
+            n += 1
+        while n > 0 and pieces.starts[n] > t:
+            n -= 1
+        take_sample(
+            form, ws, pieces.coefficients[n], pieces.orders[n], t - pieces.starts[n], sums, pivots
+        )
+        f = pivots[k]
+        if t < b:
+            if f <= fb:
+                b, c, fb, fc = t, b, f, fb
+            else:
+                a, fa = t, f
+        elif f <= fb:
+            a, b, fa, fb = b, t, fb, f
+        else:
+            c, fc = t, f
+    return False
 
 
 @kernel
-def has_dip(times, samples):
+def has_dip(form, ws, pieces, times, samples, sums):
     """Whether the pivot of some equation dips to zero between three samples."""
     for k in range(samples.shape[1]):
-        if is_dip(times, samples[0, k], samples[1, k], samples[2, k], samples[3, k]):
+        if may_dip(samples[0, k], samples[1, k], samples[2, k], samples[3, k]) and is_dip(
+            form, ws, pieces, times, samples, k, sums, samples[5]
+        ):
             return True
     return False
 
 
 @entry
-def find_dips(times, samples, found):
-    """Which pivots dip to zero between three samples; samples: three pivots of each, and the usual one."""
+def find_dips(samples, found):
+    """Which pivots may dip to zero between three samples; samples: three pivots of each, and the usual one."""
     for k in range(samples.shape[1]):
-        found[k] = is_dip(times, samples[0, k], samples[1, k], samples[2, k], samples[3, k])
+        found[k] = may_dip(samples[0, k], samples[1, k], samples[2, k], samples[3, k])
 
 
 @entry
@@ -150,6 +206,7 @@ def watch(form, ws, pieces, steps, gaps, first, last, times, samples, sums, dips
         reach = eval_reach(nq, coefficients[0], orders[0], gaps, starts[1] - starts[0])
         times[0] = starts[0] - min(gap, reach)
         s = times[0] - starts[0]
+        keep_forms(ws)
         take_sample(form, ws, coefficients[0], orders[0], s, sums, samples[0])
         times[3] = gap
         for k in range(samples.shape[1]):
@@ -177,12 +234,23 @@ def watch(form, ws, pieces, steps, gaps, first, last, times, samples, sums, dips
             times[2] = starts[steps] + min(times[1] - times[0], reach)
         else:
             break
-        qc = coefficients[n]
-        s = times[2] - starts[n]
-        times[3] = take_sample(form, ws, qc, orders[n], s, sums, samples[2])
+        while True:
+            qc = coefficients[n]
+            s = times[2] - starts[n]
+            times[3] = take_sample(form, ws, qc, orders[n], s, sums, samples[2])
+            # further than was foreseen: look in between
+            gap = times[2] - times[1]
+            seen = gap <= AHEAD * times[3] and eval_turn(form, ws, sums) <= AHEAD * ANGLE
+            if seen or gap <= 1e-3 * (starts[n + 1] - starts[n]):
+                break
+            ended = False
+            times[2] = times[1] + 0.5 * gap
+            while n > 0 and starts[n] >= times[2]:
+                n -= 1
+        keep_forms(ws)
         for k in range(samples.shape[1]):
             samples[3, k] = max(samples[3, k], samples[2, k])
-        if has_dip(times, samples) and found < dips.shape[0]:
+        if has_dip(form, ws, pieces, times, samples, sums) and found < dips.shape[0]:
             for i in range(3):
                 dips[found, i] = times[i]
             found += 1

@@ -37,6 +37,17 @@ def unit(vectors: Floats) -> Floats:
     return np.asarray(vectors / np.where(size > 0, size, 1.0))
 
 
+def cross(a: Floats, b: Floats) -> Floats:
+    """Cross products of rows, (..., 3): what NumPy's own gives, for few rows at a fraction of its time."""
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
+    b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
+    out[..., 0] = a1 * b2 - a2 * b1
+    out[..., 1] = a2 * b0 - a0 * b2
+    out[..., 2] = a0 * b1 - a1 * b0
+    return out
+
+
 def turn_matrices(vectors: Floats) -> Floats:
     """Rotation matrices of turn vectors, (n, 3) to (n, 3, 3) (Rodrigues)."""
     angle = np.linalg.norm(vectors, axis=1)[:, None, None]

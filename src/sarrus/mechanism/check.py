@@ -15,7 +15,12 @@ from ..names import describe_known
 from .elements import Known, MechanismError, show
 from .joints import find_gap
 from .mechanism import Mechanism
-from .motion import make_pieces
+from .motion import Table, make_pieces
+
+# times of a run at which a driven length is looked at
+SAMPLES = 4097
+# a spline that leaves the range of its table by more than this share of it is told
+OVERSHOOT = 0.5
 
 
 def check_mechanism(mechanism: Mechanism, *, closed: bool = True) -> None:
@@ -61,15 +66,26 @@ def find_gaps(mechanism: Mechanism) -> list[str]:
 
 
 def check_drive_times(mechanism: Mechanism, duration: float) -> None:
-    """Raise MechanismError if a drive's table ends before the run does."""
+    """Raise MechanismError if a drive's table ends before the run does, or a length is driven to zero in it."""
+    lengths = {joint.name for joint in mechanism.joints if joint.kind.row.is_link}
     for drive in mechanism.drives:
-        end = make_pieces(drive.motion).end
+        pieces = make_pieces(drive.motion)
+        end = pieces.end
         # the last time of a table may be the duration but for rounding
         if duration > end * (1.0 + 1e-12):
             raise MechanismError(
                 f"drive '{drive.name}': its table ends at {end:g} s, but the run lasts {duration:g} s; "
                 "add rows, or shorten the run"
             )
+        if drive.joint in lengths:
+            times = np.union1d(np.linspace(0.0, duration, SAMPLES), pieces.breaks)
+            for t in times[(times >= 0.0) & (times <= duration)].tolist():
+                if not pieces.value(t) > 0.0:
+                    raise MechanismError(
+                        f"drive '{drive.name}': it drives the length of joint '{drive.joint}' to "
+                        f"{pieces.value(t):.6g} m at t = {t:.6g} s; a length is more than zero: give another "
+                        "motion, or drive a prismatic joint, whose travel has a sign"
+                    )
 
 
 def find_remarks(mechanism: Mechanism) -> list[str]:
@@ -84,7 +100,7 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
                 first.extend(group)
                 groups.update(dict.fromkeys(group, first))
     grounded = groups[mechanism.GROUND]
-    remarks = list(mechanism.told)
+    remarks = [*mechanism.told, *_overshooting(mechanism)]
     for body in mechanism.bodies:
         group = groups[body.name]
         if group is grounded or body.name != group[0]:
@@ -96,6 +112,24 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
             shown += ", ..." if len(group) > 9 else ""
             remarks.append(f"{body.what}: joined to {shown} but not to the ground, all move freely")
     return remarks
+
+
+def _overshooting(m: Mechanism) -> Iterator[str]:
+    for drive in m.drives:
+        if not isinstance(drive.motion, Table):
+            continue
+        pieces, values = make_pieces(drive.motion), np.array(drive.motion.values)
+        times = np.linspace(drive.motion.times[:-1], drive.motion.times[1:], 16).ravel()
+        path = np.array([pieces.value(t) for t in times.tolist()])
+        low, high = float(values.min()), float(values.max())
+        beyond = np.maximum(path - high, low - path)
+        n = int(np.argmax(beyond))
+        if beyond[n] > OVERSHOOT * (high - low):
+            yield (
+                f"drive '{drive.name}': the values of its table lie between {low:g} and {high:g}, but the cubic "
+                f"spline through them goes to {path[n]:.4g} at t = {times[n]:.4g} s; add rows where it bends, or "
+                "use a SmoothStep"
+            )
 
 
 def _names(m: Mechanism) -> Iterator[str]:

@@ -1,6 +1,8 @@
 """How time advances: the methods, registered here."""
 
 from ..model import Model
+from ..names import unknown
+from ..own_method import OwnMethod, find, installed
 from . import auto, multipliers_dop853, radau, series, textbook
 from .method import DRIVES, LOADS, USER_FORCES, Method, Run
 from .outcome import Motion, Outcome, Record, skipped
@@ -95,6 +97,29 @@ AUTO = Method(
 CHOICES: dict[str, Method] = {AUTO.id: AUTO, **METHODS}
 
 
+def get_method(name: str) -> Method:
+    """The method of a name: one of ours, or one that a user or an installed package brings."""
+    if name in CHOICES:
+        return CHOICES[name]
+    own = find(name)
+    if own is None:
+        raise unknown(f"no method is called '{name}'", name, [*CHOICES, *installed()])
+    return as_method(own)
+
+
+def as_method(own: OwnMethod) -> Method:
+    """A user's function as a method."""
+    if own.name in CHOICES:
+        raise ValueError(f"'{own.name}' is the name of one of our methods; give yours another")
+    from .own import run_own
+
+    return Method(
+        own.name, own.title, "step" if own.needs_step else "tolerance",
+        lambda problem: run_own(own, problem), own.options, EVERYTHING,
+        compiled=False, fingerprint=own.fingerprint,
+    )  # fmt: skip
+
+
 def first_part(method: Method, model: Model) -> Method:
     """The method that a run begins with: itself, or what `auto` takes."""
     return METHODS[auto.first_part(model)] if method is AUTO else method
@@ -102,5 +127,5 @@ def first_part(method: Method, model: Model) -> Method:
 
 __all__ = [
     "AUTO", "CHOICES", "METHODS", "Method", "Motion", "Outcome", "Record", "Run", "Status",
-    "first_part", "skipped",
+    "as_method", "first_part", "get_method", "skipped",
 ]  # fmt: skip

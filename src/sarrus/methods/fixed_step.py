@@ -63,10 +63,31 @@ def run_fixed(
     return run_steps(problem, _FixedSteps(problem, advance, order, notes, complete))
 
 
+def make_pieces(
+    starts: Floats, states: Floats, complete: bool, beside: int, room: Floats | None = None
+) -> Pieces:
+    """Polynomials of steps between states (n, 3, nq), and one without length that is the state at the end.
+
+    complete: whether accelerations are known; beside: how many angles and works; room: memory for them.
+    """
+    count = len(starts)
+    if room is None:
+        room = np.zeros((count, 6 if complete else 4, states.shape[2]))
+    coefficients = room[:count]
+    fill = polynomials.fill_quintics if complete else polynomials.fill_cubics
+    fill(starts, states, coefficients)
+    coefficients[-1] = 0.0
+    coefficients[-1, :2] = states[-1, :2]
+    coefficients[-1, 2] = 0.5 * states[-1, 2]
+    orders = np.full(count, coefficients.shape[1] - 1, np.int64)
+    return Pieces(starts, orders, coefficients, np.zeros((count, beside, 0)))
+
+
 class _FixedSteps:
     """Steps of fixed length."""
 
     law: Law | None = None
+    tolerance: float | None = None
     remedy = "take a longer step"
 
     def __init__(
@@ -98,24 +119,12 @@ class _FixedSteps:
         with clock("record"):
             states = self._store[: steps + 1]
             starts = np.arange(float(self._taken), self._taken + steps + 1.0) * self._h
-            pieces = self._polynomials(starts, states)
+            pieces = make_pieces(starts, states, self._complete, self._beside, self._rows)
             self._store[0] = self._store[steps]
         self._taken += steps
         if reason == reasons.FULL and self._taken == self._count:
             reason = reasons.DONE
         return Steps(reason, pieces, self._usual, self._order)
-
-    def _polynomials(self, starts: Floats, states: Floats) -> Pieces:
-        """Of all steps, and one without length that is the state at the end."""
-        count = len(starts)
-        coefficients = self._rows[:count]
-        fill = polynomials.fill_quintics if self._complete else polynomials.fill_cubics
-        fill(starts, states, coefficients)
-        coefficients[-1] = 0.0
-        coefficients[-1, :2] = states[-1, :2]
-        coefficients[-1, 2] = 0.5 * states[-1, 2]
-        orders = np.full(count, coefficients.shape[1] - 1, np.int64)
-        return Pieces(starts, orders, coefficients, np.zeros((count, self._beside, 0)))
 
     def end(self, t: float, reason: int) -> status.Ending:
         """How it ended."""

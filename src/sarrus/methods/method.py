@@ -29,7 +29,8 @@ class Run:
 
     times: outputs, increasing [s]; setting: tolerance or step [s], whichever the method has; options: its
     further parameters, all of them; stop: asked wherever an equation comes close to depending on others,
-    the run ends at the time it returns, with an output there; dense: keep the polynomials of all steps.
+    the run ends at the time it returns, with an output there; dense: keep the polynomials of all steps; mechanism:
+    what the model was made of, for methods in other coordinates.
     """
 
     model: Model
@@ -41,6 +42,7 @@ class Run:
     options: dict[str, float] = field(default_factory=dict)
     stop: Stop | None = None
     dense: bool = False
+    mechanism: Mechanism | None = None
 
 
 # what a method may or may not be able to do; the value is what a user reads
@@ -56,7 +58,8 @@ class Method:
     setting: what steers its accuracy, "tolerance" or "step" [s]. run: simulates what a `Run` says. options: its
     further parameters with their defaults. does: what it can simulate besides constant forces: LOADS,
     DRIVES, USER_FORCES. projects: whether its outputs are taken back onto the constraints; those of the
-    others are its own states: their violation is part of its answer.
+    others are its own states: their violation is part of its answer. compiled: whether its steps are compiled
+    code; fingerprint: of the text of a user's method, empty for ours.
     """
 
     id: str
@@ -66,6 +69,8 @@ class Method:
     options: dict[str, float] = field(default_factory=dict)
     does: frozenset[str] = frozenset()
     projects: bool = False
+    compiled: bool = True
+    fingerprint: str = ""
 
 
 def needs_of(model: Model) -> frozenset[str]:
@@ -101,8 +106,11 @@ def warm_up(
         tiny.torsion("spring", "pin", stiffness=1)
     model = make_model(tiny)
     nq, nc = model.coordinates, model.equations
-    with compiling(name, loaded):
-        outcome = run(Run(model, np.zeros(nq), np.zeros(1), 1e-3, 1e-3, 10, options))
+    # all methods of users need the same kernels
+    with compiling(name.split("/")[0], loaded):
+        outcome = run(
+            Run(model, np.zeros(nq), np.zeros(1), 1e-3, 1e-3, 10, options, mechanism=tiny)
+        )
         _ = outcome.record.norms, outcome.record.energy
         ws, form = make_workspace(model.form, 0), model.form
         sample_pivots(form, ws, np.zeros((2, nq)), 1, 0.0, np.zeros((3, nc)), np.zeros(nc))

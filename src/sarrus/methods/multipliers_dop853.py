@@ -47,6 +47,7 @@ class _Dop853:
     """Steps of SciPy's integrator."""
 
     law: Law | None
+    tolerance: float | None = None
     remedy = "loosen the tolerance"
 
     def __init__(self, problem: Run) -> None:

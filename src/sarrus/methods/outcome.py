@@ -217,7 +217,9 @@ class Outcome:
 
     status: one word, message: one sentence; steps: those taken; watch: where equations came close to
     depending on others, None if there was no run; method: the one that did the run, or the last part
-    of it, if another chose it; motion: if the run was to keep it.
+    of it, if another chose it; motion: if the run was to keep it; lost: what steps that could not hold the
+    tolerance may have lost in sum, over the mechanism's length; error: an estimate of the global error at the
+    outputs, in model units, if it was asked for.
     """
 
     status: Status
@@ -230,6 +232,8 @@ class Outcome:
     watch: Watch | None = None
     method: str = ""
     motion: Motion | None = None
+    lost: float = 0.0
+    error: Floats | None = None
 
 
 COUNTERS = ("steps", "rejected", "iterations", "factorisations", "coefficients", "loosened")

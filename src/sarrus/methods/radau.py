@@ -20,8 +20,9 @@ from ..kernels import radau as kernels
 from ..kernels.layout import Form, Pieces, make_workspace, pack
 from ..kernels.loads import Loads, make_loads
 from ..kernels.radau_newton import Stages, Tangent
+from ..model import Model
 from ..model.order import make_factor
-from ..thresholds import SINGULAR_ACCELERATION
+from ..thresholds import NO_MASS, SINGULAR_ACCELERATION
 from . import status
 from .method import Run
 from .outcome import Law, Outcome
@@ -35,6 +36,10 @@ ORDER = 5
 SHARE = 0.05
 # what double precision gives in a run
 FLOOR = 1e-11
+# forces of users are asked at least so often in a run: a pulse of a ten-thousandth of it is seen
+ASKED = 10_000
+# a step before that is shorter than this share of a step gives its polynomial nothing but rounding
+SHORT_BEFORE = 0.01
 # memory for the states between two recordings
 BUFFER_BYTES = 2_000_000
 
@@ -65,6 +70,7 @@ class Radau:
 
     def __init__(self, problem: Run, start: Start | None = None) -> None:
         self._problem = problem
+        self.tolerance: float | None = problem.setting
         model, nq = problem.model, problem.model.coordinates
         zero = np.zeros(nq)
         start = start or Start(
@@ -72,7 +78,14 @@ class Radau:
         )
         used = max(problem.setting, FLOOR)
         longest = float(problem.options.get("longest_step", 0.0)) or np.inf
-        self._goal = kernels.Goal(problem.duration, SHARE * used**0.8, used, longest)
+        self._goal = kernels.Goal(
+            problem.duration,
+            SHARE * used**0.8,
+            used,
+            longest,
+            problem.duration / ASKED,
+            _weight(model),
+        )
         self._ws, self._loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
         self.tangent = make_tangent(model.form, model.loads)
         self.stages = make_stages(model.form, model.loads, self.tangent)
@@ -81,12 +94,13 @@ class Radau:
         self._first = 0
         self._store, self._ends = np.zeros((capacity, 3, nq)), np.zeros(capacity)
         self._store.fill(0.0)
-        self._seen = np.zeros((capacity, 2))
+        self._seen = np.zeros((capacity, 4))
         self._ends[0], self._store[0, 0], self._store[0, 1] = start.t, start.q, start.v
         if self._loads is not None:
             self._loads.theta[:] = start.angles
-        self._control, self._counters = np.zeros(7), np.zeros(5, np.int64)
-        self._moved = 0.0
+        self._control, self._counters = np.zeros(kernels.CONTROLS), np.zeros(6, np.int64)
+        self._control[kernels.SWITCHED] = -np.inf
+        self._moved = self._lost = 0.0
         self._beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
         self.sampling = sample_projected(
             corrections=kernels.MOST_CORRECTIONS,
@@ -108,10 +122,12 @@ class Radau:
             pieces = self._polynomials(first, last)
             seen = self._seen[first + 1 : last + 1].copy()
             self._moved = max(self._moved, seen[:, 1].max(initial=0.0))
+            self._lost += float(seen[:, 3].sum())
             if last > first:
-                store[:2], ends[:2] = (x[last - 1 : last + 1].copy() for x in (store, ends))
+                for rows in (store, ends, self._seen):
+                    rows[:2] = rows[last - 1 : last + 1].copy()
                 self._first = 1
-        return Steps(reason, pieces, self._ws.usual, ORDER, seen[:, 0])
+        return Steps(reason, pieces, self._ws.usual, ORDER, seen[:, 0], losses=seen[:, 3])
 
     def _polynomials(self, first: int, last: int) -> Pieces:
         """Of the steps that start at some rows of the store."""
@@ -127,6 +143,15 @@ class Radau:
         else:
             polynomials.fill_quintics(starts[:2], states[:2], coefficients)
             polynomials.fill_quintics_over_two(starts, states, coefficients[1:])
+        # behind a switch of a user's force the step before tells nothing, and behind a very short step what it
+        # tells is rounding: there the acceleration at the start does
+        lengths = np.diff(starts)
+        before = np.concatenate([[np.inf], lengths])[first:last]
+        alone = (self._seen[first:last, 2] > 0.0) | (before < SHORT_BEFORE * lengths[first:])
+        for n in np.flatnonzero(alone) + first:
+            fill = coefficients[n - first : n - first + 1]
+            fill[:] = 0.0
+            polynomials.fill_quartics(starts[n : n + 2], states[n : n + 2], fill)
         sides = np.zeros((count, self._beside, 0))
         return Pieces(starts[first:].copy(), np.full(count, 5, np.int64), coefficients, sides)
 
@@ -138,7 +163,7 @@ class Radau:
 
     def counters(self) -> dict[str, int]:
         """What was counted."""
-        names = ("steps", "rejected", "iterations", "factorisations", "loosened")
+        names = ("steps", "rejected", "iterations", "factorisations", "loosened", "switches")
         return dict(zip(names, self._counters.tolist(), strict=True))
 
     def notes(self) -> list[str]:
@@ -148,11 +173,15 @@ class Radau:
             notes.append(
                 f"tolerance {self._problem.setting:g} is below what double precision holds; {FLOOR:g} was used"
             )
+        switches = self._counters[kernels.SWITCHES]
+        if switches:
+            word = "switch" if switches == 1 else "switches"
+            notes.append(f"{switches} {word} of user forces found; steps end there")
         if loosened:
             notes.append(
                 f"{loosened} steps could not hold the tolerance in double precision, as happens beside a "
                 f"singular position; the largest correction of a landing was {self._moved:.1e} of the "
-                "mechanism's length"
+                f"mechanism's length, what they may have lost in sum {self._lost:.1e}"
             )
         return notes
 
@@ -172,6 +201,13 @@ def try_steps(problem: Run, start: Start, most: int) -> tuple[float, Floats, Flo
         return 0.0, J, S, G
     # the last step may be cut by the end of the run
     return float(np.diff(tried.pieces.starts)[-3:].max()), J, S, G
+
+
+def _weight(model: Model) -> float:
+    """The largest acceleration that the weights would give, in units of the model."""
+    mass = model.mass_matrix().diagonal()
+    heavy = mass > NO_MASS * mass.max(initial=0.0)
+    return float(np.abs(model.form.Q[heavy] / mass[heavy]).max(initial=0.0))
 
 
 def make_tangent(form: Form, loads: Loads) -> Tangent:
@@ -254,7 +290,7 @@ def make_stages(form: Form, loads: Loads, tangent: Tangent) -> Stages:
         z=z((2, 3, nq)), dz=z((2, 3, nq)), past=z((3, nq)), q=z((3, nq)), v=z((3, nq)), a=z((3, nq)),
         lam=z((4, len(form.phi0))), power=z(3), J=z((4, len(form.J_eq))),
         A=z(len(loads.G_row)), B=z(len(loads.G_row)),
-        S=z((4, ns)), G=z((4, ns)), theta=z(len(loads.torsions.first)),
+        S=z((4, ns)), G=z((4, ns)), theta=z(len(loads.torsions.first)), user=z((8, len(loads.f0))),
         blocks=z((n + 2 * upper, 3, 3)), b_blocks=z((n, 3)), below=z((3, 3)), right=z((3, 3)),
         values=z(n + 2 * upper), b=z(n),
     ))  # fmt: skip

@@ -10,8 +10,14 @@ from ..arrays import Floats
 from ..kernels import record as kernels
 from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import make_loads
+from . import status
+from .balance import Judge
 from .method import Run
 from .outcome import Law, Motion, Part, Record
+from .status import Ending
+
+# numbers of polynomials that a run keeps at most: four gigabytes
+MOST_NUMBERS = 500_000_000
 
 
 def sample_own(*, accelerations: bool, same: float = 0.0, points: int = 3) -> kernels.Sampling:
@@ -48,6 +54,7 @@ class Recorder:
             len(model.loads.torsions.first) + 1 if self._loads is not None else 0
         )
         self._kept: list[Part] = []
+        self._numbers = 0
         # the steps taken last, and copies of the last one among them and among those before
         self._chunk: Part | None = None
         self._tail: Part | None = None
@@ -55,10 +62,11 @@ class Recorder:
 
     def take(
         self, pieces: Pieces, sampling: kernels.Sampling, usual: Floats, *, last: bool
-    ) -> None:
+    ) -> Pieces:
         """Sample the outputs in some steps; last: all that are left belong to them.
 
-        usual: pivots as usual so far. Steps without side series are walked through for their angles and work.
+        usual: pivots as usual so far. Steps without side series are walked through for their angles and work;
+        returns the steps with these.
         """
         if not pieces.sides.shape[2]:
             sides = np.zeros((len(pieces.orders), len(self.carried), 1))
@@ -77,6 +85,13 @@ class Recorder:
             self._before, self._tail = self._tail, _copy(chunk, max(len(pieces.starts) - 2, 0))
         if self._problem.dense:
             self._kept.append(_copy(chunk, 0))
+            self._numbers += self._kept[-1].pieces.coefficients.size
+            if self._numbers > MOST_NUMBERS:
+                raise MemoryError(
+                    f"the polynomials up to t = {t:.9g} s take {8e-9 * self._numbers:.2g} GB; leave `dense` out, "
+                    "or simulate less"
+                )
+        return pieces
 
     def stop_at(self, t: float) -> None:
         """Drop the outputs behind a time in the last steps, and add one exactly there."""
@@ -87,6 +102,14 @@ class Recorder:
         early = t < self._chunk.pieces.starts[0]
         self._sample((self._before if early else None) or self._chunk, more)
         self._record, self._done = kept + more, len(kept) + 1
+
+    def cut(self, end: Ending, judge: Judge) -> Ending:
+        """Drop the outputs behind which too much was lost; returns how the run ended, with that."""
+        times = self._record.times[: self._done]
+        kept = max(int(np.searchsorted(times, judge.good_until, side="right")), min(len(times), 1))
+        dropped, self._done = self._done - kept, kept
+        metres = judge.lost * self._problem.model.units.length
+        return status.with_losses(end, metres, judge.good_until, dropped)
 
     def record(self, law: Law | None) -> Record:
         """The outputs so far."""

@@ -25,7 +25,18 @@ from ..arrays import Floats
 from ..kernels import reasons
 from ..kernels import series as kernels
 from ..kernels.layout import Pieces, make_workspace
-from ..kernels.loads import make_loads
+from ..kernels.loads import is_damped, make_loads
+from ..kernels.rules import (
+    CORRECTIONS,
+    FIRST_STEPS,
+    FLOOR,
+    HIGHEST_ORDER,
+    LONG_FLOOR,
+    MANY_STEPS,
+    SHARE,
+    local_tolerance,
+    log_cost,
+)
 from ..thresholds import AGREEING_PLACE, RESOLVED_PIVOT, SHARP_PREDICTION, SINGULAR_LANDING
 from . import status
 from .method import Run
@@ -33,8 +44,9 @@ from .outcome import Law, Outcome
 from .recorder import sample_projected
 from .time_loop import Steps, Stopwatch, run_steps, start_piece
 
-# columns of what is seen at the end of a step: the smallest pivot, and the smallest against what is usual
-PIVOT, DROP = 0, 2
+# columns of what is seen at the end of a step: the smallest pivot, the smallest against what is usual, and what
+# the step may have lost
+PIVOT, DROP, LOSS = 0, 2, 3
 # steps before and behind a stretch that are asked
 BEFORE, BEHIND = 3, 2
 # places in each step behind at which it is asked: between landings predictions may be sharper
@@ -152,12 +164,6 @@ def _join(a: Pieces, b: Pieces) -> Pieces:
     )
 
 
-HIGHEST_ORDER = 30
-# a step holds this share of the tolerance, so that a whole run comes near to it; above 1e-6 the share
-# falls to a tenth: errors of loose steps add up over many periods
-SHARE = 0.02
-# what double precision gives in a step
-FLOOR = 1e-13
 # memory for the coefficients between two recordings: small enough to stay in a core's cache
 BUFFER_BYTES = 2_000_000
 # runs that end within this share of their duration did not leave their start
@@ -177,6 +183,7 @@ class Series:
 
     def __init__(self, problem: Run) -> None:
         self._problem = problem
+        self.tolerance: float | None = problem.setting
         model, nq = problem.model, problem.model.coordinates
         self._ws = make_workspace(model.form, HIGHEST_ORDER)
         self._loads = make_loads(model.loads, HIGHEST_ORDER)
@@ -191,22 +198,23 @@ class Series:
         )
         # memory is handed out when it is first touched: do that now, not in the solve
         self._pieces.coefficients.fill(0.0)
-        self._seen = np.zeros((capacity, 3))
+        self._seen = np.zeros((capacity, 4))
         self._certificate = Certificate()
         self._leaps: list[str] = []
         self._kept = kernels.Kept(
             state=np.array([np.zeros(nq), problem.velocity]),
             carried=np.zeros(beside),
-            balance=np.zeros(3),
+            balance=np.zeros(4),
             counters=np.zeros(5, np.int64),
         )
-        tolerance = problem.setting
-        wanted = SHARE * tolerance * float(np.clip((1e-6 / tolerance) ** (1 / 3), 0.1, 1.0))
-        self._local = max(wanted, FLOOR)
-        self._floored = self._local > wanted
-        self._log_cost = _log_cost()
+        self._local, _ = local_tolerance(problem.setting)
+        self._first_local = self._local
+        self._log_cost = log_cost()
         self._t = self._moved = 0.0
-        self.sampling = sample_projected(corrections=kernels.CORRECTIONS, near=SINGULAR_LANDING)
+        # where dampers are, errors die out
+        self._regular = not is_damped(model.loads)
+        self._lost = 0.0
+        self.sampling = sample_projected(corrections=CORRECTIONS, near=SINGULAR_LANDING)
 
     @property
     def state(self) -> Floats:
@@ -216,6 +224,8 @@ class Series:
     def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
         form, pieces, kept = self._problem.model.form, self._pieces, self._kept
+        if not kept.counters[kernels.STEPS]:
+            most = min(most, FIRST_STEPS)
         room = pieces._replace(coefficients=pieces.coefficients[:most])
         with clock("solve"):
             reason, steps = kernels.advance(
@@ -231,10 +241,25 @@ class Series:
         self._t = float(pieces.starts[steps])
         seen = self._seen[:steps]
         self._moved = max(self._moved, seen[:, 1].max(initial=0.0))
+        self._share_among_steps(seen)
         # a run that cannot leave its start still has its start
         start = start_piece(self._t, kept.state, kept.carried)
         taken = pieces.some(0, steps) if steps else start
-        return Steps(reason, taken, self._ws.usual, 0, seen[:, 0], kept.carried, end)
+        losses = seen[:, LOSS].copy()
+        self._lost += float(losses.sum())
+        return Steps(reason, taken, self._ws.usual, 0, seen[:, 0], kept.carried, end, losses)
+
+    def _share_among_steps(self, seen: Floats) -> None:
+        """What steps lose adds up, and what they gain in energy adds up twice: in a long run each may lose less.
+
+        Beside singular positions rounding rules, and it would only be loosened again.
+        """
+        self._regular = self._regular and seen[:, DROP].min(initial=1.0) >= SINGULAR_LANDING
+        expected = (
+            self._kept.counters[kernels.STEPS] * self._problem.duration / max(self._t, 1e-300)
+        )
+        share = max(1.0, expected / MANY_STEPS) if self._regular else 1.0
+        self._local = max(self._first_local / share, min(self._first_local, LONG_FLOOR))
 
     def _go_back(self, leap: Leap) -> tuple[int, int]:
         """Over a singular stretch by one series, where the run left its motion; or to before it."""
@@ -249,7 +274,8 @@ class Series:
                 kept.carried[:] = np.polynomial.polynomial.polyval(ahead, pieces.sides[n].T)
                 kept.counters[kernels.LOOSENED] += 1
                 pieces.starts[n + 1], pieces.orders[n] = leap.time, leap.order
-                self._seen[n] = pivot, max(moved, leap.left), 1.0
+                lost = max(moved, leap.left)
+                self._seen[n] = pivot, lost, 1.0, lost
                 self._leaps.append(
                     f"motions touch between t = {pieces.starts[n]:.6g} s and {leap.time:.6g} s, closer than steps "
                     "tell apart; the series from before leads on along the motion it came by"
@@ -272,26 +298,24 @@ class Series:
 
     def notes(self) -> list[str]:
         """What a user should know."""
-        notes, loosened = [], self._kept.counters[kernels.LOOSENED]
-        if self._floored:
-            notes.append(
-                f"tolerance {self._problem.setting:g} is below what double precision holds; "
-                f"{FLOOR / SHARE:g} was used"
-            )
-        if loosened:
-            notes.append(
-                f"{loosened} steps could not hold the tolerance in double precision, as close to a singular "
-                "position or where a force is not smooth (a spring of length zero); the largest correction "
-                f"there was {self._moved:.1e} of the mechanism's length"
-            )
-        return notes + self._leaps
+        loosened, tolerance = int(self._kept.counters[kernels.LOOSENED]), self._problem.setting
+        return describe_steps(tolerance, loosened, self._moved, self._lost) + self._leaps
 
 
-def _log_cost() -> Floats:
-    """Log of the cost of a step of each order, in units of one coefficient.
+def describe_steps(tolerance: float, loosened: int, moved: float, lost: float) -> list[str]:
+    """What a user should know of the steps of a run.
 
-    A step costs about four coefficients besides its own (two factorisations, projections); the
-    Cauchy products grow with the order. Measured; the optimum is flat, so one law serves all models.
+    loosened: how many were; moved: by how much at most, lost: in sum, over the mechanism's length.
     """
-    p = np.arange(HIGHEST_ORDER + 1.0)
-    return np.log(4.0 + p + 0.015 * p**2)
+    notes = []
+    if local_tolerance(tolerance)[1]:
+        notes.append(
+            f"tolerance {tolerance:g} is below what double precision holds; {FLOOR / SHARE:g} was used"
+        )
+    if loosened:
+        notes.append(
+            f"{loosened} steps could not hold the tolerance in double precision, as close to a singular "
+            "position or where a force is not smooth (a spring of length zero); the largest correction "
+            f"there was {moved:.1e} of the mechanism's length, what they may have lost in sum {lost:.1e}"
+        )
+    return notes

@@ -16,6 +16,7 @@ class Status(StrEnum):
     NOT_CONVERGED = "not-converged"
     DIVERGED = "diverged"
     TOO_SLOW = "too-slow"
+    BLOCKED = "blocked"
     SKIPPED = "skipped"
     ERROR = "error"
 
@@ -32,22 +33,22 @@ class Ending(NamedTuple):
     message: str
 
 
-_GOOD = "the results up to there are good"
+GOOD = "the results up to there are good"
 _GO_ON = "Try another tolerance, and check whether the motion can go on beyond this position"
 
 # what a loop that returned early found; {setting}: the tolerance
 _EARLY = {
     reasons.STUCK: (
         Status.NOT_CONVERGED,
-        f"no step keeps constraints, branch and energy near the tolerance {{setting:g}}; {_GOOD}. {_GO_ON}",
+        f"no step keeps constraints, branch and energy near the tolerance {{setting:g}}; {GOOD}. {_GO_ON}",
     ),
     reasons.TOO_SHORT: (
         Status.NOT_CONVERGED,
-        f"no step is short enough for the tolerance {{setting:g}}; {_GOOD}. {_GO_ON}",
+        f"no step is short enough for the tolerance {{setting:g}}; {GOOD}. {_GO_ON}",
     ),
     reasons.NOT_FINITE: (
         Status.DIVERGED,
-        f"the accelerations are not finite there; {_GOOD}. Check for bodies or freedoms without mass",
+        f"the accelerations are not finite there; {GOOD}. Check for bodies or freedoms without mass",
     ),
     reasons.OVERFLOW: (
         Status.DIVERGED,
@@ -61,12 +62,50 @@ _EARLY = {
         Status.DIVERGED,
         "the loops are torn open by more than the length of a link; try a shorter step",
     ),
+    reasons.SWITCHING: (
+        Status.NOT_CONVERGED,
+        "a user force switches to and fro there without time passing, as dry friction does where it sticks; "
+        f"{GOOD}. Such a law has no motion that goes on: make it continuous, like tanh(v / v0) instead of sign(v)",
+    ),
     reasons.LOST_RANK: (
         Status.NOT_CONVERGED,
         "the chosen velocities are no longer independent there; the motion cannot be continued with "
         "as many as at the start",
     ),
 }
+
+
+def unbalanced(t: float, drift: float, exchanged: float, tolerance: float) -> Ending:
+    """The energy drifts far more than the tolerance allows; drift, exchanged [J]."""
+    return Ending(
+        Status.NOT_CONVERGED,
+        f"stopped at t = {t:.9g} s: the energy balance is lost. It drifts by {drift:.2g} J there, of "
+        f"{exchanged:.3g} J exchanged, far beyond the tolerance {tolerance:g}; {GOOD}. Try a tighter tolerance",
+    )
+
+
+def crawled(since: float, t: float, often: int, tolerance: float) -> Ending:
+    """Steps lose the tolerance again and again."""
+    return Ending(
+        Status.NOT_CONVERGED,
+        f"stopped at t = {t:.9g} s: from t = {since:.9g} s on {often} steps could not hold the tolerance "
+        f"{tolerance:g} in double precision, one after the other, as beside a singular position that the motion "
+        f"does not leave; {GOOD}. A looser tolerance may go on",
+    )
+
+
+def with_losses(end: Ending, lost: float, until: float, dropped: int) -> Ending:
+    """An ending with what was lost by then instead of praise; lost [m]; until [s]: outputs are good, the others,
+    so many, were dropped.
+    """
+    if not lost and not dropped:
+        return end
+    words = []
+    if lost:
+        words.append(f"steps that could not hold the tolerance may have lost {lost:.1e} m by then")
+    if dropped:
+        words.append(f"the outputs behind t = {until:.9g} s, {dropped}, are not kept")
+    return Ending(end.status, end.message.replace(GOOD, ", and ".join(words)))
 
 
 def done(duration: float, how: str = "") -> Ending:
@@ -111,7 +150,7 @@ def uncertain(t: float) -> Ending:
     return Ending(
         Status.NOT_CONVERGED,
         f"stopped at t = {t:.9g} s: motions touch shortly behind it, closer than double precision tells apart, "
-        f"so nobody can say which one a run would be on behind that; {_GOOD}. Other dimensions or "
+        f"so nobody can say which one a run would be on behind that; {GOOD}. Other dimensions or "
         "speeds, or another start, may lead over it",
     )
 

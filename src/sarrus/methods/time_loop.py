@@ -15,14 +15,18 @@ from ..kernels import reasons
 from ..kernels.layout import Pieces
 from ..kernels.record import Sampling
 from . import status
+from .balance import Judge
+from .limit import explain_drives
 from .method import Run
 from .outcome import COUNTERS, Law, Outcome, Taken
 from .recorder import Recorder
-from .status import Ending
+from .status import Ending, Status
 from .watch import Watcher
 
 # a run that may have to stop looks back after so many steps
 STEPS_AT_ONCE = 16
+# steps whose times, orders and pivots are kept: some 24 MB
+MOST_KEPT = 1_000_000
 
 
 class Stopwatch:
@@ -51,7 +55,8 @@ class Steps:
 
     orders: of the method, if not those of the polynomials; pivots: the smallest relative one after each step;
     usual: pivots as usual so far; carried: angles and work at the end, where the pieces have side series;
-    end: how the run ended, if the method says it in words of its own.
+    end: how the run ended, if the method says it in words of its own; losses: what each step may have lost
+    that could not hold the tolerance, over the mechanism's length.
     """
 
     reason: int
@@ -61,6 +66,7 @@ class Steps:
     pivots: Floats = field(default_factory=lambda: np.zeros(0))
     carried: Floats | None = None
     end: Ending | None = None
+    losses: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def count(self) -> int:
@@ -77,9 +83,11 @@ class Stepper(Protocol):
     """What a method is to the loop.
 
     sampling: how its polynomials become outputs; law: what gives accelerations where it has none; remedy: what
-    a user may do about too many steps.
+    a user may do about too many steps; tolerance: what its energy and its losses are judged by, None where a
+    drift is the method's nature.
     """
 
+    tolerance: float | None
     sampling: Sampling
     law: Law | None
     remedy: str
@@ -104,8 +112,8 @@ HandOver = Callable[[Steps, Stopwatch], Stepper | None]
 def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None) -> Outcome:
     """Let a stepper simulate from the start to the end, recorded at the outputs and watched throughout."""
     clock, recorder, watcher = Stopwatch(), Recorder(problem), Watcher(problem.model)
+    judge, history = Judge(problem), _History()
     steppers = [stepper]
-    history: list[Taken] = []
     taken, t = 0, 0.0
     end: Ending | None = None
     stopped: float | None = None
@@ -119,10 +127,12 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
             end = status.too_slow(t, problem.max_steps, stepper.remedy)
         with clock("record"):
             done = steps.reason == reasons.DONE
-            recorder.take(steps.pieces, stepper.sampling, steps.usual, last=done)
+            pieces = recorder.take(steps.pieces, stepper.sampling, steps.usual, last=done)
             if steps.carried is not None:
                 recorder.carried[:] = steps.carried
-            history.append(_taken(steps))
+            history.take(steps)
+        if steps.count:
+            end = judge.look(steps, pieces, recorder.carried, stepper.tolerance) or end
         seen = watcher.look(steps.pieces, steps.count, last=end is not None)
         if problem.stop is not None and seen:
             stopped = problem.stop([dip for s in seen for dip in s.dips()], watcher.watch())
@@ -135,15 +145,32 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
                 stepper = following
                 steppers.append(stepper)
 
+    if stopped is None:
+        end = explain_drives(
+            problem.model, end, t, judge.place, problem.duration, projects=stepper.sampling.projects
+        )
+        if not end.status.success:
+            end = recorder.cut(end, judge)
     watch = watcher.watch()
     counted = [s.counters() for s in steppers]
     return Outcome(
         *end,
         record=recorder.record(stepper.law),
         counters={name: sum(c.get(name, 0) for c in counted) for name in COUNTERS},
-        timings={**clock.timings, "watch_cpu": watcher.cpu},
-        notes=[note for s in steppers for note in s.notes()],
-        steps=_joined(history),
+        timings={**clock.timings, "watch_cpu": watcher.cpu + judge.cpu},
+        notes=[
+            *(note for s in steppers for note in s.notes()),
+            # at a limit velocities have no bound
+            *(
+                []
+                if end.status is Status.BLOCKED
+                else judge.notes(stepper.tolerance, problem.setting)
+            ),
+            *history.notes(),
+            *watcher.notes(),
+        ],
+        steps=history.taken(),
+        lost=judge.lost,
         watch=watch if stopped is None else replace(watch, until=stopped),
         motion=recorder.motion(stepper.law),
     )
@@ -155,17 +182,45 @@ def start_piece(t: float, state: Floats, carried: Floats) -> Pieces:
     return Pieces(np.array([t]), order, state[None].copy(), carried[None, :, None].copy())
 
 
-def _taken(steps: Steps) -> Taken:
-    count = steps.count
-    orders = steps.pieces.orders[:count].copy()
-    if steps.order:
-        orders[:] = steps.order
-    return Taken(steps.pieces.starts[1:].copy(), orders, steps.pivots.copy())
+class _History:
+    """The steps that were taken; of more than fits into memory every second, fourth ... is kept."""
+
+    def __init__(self) -> None:
+        self._kept: list[Taken] = []
+        self._every = 1
+        self._count = self._seen = 0
+
+    def take(self, steps: Steps) -> None:
+        """Add some steps."""
+        orders = steps.pieces.orders[: steps.count]
+        if steps.order:
+            orders = np.full(steps.count, steps.order, np.int64)
+        rows = slice((-self._seen - 1) % self._every, None, self._every)
+        taken = Taken(steps.pieces.starts[1:], orders, steps.pivots)
+        self._kept.append(_some(taken, rows))
+        self._seen += steps.count
+        self._count += len(self._kept[-1].times)
+        while self._count > MOST_KEPT:
+            self._kept = [_some(self.taken(), slice(1, None, 2))]
+            self._every *= 2
+            self._count = len(self._kept[0].times)
+
+    def taken(self) -> Taken:
+        """All that are kept."""
+        return Taken(
+            np.concatenate([h.times for h in self._kept]),
+            np.concatenate([h.orders for h in self._kept]),
+            np.concatenate([h.pivots for h in self._kept]),
+        )
+
+    def notes(self) -> list[str]:
+        """Whether some are left out."""
+        if self._every == 1:
+            return []
+        return [
+            f"of {self._seen} steps the times, orders and pivots of one in {self._every} are kept"
+        ]
 
 
-def _joined(history: list[Taken]) -> Taken:
-    return Taken(
-        np.concatenate([h.times for h in history]),
-        np.concatenate([h.orders for h in history]),
-        np.concatenate([h.pivots for h in history]),
-    )
+def _some(taken: Taken, rows: slice) -> Taken:
+    return Taken(taken.times[rows].copy(), taken.orders[rows].copy(), taken.pivots[rows].copy())

@@ -19,6 +19,8 @@ from ..thresholds import EPS, SINGULAR_START, WATCHED_PIVOT
 AT_ONCE = 1024
 # a series turns a link by less than 5 rad in a step: more samples than this are never taken
 MOST_SAMPLES = 32
+# numbers that are kept of the steps around dips: half a gigabyte
+MOST_NUMBERS = 64_000_000
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ class Watcher:
         self._gaps = model.loads.drives.polynomials.shape[1] if len(model.form.driven) else 0
         self._ws = make_workspace(model.form, 0)
         self._times = np.zeros(4)
-        self._samples = np.zeros((5, nc))
+        self._samples = np.zeros((6, nc))
         self._sums = np.zeros((3, nc))
         self._found = np.zeros((AT_ONCE * MOST_SAMPLES, 3))
         self._tail: list[Piece] = []
@@ -140,6 +142,8 @@ class Watcher:
         self._begin = np.zeros((2, model.coordinates))
         self._later = np.zeros(model.coordinates)
         self._stretches: list[Stretch] = []
+        self._kept = 0
+        self._blind: float | None = None
         self.cpu = 0.0
 
     def look(self, pieces: Pieces, steps: int, *, last: bool) -> list[Stretch]:
@@ -154,6 +158,8 @@ class Watcher:
 
     def _look(self, pieces: Pieces, steps: int, last: bool) -> None:
         starts, orders, coefficients, _ = pieces
+        if self._blind is not None:
+            return
         self._until = float(starts[steps])
         if not len(self._sums[0]):
             return
@@ -190,6 +196,10 @@ class Watcher:
                 before=tuple(self._tail),
             )
             self._stretches.append(stretch)
+            self._kept += stretch.coefficients.size
+            if self._kept > MOST_NUMBERS:
+                # a run without end must not take memory without end
+                self._blind = self._until
         # a dip around the end of these steps is seen by the next ones
         if not last:
             since = self._times[0]
@@ -198,6 +208,16 @@ class Watcher:
             for n in range(first, steps):
                 rows = coefficients[n, : orders[n] + 1].copy()
                 self._tail.append(Piece(float(starts[n]), float(starts[n + 1]), rows))
+
+    def notes(self) -> list[str]:
+        """What a user should know of it."""
+        if self._blind is None:
+            return []
+        dips = sum(len(s.times) for s in self._stretches)
+        return [
+            f"crossings are told up to t = {self._blind:.9g} s: the motion around {dips} near-singular moments is "
+            "kept until then, and more would fill the memory; simulate the rest from there"
+        ]
 
     def watch(self) -> Watch:
         """All that was seen."""

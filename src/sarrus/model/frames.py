@@ -91,6 +91,8 @@ def make_frame(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted) -> Fr
         group.points.append(len(features) - 1)
     # an origin on the ground is no coordinate at all
     group.points.sort(key=lambda k: not features[k].fixed)
+    if not features[group.points[0]].fixed:
+        _begin_at_an_end(features, group.points)
     origin = group.points[0]
     directions = sharing.directions(group)
     frame = Frame(origin, [], directions, np.zeros((1, 1)), origin_start=features[origin].start)
@@ -103,6 +105,17 @@ def make_frame(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted) -> Fr
     _relate(sharing, group, frame)
     frame.gram = _gram(frame, mass)
     return frame
+
+
+def _begin_at_an_end(features: list[Feature], points: list[int]) -> None:
+    """Let the first point be one of the two farthest apart: points between them are means of the two.
+
+    Others would have factors above one, which multiply along a chain of bodies that share such points.
+    """
+    places = np.array([features[k].start for k in points])
+    apart = np.linalg.norm(places[:, None] - places[None, :], axis=2).round(9)
+    first = int(np.argmax(apart.max(axis=1)))
+    points.insert(0, points.pop(first))
 
 
 def _frame_turning(

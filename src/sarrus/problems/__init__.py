@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ..names import pick, unknown
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from ..names import unknown
 from .andrews_squeezer import (
     make_andrews_squeezer,
     make_andrews_squeezer_a03,
@@ -18,7 +21,19 @@ from .four_bar_spring import make_four_bar_spring
 from .heavy_top import make_heavy_top
 from .light_cart_pole import make_light_cart_pole
 from .n_four_bar import make_double_four_bar, make_n_four_bar
-from .problem import Angle, Figure, Limits, Maker, Option, Panel, Problem, RightBranch, SmallMotion
+from .packed import is_packed, load_packed
+from .problem import (
+    Angle,
+    Figure,
+    Limits,
+    Maker,
+    Option,
+    Panel,
+    Problem,
+    RightBranch,
+    SmallMotion,
+    with_options,
+)
 from .simple_pendulum import make_simple_pendulum, make_simple_pendulum_a01
 from .spatial_slider_crank import make_spatial_slider_crank, make_spatial_slider_crank_literal
 
@@ -53,14 +68,20 @@ __all__ = [
     "SmallMotion",
     "all_options",
     "get",
+    "is_packed",
+    "load_packed",
     "names",
     "options",
+    "with_options",
 ]
+
+# where installed packages say which problems they bring: a function that makes one, or a `Maker`
+GROUP = "sarrus.problems"
 
 
 def names() -> list[str]:
-    """Ids of all problems."""
-    return list(_MAKERS)
+    """Ids of all problems: ours, then those of installed packages."""
+    return [*_MAKERS, *(name for name in _installed() if name not in _MAKERS)]
 
 
 def get(problem: str, **options: float) -> Problem:
@@ -88,4 +109,15 @@ def all_options() -> dict[str, Option]:
 
 
 def _maker(problem: str) -> Maker:
-    return pick(_MAKERS, problem, "problem")
+    if isinstance(problem, str) and problem not in _MAKERS and problem in _installed():
+        found = _installed()[problem].load()
+        return found if isinstance(found, Maker) else Maker(found, ())
+    if problem not in _MAKERS:
+        raise unknown(f"no problem is called '{problem}'", problem, names())
+    return _MAKERS[problem]
+
+
+@cache
+def _installed() -> dict[str, EntryPoint]:
+    """Problems that installed packages bring, by id."""
+    return {entry.name: entry for entry in entry_points(group=GROUP)}

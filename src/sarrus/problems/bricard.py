@@ -113,6 +113,7 @@ def make_branch() -> RightBranch:
         path="path of the Bricard motion",
         distance=path_distance,
         relatives=lambda columns: [{"section": section} for section in (0.0, 0.1)],
+        needs=("x", "y", "z"),
     )
 
 

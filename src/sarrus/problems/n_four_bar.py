@@ -178,7 +178,8 @@ def _relatives(columns: Columns, windows: int, speed: float) -> list[dict[str, f
     """Other numbers of windows, the start speed of the first row, and both."""
     speeds = {speed, -speed}
     # no speed that anybody would start with: not tried
-    if columns["vx"].size and 1e-3 <= abs(columns["vx"][0]) <= 1e3:
+    first = columns["vx"][:1] if "vx" in columns else np.empty(0)
+    if first.size and 1e-3 <= abs(first[0]) <= 1e3:
         # six digits: a user's number, not a rounded one
-        speeds.add(float(f"{columns['vx'][0]:.6g}"))
+        speeds.add(float(f"{first[0]:.6g}"))
     return [{"windows": n, "speed": v} for v in sorted(speeds) for n in (windows, *TRIED_WINDOWS)]

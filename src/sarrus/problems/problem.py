@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from math import inf, isfinite
+from math import inf
+from sys import float_info
 
 import numpy as np
 
@@ -66,7 +67,8 @@ class RightBranch:
     energy: of each row by the observed point alone, 0 at the start [J], nan where the columns do not
     tell it, None if they never do; scale: largest kinetic energy on the branch [J]; silence: longest
     time on the branch without a telling row [s]. singular: times at which another branch begins, and
-    what to call those positions; relatives: options of the same problem that columns may belong to.
+    what to call those positions; relatives: options of the same problem that columns may belong to. needs and
+    energy_needs: columns without which distance and energy cannot be told.
     """
 
     name: str
@@ -78,6 +80,8 @@ class RightBranch:
     singular: Callable[[float], Floats] = lambda duration: np.empty(0)
     position: str = "singular position"
     relatives: Callable[[Columns], list[dict[str, float]]] = lambda columns: []
+    needs: tuple[str, ...] = ("x",)
+    energy_needs: tuple[str, ...] = ("x", "vx")
 
 
 # of a named point over time, (n, dimension)
@@ -182,7 +186,8 @@ class Option:
         if (
             isinstance(value, bool | str)
             or not isinstance(value, int | float)
-            or not isfinite(value)
+            # whole numbers may be larger than any float
+            or not abs(value) <= float_info.max
         ):
             raise ValueError(f"{self.name} = {value!r}; give a finite number")
         if not self.least <= value <= self.most or (self.whole and value != int(value)):

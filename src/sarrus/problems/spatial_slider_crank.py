@@ -69,10 +69,11 @@ def _problem(name: str, title: str, inertia: tuple[float, float, float]) -> Prob
         library="IFToMM",
         source="IFToMM benchmark library, Spatial rigid slider-crank mechanism; Haug 1989, section 12.2",
         note="ball and cross at the rod; the source's inertia can be read in two ways; limit ours",
-        version=1,
+        version=2,
         duration=5.0,
         output_step=0.01,
-        limits=Limits(end_error=1e-6, path=0.02),
+        # no finer than what the library's own published solution keeps: 4.2e-5 m at the end
+        limits=Limits(end_error=1e-4, path=0.02),
         observed="C",
         columns=COLUMNS,
         figures=(

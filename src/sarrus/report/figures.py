@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..disk import new_file
 from ..problems import Figure, Problem
 from ..result import Result
 
@@ -32,7 +33,8 @@ def save_figures(folder: Path, problem: Problem, result: Result) -> list[Path]:
         _draw(page, figure, columns, references, result.method)
         page.suptitle(f"{problem.title}: {figure.title}", fontsize=11)
         path = folder / f"{figure.name}.png"
-        page.savefig(path, dpi=150)
+        with new_file(path) as half:
+            page.savefig(half, dpi=150)
         paths.append(path)
     return paths
 
@@ -40,7 +42,8 @@ def save_figures(folder: Path, problem: Problem, result: Result) -> list[Path]:
 def save_motion_figure(path: Path, result: Result, names: list[str]) -> None:
     """Draw the mechanism, and beside it what is named over time, the drift of energy and the violation."""
     shown = [] if set(names) >= set(result.drawn_points) else names[:MOST_POINTS]
-    result.plot(*shown).savefig(path, dpi=150)
+    with new_file(path) as half:
+        result.plot(*shown).savefig(half, dpi=150)
 
 
 def _draw(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats
+from ..disk import new_file
 from ..scene import Camera, Scene
 from ..scene.draw import GREY, INK, PAPER, Picture, as_shown
 
@@ -88,7 +89,7 @@ def save_movie(
         # codecs want even sides
         width, height = film.size
         film = replace(film, size=(width + width % 2, height + height % 2))
-    with _open(path, film) as writer:
+    with new_file(path) as half, _open(half, film) as writer:
         for i, frame in enumerate(draw_frames(scene, film)):
             writer.append_data(frame)
             on_frame(i + 1, count)

@@ -4,6 +4,9 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const { apply, dark } = Sarrus.theme();
   const plots = [], players = [];
+  // no button of a page sends anything anywhere
+  Plotly.setPlotConfig({ showSendToCloud: false, showEditInChartStudio: false, plotlyServerURL: "", showLink: false,
+    displaylogo: false });
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const traceColor = (k) => css(`--curve${k % 8}`);
@@ -62,8 +65,7 @@
     layout.dragmode = "zoom";
     put(layout, colors(figure));
     const config = { responsive: true, displaylogo: false, displayModeBar: narrow ? false : "hover",
-      modeBarButtonsToRemove: ["select2d", "lasso2d", "sendDataToCloud", "editInChartStudio"], showSendToCloud: false,
-      showEditInChartStudio: false, plotlyServerURL: "" };
+      modeBarButtonsToRemove: ["select2d", "lasso2d"] };
     return Plotly.newPlot(host, traces(figure), layout, config).then(() => {
       const plot = { host, figure, cursor: null };
       plots.push(plot);

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..disk import write_file
 from ..runs.folder import RunFolder, load_run
 from ..scene import CROSSING, NEAR, Camera
 from ..scene.draw import frame_window
@@ -41,8 +42,7 @@ TIMINGS = {
 def save_report(folders: Sequence[Path], out: Path) -> Path:
     """Write the report of one run, or of several side by side; returns its path."""
     runs = [load_run(folder) for folder in folders]
-    out.write_text(make_report(runs), encoding="utf-8")
-    return out
+    return write_file(out, make_report(runs))
 
 
 def make_report(runs: Sequence[RunFolder]) -> str:
@@ -206,7 +206,7 @@ def _exactness(runs: Sequence[RunFolder], labels: Sequence[str]) -> str:
     for run, label in _both(runs, labels):
         drift = float(np.abs(run.columns["energy"]).max(initial=0.0))
         found = {
-            "CPU time of the solve": show_seconds(run.seconds),
+            "CPU time with all outputs": show_seconds(run.seconds),
             "energy drift, largest": _number(drift, "J"),
             "constraint violation": _number(float(run.columns["position"].max(initial=0.0)), "m"),
         }

@@ -1,4 +1,4 @@
-"""Tables for the terminal."""
+"""Tables for the terminal; cells are plain text, whatever a name contains, if the console takes no markup."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ..problems import Problem, options
 from ..runs.columns import unit_of
@@ -23,40 +25,44 @@ def problem_table(problems: Iterable[Problem]) -> Table:
     return table
 
 
-def run_table(records: Iterable[dict[str, Any]]) -> Table:
-    """One line a run: steps, time, drift, error, violation, verdict."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("problem", no_wrap=True)
-    # a bracket would open markup: escaped
-    heads = (
-        "steps",
-        "CPU",
-        "drift\n\\[J]",
-        "limit\n\\[J]",
-        "error\n\\[m]",
-        "closure\n\\[m]",
-    )
-    for name in heads:
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True, min_width=4)
+def run_table(records: Iterable[dict[str, Any]], width: int) -> Table:
+    """One line a run: steps, time, drift, error, violation, verdict; narrow screens get less, or a stack."""
+    heads = ("steps", "CPU", "drift [J]", "limit [J]", "error [m]", "closure [m]")
+    rows = []
     for record in records:
         judged = record["judgement"]
         limit = record["problem"]["limits"].get("energy_drift")
-        table.add_row(
-            record["problem"]["id"],
+        cells = (
             str(record["counters"]["steps"]),
             show_seconds(record["timings"]["cpu"]),
             f"{judged['energy_drift']:.1e}",
             "-" if limit is None else f"{limit:g}",
             f"{judged['position_error']:.1e}",
             f"{judged['violation']:.1e}",
-            "[green]PASS[/]" if judged["passed"] else "[red]FAIL[/]",
         )
-    return table
+        rows.append((record["problem"]["id"], cells, passed_word(judged["passed"])))
+    # where lines are too wide, what matters least goes first
+    for dropped in ((), ("limit [J]",), ("limit [J]", "steps")):
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+        table.add_column("problem", no_wrap=True)
+        kept = [k for k, head in enumerate(heads) if head not in dropped]
+        for k in kept:
+            table.add_column(heads[k].replace(" ", "\n"), justify="right", no_wrap=True)
+        table.add_column("", no_wrap=True, min_width=4)
+        for name, cells, word in rows:
+            table.add_row(name, *(cells[k] for k in kept), word)
+        if Console(width=1000).measure(table).maximum <= width:
+            return table
+    stack = Table(box=None, show_header=False, padding=(0, 1, 0, 0))
+    for name, cells, word in rows:
+        stack.add_row(name, word)
+        for head, cell in zip(heads, cells, strict=True):
+            stack.add_row(f"  {head}", cell)
+    return stack
 
 
 def judgement_table(judged: dict[str, Any]) -> Table:
-    """One line a limit: measured, allowed, verdict; then what is measured without a limit."""
+    """One line a limit: measured, allowed, verdict; then what is measured without a limit. *: a limit of ours."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     table.add_column("limit", no_wrap=True)
     for name in ("measured", "allowed", "worst at t"):
@@ -65,11 +71,11 @@ def judgement_table(judged: dict[str, Any]) -> Table:
     for check in judged["checks"]:
         unit = check["unit"] and f" {check['unit']}"
         table.add_row(
-            check["what"],
+            check["what"] + (" *" if check.get("ours") else ""),
             f"{check['value']:.3g}{unit}",
             f"{check['limit']:g}{unit}",
             "" if check["time"] is None else f"{check['time']:g} s",
-            "[green]PASS[/]" if check["passed"] else "[red]FAIL[/]",
+            passed_word(check["passed"]),
         )
     names = {check["what"] for check in judged["checks"]}
     rest = {
@@ -85,6 +91,11 @@ def judgement_table(judged: dict[str, Any]) -> Table:
         if what not in names and value is not None:
             table.add_row(what, f"{value:.3g} {unit}", "", "", "")
     return table
+
+
+def passed_word(passed: bool) -> Text:
+    """PASS or FAIL, in its colour."""
+    return Text("PASS", "green") if passed else Text("FAIL", "red")
 
 
 def library_error(record: dict[str, Any]) -> str:

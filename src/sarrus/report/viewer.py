@@ -1,16 +1,25 @@
 """The live viewer: a page on this machine alone, to turn a mechanism around and to run it again.
 
+Other users of the machine and pages of strangers in the same browser can reach its port: only who has the token of
+its address is answered (`Guard`).
+
 It draws the same scene as page and movie, with viser: bars are one batch of cylinders, joints one of balls.
 """
 
 from __future__ import annotations
 
+import hmac
+import http
 import importlib
+import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
@@ -70,6 +79,74 @@ def vary_by(mechanism: Mechanism, values: dict[str, float]) -> Mechanism:
     return vary(mechanism, **{k: values[name] for k, name in factors.items() if name in values})
 
 
+class Guard:
+    """Answers only requests for this server's own name, from its own page, by who knows the token.
+
+    A name of another host would be a stranger's page that leads its name to this machine; another origin a
+    stranger's page that talks to it. The page gets the token by its address once, then as a cookie.
+    """
+
+    def __init__(self) -> None:
+        self.token = secrets.token_urlsafe(24)
+        self.installed = False
+
+    def refuses(self, port: int, target: str, headers: Any) -> str:
+        """Why a request is not answered; empty if it is."""
+        own = [f"{name}:{port}" for name in (LOOPBACK, "localhost")]
+        # several headers of a kind are none that a browser sends
+        host, origins = headers.get_all("Host"), headers.get_all("Origin")
+        if len(host) != 1 or host[0] not in own:
+            return "this server has another name"
+        if origins and origins != [f"http://{host[0]}"]:
+            return "the request comes from another page"
+        if headers.get_all("Upgrade") and not origins:
+            return "the request does not say which page it comes from"
+        given = [*parse_qs(urlsplit(target).query).get("token", ())]
+        try:
+            cookies = SimpleCookie("; ".join(headers.get_all("Cookie")))
+        except CookieError:
+            cookies = SimpleCookie()
+        given += [m.value for name, m in cookies.items() if name == self.cookie(port)]
+        known = any(hmac.compare_digest(word.encode(), self.token.encode()) for word in given)
+        return "" if known else "open the address that was printed, with its token"
+
+    @staticmethod
+    def cookie(port: int) -> str:
+        """The name of the cookie: servers on other ports have others."""
+        return f"sarrus-{port}"
+
+    @contextmanager
+    def around(self) -> Iterator[None]:
+        """Servers of websockets that start meanwhile ask here first."""
+        module: Any = importlib.import_module("websockets.asyncio.server")
+        serve = module.serve
+
+        def guarded(*arguments: Any, process_request: Any = None, **options: Any) -> Any:
+            self.installed = True
+
+            def answer(connection: Any, request: Any) -> Any:
+                port = connection.local_address[1]
+                why = self.refuses(port, request.path, request.headers)
+                if why:
+                    return connection.respond(http.HTTPStatus.FORBIDDEN, f"{why}\n")
+                found = process_request(connection, request) if process_request else None
+                if found is not None:
+                    found.headers["Set-Cookie"] = (
+                        f"{self.cookie(port)}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+                    )
+                    # the token in the address stays here
+                    found.headers["Referrer-Policy"] = "no-referrer"
+                return found
+
+            return serve(*arguments, process_request=answer, **options)
+
+        module.serve = guarded
+        try:
+            yield
+        finally:
+            module.serve = serve
+
+
 class Viewer:
     """A server on the loopback address that shows a scene and may run it again.
 
@@ -85,7 +162,16 @@ class Viewer:
         port: int = PORT,
     ) -> None:
         viser = _load_viser()
-        self.server = viser.ViserServer(host=LOOPBACK, port=port, label="Sarrus", verbose=False)
+        self.guard = Guard()
+        with self.guard.around():
+            self.server = viser.ViserServer(host=LOOPBACK, port=port, label="Sarrus", verbose=False)
+        if not self.guard.installed:
+            self.server.stop()
+            raise ValueError(
+                f"viser {viser.__version__} starts its server in a way that cannot be guarded; install viser 1.1"
+            )
+        # a page may ask to be shared by a server elsewhere: nothing leaves this machine
+        self.server.request_share_url = _share_nothing
         self.rerun = rerun
         self.lock = threading.RLock()
         self.time = 0.0
@@ -113,7 +199,7 @@ class Viewer:
     @property
     def address(self) -> str:
         """Where a browser finds it."""
-        return f"http://{LOOPBACK}:{self.server.get_port()}"
+        return f"http://{LOOPBACK}:{self.server.get_port()}/?token={self.guard.token}"
 
     def show(self, scene: Scene) -> None:
         """Draw another scene, from its start."""
@@ -321,6 +407,10 @@ class Viewer:
         if not self.drawn or self.drawn[-1] is not handle:
             self.drawn.append(handle)
         return handle
+
+
+def _share_nothing(verbose: bool = True) -> None:
+    """What a viewer does when it is asked to be seen from elsewhere."""
 
 
 def _load_viser() -> Any:

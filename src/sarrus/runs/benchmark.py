@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
-from .folder import RunFolderError, read_record
+from ..disk import write_file
+from .folder import RunFolderError, find_wrong_types, read_record
 
 Record = dict[str, Any]
 
@@ -33,6 +33,8 @@ def load_benchmark(folder: Path) -> list[Record]:
             raise RunFolderError(f"{path} cannot be read ({error}); delete it and go on") from error
         if missing:
             raise RunFolderError(f"{path} lacks {', '.join(missing)}; delete it and go on")
+        if wrong := find_wrong_types(record):
+            raise RunFolderError(f"{path}: {wrong}; delete it and go on")
         records.append(record)
     if not records:
         raise RunFolderError(
@@ -44,9 +46,7 @@ def load_benchmark(folder: Path) -> list[Record]:
 def write_cell(path: Path, record: Record) -> None:
     """Write a record whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    os.replace(part, path)
+    write_file(path, json.dumps(record, indent=2) + "\n")
 
 
 def grades(record: Record) -> list[str]:
@@ -63,12 +63,31 @@ def grades(record: Record) -> list[str]:
     return kept
 
 
+def classes(record: Record) -> list[str]:
+    """What a record competes for among engines: each reading of a library's precision for itself, else "".
+
+    The sources do not say whether the root mean square or the maximum is meant; all other limits must be kept.
+    """
+    judged = record["judgement"]
+    checks = judged["checks"]
+    others = [c["passed"] for c in checks if "precision" not in c["what"]]
+    if not (judged["complete"] and checks and all(others)) or judged.get("left_at") is not None:
+        return []
+    graded = [c for c in checks if "precision" in c["what"]]
+    if not graded:
+        return [""]
+    return [f"{c['what'].rsplit(', ', 1)[1]} < {c['limit']:g}" for c in graded if c["passed"]]
+
+
 def winners(records: list[Record]) -> list[tuple[str, Record]]:
-    """The fastest record of each problem, class and method that keeps the limits, with the class."""
+    """The fastest record of each problem, class and method that keeps the limits, with the class.
+
+    What counts is CPU with all outputs recorded: who needs less after the steps is faster.
+    """
     best: dict[tuple[str, str, str], Record] = {}
     for record in records:
         for grade in grades(record):
             key = (record["problem"]["id"], record["method"], grade)
-            if key not in best or record["timings"]["solve"] < best[key]["timings"]["solve"]:
+            if key not in best or record["timings"]["cpu"] < best[key]["timings"]["cpu"]:
                 best[key] = record
     return [(grade, record) for (_, _, grade), record in best.items()]

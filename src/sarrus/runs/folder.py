@@ -15,15 +15,18 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from sys import float_info
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats
+from ..disk import read_file, write_file
 from ..export import point_columns, save_csv, without_units
 from ..mechanism import Mechanism
 from ..mechanism.files import to_data, to_text
+from ..names import shown
 from ..result import Result, load_result
 from ..scene import Scene, load_scene, scene_arrays
 from ..storage import add_arrays, load_arrays
@@ -33,6 +36,8 @@ from .provenance import describe_origin
 VERSION = 1
 RECORD, DATA = "run.json", "result.h5"
 PICTURES = "pictures"
+# a record is not larger [bytes]
+MOST_BYTES = 100_000_000
 # panels of the figure of places
 MOST_POINTS = 6
 
@@ -75,9 +80,11 @@ class RunFolder:
 
     @property
     def seconds(self) -> float:
-        """CPU time of the solve [s]."""
+        """CPU time of the solve and of recording all outputs [s]."""
         timings = self.record["timings"]
-        return float(timings["solve"] if "solve" in timings else timings["solve_cpu"])
+        if "cpu" in timings:
+            return float(timings["cpu"])
+        return float(timings["solve_cpu"] + timings["record_cpu"])
 
     @property
     def times(self) -> Floats:
@@ -87,14 +94,82 @@ class RunFolder:
 
 def read_record(path: Path, needed: Iterable[str]) -> tuple[Any, list[str]]:
     """What a JSON file holds, and what it lacks of the keys that a record needs."""
-    record = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        record = json.loads(read_file(path, MOST_BYTES))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
     return record, [key for key in needed if not isinstance(record, dict) or key not in record]
+
+
+# what stands in a record, if it is there: words; numbers, which are finite; those or null, where JSON has no
+# infinite ones; lists and records of one kind
+_TEXT, _FLAG, _NUMBER, _MAYBE = (
+    "text",
+    "true or false",
+    "a finite number",
+    "a finite number or null",
+)
+_CHECK = {
+    "what": _TEXT,
+    "value": _MAYBE,
+    "limit": _NUMBER,
+    "unit": _TEXT,
+    "passed": _FLAG,
+    "time": _MAYBE,
+}
+_SHAPE: dict[str, Any] = {
+    **dict.fromkeys(("method", "status", "message", "command", "date"), _TEXT),
+    **{"tolerance": _MAYBE, "step": _MAYBE, "duration": _NUMBER, "outputs": _NUMBER, "notes": [_TEXT]},
+    "method_options": {"*": _NUMBER},
+    "problem": {
+        **dict.fromkeys(("id", "title", "source", "note"), _TEXT),
+        **{"version": _NUMBER, "options": {"*": _NUMBER}, "limits": {"*": _NUMBER}},
+    },
+    "model": {"name": _TEXT, "file": _TEXT},
+    "judgement": {
+        **{"passed": _FLAG, "complete": _FLAG, "checks": [_CHECK], "findings": [_TEXT]},
+        **dict.fromkeys(("energy_drift", "position_error", "velocity_error", "end_error"), _MAYBE),
+        **{"recomputed_drift": _MAYBE, "violation": _MAYBE, "violations": {"*": _MAYBE}},
+    },
+    "verdict": {"text": [_TEXT]},
+    "counters": {"*": _NUMBER},
+    "timings": {"*": _MAYBE, "busy": _FLAG, "same_bits": _FLAG},
+    "machine": {"processor": _TEXT, "system": _TEXT, "python": _TEXT, "cores": _MAYBE},
+    "versions": {"*": _TEXT},
+}  # fmt: skip
+
+
+def find_wrong_types(value: Any, shape: Any = _SHAPE, where: str = "") -> str:
+    """What is not of its kind in a record, in a sentence; nothing if all is."""
+    if isinstance(shape, dict):
+        if not isinstance(value, dict):
+            return f"{where or 'it'} is no record"
+        parts = ((name, shape.get(name, shape.get("*")), item) for name, item in value.items())
+        found = (
+            find_wrong_types(item, kind, f"{where}.{shown(name)[:60]}".lstrip("."))
+            for name, kind, item in parts
+            if kind is not None
+        )
+        return next(filter(None, found), "")
+    if isinstance(shape, list):
+        if not isinstance(value, list):
+            return f"{where} is no list"
+        found = (find_wrong_types(item, shape[0], f"{where}.{i}") for i, item in enumerate(value))
+        return next(filter(None, found), "")
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    right = {
+        _TEXT: isinstance(value, str),
+        _FLAG: isinstance(value, bool),
+        _NUMBER: number and abs(value) <= float_info.max,
+        _MAYBE: value is None or (number and abs(value) <= float_info.max),
+    }[shape]
+    return "" if right else f"{where} is not {shape}"
 
 
 def save_record(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
     """Write run.json; returns what it holds."""
     kept = dict(finite(record))
-    (folder / RECORD).write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+    write_file(folder / RECORD, json.dumps(kept, indent=2) + "\n")
     return kept
 
 
@@ -191,6 +266,8 @@ def _load_record(path: Path) -> dict[str, Any]:
         missing += [key for key in ("problem", "judgement") if key not in record]
     if missing:
         raise RunFolderError(f"{path} lacks {', '.join(missing)}; repeat the run")
+    if wrong := find_wrong_types(record):
+        raise RunFolderError(f"{path}: {wrong}; repeat the run")
     return record
 
 
@@ -256,7 +333,7 @@ def save_simulation(
     columns = result.columns(*([] if every else points), reactions=reactions)
     save_csv(folder / "columns.csv", columns)
     data = to_data(mechanism)
-    (folder / "model.yaml").write_text(to_text(data), encoding="utf-8")
+    write_file(folder / "model.yaml", to_text(data))
     record = {
         "schema": 1,
         "model": {

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..names import shown
 from .scene import CROSSING, Camera, Scene
 from .sketch import GROUND, Sign
 
@@ -25,8 +26,8 @@ TRACE_POINTS = 1500
 
 
 def as_shown(name: str) -> str:
-    """A name that matplotlib writes as it is: a dollar sign would start mathematics."""
-    return name.replace("$", r"\$")
+    """A name that matplotlib writes as it is: a dollar sign would start mathematics; no font has control codes."""
+    return shown(name).replace("$", r"\$")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..disk import write_file
 from .draw import ground_points
 from .scene import Scene
 
@@ -23,7 +24,7 @@ MOST_TRACE = 10_000
 # nothing from outside may be loaded, whatever a name contains
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-    "img-src data: blob:; font-src data:"
+    "img-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'"
 )
 
 
@@ -146,9 +147,7 @@ class Player:
 
     def save(self, path: str | Path) -> Path:
         """Write the page; returns its path."""
-        path = Path(path)
-        path.write_text(self.page(), encoding="utf-8")
-        return path
+        return write_file(path, self.page())
 
     def _repr_html_(self) -> str:
         frame = 'style="width:100%;height:580px;border:0" sandbox="allow-scripts allow-downloads"'

@@ -62,6 +62,7 @@ def load_specification(path: str | Path) -> Specification:
     facts |= reader.read_prose()
     return Specification(
         **facts,
+        file=document.name,
         understood=reader.understood,
         not_understood=reader.not_understood,
         notes=document.notes,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import NoReturn
 
 import numpy as np
 
 from .. import problems
 from ..problems import Limits, Problem
+from .safe_xml import SpecificationError
 
 MBSB = "http://lim.ii.udc.es/mbsbenchmark/"
 NAMESPACES = {
@@ -82,8 +84,8 @@ LIMITS = ("energy_drift", "low", "high", "threshold", "end_error", "rms", "path"
 class Specification:
     """What a specification file says; None or empty where it says nothing.
 
-    duration [s]; windows: N; start_velocity [m/s], with its axis and point; gravity: its size [N/kg] and
-    its direction, as '-y'; link_length [m], link_mass [kg], section [m], damping [N s/m]; model: its
+    file: its name; duration [s]; windows: N; start_velocity [m/s], with its axis and point; gravity: its size
+    [N/kg] and its direction, as '-y'; link_length [m], link_mass [kg], section [m], damping [N s/m]; model: its
     address and format;
     reference_files: name and kind; measures: title and text. understood: what, value and place;
     not_understood: elements, attributes and sentences with numbers that were not read; notes: what was
@@ -91,6 +93,7 @@ class Specification:
     """
 
     id: str
+    file: str = ""
     type: str = ""
     language: str = ""
     title: str = ""
@@ -138,7 +141,7 @@ def specification_notes(specification: Specification) -> list[str]:
 
 
 def _resolve(spec: Specification) -> tuple[Problem, list[str]]:
-    name = _problem_name(spec.id)
+    name = _problem_name(spec)
     given = {option: getattr(spec, fact) for fact, option in OPTIONS.items()}
     known = [option.name for option in problems.options(name)]
     if "speed" not in known:
@@ -147,7 +150,12 @@ def _resolve(spec: Specification) -> tuple[Problem, list[str]]:
     if "section" not in known and not spec.section:
         del given["section"]
     options = {key: value for key, value in given.items() if value is not None}
-    problem = problems.get(name, **options)
+    try:
+        problem = problems.get(name, **options)
+    except ValueError as error:
+        facts = {option: fact for fact, option in OPTIONS.items()}
+        said = next((facts[option] for option in options if option in str(error)), "")
+        _refuse(spec, WORDS.get(said, ""), str(error))
     _check_same(spec, problem)
     notes = [
         f"{WORDS[fact]}: not in the file, {problem.options[option]:g} is used"
@@ -169,13 +177,22 @@ def _resolve(spec: Specification) -> tuple[Problem, list[str]]:
     return replace(problem, duration=duration, output_step=step, limits=limits), notes
 
 
-def _problem_name(identifier: str) -> str:
+def _refuse(spec: Specification, what: str, why: str) -> NoReturn:
+    """Raise with the file and the place where it says something, if that is known."""
+    places = (place for said, _, place in spec.understood if said == what)
+    raise SpecificationError(": ".join(filter(None, (spec.file, next(places, ""), why))))
+
+
+def _problem_name(spec: Specification) -> str:
+    identifier = spec.id
     known = LIBRARY | {name: name for name in problems.names()}
     for key, name in known.items():
         if identifier.casefold() == key.casefold():
             return name
-    raise ValueError(
-        f"no problem here has the id '{identifier[:80]}' of the specification; known: {', '.join(known)}"
+    _refuse(
+        spec,
+        "id",
+        f"no problem here has the id '{identifier[:80]}' of the specification; known: {', '.join(known)}",
     )
 
 
@@ -206,9 +223,11 @@ def _check_same(spec: Specification, problem: Problem) -> None:
             continue
         if said != value and not (isinstance(value, float) and np.isclose(said, value, rtol=1e-12)):
             shown, ours = (x if isinstance(x, str) else f"{x:g}" for x in (said, value))
-            raise ValueError(
-                f"the specification '{spec.id}' says {WORDS[key]} {shown}, "
-                f"but the problem '{problem.id}' has {ours}"
+            _refuse(
+                spec,
+                WORDS[key],
+                f"the specification '{spec.id}' says {WORDS[key]} {shown}, but the problem '{problem.id}' has "
+                f"{ours}",
             )
 
 

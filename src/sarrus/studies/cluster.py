@@ -5,22 +5,26 @@ from __future__ import annotations
 import hashlib
 import logging
 import math
+import os
+import queue
 import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from typing import Any
 
 import cloudpickle
 import dask
-from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
+from distributed import Client, Future, KilledWorker, LocalCluster
 from distributed.client import FutureCancelledError
+from distributed.security import Security
 
 from .runs import (
     OUT_OF_MEMORY,
+    TIME_LIMIT,
     WORKER_DIED,
     BatchOutcome,
     Row,
@@ -43,19 +47,27 @@ PATIENCE = 60.0
 # how often workers are counted [s]
 COUNT_SECONDS = 2.0
 MEMORY_EVENTS = "worker-restart-memory"
+# what goes wrong among workers is judged here, not logged
+QUIET = logging.CRITICAL
 
 
 @dataclass
 class Batch:
     """Runs that travel together.
 
-    alone: one run, and nothing else on its worker, because a worker died with it before; deaths: of workers
-    since then.
+    alone: nothing else is on its worker, because one died with these runs, or with others beside them; deaths:
+    of workers with this very run; worker: the address it is bound to, if it is alone.
     """
 
     numbers: list[int]
     alone: bool = False
     deaths: int = 0
+    worker: str = ""
+
+    def halves(self) -> list[Batch]:
+        """The same runs in two batches."""
+        middle = len(self.numbers) // 2
+        return [Batch(part, True) for part in (self.numbers[:middle], self.numbers[middle:])]
 
 
 @dataclass
@@ -79,30 +91,12 @@ class Work:
 @contextmanager
 def connect(scheduler: str | None, workers: int) -> Iterator[Client]:
     """A client of the scheduler at an address, or of a cluster on this machine that ends with it."""
-    quiet = logging.CRITICAL
     if scheduler is None:
-        settings = {
-            # a worker's death is this program's to judge, and only the run it was in is suspect
-            "distributed.scheduler.allowed-failures": 0,
-            "distributed.scheduler.worker-saturation": 1.0,
-            # it keeps what it saw for an hour: memory that grows with the study
-            "distributed.worker.profile.enabled": False,
-            "distributed.admin.system-monitor.log-length": 60,
-        }
-        with dask.config.set(settings):
-            with _deaf_to_interrupts():
-                cluster = LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    processes=True,
-                    # no fixed port: two studies may run side by side
-                    dashboard_address="127.0.0.1:0",
-                    silence_logs=quiet,
-                )
-            with cluster, Client(cluster) as client:
-                yield client
+        with _local_cluster(workers) as cluster, Client(cluster) as client:
+            yield client
         return
-    logging.getLogger("distributed").setLevel(quiet)
+    for name in [n for n in logging.root.manager.loggerDict if n.startswith("distributed")]:
+        logging.getLogger(name).setLevel(QUIET)
     try:
         client = Client(scheduler, timeout=PATIENCE / 4)
     except (OSError, TimeoutError, ValueError) as error:
@@ -118,6 +112,45 @@ def connect(scheduler: str | None, workers: int) -> Iterator[Client]:
                 f"`dask worker {scheduler} --nthreads 1`"
             ) from None
         yield client
+
+
+@contextmanager
+def _local_cluster(workers: int) -> Iterator[LocalCluster]:
+    """Worker processes that nobody but this program can talk to: keys of their own, made now and kept nowhere."""
+    settings = {
+        # a worker's death is this program's to judge, and only the run it was in is suspect
+        "distributed.scheduler.allowed-failures": 0,
+        "distributed.scheduler.worker-saturation": 1.0,
+        # a worker that dies twice within this time would never be replaced
+        "distributed.deploy.lost-worker-timeout": "1000 days",
+        # it keeps what it saw for an hour: memory that grows with the study
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.system-monitor.log-length": 60,
+        # pages that any user of this machine could read
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
+    }
+    with dask.config.set(settings):
+        try:
+            with _deaf_to_interrupts():
+                cluster = LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    # without keys any user of this machine could run code as this one
+                    security=Security.temporary(),
+                    dashboard_address=None,
+                    # no fixed port: two studies may run side by side
+                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+                    silence_logs=QUIET,
+                )
+        except (RuntimeError, OSError, TimeoutError) as error:
+            raise StudyError(
+                f"the workers on this machine did not start ({_first_line(error)}); finished runs are kept, "
+                "and the same command goes on"
+            ) from error
+        with cluster:
+            yield cluster
 
 
 @contextmanager
@@ -142,16 +175,21 @@ def run_study(client: Client, work: Work, local: bool) -> None:
     """Run all pending runs; rows are written as they come in."""
     try:
         _Loop(client, work, local).run()
-    except (OSError, FutureCancelledError) as error:
-        if isinstance(error, StudyError):
-            raise
+    except OSError as error:
         raise StudyError(
-            f"the connection to the scheduler was lost ({error}); finished runs are kept, and the same "
-            "command goes on"
+            f"the connection to the scheduler was lost ({_first_line(error)}); finished runs are kept, and the "
+            "same command goes on"
         ) from error
 
 
 class _Loop:
+    """Batches go out to workers, and rows come in.
+
+    again: batches that were not begun; suspects: batches that a worker was lost with, which run at the end, each
+    alone on its worker; dead: workers that died; restarted: addresses of those that were ended because of the
+    time limit.
+    """
+
     def __init__(self, client: Client, work: Work, local: bool) -> None:
         self.client = client
         self.work = work
@@ -162,21 +200,55 @@ class _Loop:
         self.flying: dict[Future, Batch] = {}
         self.again: deque[Batch] = deque()
         self.suspects: deque[Batch] = deque()
-        self.completed = as_completed(loop=client.loop)
+        self.completed: queue.SimpleQueue[Future] = queue.SimpleQueue()
         self.size = FIRST_BATCH
         self.versions = describe_worker()
         self.told: set[str] = set()
         self.dead: set[str] = set()
+        self.restarted: set[str] = set()
         self.left = True
-        self.workers, self.counted = 1, -math.inf
+        self.workers, self.counted, self.seen = 1, -math.inf, time.monotonic()
 
     def run(self) -> None:
         self.fill()
-        for future in self.completed:
-            batch = self.flying.pop(future)
-            self.receive(future, batch)
-            future.release()
+        while self.flying or self.suspects:
+            try:
+                future = self.completed.get(timeout=COUNT_SECONDS)
+            except queue.Empty:
+                self.look_after()
+            else:
+                batch = self.flying.pop(future, None)
+                if batch is not None:
+                    self.receive(future, batch)
+                    future.release()
             self.fill()
+
+    def look_after(self) -> None:
+        """See what no future tells: that no worker is left, or that the one a batch is bound to is gone."""
+        workers = self.list_workers()
+        if not workers and time.monotonic() > self.seen + PATIENCE:
+            raise StudyError(
+                f"no worker is left, and none came back within {PATIENCE:g} s; finished runs are kept, and the "
+                "same command goes on"
+            )
+        for future, batch in list(self.flying.items()):
+            if batch.worker and batch.worker not in workers and future.status == "pending":
+                # it never began: nobody is to blame
+                del self.flying[future]
+                future.release()
+                self.suspects.append(batch)
+
+    def list_workers(self) -> list[str]:
+        """Addresses of the workers there are now; raises OSError if no scheduler answers."""
+        try:
+            found = list(self.client.nthreads())
+        except (RuntimeError, ValueError, TimeoutError) as error:
+            # the client has given up
+            raise OSError(str(error) or "no answer") from error
+        self.workers, self.counted = max(len(found), 1), time.monotonic()
+        if found:
+            self.seen = self.counted
+        return found
 
     def fill(self) -> None:
         """Keep every worker busy, and no more: what waits here costs memory."""
@@ -190,19 +262,25 @@ class _Loop:
             self.fill_alone()
 
     def fill_alone(self) -> None:
-        """At the end, one run a worker: none is to suffer from a run that kills its worker."""
+        """At the end, one batch a worker: none is to suffer from a run that kills its worker."""
         if not all(batch.alone for batch in self.flying.values()):
             return
-        # counted now: a worker that just died is not back yet, and two runs would meet on another
-        places = max(len(self.client.nthreads()), 1) if self.local else 1
-        while self.suspects and len(self.flying) < places:
-            self.submit(self.suspects.popleft())
+        if not self.local:
+            # workers of others come and go: one batch at a time, wherever it is
+            if not self.flying:
+                self.submit(self.suspects.popleft())
+            return
+        taken = {batch.worker for batch in self.flying.values()}
+        for worker in self.list_workers():
+            if self.suspects and worker not in taken:
+                batch = self.suspects.popleft()
+                batch.worker = worker
+                self.submit(batch)
 
     def count_workers(self) -> int:
         """Workers there are now: some may join or leave, which need not be asked for every batch."""
         if time.monotonic() > self.counted + COUNT_SECONDS:
-            self.workers = max(len(self.client.nthreads()), 1)
-            self.counted = time.monotonic()
+            self.list_workers()
         return self.workers
 
     def next(self) -> Batch | None:
@@ -219,34 +297,46 @@ class _Loop:
     def submit(self, batch: Batch) -> None:
         values = [self.work.samples.row(self.plan.columns, number) for number in batch.numbers]
         future = self.client.submit(
-            run_batch, self.payload, self.digest, batch.numbers, values, pure=False
-        )
+            run_batch, self.payload, self.digest, batch.numbers, values,
+            pure=False, workers=[batch.worker] if batch.worker else None,
+        )  # fmt: skip
         self.flying[future] = batch
-        self.completed.add(future)
+        future.add_done_callback(self.completed.put)
 
     def receive(self, future: Future, batch: Batch) -> None:
+        error: BaseException | None = None
         if future.status == "finished":
-            self.accept(future.result(), batch)
-            return
-        if future.status in ("cancelled", "lost"):
-            raise OSError("tasks were cancelled")
-        error = future.exception()
-        if isinstance(error, KilledWorker):
-            self.died(batch, error)
-            return
-        # a worker that cannot even begin: no other package there, or another version
-        raise StudyError(f"a worker failed outside of a run: {type(error).__name__}: {error}")
+            try:
+                # the rows are on their worker, and may be lost with it even now
+                outcome = future.result(timeout=PATIENCE)
+            except (KilledWorker, FutureCancelledError, OSError, TimeoutError) as lost:
+                error = lost
+            else:
+                self.accept(outcome, batch)
+                return
+        elif future.status == "error":
+            error = future.exception()
+            if not isinstance(error, KilledWorker):
+                # a worker that cannot even begin: no other package there, or another version
+                raise StudyError(
+                    f"a worker failed outside of a run: {type(error).__name__}: {error}"
+                )
+        if not isinstance(error, KilledWorker):
+            # lost rows are run again; without a scheduler this raises
+            self.list_workers()
+        self.lost(batch, error)
 
     def accept(self, outcome: BatchOutcome, batch: Batch) -> None:
         self.work.write(outcome.rows, outcome.trajectories)
         self.work.seconds += outcome.seconds
         if outcome.versions != self.versions:
             self.remark_versions(outcome)
-        if outcome.left or any(row["status"] == "time-limit" for row in outcome.rows):
+        if outcome.left or any(row["status"] == TIME_LIMIT for row in outcome.rows):
             if outcome.left:
-                self.again.append(Batch(outcome.left))
-            self.work.restarts += 1
-            self.client.restart_workers([outcome.worker], timeout=PATIENCE, raise_for_error=False)
+                (self.suspects if batch.alone else self.again).append(
+                    Batch(outcome.left, batch.alone)
+                )
+            self.restart(outcome.worker)
         elif not batch.alone:
             each = outcome.seconds / max(len(outcome.rows), 1)
             numbers = sum(len(t["t"]) * len(t) for t in outcome.trajectories)
@@ -254,14 +344,32 @@ class _Loop:
             wanted = min(BATCH_SECONDS / max(each, 1e-9), fits, LARGEST_BATCH, 2 * self.size)
             self.size = max(int(wanted), 1)
 
-    def died(self, batch: Batch, error: KilledWorker) -> None:
-        """A worker died: its runs are tried again alone, and given up after some deaths of their own."""
-        # all batches that were on it tell of the same death
-        self.dead.add(getattr(error.last_worker, "server_id", ""))
-        self.work.deaths = len(self.dead)
+    def restart(self, worker: str) -> None:
+        """End a worker that hangs in a run; what else it has is lost, and run again."""
+        self.work.restarts += 1
+        self.restarted.add(worker)
+        # it does not answer then; its nanny starts another. A polite restart may end the nanny as well
+        with suppress(ValueError, KeyError, OSError, TimeoutError):
+            self.client.run(os._exit, 1, workers=[worker], on_error="ignore")
+
+    def lost(self, batch: Batch, error: BaseException | None) -> None:
+        """A worker is gone and with it a batch: its runs are tried again alone, and halved until one is left.
+
+        Only a run that was alone on its worker each time is to blame, and given up after some deaths.
+        """
+        gone = getattr(error, "last_worker", None)
+        address = str(getattr(gone, "address", ""))
+        if gone is not None and address not in self.restarted:
+            # all batches that were on it tell of the same death
+            self.dead.add(getattr(gone, "server_id", ""))
+            self.work.deaths = len(self.dead)
+        batch.worker = ""
         if not batch.alone:
             # whose run it was is not known: others may just have waited there
-            self.suspects.extend(Batch([number], alone=True) for number in batch.numbers)
+            self.suspects.append(Batch(batch.numbers, True))
+            return
+        if len(batch.numbers) > 1:
+            self.suspects.extend(batch.halves())
             return
         batch.deaths += 1
         if batch.deaths < self.work.study.attempts:
@@ -269,7 +377,7 @@ class _Loop:
             return
         number = batch.numbers[0]
         values = self.work.samples.row(self.plan.columns, number)
-        status, message = self.why(batch.deaths, str(getattr(error.last_worker, "address", "")))
+        status, message = self.why(batch.deaths, address)
         self.work.write([failed_row(self.plan, number, values, status, message)], [])
 
     def why(self, deaths: int, worker: str) -> tuple[str, str]:
@@ -292,6 +400,10 @@ class _Loop:
             self.work.remarks.append(
                 f"worker {outcome.worker} computes with {told}; last digits may differ from those of other workers"
             )
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 __all__ = ["Work", "connect", "run_study"]

@@ -23,6 +23,7 @@ from .records import (
     QUANTITIES,
     RecordError,
     load_function,
+    read_text,
     split_coordinate,
 )
 from .study import Number, Parameter, StudyRecord
@@ -169,7 +170,7 @@ def make_record(name: str | None, what: Any, simulated: bool, folder: Path) -> S
         argument = what[word]
     else:
         word = what
-    if word not in QUANTITIES:
+    if not isinstance(word, str) or word not in QUANTITIES:
         raise RecordError(
             f"{shorten(word)} cannot be recorded; {nearest(str(word), list(QUANTITIES))}"
         )
@@ -227,6 +228,8 @@ def _make_function(name: str | None, entry: dict[str, Any], folder: Path) -> Stu
         not isinstance(given, list) or not given or not all(isinstance(c, str) for c in given)
     ):
         raise RecordError("columns: give a list of names")
+    if given is not None and len(set(given)) < len(given):
+        raise RecordError("columns: a name stands there twice")
     if callable(what):
         word = getattr(what, "__name__", "function")
         columns = tuple(given or [name or word])
@@ -244,10 +247,13 @@ def _make_function(name: str | None, entry: dict[str, Any], folder: Path) -> Stu
     record = StudyRecord(tuple(given or [name or word]), "function", what, text)
     try:
         load_function(record)
-    except RecordError:
+    except (RecordError, KeyboardInterrupt):
         raise
-    except Exception as error:
-        raise RecordError(f"{file} cannot be run: {type(error).__name__}: {error}") from None
+    except BaseException as error:
+        # a file may end the program, or raise what has no text
+        raise RecordError(
+            f"{file} cannot be run: {type(error).__name__}: {read_text(error)}"
+        ) from None
     return record
 
 

@@ -8,17 +8,18 @@
     overview.html         plots of the table, and what failed
 
 A part is written beside its place, forced to the disk and renamed. Its name holds the hash of its bytes: a
-part that was cut or changed is noticed, set aside and run again.
+part that was cut or changed is noticed, set aside and run again. The folder may come from a stranger: nothing is
+written, deleted or read through a link in it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,19 +29,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..arrays import Flags, Ints
+from ..arrays import Flags
+from ..disk import UNFINISHED, Directory, UnsafeFileError
+from ..names import shown
 from ..runs.provenance import describe_origin, describe_versions, now
 from .locking import LOCK, locked
 from .records import COUNT, NUMBER, NUMBERS, TEXT, column_kinds
-from .runs import FIRST_COLUMNS, LAST_COLUMNS, Row, spread_value
+from .runs import DONE, FIRST_COLUMNS, LAST_COLUMNS, Row, spread_value
 from .sampling import Samples
 from .schema import VERSION
 from .study import Study, StudyError, differences, digest
 
 PARTS, TRAJECTORIES, DAMAGED = "parts", "trajectories", "damaged"
 MANIFEST, RESULTS, OVERVIEW = "study.json", "results.parquet", "overview.html"
-UNFINISHED, BEFORE = ".unfinished", "before-"
+BEFORE = "before-"
+# study.json is not larger [bytes]; numbers in sentences, which differ from run to run
+MOST_BYTES = 100_000_000
+_NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 
+ENDING = ".parquet"
 _NAME = re.compile(r"run-(\d{8,})-(\d+)-([0-9a-f]{16})\.parquet")
 _TYPES = {
     NUMBER: pa.float64(),
@@ -54,22 +61,48 @@ _TYPES = {
 class Folder:
     """The folder of a study while this program has it.
 
-    done: which runs are finished; failed: how many of them without success; remarks: what was found.
+    place: the folder itself, and inside it `inner` by name; done: which runs are finished; reasons: how often runs
+    ended without success, by status and sentence; remarks: what was found.
     """
 
-    path: Path
+    place: Directory
     study: Study
     schema: pa.Schema
     done: Flags
-    failed: int = 0
+    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     remarks: list[str] = field(default_factory=list)
     session: dict[str, Any] = field(default_factory=dict)
+    inner: dict[str, Directory] = field(default_factory=dict)
     _sessions: list[dict[str, Any]] = field(default_factory=list)
+    _examples: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self.place.path
 
     @property
     def sessions(self) -> int:
         """How many calls have worked on this study, this one included."""
         return len(self._sessions) + 1
+
+    @property
+    def failed(self) -> int:
+        """How many runs ended without success."""
+        return self.reasons.total()
+
+    def most_frequent(self, count: int) -> list[tuple[int, str, str]]:
+        """How many runs, which status and an example of the sentence, the most frequent first."""
+        found = self.reasons.most_common(count)
+        return [(runs, status, self._examples[status, kind]) for (status, kind), runs in found]
+
+    def count(self, statuses: list[str], messages: list[str]) -> None:
+        """Remember why runs ended without success; sentences that differ in numbers alone are one."""
+        for status, message in zip(statuses, messages, strict=True):
+            if status != DONE:
+                kind = (str(status), _NUMBER.sub("#", str(message)))
+                self.reasons[kind] += 1
+                self._examples.setdefault(kind, str(message))
 
     def write_part(self, rows: list[Row], trajectories: list[dict[str, Any]]) -> None:
         """Write finished runs; afterwards they are on the disk."""
@@ -89,28 +122,38 @@ class Folder:
             )
         table = pa.Table.from_pylist(rows, schema=self.schema)
         self._write(PARTS, table, rows[0]["run"], len(rows), about)
-        for row in rows:
-            self.done[row["run"]] = True
-            self.failed += row["status"] != "done"
+        self.done[[row["run"] for row in rows]] = True
+        self.count([row["status"] for row in rows], [row["message"] for row in rows])
 
     def _write(
         self, kind: str, table: pa.Table, first: int, count: int, about: dict[str, str]
     ) -> str:
         content = to_bytes(table, about)
         name = f"run-{first:08d}-{count}-{hashlib.sha256(content).hexdigest()[:16]}.parquet"
-        write_bytes(self.path / kind / name, content)
+        self.write(name, content, self.inner[kind])
         return name
+
+    def write(self, name: str, content: bytes, place: Directory | None = None) -> None:
+        """Write a file so that it is whole or not there, also after a power failure."""
+        place = place or self.place
+        try:
+            place.write(name, content, sync=True)
+        except OSError as error:
+            raise StudyError(
+                f"{shown(place.path / name)} cannot be written: {error.strerror or error}; finished runs are "
+                "kept. Make room and give the same command again"
+            ) from error
 
     def finish(self) -> pa.Table:
         """Collect the table of all runs, in order; writes results.parquet."""
         table = self.collect()
-        write_bytes(self.path / RESULTS, to_bytes(table, {"study": digest(self.study.identity)}))
+        self.write(RESULTS, to_bytes(table, {"study": digest(self.study.identity)}))
         return table
 
     def collect(self) -> pa.Table:
         """The rows of all finished runs, in order."""
-        files = sorted((self.path / PARTS).glob("*.parquet"))
-        tables = [pq.read_table(path).cast(self.schema) for path in files]
+        parts = self.inner[PARTS]
+        tables = [_read_table(parts.read(name)).cast(self.schema) for name in parts.names(ENDING)]
         table = pa.concat_tables(tables) if tables else self.schema.empty_table()
         return table.sort_by("run").replace_schema_metadata(None).cast(self.schema)
 
@@ -131,7 +174,7 @@ class Folder:
             "identity": self.study.identity,
         }
         text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-        write_bytes(self.path / MANIFEST, text.encode())
+        self.write(MANIFEST, text.encode())
 
 
 @contextmanager
@@ -145,21 +188,34 @@ def open_folder(
         raise StudyError(
             f"folder {path} cannot be made: {error.strerror}; choose another --out"
         ) from None
-    with locked(path):
-        if fresh:
-            _set_aside(path)
-        sessions, remarks = _check_manifest(path, study)
-        folder = Folder(path, study, table_schema(study, samples), np.zeros(samples.runs, bool))
-        folder.remarks += remarks
-        folder._sessions = sessions
-        folder.session = {"began": now(), **describe_origin(command)}
-        if not (path / MANIFEST).exists():
-            # before anything else, so that a folder always says whose it is
-            folder.save_manifest("running")
-        for name in (PARTS, *((TRAJECTORIES,) if study.plan.trajectory is not None else ())):
-            (path / name).mkdir(exist_ok=True)
-        _read_parts(folder)
+    with ExitStack() as held:
+        try:
+            place = held.enter_context(Directory(path))
+            held.enter_context(locked(place))
+            if fresh:
+                _set_aside(place)
+            sessions, remarks = _check_manifest(place, study)
+            folder = Folder(
+                place, study, table_schema(study, samples), np.zeros(samples.runs, bool)
+            )
+            folder.remarks += remarks
+            folder._sessions = sessions
+            folder.session = {"began": now(), **describe_origin(command)}
+            if place.status(MANIFEST) is None:
+                # before anything else, so that a folder always says whose it is
+                folder.save_manifest("running")
+            for name in (PARTS, TRAJECTORIES):
+                if name == PARTS or study.plan.trajectory is not None:
+                    folder.inner[name] = held.enter_context(place.child(name, make=True))
+            _read_parts(folder)
+        except OSError as error:
+            # a link where a file or folder should be, or no permission
+            raise StudyError(f"folder {shown(path)} cannot be used: {_why(error)}") from error
         yield folder
+
+
+def _why(error: OSError) -> str:
+    return str(error) if isinstance(error, UnsafeFileError) else error.strerror or str(error)
 
 
 def table_schema(study: Study, samples: Samples) -> pa.Schema:
@@ -196,148 +252,152 @@ def to_bytes(table: pa.Table, about: dict[str, str]) -> bytes:
     return bytes(sink.getvalue())
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file so that it is whole or not there, also after a power failure."""
-    beside = path.with_name(f"{path.name}{UNFINISHED}")
-    try:
-        with open(beside, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise StudyError(
-            f"{path} cannot be written: {error.strerror or error}; finished runs are kept. Make room and give "
-            "the same command again"
-        ) from error
+def _read_table(content: bytes) -> pa.Table:
+    return pq.read_table(pa.BufferReader(content))
 
 
-def _sync_folder(path: Path) -> None:
-    if os.name == "posix":
-        number = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)
-
-
-def _check_manifest(path: Path, study: Study) -> tuple[list[dict[str, Any]], list[str]]:
+def _check_manifest(place: Directory, study: Study) -> tuple[list[dict[str, Any]], list[str]]:
     """Sessions so far, and remarks on them; refuses a folder of another study."""
-    file = path / MANIFEST
-    if not file.exists():
-        mine = (LOCK, f"{MANIFEST}{UNFINISHED}")
-        others = [n for n in sorted(os.listdir(path)) if n not in mine and not n.startswith(BEFORE)]
+    path = shown(place.path)
+    if place.status(MANIFEST) is None:
+        others = [
+            name
+            for name in place.names()
+            if name != LOCK and not name.endswith(UNFINISHED) and not name.startswith(BEFORE)
+        ]
         if others:
             raise StudyError(
-                f"folder {path} is not empty ({', '.join(others[:3])}) and holds no study; choose another --out"
+                f"folder {path} is not empty ({', '.join(map(shown, others[:3]))}) and holds no study; choose "
+                "another --out"
             )
         return [], []
     try:
-        record = json.loads(file.read_text(encoding="utf-8"))
+        record = json.loads(place.read(MANIFEST, MOST_BYTES))
         identity, sessions = record["identity"], record["sessions"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        if not isinstance(sessions, list) or not all(isinstance(s, dict) for s in sessions):
+            raise ValueError("its sessions are no list of records")
+        versions = sessions[-1].get("versions", {}) if sessions else {}
+        if not isinstance(versions, dict):
+            raise ValueError("the versions of its last session are no record")
+        found = list(differences(identity, json.loads(json.dumps(study.identity)), ()))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else shown(error)
         raise StudyError(
-            f"{file} cannot be read ({error}); choose another --out, or give --fresh to begin again"
+            f"{shown(place.path / MANIFEST)} cannot be read ({why}); choose another --out, or give --fresh to "
+            "begin again"
         ) from None
-    found = list(differences(identity, json.loads(json.dumps(study.identity)), ()))
     if found:
         more = f"; and {len(found) - 8} more" if len(found) > 8 else ""
         raise StudyError(
-            f"folder {path} holds another study: {'; '.join(found[:8])}{more}. Choose another --out, or give "
-            "--fresh to set its results aside and begin again"
+            f"folder {path} holds another study: {shown('; '.join(found[:8]))}{more}. Choose another --out, or "
+            "give --fresh to set its results aside and begin again"
         )
     remarks = []
     if sessions:
-        before, now = sessions[-1].get("versions", {}), describe_versions()
-        changed = [f"{k} {before.get(k)} -> {v}" for k, v in now.items() if before.get(k) != v]
+        now = describe_versions()
+        changed = [f"{k} {versions.get(k)} -> {v}" for k, v in now.items() if versions.get(k) != v]
         if changed:
             remarks.append(
-                f"earlier runs of this study were made by other versions ({', '.join(changed)}); last digits "
-                "may differ"
+                f"earlier runs of this study were made by other versions ({shown(', '.join(changed))}); last "
+                "digits may differ"
             )
     return sessions, remarks
 
 
 def _read_parts(folder: Folder) -> None:
     """Find the finished runs; parts that are not whole are set aside, with a remark."""
-    for kind in (PARTS, TRAJECTORIES):
-        for left in (folder.path / kind).glob(f"*{UNFINISHED}"):
-            left.unlink()
+    for inner in (folder.place, *folder.inner.values()):
+        for left in inner.names(UNFINISHED):
+            inner.remove(left)
     used = set()
-    for path in sorted((folder.path / PARTS).glob("*.parquet")):
-        why, runs, failed, trajectories = _verify(folder, path)
-        if why:
-            _damaged(folder, path, why)
+    for name in folder.inner[PARTS].names(ENDING):
+        try:
+            table, trajectories = _verify(folder, name)
+        except _DamagedError as why:
+            _set_damaged(folder, PARTS, name, str(why))
             continue
-        folder.done[runs] = True
-        folder.failed += failed
+        folder.done[table.column("run").to_numpy()] = True
+        folder.count(table.column("status").to_pylist(), table.column("message").to_pylist())
         used.add(trajectories)
-    for path in (folder.path / TRAJECTORIES).glob("*.parquet"):
-        if path.name not in used:
-            # its part was not finished, so it will be written again
-            path.unlink()
+    if TRAJECTORIES in folder.inner:
+        for name in folder.inner[TRAJECTORIES].names(ENDING):
+            if name not in used:
+                # its part was not finished, so it will be written again
+                folder.inner[TRAJECTORIES].remove(name)
 
 
-def _verify(folder: Folder, path: Path) -> tuple[str, Ints, int, str]:
-    """What is wrong with a part, its runs, how many of them failed, and its file of trajectories."""
-    none = np.zeros(0, np.int64)
-    name = _NAME.fullmatch(path.name)
-    content = path.read_bytes()
-    if name is None or hashlib.sha256(content).hexdigest()[:16] != name[3]:
-        return "its bytes are not those that were written", none, 0, ""
+class _DamagedError(Exception):
+    """What is wrong with a part."""
+
+
+def _verify(folder: Folder, file: str) -> tuple[pa.Table, str]:
+    """The rows of a part, and its file of trajectories; raises _DamagedError if it is not what was written."""
+    name = _NAME.fullmatch(file)
+    content = _read_whole(folder.inner[PARTS], file)
     try:
-        table = pq.read_table(pa.BufferReader(content))
-    except (pa.ArrowException, OSError) as error:
-        return f"it cannot be read ({error})", none, 0, ""
-    runs = table.column("run").to_numpy()
-    about = table.schema.metadata or {}
+        given = _read_table(content)
+        table = given.cast(folder.schema)
+        about = given.schema.metadata or {}
+        runs = table.column("run").to_numpy()
+        whose = about.get(b"sarrus.study", b"").decode()
+        trajectories = about.get(b"sarrus.trajectories", b"").decode()
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
+        raise _DamagedError(f"it cannot be read ({shown(error)[:200]})") from error
+    assert name is not None
     if len(runs) != int(name[2]) or len(np.unique(runs)) != len(runs):
-        return f"it holds {len(runs)} rows, not {name[2]}", none, 0, ""
-    if runs.min() < 0 or runs.max() >= len(folder.done):
-        return "it holds runs that this study does not have", none, 0, ""
-    if about.get(b"sarrus.study", b"").decode() != digest(folder.study.identity):
-        return "it belongs to another study", none, 0, ""
+        raise _DamagedError(f"it holds {len(runs)} rows, not {name[2]}")
+    if not len(runs) or runs.min() < 0 or runs.max() >= len(folder.done):
+        raise _DamagedError("it holds runs that this study does not have")
+    if whose != digest(folder.study.identity):
+        raise _DamagedError("it belongs to another study")
     if folder.done[runs].any():
-        return f"run {runs[folder.done[runs]][0]} stands in another part already", none, 0, ""
-    trajectories = about.get(b"sarrus.trajectories", b"").decode()
+        raise _DamagedError(f"run {runs[folder.done[runs]][0]} stands in another part already")
     if trajectories:
-        beside = folder.path / TRAJECTORIES / trajectories
-        whole = _NAME.fullmatch(trajectories)
-        if not beside.exists() or whole is None:
-            return f"its trajectories {trajectories} are gone", none, 0, ""
-        if hashlib.sha256(beside.read_bytes()).hexdigest()[:16] != whole[3]:
-            _damaged(folder, beside, "its bytes are not those that were written")
-            return "its trajectories are damaged", none, 0, ""
-    failed = sum(word != "done" for word in table.column("status").to_pylist())
-    return "", runs, failed, trajectories
+        inner = folder.inner.get(TRAJECTORIES)
+        if inner is None or _NAME.fullmatch(trajectories) is None or not inner.status(trajectories):
+            raise _DamagedError(f"its trajectories {shown(trajectories)} are gone")
+        try:
+            _read_whole(inner, trajectories)
+        except _DamagedError as why:
+            _set_damaged(folder, TRAJECTORIES, trajectories, str(why))
+            raise _DamagedError("its trajectories are damaged") from None
+    return table, trajectories
 
 
-def _damaged(folder: Folder, path: Path, why: str) -> None:
-    place = folder.path / DAMAGED
-    place.mkdir(exist_ok=True)
-    target = place / path.name
-    count = 1
-    while target.exists():
-        target = place / f"{path.name}.{count}"
-        count += 1
-    os.replace(path, target)
+def _read_whole(inner: Directory, file: str) -> bytes:
+    """The bytes of a part, if they have the hash of its name."""
+    name = _NAME.fullmatch(file)
+    try:
+        content = inner.read(file)
+    except OSError as error:
+        raise _DamagedError(f"it cannot be read ({_why(error)})") from error
+    if name is None or hashlib.sha256(content).hexdigest()[:16] != name[3]:
+        raise _DamagedError("its bytes are not those that were written")
+    return content
+
+
+def _set_damaged(folder: Folder, kind: str, name: str, why: str) -> None:
+    with folder.place.child(DAMAGED, make=True) as place:
+        target, count = name, 1
+        while place.status(target) is not None:
+            target, count = f"{name}.{count}", count + 1
+        folder.inner[kind].move(name, place, target)
     folder.remarks.append(
-        f"part {path.name} is damaged: {why}; it was moved to {DAMAGED}/, and its runs are run again"
+        f"part {shown(name)} is damaged: {why}; it was moved to {DAMAGED}/, and its runs are run again"
     )
 
 
-def _set_aside(path: Path) -> None:
+def _set_aside(place: Directory) -> None:
     """Move everything of an earlier study into a folder of its own."""
-    held = [p for p in path.iterdir() if p.name != LOCK and not p.name.startswith(BEFORE)]
+    held = [name for name in place.names() if name != LOCK and not name.startswith(BEFORE)]
     if not held:
         return
-    if not (path / MANIFEST).exists():
+    if place.status(MANIFEST) is None:
         raise StudyError(
-            f"folder {path} holds no study, so nothing is set aside; choose another --out"
+            f"folder {shown(place.path)} holds no study, so nothing is set aside; choose another --out"
         )
-    aside = path / f"{BEFORE}{datetime.now(UTC).strftime('%Y%m%dT%H%M%S%f')}"
-    aside.mkdir()
-    for p in held:
-        os.replace(p, aside / p.name)
+    with place.child(
+        f"{BEFORE}{datetime.now(UTC).strftime('%Y%m%dT%H%M%S%f')}", make=True
+    ) as aside:
+        for name in held:
+            place.move(name, aside, name)

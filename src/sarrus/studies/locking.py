@@ -7,28 +7,38 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
+from ..disk import Directory, UnsafeFileError
+from ..names import shown
 from ..runs.provenance import now
 from .study import StudyError
 
 LOCK = "lock"
+# what a lock tells is short
+MOST_CHARACTERS = 1000
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(folder: Directory) -> Iterator[None]:
     """Keep other programs out; the system frees the lock when a program ends, however it ends."""
     me = {"pid": os.getpid(), "host": socket.gethostname(), "since": now()}
-    with open(path / LOCK, "a+", encoding="utf-8") as file:
+    number = folder.open(LOCK, os.O_RDWR | os.O_CREAT)
+    with os.fdopen(number, "r+", encoding="utf-8", errors="replace") as file:
+        if os.fstat(number).st_nlink > 1:
+            raise UnsafeFileError(
+                f"{shown(folder.path / LOCK)} has another name elsewhere; delete it, or choose another folder"
+            )
         if not _try_lock(file):
             file.seek(0)
             raise StudyError(
-                f"folder {path} is in use {_whose(file.read())}; wait for it, or choose another --out"
+                f"folder {shown(folder.path)} is in use {_whose(file.read(MOST_CHARACTERS))}; wait for it, or "
+                "choose another --out"
             )
         file.seek(0)
-        _check_host(path, file.read(), me["host"])
+        _check_host(folder, file.read(MOST_CHARACTERS), me["host"])
         file.truncate(0)
+        file.seek(0)
         file.write(json.dumps(me))
         file.flush()
         try:
@@ -55,22 +65,26 @@ def _try_lock(file: Any) -> bool:
 
 
 def _whose(text: str) -> str:
-    try:
-        owner = json.loads(text)
-        return f"by process {owner['pid']} on {owner['host']} since {owner['since']}"
-    except (ValueError, KeyError, TypeError):
+    owner = _read_owner(text)
+    if owner is None:
         return "by another program"
+    return f"by process {owner['pid']} on {owner['host']} since {owner['since']}"
 
 
-def _check_host(path: Path, text: str, here: Any) -> None:
+def _check_host(folder: Directory, text: str, here: Any) -> None:
     """Locks of shared disks do not always reach other machines; what they left written does."""
+    owner = _read_owner(text)
+    if owner is not None and owner["host"] != here:
+        raise StudyError(
+            f"folder {shown(folder.path)} is in use {_whose(text)}, another machine; if that program is dead, "
+            f"delete {shown(folder.path / LOCK)}"
+        )
+
+
+def _read_owner(text: str) -> dict[str, str] | None:
+    """Who wrote a lock, in printable words; None if it does not say."""
     try:
         owner = json.loads(text)
-        host = owner["host"]
-    except (ValueError, KeyError, TypeError):
-        return
-    if host != here:
-        raise StudyError(
-            f"folder {path} is in use {_whose(text)}, another machine; if that program is dead, delete "
-            f"{path / LOCK}"
-        )
+        return {name: shown(owner[name]) for name in ("pid", "host", "since")}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None

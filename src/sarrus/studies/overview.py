@@ -13,7 +13,7 @@ from ..arrays import Floats, Ints
 from ..report.page import facts, render, section
 from ..report.page import table as html_table
 from ..scene.player import POLICY
-from .folder import OVERVIEW, column_units, write_bytes
+from .folder import OVERVIEW, column_units
 
 if TYPE_CHECKING:
     from .folder import Folder
@@ -34,9 +34,8 @@ SCATTER = """<p><label>x <select id="x"></select></label> <label>y <select id="y
 
 def save_overview(folder: Folder, table: pa.Table) -> Path:
     """Write overview.html; returns its path."""
-    path = folder.path / OVERVIEW
-    write_bytes(path, make_overview(folder, table).encode())
-    return path
+    folder.write(OVERVIEW, make_overview(folder, table).encode())
+    return folder.path / OVERVIEW
 
 
 def make_overview(folder: Folder, table: pa.Table) -> str:

@@ -24,6 +24,9 @@ NUMBER, COUNT, TEXT, NUMBERS = "number", "count", "text", "numbers"
 # what a record may ask for
 COORDINATE, JOINT, PLAY = "a coordinate", "perhaps a joint", "a play"
 
+# a sentence in a table is cut to this length
+MOST_CHARACTERS = 2000
+
 
 class RecordError(ValueError):
     """Something cannot be recorded; the message says what."""
@@ -244,6 +247,14 @@ def read_record(record: StudyRecord, run: RecordSource) -> dict[str, Any]:
             f"{', '.join(record.columns)}"
         )
     return {column: _number(column, given[column]) for column in record.columns}
+
+
+def read_text(error: BaseException) -> str:
+    """What an exception says, in text that files can hold; also if reading it raises."""
+    try:
+        return str(error)[:MOST_CHARACTERS].encode("utf-8", "replace").decode()
+    except BaseException as other:
+        return f"(its text cannot be read: {type(other).__name__})"
 
 
 def load_function(record: StudyRecord) -> Callable[..., Any]:

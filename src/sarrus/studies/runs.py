@@ -8,7 +8,7 @@ import queue
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,7 +19,16 @@ from ..runs.columns import trajectory_columns
 from ..runs.provenance import describe_versions
 from ..simulate import simulate
 from . import changes
-from .records import QUANTITIES, RecordError, RecordSource, load_function, read_record
+from .lanes import Together, prepare_together
+from .records import (
+    MOST_CHARACTERS,
+    QUANTITIES,
+    RecordError,
+    RecordSource,
+    load_function,
+    read_record,
+    read_text,
+)
 from .study import Plan
 
 DONE = "done"
@@ -36,8 +45,6 @@ Row = dict[str, Any]
 # columns that every table has, besides parameters and records
 FIRST_COLUMNS = ("run", "key")
 LAST_COLUMNS = ("status", "message", "notes")
-# a sentence in a table is cut to this length
-MOST_CHARACTERS = 2000
 
 
 @dataclass
@@ -85,9 +92,31 @@ def failed_row(plan: Plan, number: int, values: list[Any], status: str, message:
     return {**start_row(plan, number, values), "status": status, "message": message, "notes": ""}
 
 
+def run_together(plan: Plan, numbers: list[int], values: list[list[Any]]) -> dict[int, Row]:
+    """Rows of those runs of a batch that can be done side by side, by number."""
+    if plan.digest not in _TOGETHER:
+        _TOGETHER.clear()
+        _TOGETHER[plan.digest] = prepare_together(plan)
+    lanes = _TOGETHER[plan.digest]
+    runs = lanes.run(values) if lanes is not None else None
+    rows: dict[int, Row] = {}
+    for i, (number, row_values) in enumerate(zip(numbers, values, strict=True)):
+        if runs is not None and runs.status[i]:
+            one = runs.of(i)
+            # records of such a plan read what lanes find, and nothing of the mechanism
+            source = RecordSource(Mechanism(""), cast(Result, one))
+            rows[number] = _row(
+                plan, number, row_values, source, one.status, one.message, one.notes
+            )
+    return rows
+
+
+# how a worker runs the configurations of its plan at once, None if it cannot
+_TOGETHER: dict[str, Together | None] = {}
+
+
 def run_one(plan: Plan, number: int, values: list[Any]) -> tuple[Row, dict[str, Any] | None]:
     """One run: its row, and its trajectory if that is kept."""
-    row = start_row(plan, number, values)
     notes: list[str] = []
     run: RecordSource | None = None
     trajectory = None
@@ -103,31 +132,47 @@ def run_one(plan: Plan, number: int, values: list[Any]) -> tuple[Row, dict[str, 
             status, message = result.status, result.message
             notes += result.notes
             trajectory = _trajectory(plan, number, result, mechanism)
-    except Exception as error:
+    except BaseException as error:
+        # also what is no Exception: Ctrl-C never reaches a worker, so it is the run's own
         status, message = describe_failure(error)
+    return _row(plan, number, values, run, status, message, notes), trajectory
+
+
+def _row(
+    plan: Plan,
+    number: int,
+    values: list[Any],
+    run: RecordSource | None,
+    status: str,
+    message: str,
+    notes: list[str],
+) -> Row:
+    """The row of a run: parameters, records, how it ended."""
+    row, notes = start_row(plan, number, values), list(notes)
     row |= _records(plan, run, notes, status == DONE)
     failed = row.pop("failed", None)
     if failed and status == DONE:
         status, message = failed
     row |= {"status": status, "message": message[:MOST_CHARACTERS]}
     row["notes"] = "; ".join(notes)[:MOST_CHARACTERS]
-    return row, trajectory
+    return row
 
 
 def describe_failure(error: BaseException) -> tuple[str, str]:
     """Status and sentence of an exception."""
+    text = read_text(error)
     if isinstance(error, AssemblyError):
-        return CANNOT_ASSEMBLE, str(error)
+        return CANNOT_ASSEMBLE, text
     if isinstance(error, LockedError):
-        return LOCKED, str(error)
+        return LOCKED, text
     if isinstance(error, MechanismError | ValueError):
-        return REFUSED, str(error)
+        return REFUSED, text
     if isinstance(error, MemoryError):
         return (
             OUT_OF_MEMORY,
-            f"out of memory: {error or 'no more could be had'}; ask for fewer outputs",
+            f"out of memory: {text or 'no more could be had'}; ask for fewer outputs",
         )
-    return ERROR, f"{type(error).__name__}: {error}"
+    return ERROR, f"{type(error).__name__}: {text}"
 
 
 def _records(plan: Plan, run: RecordSource | None, notes: list[str], done: bool) -> Row:
@@ -142,12 +187,11 @@ def _records(plan: Plan, run: RecordSource | None, notes: list[str], done: bool)
         except MechanismError as error:
             # nothing is simulated: the first record finds out that there is no such mechanism
             row.setdefault("failed", describe_failure(error))
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             status = OUT_OF_MEMORY if isinstance(error, MemoryError) else RECORD_FAILED
             what = record.argument if record.what == "function" else record.what
-            why = (
-                str(error) if isinstance(error, RecordError) else f"{type(error).__name__}: {error}"
-            )
+            text = read_text(error)
+            why = text if isinstance(error, RecordError) else f"{type(error).__name__}: {text}"
             sentence = f"record '{record.columns[0]}' ({what}) failed: {why}"
             # a run that failed has its reason; what could not be read of it is a note
             if done:
@@ -177,8 +221,12 @@ def run_batch(
     plan = _read_plan(payload, digest)
     begin = time.perf_counter()
     outcome = BatchOutcome([], [], worker=_address(), versions=describe_worker())
+    together = run_together(plan, numbers, values)
     watched = None if plan.time_limit is None else _Watched(plan)
     for i, (number, row_values) in enumerate(zip(numbers, values, strict=True)):
+        if number in together:
+            outcome.rows.append(together[number])
+            continue
         if watched is None:
             found = run_one(plan, number, row_values)
         else:
@@ -248,14 +296,14 @@ def describe_worker() -> dict[str, str]:
     if not _VERSIONS:
         import platform
 
-        from ..kernels.compiler import CACHE
+        from ..kernels.compiler import DIGEST
 
         named = describe_versions()
         _VERSIONS.update(
             {name: named[name] for name in ("sarrus", "numpy", "scipy", "numba", "llvmlite")}
         )
         _VERSIONS["python"] = platform.python_version()
-        _VERSIONS["kernels"] = CACHE.name
+        _VERSIONS["kernels"] = DIGEST
     return dict(_VERSIONS)
 
 

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..disk import Directory
 from ..runs.provenance import command_line
 from .study import StudyError, StudyStopped
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from .folder import Folder
     from .study import Study
 
-NEEDED = ("dask", "distributed", "pandas", "pyarrow")
+# reasons that a session tells
+MOST_REASONS = 5
+NEEDED = ("cryptography", "dask", "distributed", "pandas", "pyarrow")
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,11 @@ class Progress:
 
 @dataclass(frozen=True)
 class SessionSummary:
-    """What a session did; overhead [s]: of each run beyond the run itself, over all workers."""
+    """What a session did.
+
+    overhead [s]: of each run beyond the run itself, over all workers; reasons: why runs of the study ended without
+    success: how many, status and an example of the sentence, the most frequent first.
+    """
 
     folder: Path
     runs: int
@@ -57,6 +64,7 @@ class SessionSummary:
     seconds: float
     overhead: float
     remarks: tuple[str, ...]
+    reasons: tuple[tuple[int, str, str], ...] = ()
 
     @property
     def finished(self) -> bool:
@@ -84,12 +92,16 @@ def read_table(out: Path) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from .folder import PARTS, RESULTS
+    from .folder import ENDING, PARTS, RESULTS
 
-    if (out / RESULTS).exists():
-        return pq.read_table(out / RESULTS).to_pandas()
-    parts = [pq.read_table(path) for path in sorted((out / PARTS).glob("*.parquet"))]
-    return pa.concat_tables(parts).sort_by("run").to_pandas()
+    with Directory(out) as place:
+        if place.status(RESULTS) is not None:
+            contents = [place.read(RESULTS)]
+        else:
+            with place.child(PARTS) as parts:
+                contents = [parts.read(name) for name in parts.names(ENDING)]
+    tables = [pq.read_table(pa.BufferReader(content)) for content in contents]
+    return pa.concat_tables(tables).sort_by("run").to_pandas()
 
 
 def read(given: str | Path | dict[str, Any]) -> Study:
@@ -240,4 +252,5 @@ class _Session:
             folder.session["seconds"],
             overhead,
             tuple(self.remarks),
+            tuple(folder.most_frequent(MOST_REASONS)),
         )

@@ -6,8 +6,9 @@ J x2 + 1/2 B(w, w) = 0, which can be solved for x2 if and only if
     u^T B(w, w) = 0    for every u with u^T J = 0.
 
 With w = N a, N a basis of the null space of J, these are quadrics in the few numbers a. Their common real
-directions are found by Levenberg-Marquardt steps from many starts on the sphere; each is then followed for
-a short distance on the constraints themselves, since the second order is necessary, not sufficient.
+directions are found by Levenberg-Marquardt steps from many starts on the sphere. The second order is necessary,
+not sufficient: `sections` counts the motions along each direction a little aside, several where they touch, none
+where it leads back, and to one side only at a cusp.
 
 Drives are left out: they say how fast, and the joints along which motions. A start at
 such a position has to choose: does its velocity follow one of the motions that meet there?
@@ -25,9 +26,9 @@ from ..arrays import Floats
 from ..kinematics.closing import lower_gaps
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import read_poses, read_spins
+from ..notebook import Sentences
 from ..thresholds import (
     ALONG_BRANCH,
-    BRANCH_ROOT,
     CLOSED_NEARBY,
     CLOSED_WHOLLY,
     NEARBY_TOLERANCE,
@@ -35,7 +36,9 @@ from ..thresholds import (
     SAME_BRANCH,
     SHOWN_ZERO,
 )
+from .mobility import measure_mobility
 from .rank import DENSE, measure_rank
+from .sections import DISTANCES, LocalMotions, common_directions, independent
 
 if TYPE_CHECKING:
     from ..kernels.layout import Form
@@ -45,8 +48,6 @@ if TYPE_CHECKING:
 
 # directions are listed up to so many freedoms more than the motion has
 MOST_EXTRA = 3
-STARTS = 300
-ITERATIONS = 60
 # a branch is followed for this share of a typical link
 STEP = 0.05
 # words for the velocities of so many points
@@ -55,12 +56,14 @@ MOST_WORDS = 8
 
 @dataclass(frozen=True)
 class Branch:
-    """One motion through a singular position; it can be followed both ways.
+    """One motion through a singular position.
 
     direction: rates of the coordinates, the fastest body turning at 1 rad/s (or moving by one length of
     the mechanism a second); velocities: of joints and named points that can move [m/s]; turning: angular
     velocity of each body [rad/s], a number in the plane; mobility: on this branch, a little behind the
-    position; so_far: whether the simulation came along it.
+    position; so_far: whether the simulation came along its direction; ways: it can be followed both ways (2), or
+    one way only (1), along `direction`, and comes back on the same side: a cusp; touching: how many motions,
+    itself included, have this direction; 0 where that was not decided.
     """
 
     direction: Floats = field(repr=False)
@@ -68,6 +71,8 @@ class Branch:
     turning: dict[str, Floats]
     mobility: int
     so_far: bool
+    ways: int = 2
+    touching: int = 1
 
     def __str__(self) -> str:
         words = [f"{name} {_vector(v)}" for name, v in self.velocities.items() if np.any(v)]
@@ -75,9 +80,15 @@ class Branch:
         still = [name for name, v in self.velocities.items() if not np.any(v)]
         rest = f"; at rest: {', '.join(still[:MOST_WORDS])}" if words and still else ""
         return (
-            f"{'the motion so far: ' if self.so_far else ''}mobility {self.mobility}; velocities "
-            f"{', '.join(words[:MOST_WORDS])}{more}{rest}"
+            f"{self._origin}mobility {self.mobility}; velocities {', '.join(words[:MOST_WORDS])}{more}{rest}"
+            f"{'; one way only, and back on the same side (a cusp)' if self.ways == 1 else ''}"
         )
+
+    @property
+    def _origin(self) -> str:
+        if not self.so_far:
+            return ""
+        return "the motion so far: " if self.touching == 1 else "along the motion so far: "
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -86,12 +97,14 @@ class Branch:
             "turning": {name: v.tolist() for name, v in self.turning.items()},
             "mobility": self.mobility,
             "so_far": self.so_far,
+            "ways": self.ways,
+            "touching": self.touching,
             "sentence": str(self),
         }
 
 
 @dataclass(frozen=True)
-class Branches:
+class Branches(Sentences):
     """The branches at a singular position, and a sentence about what was found and what was not.
 
     freedoms: of the coordinates at the position; continuum: whether there are whole families of directions.
@@ -139,33 +152,36 @@ def find_branches(
 ) -> Branches:
     """The motions that meet at the position q; v: rates of the motion so far, none if left out.
 
-    rise: how many freedoms there are more than before and behind; all but one if it is not known.
+    rise: how many freedoms there are more than before and behind; measured if it is not known.
     """
-    if rise is not None and rise > MOST_EXTRA:
+    if rise is None:
+        pose = read_poses(equations.centers, model.body_rows, q[None])[0]
+        mobility = measure_mobility(equations.undriven, pose)
+        rise = mobility.here - mobility.motion
+    if rise > MOST_EXTRA:
         return _too_many(rise)
-    joints = Constraints(model.form, joints=True)
-    U, values, V = np.linalg.svd(joints.jacobian(q))
-    rank = _rank(values)
-    m = len(q) - rank
-    if rise is None and m - 1 > MOST_EXTRA:
-        return _too_many(m - 1)
+    local = LocalMotions(Constraints(model.form, joints=True), q)
+    m = local.freedoms
     if m == 0:
         return Branches("nothing is free at this position", 0, False, ())
-    N = V[rank:].T
-    quadrics = _quadrics(joints, U[:, rank:], N)
-    single, multiple = _directions(quadrics, m)
+    quadrics = independent(local.bends)
+    single, multiple = common_directions(quadrics, m)
     # quadrics that meet in points meet in 2^(m-1) at most
     continuum = len(single) + len(multiple) > 2 ** (m - 1) or len(quadrics) < m - 1
     found = single if continuum else np.concatenate([single, multiple])
-    items, back = [], 0
+    items, back, apart = [], 0, []
     for a in found:
-        branch = _follow(model, equations, q, N @ a, v)
-        if branch is None:
-            back += 1
-        else:
-            items.append(branch)
+        cut = local.cut(a)
+        motions = _followed(local, local.N @ a) if cut is None else cut.motions
+        back += not motions
+        touching = len(motions) if cut is not None and cut.agree else 0
+        if cut is not None and len(motions) > 1:
+            apart.append(cut.touching)
+        for x, ways in motions:
+            w = local.N @ a if ways == 2 or float(x @ local.N @ a) > 0.0 else -local.N @ a
+            items.append(_branch(model, equations, q, w, x, v, ways, touching))
     items.sort(key=lambda b: not b.so_far)
-    sentence = _sentence(m, items, back, continuum)
+    sentence = _sentence(m, items, back, continuum, apart)
     if v is not None and items and not any(b.so_far for b in items):
         sentence += "; the motion so far is none of them"
     return Branches(sentence, m, continuum, tuple(items))
@@ -179,14 +195,28 @@ def _too_many(extra: int) -> Branches:
     return Branches(text, extra + 1, False, ())
 
 
-def _sentence(m: int, items: list[Branch], back: int, continuum: bool) -> str:
+def _sentence(m: int, items: list[Branch], back: int, continuum: bool, apart: list[float]) -> str:
     text = f"{m} freedom{'s' * (m != 1)} at this position"
+    cusps = sum(b.ways == 1 for b in items)
     if continuum:
         text += "; there is a whole continuum of directions in which motions may leave it"
         text += f", and {len(items)} isolated" if items else ""
     else:
         motion = "motion meets" if len(items) == 1 else "motions meet"
-        text += f"; {len(items)} {motion} here, each can be followed both ways"
+        text += f"; {len(items)} {motion} here"
+        if cusps == len(items) > 0:
+            text += ", one way only: it comes back on the same side (a cusp)"
+        elif cusps:
+            text += f", {cusps} of them one way only (a cusp), the others both ways"
+        elif items:
+            text += ", each can be followed both ways"
+    if apart:
+        text += (
+            f"; some touch: they have one direction, and are {max(apart):.1e} of a link apart at a distance of "
+            f"{DISTANCES[0]:g}"
+        )
+    if any(b.touching == 0 for b in items):
+        text += "; along some directions it is not decided how many motions there are"
     if back:
         text += f"; {back} more of second order lead{'s' if back == 1 else ''} nowhere"
     return text
@@ -205,57 +235,28 @@ def _rank(values: Floats) -> int:
     return int(np.sum(values > NO_COMBINATION))
 
 
-def _quadrics(joints: Constraints, U: Floats, N: Floats) -> Floats:
-    """Independent symmetric matrices H with a^T H a = u^T B(N a, N a), of unit size, (n, m, m)."""
-    m = N.shape[1]
-    H = np.array([joints.curvature(u, N) for u in U.T]).reshape(-1, m, m)
-    if not len(H):
-        return H
-    _, values, V = np.linalg.svd(H.reshape(len(H), -1), full_matrices=False)
-    return np.asarray(V[values > NO_COMBINATION].reshape(-1, m, m))
-
-
-def _directions(H: Floats, m: int) -> tuple[Floats, Floats]:
-    """Unit a with a^T H_i a = 0 for all i, up to sign: simple roots, and others."""
-    a = np.random.default_rng(7).normal(size=(STARTS, m))
-    a /= np.linalg.norm(a, axis=1, keepdims=True)
-    for _ in range(ITERATIONS):
-        Ha = np.einsum("iab,sb->sia", H, a)
-        F = np.einsum("sia,sa->si", Ha, a)
-        # steps along the sphere: the direction a itself is held by a row of its own
-        A = np.concatenate([2.0 * Ha, a[:, None, :]], axis=1)
-        r = np.concatenate([F, np.zeros((len(a), 1))], axis=1)
-        # a double root makes the matrix singular: the floor keeps the steps along it
-        damping = np.minimum(np.einsum("si,si->s", F, F), 1e-2) + 1e-14
-        normal = np.swapaxes(A, 1, 2) @ A + damping[:, None, None] * np.eye(m)
-        a = a - np.linalg.solve(normal, np.swapaxes(A, 1, 2) @ r[:, :, None])[:, :, 0]
-        a /= np.linalg.norm(a, axis=1, keepdims=True)
-    F = np.abs(np.einsum("sa,iab,sb->si", a, H, a)).max(axis=1, initial=0.0)
-    kinds: tuple[list[Floats], list[Floats]] = ([], [])
-    # the best of each bundle first
-    for x in a[np.argsort(F)][: int(np.sum(F < BRANCH_ROOT))]:
-        known = [*kinds[0], *kinds[1]]
-        if any(min(np.abs(x - y).max(), np.abs(x + y).max()) < SAME_BRANCH for y in known):
-            continue
-        slopes = np.linalg.svd(np.concatenate([2.0 * H @ x, x[None]]), compute_uv=False)
-        kinds[0 if len(slopes) == m and slopes[-1] > SAME_BRANCH else 1].append(x)
-    return np.array(kinds[0]).reshape(-1, m), np.array(kinds[1]).reshape(-1, m)
-
-
-def _follow(
-    model: Model, equations: JointEquations, q: Floats, w: Floats, v: Floats | None
-) -> Branch | None:
-    """A direction followed for a short distance; None if it leads nowhere."""
+def _followed(local: LocalMotions, w: Floats) -> list[tuple[Floats, int]]:
+    """A direction that sections do not decide, followed for a short distance; empty if it leads nowhere."""
     w = w / np.abs(w).max()
-    joints = Constraints(model.form, joints=True)
-    there = None
     for step in (STEP, -STEP):
-        x = _close(joints, q, step * w)
+        x = _close(local.joints, local.q, step * w)
         if x is not None and abs(float(x @ w)) > 0.9 * np.linalg.norm(x) * np.linalg.norm(w):
-            there = q + x
-            break
-    if there is None:
-        return None
+            return [(x, 2)]
+    return []
+
+
+def _branch(
+    model: Model,
+    equations: JointEquations,
+    q: Floats,
+    w: Floats,
+    x: Floats,
+    v: Floats | None,
+    ways: int,
+    touching: int,
+) -> Branch:
+    """The branch along w, with its mobility at the displacement x; v: rates of the motion so far."""
+    there = q + x
     e = equations.undriven
     pose = read_poses(e.centers, model.body_rows, there[None])[0]
     rank = measure_rank(e.scaled(pose).matrix, e.columns_a_body, NEARBY_TOLERANCE)
@@ -269,7 +270,7 @@ def _follow(
     if v is not None and np.any(v):
         # along the way it came, not against it
         cosine = float(w @ v) / float(np.linalg.norm(w) * np.linalg.norm(v))
-        fastest = float(np.copysign(fastest, cosine))
+        fastest = float(np.copysign(fastest, cosine)) if ways == 2 else fastest
         so_far = abs(cosine) > 1.0 - SAME_BRANCH**2
     w, spins = w / fastest, _clean(spins / fastest)
     moved = _clean(np.asarray(model.places @ w).reshape(-1, model.dimension), e.length)
@@ -283,6 +284,8 @@ def _follow(
         turning={n: s[2] if planar else s for n, s in zip(e.bodies, spins, strict=True)},
         mobility=e.columns - rank.rank,
         so_far=so_far,
+        ways=ways,
+        touching=touching,
     )
 
 
@@ -328,18 +331,40 @@ def describe_start(
         )
     if branches.freedoms < 2:
         return ""
+    text = f"cannot leave the start: it is a singular position ({branches.sentence}), and "
+    rates = model.drive_rates
+    if np.any(rates):
+        return text + _driven_start(model, branches, v)
     angles = _angles(branches, w)
     what = "the velocity given follows" if moving else "from rest its weight would follow"
-    text = (
-        f"cannot leave the start: it is a singular position ({branches.sentence}), and {what} none of "
-        "them. Give a velocity along one of them"
-    )
+    text += f"{what} none of them. Give a velocity along one of them"
     for i, branch in enumerate(branches, 1):
         text += f"; {i}: {branch}"
     if len(angles):
         nearest = int(np.argmin(angles))
         text += f". The nearest is {nearest + 1}, {np.degrees(angles[nearest]):.3g} degrees away"
     return text
+
+
+def _driven_start(model: Model, branches: Branches, v: Floats) -> str:
+    """Which motions go with the start rates of the drives, and that the velocity taken is none of them."""
+    form, rates = model.form, model.drive_rates
+    J = Constraints(form).jacobian(np.zeros(len(v)))[form.driven]
+    wanted = rates[form.driven]
+    fitting = []
+    for i, branch in enumerate(branches, 1):
+        own = _clean(J @ branch.direction, float(np.abs(branch.direction).max()))
+        speed = float(own @ wanted) / max(float(own @ own), 1e-300)
+        # rates of a branch that is none of the drives' are zero or point elsewhere
+        if np.abs(speed * own - wanted).max() < ALONG_BRANCH * np.abs(wanted).max():
+            fitting.append(f"{i}: {branch}")
+    if not fitting:
+        return "the drives prescribe rates that none of them has: start them at rest, or at another position"
+    return (
+        "the drives, with the velocities given and least kinetic energy, follow none of them. "
+        f"{len(fitting)} of them {'has' if len(fitting) == 1 else 'have'} the rates of the drives. Give a "
+        f"velocity along one of these; {'; '.join(fitting)}"
+    )
 
 
 def _angles(branches: Branches, w: Floats) -> Floats:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,12 +21,15 @@ from ..kernels.layout import make_workspace
 from ..kernels.watch import find_dips, sample_pivots
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import read_poses
+from ..notebook import Sentences
 from ..thresholds import (
     AT_MOMENT,
     HIDDEN_AT_CROSSING,
     LEAST_ZERO,
     MOST_ZERO,
     NEAR_MISS,
+    RESOLVED_BOTTOM,
+    RESOLVED_PIVOT,
     ROOTLESS_DIP,
     SAME_BOTTOM,
     SAME_CROSSING,
@@ -51,7 +54,7 @@ SETTLED = 1e-8
 
 
 @dataclass(frozen=True)
-class _Moment:
+class _Moment(Sentences):
     """A position of a motion with its rank.
 
     time [s]; rank: of W at this position, with the values that decided; rank_nearby: a little before or
@@ -199,21 +202,23 @@ def judge_dips(
     tolerance: float,
 ) -> tuple[list[Crossing], list[NearMiss]]:
     """Crossings and near misses among the dips of a run that had the given tolerance."""
-    crossings: list[Crossing] = []
-    misses: list[NearMiss] = []
     zero = max(LEAST_ZERO, equations.tolerance, min(RUN_SHARE * tolerance, MOST_ZERO))
     ws = make_workspace(watch.form, 0)
     done: list[tuple[float, float]] = []
+    found: list[Crossing | NearMiss] = []
     if watch.singular_start:
         # the series there is noisy: the start itself is looked at
         q, v = watch.begin
         here, later = (_rank_at(model, equations, x, zero) for x in (q, watch.later))
-        found = _moment(0.0, here, later, q, v, model, equations, motion)
-        if isinstance(found, Crossing):
-            crossings.append(found)
+        start = _moment(0.0, here, later, q, v, model, equations, motion)
+        found += [start] if isinstance(start, Crossing) else []
     for dip in dips:
         if watch.singular_start and dip.times[0] < 0.0:
             continue
+        beside = [
+            _rank_at(model, equations, dip.piece(x).position(x), zero)
+            for x in (dip.times[0], dip.times[2])
+        ]
         for t, aside in _bottoms(watch, ws, dip):
             if not -SAME_CROSSING * aside <= t <= watch.until + SAME_CROSSING * aside:
                 continue
@@ -222,14 +227,32 @@ def judge_dips(
             if any(abs(t - other) <= SAME_CROSSING * max(aside, width) for other, width in done):
                 continue
             done.append((t, aside))
-            found = _judge(model, equations, dip, t, motion, zero)
-            if isinstance(found, Crossing):
-                crossings.append(found)
-            elif found is not None:
-                misses.append(found)
-    crossings.sort(key=lambda x: x.time)
-    misses.sort(key=lambda x: x.time)
-    return crossings, misses
+            moment = _judge(model, equations, dip, beside, t, motion, zero)
+            if moment is not None:
+                found = _add(found, moment, dip, zero)
+    found.sort(key=lambda x: x.time)
+    crossings = [x for x in found if isinstance(x, Crossing)]
+    return crossings, [x for x in found if isinstance(x, NearMiss)]
+
+
+def _add(
+    found: list[Crossing | NearMiss], moment: Crossing | NearMiss, dip: Dip, zero: float
+) -> list[Crossing | NearMiss]:
+    """With one more moment, unless it belongs to a passage that is known: then the deeper one counts.
+
+    Pivots of several equations fall in one passage, each at a time that rounding moves a little. Halfway between
+    two moments of one passage the least value is no larger than at both; between two passages it rises.
+    """
+    for i, other in enumerate(found):
+        if not dip.times[0] <= other.time <= dip.times[2]:
+            continue
+        t = 0.5 * (moment.time + other.time)
+        between = _rank_at(moment.model, moment.equations, dip.piece(t).position(t), zero)
+        known = max(moment.rank_nearby.rank, other.rank_nearby.rank)
+        if between.rank < known or between.smallest <= max(moment.value, other.value):
+            deeper = min(moment, other, key=lambda x: (x.rank.rank, x.value))
+            return [*found[:i], deeper, *found[i + 1 :]]
+    return [*found, moment]
 
 
 def _before_after(values: tuple[float, float], unit: str) -> str:
@@ -239,14 +262,18 @@ def _before_after(values: tuple[float, float], unit: str) -> str:
 
 
 def _judge(
-    model: Model, equations: JointEquations, dip: Dip, t: float, motion: RunOutputs, zero: float
+    model: Model,
+    equations: JointEquations,
+    dip: Dip,
+    beside: list[Rank],
+    t: float,
+    motion: RunOutputs,
+    zero: float,
 ) -> Crossing | NearMiss | None:
-    """What W says at a time, compared with the ends of the dip."""
+    """What W says at a time, compared with what it says beside it."""
     piece = dip.piece(t)
     q, v = piece.position(t), piece.velocity(t)
     here = _rank_at(model, equations, q, zero)
-    ends = (dip.times[0], dip.times[2])
-    beside = [_rank_at(model, equations, dip.piece(x).position(x), zero) for x in ends]
     nearby = max(beside, key=lambda r: (r.rank, r.smallest))
     return _moment(t, here, nearby, q, v, model, equations, motion)
 
@@ -282,6 +309,8 @@ def _bottoms(watch: Watch, ws: Any, dip: Dip) -> Iterator[tuple[float, float]]:
     """Time of the bottom of each equation's dip, and how far off it is regular again."""
     sums = np.zeros((3, len(watch.usual)))
 
+    # equations that vanish together are followed along the same times
+    @cache
     def pivots(t: float) -> Floats:
         piece = dip.piece(t)
         out = np.zeros(len(watch.usual))
@@ -293,7 +322,7 @@ def _bottoms(watch: Watch, ws: Any, dip: Dip) -> Iterator[tuple[float, float]]:
     ends = np.maximum(f0, f2)
     open_ = np.zeros(len(ends), dtype=bool)
     usual = np.max([watch.usual, f0, f1, f2], axis=0)
-    find_dips(np.array(dip.times), np.array([f0, f1, f2, usual]), open_)
+    find_dips(np.array([f0, f1, f2, usual]), open_)
     while open_.any():
         # the deepest first: it explains the others that vanish with it
         j = int(np.argmin(np.where(open_, f1 / ends, np.inf)))
@@ -309,27 +338,37 @@ def _bottoms(watch: Watch, ws: Any, dip: Dip) -> Iterator[tuple[float, float]]:
 
 def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
     """The time at which a pivot is least, and how far off [s] it is regular again."""
-    aside = 0.05 * (high - low)
+    aside, ends = 0.05 * (high - low), (low, high)
     # ever finer grids: sharp turns beside a singular position mislead parabolas
     for _ in range(10):
         times = np.linspace(low, high, 9)
         best = int(np.argmin([pivot(x) for x in times]))
         low, high = times[max(best - 1, 0)], times[min(best + 1, 8)]
     t = float(times[best])
+    # where motions touch, the bottom is flat: rounding hides it, and only pivots further off tell where it is
+    while min(pivot(t - aside / 3.0), pivot(t + aside / 3.0)) < RESOLVED_BOTTOM:
+        if t - 1.5 * aside < ends[0] or t + 1.5 * aside > ends[1]:
+            break
+        aside *= 1.5
     for near in NARROWING:
         times = t + near * aside * NODES
         values = np.array([pivot(x) for x in times])
-        if pivot(t) > ROOTLESS_DIP * values.min():
+        if near < 1.0 and values.min() < RESOLVED_BOTTOM:
+            # nothing but rounding so close to it
+            break
+        if pivot(t) > max(ROOTLESS_DIP * values.min(), RESOLVED_PIVOT):
             # a near miss has no root to be found
             break
+        # what rounding leaves at the bottom is left everywhere
+        values = np.maximum(values - pivot(t), 1e-3 * values)
         # f ~ (t - ts)^(2a): a is 1, unless the motion only touches the position
         growth = float(np.mean(np.log(values[[0, -1]] / values[[2, 3]]))) / np.log(
             NODES[-1] / NODES[3]
         )
         g = np.sign(NODES) * values ** (1.0 / max(2.0, 2.0 * round(0.5 * growth)))
         root = _interpolate_at_zero(g, times)
-        # rounding of pivots aside
-        if pivot(root) > pivot(t) + 1e-10 * values.min():
+        # rounding of pivots aside; a flat bottom is all rounding
+        if pivot(root) > pivot(t) + (1e-10 * values.min() if growth < 3.0 else RESOLVED_PIVOT):
             # too far off for a polynomial
             continue
         moved, t = abs(root - t), root

@@ -22,17 +22,20 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Flags, Floats, Ints
-from ..kinematics.pose import Pose, in_space, measure_length, turn_vectors, unit
+from ..kinematics.pose import Pose, cross, in_space, measure_length, turn_vectors, unit
 from ..mechanism import Joint, Mechanism
-from ..thresholds import RANK_TOLERANCE
+from ..thresholds import EXACT_MISFIT, RANK_TOLERANCE
 from .joint_frames import (
+    AXIS,
     GROUND,
     JOINT_FRAMES,
     WORLD,
     JointFrame,
     JointPairs,
+    PairsAt,
     axis_frames,
     name_direction,
+    turned,
 )
 from .rank import BodyScale, Scaled, make_scale, measure_reach
 
@@ -107,6 +110,12 @@ class JointEquations(JointPairs):
         return max(RANK_TOLERANCE, 100 * float(np.finfo(float).eps) * far / self.length)
 
     @property
+    def rounding(self) -> float:
+        """Gaps that are rounding, as a share of the mechanism's length; more of it far from the origin."""
+        far = float(np.abs(self.origin).max()) + float(np.abs(self.centers).max())
+        return EXACT_MISFIT * (1.0 + far / self.length)
+
+    @property
     def count(self) -> int:
         """Gruebler's count: columns minus rows."""
         return self.columns - self.rows
@@ -128,14 +137,19 @@ class JointEquations(JointPairs):
 
     def directions(self, pose: Pose) -> Floats:
         """Direction of each row, (rows, 3); drives count along their axis as it was given."""
-        axes = self.axes(pose)
-        frames = np.tile(np.eye(3), (len(axes), 1, 1))
+        return self._directions(self.at(pose))
+
+    def _directions(self, at: PairsAt) -> Floats:
+        axes = at.axes
+        frames = np.empty((len(axes), 3, 3))
+        frames[:] = np.eye(3)
         framed = self._frame != WORLD
         if framed.any():
             frames[framed] = axis_frames(axes[framed], self.dimension == 2)
         out = frames[self.row_pair, :, self.row_direction]
         driven = self.row_drive >= 0
-        out[driven] = axes[self.row_pair[driven]]
+        if driven.any():
+            out[driven] = axes[self.row_pair[driven]]
         return out
 
     def equations(self, pose: Pose) -> list[Equation]:
@@ -154,21 +168,50 @@ class JointEquations(JointPairs):
 
     def matrix(self, pose: Pose) -> sparse.csr_array:
         """W: twists (v, w) of the bodies [m/s, rad/s] to relative velocities in the joints."""
-        return self._assemble(self._entries(pose))
+        at = self.at(pose)
+        return self._assemble(self._entries(at, self._directions(at)))
+
+    def carried_matrix(self, pose: Pose, start: Pose) -> Floats:
+        """W at a pose close to another one, dense, its rows carried along: frames do not jump between them.
+
+        A frame goes with the body that its axis belongs to; those of links and crosses follow from the places.
+        """
+        before, at = self.at(start), self.at(pose)
+        axis = (self._frame == AXIS)[self.row_pair]
+        moves = (at.turns[0] @ np.swapaxes(before.turns[0], 1, 2))[self.row_pair[axis]]
+        u = self._directions(at)
+        u[axis] = turned(moves, self._directions(before)[axis])
+        return self._dense(self._entries(at, u))
+
+    def look(self, pose: Pose) -> tuple[Floats, Floats]:
+        """Gaps of the named rows, as `gaps`, and their rates W D over scaled twists, dense."""
+        at = self.at(pose)
+        u = self._directions(at)
+        return self._gaps(at, u), self._dense(self._weighted(at, u))
 
     def scaled(self, pose: Pose) -> Scaled:
         """W D, the rows of each pair of bodies made orthonormal."""
-        weighted = self._weighted(pose)
+        entries, blocks = self._scaled(pose)
+        return Scaled(self._assemble(entries), blocks)
+
+    def scaled_dense(self, pose: Pose) -> Floats:
+        """The matrix of `scaled`, dense."""
+        return self._dense(self._scaled(pose)[0])
+
+    def _scaled(self, pose: Pose) -> tuple[Floats, tuple[tuple[Ints, Floats], ...]]:
+        at = self.at(pose)
+        weighted = self._weighted(at, self._directions(at))
         blocks = []
         for rows in self._pairs_of_equal_size:
             Q, R = np.linalg.qr(np.swapaxes(weighted[rows].reshape(*rows.shape, 12), 1, 2))
             weighted[rows] = np.swapaxes(Q, 1, 2).reshape(*rows.shape, 2, 6)
             blocks.append((rows, R))
-        return Scaled(self._assemble(weighted), tuple(blocks))
+        return weighted, tuple(blocks)
 
     def weighted(self, pose: Pose) -> sparse.csr_array:
         """W D: the named rows over scaled twists."""
-        return self._assemble(self._weighted(pose))
+        at = self.at(pose)
+        return self._assemble(self._weighted(at, self._directions(at)))
 
     def twists(self, pose: Pose, scaled: Floats) -> Floats:
         """Twists D x of all bodies, shape (nb, 6), from scaled numbers x."""
@@ -186,16 +229,18 @@ class JointEquations(JointPairs):
 
     def gaps(self, pose: Pose) -> Floats:
         """How far each equation is from being met [m or rad], (rows,); drives stand as at the start."""
-        u = self.directions(pose)
-        apart = (self._places(pose, 1) - self._places(pose, 0))[self.row_pair]
-        gaps = np.einsum("ri,ri->r", apart, u)
+        at = self.at(pose)
+        return self._gaps(at, self._directions(at))
+
+    def _gaps(self, at: PairsAt, u: Floats) -> Floats:
+        gaps = np.einsum("ri,ri->r", at.apart[self.row_pair], u)
         gaps -= np.sign(gaps) * self._link_lengths[self.row_pair]
         about, driven = self.row_about, self.row_about & (self.row_drive >= 0)
         if about.any():
-            turns = self._turn_gaps(pose)[self.row_pair[about]]
+            turns = at.turn_gaps()[self.row_pair[about]]
             gaps[about] = np.einsum("ri,ri->r", turns, u[about])
         if driven.any():
-            turns = turn_vectors(self._relative_turns(pose, self.row_pair[driven]))
+            turns = turn_vectors(at.relative_turns(self.row_pair[driven]))
             gaps[driven] = np.einsum("ri,ri->r", turns, u[driven])
         return gaps
 
@@ -216,36 +261,48 @@ class JointEquations(JointPairs):
         np.add.at(squares, (self.row_about.astype(int), self.row_pair), gaps**2)
         return np.sqrt(squares)
 
-    def _entries(self, pose: Pose) -> Floats:
-        """Coefficients of (v, w) of both bodies in each row, shape (rows, 2, 6); zero for the ground."""
-        u = self.directions(pose)
+    def _entries(self, at: PairsAt, u: Floats) -> Floats:
+        """Coefficients of (v, w) of both bodies in each row, (rows, 2, 6); u: directions of the rows."""
         out = np.zeros((self.rows, 2, 6))
+        along = ~self.row_about[:, None]
         for side, sign in ((0, -1.0), (1, 1.0)):
-            held = self.pair_bodies[self.row_pair, side] != GROUND
-            along = held & ~self.row_about
-            about = held & self.row_about
-            out[along, side, :3] = sign * u[along]
-            arms = self._arms(pose, side)
+            arms = at.arms[side]
             if side == 0:
-                reach = self._places(pose, 1) - self._pair_centers(pose.centers, 0)
+                # where a joint slides, its point is the other body's
+                reach = at.places[1] - self._pair_centers(at.pose.centers, 0)
                 arms = np.where(self._slides[:, None], reach, arms)
-            arms = arms[self.row_pair]
-            out[along, side, 3:] = sign * np.cross(arms[along], u[along])
-            out[about, side, 3:] = sign * u[about]
+            out[:, side, :3] = np.where(along, sign * u, 0.0)
+            out[:, side, 3:] = sign * np.where(along, cross(arms[self.row_pair], u), u)
+        # the ground does not move
+        out[self._row_bodies == GROUND] = 0.0
         return out
 
-    def _weighted(self, pose: Pose) -> Floats:
+    def _weighted(self, at: PairsAt, u: Floats) -> Floats:
         """The coefficients of scaled twists, shape (rows, 2, 6)."""
-        bodies = self.pair_bodies[self.row_pair]
-        weighted = self._scale.columns(pose.turns, self._entries(pose), bodies)
+        entries = self._entries(at, u)
+        weighted = self._scale.columns(at.pose.turns, entries, self._row_bodies)
         if self.dimension == 2:
             weighted[:, :, 2:5] = 0.0
         return weighted
 
+    @cached_property
+    def _row_bodies(self) -> Ints:
+        """The two bodies of each row."""
+        return self.pair_bodies[self.row_pair]
+
+    def _dense(self, entries: Floats) -> Floats:
+        """The rows over all columns; one more body takes what the ground has."""
+        width, n = self.columns_a_body, len(self.bodies)
+        out = np.zeros((self.rows, n + 1, width))
+        rows, body = np.arange(self.rows), self._row_bodies % (n + 1)
+        for side in (0, 1):
+            out[rows, body[:, side]] += entries[:, side][:, self.used]
+        return out[:, :n].reshape(self.rows, n * width)
+
     def _assemble(self, entries: Floats) -> sparse.csr_array:
         values = entries[:, :, self.used]
         width = self.columns_a_body
-        body = self.pair_bodies[self.row_pair]
+        body = self._row_bodies
         col = width * body[:, :, None] + np.arange(width)
         row = np.broadcast_to(np.arange(self.rows)[:, None, None], col.shape)
         keep = (body[:, :, None] != GROUND) & (values != 0.0)

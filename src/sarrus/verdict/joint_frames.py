@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from ..arrays import Flags, Floats, Ints
-from ..kinematics.pose import Pose, turn_vectors, unit
+from ..kinematics.pose import Pose, cross, turn_vectors, unit
 from ..mechanism import JointKind, Mechanism
 from ..thresholds import SAME_DIRECTION, WORLD_AXIS
 
@@ -110,12 +110,12 @@ def axis_frames(axes: Floats, planar: bool = False) -> Floats:
     e = axes * np.sign(axes[n, top])[:, None]
     if planar:
         z = np.tile((0.0, 0.0, 1.0), (len(axes), 1))
-        return np.stack([e, np.cross(z, e), z], axis=2)
+        return np.stack([e, cross(z, e), z], axis=2)
     # the next world axis stands at 45 degrees or more and gives the first perpendicular
     x = np.eye(3)[(top + 1) % 3]
     x = x - np.einsum("ni,ni->n", x, e)[:, None] * e
     x /= np.linalg.norm(x, axis=1)[:, None]
-    return np.stack([e, x, np.cross(e, x)], axis=2)
+    return np.stack([e, x, cross(e, x)], axis=2)
 
 
 def name_direction(u: tuple[float, float, float]) -> str:
@@ -156,58 +156,29 @@ class JointPairs:
         """Name of a body by number; -1 is the ground."""
         return Mechanism.GROUND if index == GROUND else self.bodies[index]
 
+    def at(self, pose: Pose) -> PairsAt:
+        """Where the joints are at a pose."""
+        return PairsAt(self, pose)
+
     def axes(self, pose: Pose) -> Floats:
         """First direction of each pair's frame as it is now, (np, 3): of links from first to second."""
-        out = self._turned(pose, 0, self.pair_axis)
-        link, cross = self._frame == LINK, self._frame == CROSS
-        if link.any():
-            out[link] = unit((self._places(pose, 1) - self._places(pose, 0))[link])
-        if cross.any():
-            second = self._turned(pose, 1, self.pair_other_axis)
-            out[cross] = unit(np.cross(out[cross], second[cross]))
-        return out
-
-    def _pair_turns(self, pose: Pose, side: int) -> Floats:
-        turns = np.concatenate([pose.turns, np.eye(3)[None]])
-        return turns[self.pair_bodies[:, side]]
-
-    def _relative_turns(self, pose: Pose, pairs: Ints) -> Floats:
-        first, second = (self._pair_turns(pose, side)[pairs] for side in (0, 1))
-        return second @ np.swapaxes(first, 1, 2)
-
-    def _turned(self, pose: Pose, side: int, vectors: Floats) -> Floats:
-        return np.einsum("pij,pj->pi", self._pair_turns(pose, side), vectors)
+        return self.at(pose).axes
 
     def _pair_centers(self, centers: Floats, side: int) -> Floats:
         """Centres of the bodies on one side of each pair; of the ground the origin."""
         return np.concatenate([centers, np.zeros((1, 3))])[self.pair_bodies[:, side]]
 
-    def _arms(self, pose: Pose, side: int) -> Floats:
-        """From the centre of a body to its joint point; for the ground from the origin."""
-        place = self.pair_other_place if side else self.pair_place
-        return self._turned(pose, side, place - self._pair_centers(self.centers, side))
-
-    def _places(self, pose: Pose, side: int) -> Floats:
-        return self._pair_centers(pose.centers, side) + self._arms(pose, side)
-
-    def _turn_gaps(self, pose: Pose) -> Floats:
-        """How far the second body of each pair is turned from where its joint wants it, (np, 3)."""
-        out = np.zeros((len(self.pair_joint), 3))
-        one, cross = self._one_axis, self._frame == CROSS
-        rest = np.flatnonzero(~(one | cross))
-        if len(rest):
-            out[rest] = turn_vectors(self._relative_turns(pose, rest))
-        if len(rest) < len(out):
-            a = self._turned(pose, 0, self.pair_axis)
-            b = self._turned(pose, 1, self.pair_other_axis)
-            out[one] = turns_between(a[one], b[one])
-            out[cross] = self._cross_gaps(a[cross], b[cross], cross)
-        return out
+    @cached_property
+    def _start_arms(self) -> tuple[Floats, Floats]:
+        """From the centre of a body to its joint point at the start; for the ground from the origin."""
+        places = self.pair_place, self.pair_other_place
+        first, second = (p - self._pair_centers(self.centers, k) for k, p in enumerate(places))
+        return first, second
 
     def _cross_gaps(self, a: Floats, b: Floats, which: Flags) -> Floats:
         """How far the angle between the axes of crosses is from that at the start, about their normal."""
         start = np.einsum("pi,pi->p", self.pair_axis[which], self.pair_other_axis[which])
-        normal = np.cross(a, b)
+        normal = cross(a, b)
         square = np.einsum("pi,pi->p", normal, normal)
         more = np.einsum("pi,pi->p", a, b) - start
         return -(more / np.where(square > 0, square, 1.0))[:, None] * normal
@@ -236,23 +207,92 @@ class JointPairs:
         return np.where(self._frame == LINK, length, 0.0)
 
 
+class PairsAt:
+    """The joints at one pose; each quantity is computed once."""
+
+    def __init__(self, pairs: JointPairs, pose: Pose) -> None:
+        self.pairs, self.pose = pairs, pose
+        turns = np.concatenate([pose.turns, np.eye(3)[None]])
+        # of the bodies on both sides of each pair
+        self.turns = turns[pairs.pair_bodies[:, 0]], turns[pairs.pair_bodies[:, 1]]
+
+    @cached_property
+    def ends(self) -> tuple[Floats, Floats]:
+        """The axes on the first body and on the other one, (np, 3) each."""
+        own = self.pairs.pair_axis, self.pairs.pair_other_axis
+        return turned(self.turns[0], own[0]), turned(self.turns[1], own[1])
+
+    @cached_property
+    def arms(self) -> tuple[Floats, Floats]:
+        """From the centres of both bodies to their joint points; for the ground from the origin."""
+        own = self.pairs._start_arms
+        return turned(self.turns[0], own[0]), turned(self.turns[1], own[1])
+
+    @cached_property
+    def places(self) -> tuple[Floats, Floats]:
+        """The joint points of both bodies."""
+        centers = [self.pairs._pair_centers(self.pose.centers, side) for side in (0, 1)]
+        return centers[0] + self.arms[0], centers[1] + self.arms[1]
+
+    @cached_property
+    def apart(self) -> Floats:
+        """From the first body's point to the other's."""
+        return self.places[1] - self.places[0]
+
+    @cached_property
+    def axes(self) -> Floats:
+        """First direction of each pair's frame as it is now, (np, 3): of links from first to second."""
+        out = np.array(self.ends[0])
+        frame = self.pairs._frame
+        link, across = frame == LINK, frame == CROSS
+        if link.any():
+            out[link] = unit(self.apart[link])
+        if across.any():
+            out[across] = unit(cross(out[across], self.ends[1][across]))
+        return out
+
+    def relative_turns(self, pairs: Ints) -> Floats:
+        """How some pairs have turned since the start."""
+        return self.turns[1][pairs] @ np.swapaxes(self.turns[0][pairs], 1, 2)
+
+    def turn_gaps(self) -> Floats:
+        """How far the second body of each pair is turned from where its joint wants it, (np, 3)."""
+        pairs = self.pairs
+        out = np.zeros((len(pairs.pair_joint), 3))
+        one, across = pairs._one_axis, pairs._frame == CROSS
+        rest = np.flatnonzero(~(one | across))
+        if len(rest):
+            out[rest] = turn_vectors(self.relative_turns(rest))
+        if len(rest) < len(out):
+            a, b = self.ends
+            out[one] = turns_between(a[one], b[one])
+            if across.any():
+                out[across] = pairs._cross_gaps(a[across], b[across], across)
+        return out
+
+
+def turned(turns: Floats, vectors: Floats) -> Floats:
+    """Each vector turned by its matrix, (n, 3)."""
+    return np.asarray((turns @ vectors[:, :, None])[:, :, 0])
+
+
 def turns_between(e_a: Floats, e_b: Floats) -> Floats:
     """Shortest turn vectors that bring unit vectors e_a to e_b, (n, 3); their length is the angle.
 
     Not the sine of the angle: an axis that stands upside down is far from closed.
     """
-    cross = np.cross(e_a, e_b)
-    sine = np.linalg.norm(cross, axis=1)
+    normal = cross(e_a, e_b)
+    sine = np.linalg.norm(normal, axis=1)
     cosine = np.einsum("ni,ni->n", e_a, e_b)
     angle = np.arctan2(sine, cosine)
     # below 1e-9 the cosine is one to all digits
     opposite = (sine < 1e-9) & (cosine < 0)
     # a turn to the exact opposite goes about any perpendicular
-    cross[opposite] = axis_frames(e_a[opposite])[:, :, 1]
+    normal[opposite] = axis_frames(e_a[opposite])[:, :, 1]
     sine[opposite] = 1.0
     # for small angles the quotient is one
     factor = np.where(sine > 1e-9, angle / np.where(sine > 1e-9, sine, 1.0), 1.0)
-    return cross * factor[:, None]
+    return normal * factor[:, None]
 
 
 def find_point(mechanism: Mechanism, name: str) -> tuple[str, Floats]:

@@ -8,7 +8,8 @@ the sense of squares) that are possible across it,
     minimise |g|  with  d . x = 0,      d: the direction followed,
 
 and so on, both ways. The largest gap on that path is the misfit that the joints need to have for the linkage to
-move. `mending` does without play: it finds the nearest dimensions that let it move exactly.
+move. A linkage that moves anyway may have further freedoms that are so almost only; each is followed likewise.
+`mending` does without play: it finds the nearest dimensions that let it move exactly.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from ..thresholds import (
     SHORTEST_PATH,
 )
 from .joint_equations import JointEquations
-from .mobility import LOCKED, MOBILE_WITHIN, NEAR_SINGULAR, OVER_CONSTRAINED, Mobility, idle_spins
+from .mobility import CROSSING, MOBILE_WITHIN, NEAR_SINGULAR, Mobility, classify, idle_spins
 from .rank import measure_rank
 
 # larger mechanisms are left to the rank
@@ -47,11 +48,13 @@ CLOSING = 12
 
 @dataclass(frozen=True, eq=False)
 class Locked:
-    """A mechanism that is locked in truth, and the play that would let it move.
+    """A mechanism that is locked in truth, or has fewer freedoms, and the play that would let it move.
 
-    value: the smallest singular value; misfit [m]: largest gap on the path followed (radians count times the
-    mechanism's length), infinite if the path ends at once; reach: how far it was followed, radians or
-    lengths of the mechanism; length of the mechanism [m]; path: poses followed, away from singular ones;
+    value, largest: singular values that are almost zero; freedoms: how many there are; exact: how many
+    velocities the joints allow besides, idle spins aside; misfit [m]: largest gap on the path followed
+    (radians count times the mechanism's length), infinite if the path ends at once; reach: how far it was
+    followed, radians or lengths of the mechanism; length of the mechanism [m]; path: poses followed, away from
+    singular ones;
     travel: for each way, how far each pose is along it and the largest gap there [m].
     """
 
@@ -61,6 +64,9 @@ class Locked:
     length: float
     path: tuple[Pose, ...] = field(repr=False)
     travel: tuple[Floats, ...] = field(repr=False)
+    freedoms: int = 1
+    exact: int = 0
+    largest: float = 0.0
 
     def within(self, misfit: float) -> bool:
         """Whether joints with so much play [m] let it move."""
@@ -81,73 +87,99 @@ class Locked:
             "smallest_value": self.value,
             "misfit": self.misfit if self.nearly else None,
             "reach": self.reach,
+            "freedoms": self.freedoms,
+            "exact_freedoms": self.exact,
             "tolerance": MISFIT * self.length,
         }
 
 
 def find_locked(equations: JointEquations) -> Locked | None:
-    """Whether a mechanism of moderate size is locked in truth but has one almost-freedom.
+    """Whether a mechanism of moderate size is locked in truth, or has fewer freedoms, but almost moves.
 
-    None if it moves, if it is a firm structure, or where several freedoms meet: then the rank has the word.
+    None if it moves as the rank says, or is a firm structure.
     """
-    pose = equations.start()
+    pose, last = equations.start(), equations.columns - 1
+    if equations.columns > MOST_COLUMNS:
+        return None
     idle = _idle_axes(equations, pose)
-    if equations.columns > MOST_COLUMNS or equations.rows + len(idle) < equations.columns:
+    W = _held(equations, pose, idle)
+    missing = max(equations.columns - len(W), 0)
+    values = np.append(np.linalg.svd(W, compute_uv=False), np.zeros(missing))
+    small = int(np.sum(values < FREE_ALONE))
+    exact = int(np.sum(values <= INSTANT_FREEDOM * equations.rounding / EXACT_MISFIT))
+    # one freedom that the count does not have is followed; where there are more, only what is almost one
+    if values[last] > ALMOST_FREE or (small == exact and (exact > 1 or missing)):
         return None
-    _, values, V = np.linalg.svd(_held(equations, pose, idle))
-    last = equations.columns - 1
-    if values[last] > ALMOST_FREE or (last > 0 and values[last - 1] < FREE_ALONE):
-        return None
-    far = float(np.abs(equations.origin).max()) + float(np.abs(equations.centers).max())
-    rounding = EXACT_MISFIT * equations.length * (1.0 + far / equations.length)
+    # where nothing else is free, one value may be larger and still be almost a freedom
+    free = max(small, 1)
+    V = np.linalg.svd(W)[2]
+    # one freedom is followed also where it is one at this very position
+    exact = exact if free > 1 else 0
+    chosen = V[len(V) - free : len(V) - exact]
+    rounding = equations.rounding * equations.length
     # most paradoxical linkages move exactly: a few steps tell
-    look = _follow(equations, pose, V[last], idle, LOOK)
-    if len(look.poses) == LOOK and look.misfit <= rounding:
+    look = [_follow(equations, pose, d, idle, LOOK, free) for d in chosen]
+    if all(len(x.poses) == LOOK and x.misfit <= rounding for x in look):
         return None
-    sides = [_follow(equations, pose, sign * V[last], idle, STEPS) for sign in (1.0, -1.0)]
+    sides = [
+        _follow(equations, pose, s * d, idle, STEPS, free) for d in chosen for s in (1.0, -1.0)
+    ]
     open_ = [side for side in sides if side.reach >= SHORTEST_PATH]
-    value = float(values[last])
+    value, largest = float(values[last - exact]), float(values[len(V) - free])
     travel = tuple(side.travel for side in sides)
+    counts = (free - exact, exact, largest)
     if not open_:
+        if exact:
+            # a small value that stands for no path is none of our business
+            return None
         reach = max(s.reach for s in sides)
-        return Locked(value, np.inf, reach, equations.length, (pose,), travel)
+        return Locked(value, np.inf, reach, equations.length, (pose,), travel, *counts)
     misfit = max(side.misfit for side in open_)
     if misfit <= rounding:
         return None
-    path = (pose, *_clear(equations, [p for side in open_ for p in side.poses], idle))
-    return Locked(value, misfit, max(s.reach for s in open_), equations.length, path, travel)
+    path = (pose, *_clear(equations, [p for side in open_ for p in side.poses], idle, free))
+    reach = max(s.reach for s in open_)
+    return Locked(value, misfit, reach, equations.length, path, travel, *counts)
 
 
 def decide_locked(equations: JointEquations, mobility: Mobility) -> tuple[Mobility, Locked | None]:
-    """The mobility with the word of the misfit instead of the rank's where a mechanism is locked in truth."""
-    if mobility.here - len(mobility.idle_spins) > 1:
+    """The mobility with the word of the misfit instead of the rank's where freedoms are so almost only."""
+    if CROSSING in mobility.classes:
+        # several freedoms meet at an instant: then the rank has the word
         return mobility, None
     locked = find_locked(equations)
     if locked is None or not locked.nearly:
         return mobility, locked
-    idle = len(mobility.idle_spins)
     moves = locked.within(MISFIT * equations.length)
-    motion = idle + int(moves)
+    true = len(mobility.idle_spins) + locked.exact
+    motion = true + locked.freedoms * int(moves)
     # a freedom that is one at this very position is no matter of play
     here = mobility.here if locked.value <= INSTANT_FREEDOM else motion
     rank = mobility.rank
     if rank.rank != equations.columns - here:
         # the misfit has decided, so the tolerance of the rank goes to the other side of the value
         W = equations.scaled(equations.start()).matrix
-        limit = locked.value * (2.0 if moves else 0.5)
+        limit = 2.0 * locked.largest if moves else 0.5 * locked.value
         rank = measure_rank(W, equations.columns_a_body, limit)
+    redundant = equations.rows - equations.columns + motion
     if moves:
         classes: tuple[str, ...] = (MOBILE_WITHIN,)
     else:
-        classes = (LOCKED, *(c for c in mobility.classes if c in (OVER_CONSTRAINED, NEAR_SINGULAR)))
+        classes = classify(
+            locked=not locked.exact,
+            crossing=False,
+            near=NEAR_SINGULAR in mobility.classes and not locked.exact,
+            redundant=redundant > 0 or mobility.redundant_motion > 0,
+        )
     decided = replace(
         mobility,
         rank=rank,
         here=here,
         motion=motion,
         redundant_here=equations.rows - equations.columns + here,
-        redundant_motion=equations.rows - equations.columns + motion,
+        redundant_motion=redundant,
         classes=classes,
+        dimensions=(motion,),
     )
     return decided, locked
 
@@ -174,11 +206,12 @@ def _last_below(way: Floats, misfit: float) -> float:
 
 
 def _clear(
-    equations: JointEquations, poses: list[Pose], idle: list[tuple[int, Floats]]
+    equations: JointEquations, poses: list[Pose], idle: list[tuple[int, Floats]], free: int
 ) -> list[Pose]:
     """The poses away from singular positions, where the almost-freedom stands alone."""
     next_value = [
-        np.linalg.svd(_held(equations, pose, idle), compute_uv=False)[-2:][0] for pose in poses
+        np.linalg.svd(_held(equations, pose, idle), compute_uv=False)[-1 - free :][0]
+        for pose in poses
     ]
     return [p for p, v in zip(poses, next_value, strict=True) if v > 0.3 * np.median(next_value)]
 
@@ -198,7 +231,7 @@ def _held(equations: JointEquations, pose: Pose, idle: list[tuple[int, Floats]])
         twists[i, 3:] = pose.turns[i] @ axis
         spin = equations.scaled_twists(pose, twists)
         spins.append(spin / np.linalg.norm(spin))
-    return np.vstack([equations.scaled(pose).matrix.toarray(), *spins])
+    return np.vstack([equations.scaled_dense(pose), *spins])
 
 
 def _follow(
@@ -207,16 +240,16 @@ def _follow(
     direction: Floats,
     idle: list[tuple[int, Floats]],
     steps: int,
+    free: int,
 ) -> _Side:
-    """Poses along an almost-freedom, until it is blocked or the path is long enough."""
+    """Poses along an almost-freedom, until it is blocked or the path is long enough; free: all freedoms."""
     poses: list[Pose] = []
     start, misfit = pose, 0.0
     travel = [(0.0, measure_misfit(equations, pose))]
     for _ in range(steps):
         twists = equations.twists(pose, direction)
         size = largest_twist(twists, equations.length)
-        there = _least_gaps(equations, pose.moved(twists * (STEP / size)), direction)
-        gap = measure_misfit(equations, there)
+        there, gap = _least_gaps(equations, pose.moved(twists * (STEP / size)), direction)
         distance = pose.distance(there, equations.length)
         if not 0.5 * STEP < distance < 2.0 * STEP:
             break
@@ -225,25 +258,31 @@ def _follow(
             break
         misfit, pose = max(misfit, gap), there
         poses.append(pose)
-        # the singular vector of the smallest value continues the path
-        low = np.linalg.svd(_held(equations, pose, idle))[2][-1]
-        direction = low if low @ direction > 0 else -low
+        # the singular vectors of the smallest values continue the path, as straight on as they allow
+        low = np.linalg.svd(_held(equations, pose, idle))[2][-free:]
+        direction = low.T @ (low @ direction)
+        direction /= np.linalg.norm(direction)
     reach = max((start.distance(p, equations.length) for p in poses), default=0.0)
     return _Side(poses, misfit, reach, np.array(travel).T)
 
 
-def _least_gaps(equations: JointEquations, pose: Pose, across: Floats) -> Pose:
-    """The pose of least gaps that can be reached across a direction (a unit vector)."""
+def _least_gaps(equations: JointEquations, pose: Pose, across: Floats) -> tuple[Pose, float]:
+    """The pose of least gaps that can be reached across a direction (a unit vector), and its misfit [m]."""
     scale = np.where(equations.row_about, 1.0, 1.0 / equations.length)
 
     def look(pose: Pose) -> tuple[Floats, Floats]:
-        W = scale[:, None] * equations.weighted(pose).toarray()
-        return scale * equations.gaps(pose), W - np.outer(W @ across, across)
+        gaps, W = equations.look(pose)
+        W *= scale[:, None]
+        return scale * gaps, W - np.outer(W @ across, across)
 
     def move(pose: Pose, x: Floats) -> Pose:
         return pose.moved(equations.twists(pose, x))
 
-    return lower_gaps(pose, look, move, weak=WEAK, steps=CLOSING).position
+    # three gaps of one joint, each no larger, stay together below what counts as rounding
+    enough = equations.rounding / 2.0
+    found = lower_gaps(pose, look, move, enough=enough, weak=WEAK, steps=CLOSING)
+    gaps = equations.pair_gaps(found.gaps) * equations.length
+    return found.position, float(gaps.max(initial=0.0))
 
 
 def measure_misfit(equations: JointEquations, pose: Pose) -> float:

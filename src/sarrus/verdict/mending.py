@@ -48,6 +48,13 @@ def bridge_misfit(
     locked = find_locked(equations)
     if locked is None or not locked.nearly:
         return mechanism, []
+    words = f"{locked.freedoms} of its freedoms almost only" if locked.exact else "locked in truth"
+    kept = (
+        f"{words} (smallest singular value {locked.value:.1e}): along them joints would open by "
+        f"{locked.misfit:.2e} m"
+    )
+    if locked.exact and not locked.within(allowed):
+        return mechanism, [f"{kept}, and {allowed:.2e} m are allowed: they are held"]
     if not locked.within(allowed):
         raise LockedError(
             f"mechanism '{mechanism.name}' is locked: no motion keeps all joints closed (smallest singular value "
@@ -55,6 +62,10 @@ def bridge_misfit(
             "are allowed: give places and axes to all digits, or allow more with misfit=, or 0 for a structure"
         )
     mended = mend_geometry(mechanism, locked)
+    if mended is None and locked.exact:
+        return mechanism, [
+            f"{kept}; no dimensions near the given ones were found that make them exact"
+        ]
     if mended is None:
         raise LockedError(
             f"mechanism '{mechanism.name}' is locked, and moves within a misfit of {locked.misfit:.3g} m; but no "
@@ -63,7 +74,7 @@ def bridge_misfit(
         )
     axes = f", axes by up to {mended.radians:.2e} rad" if mended.radians else ""
     return mended.mechanism, [
-        f"locked in truth, mobile within a misfit of {locked.misfit:.2e} m (allowed: {allowed:.2e} m; smallest "
+        f"{words}, mobile within a misfit of {locked.misfit:.2e} m (allowed: {allowed:.2e} m; smallest "
         f"singular value {locked.value:.1e}): joint places were changed in their bodies by up to "
         f"{mended.metres:.2e} m{axes}, so that it moves"
     ]
@@ -156,7 +167,7 @@ def _rates(
     """W over scaled twists, gaps, and their rates with the changes, all as pure numbers."""
     L = equations.length
     scale = np.where(equations.row_about, 1.0, 1.0 / L)
-    W = scale[:, None] * equations.weighted(pose).toarray()
+    gaps, W = equations.look(pose)
     u = equations.directions(pose)
     turns = np.concatenate([pose.turns, np.eye(3)[None]])
     P = np.zeros((equations.rows, n, 6))
@@ -178,7 +189,7 @@ def _rates(
         P[rows, at, 3:] += np.where(hinged[:, None], np.einsum("rji,rj->ri", R, across), 0.0)
     if equations.dimension == 2:
         P[:, :, 2:] = 0.0
-    return W, scale * equations.gaps(pose), P.reshape(equations.rows, 6 * n)
+    return scale[:, None] * W, scale * gaps, P.reshape(equations.rows, 6 * n)
 
 
 def _write(

@@ -20,7 +20,7 @@ from ..mechanism import Mechanism
 from ..thresholds import IDLE_SPIN, MOVED_ZERO, NEAR_VALUE, NEARBY_TOLERANCE, THIN_BODY
 from .joint_equations import JointEquations
 from .joint_frames import GROUND, find_point
-from .nearby import STEP, Nearby, find_nearby, step_along
+from .nearby import STEP, Nearby, find_bent, find_nearby, step_along
 from .rank import DENSE, Rank, measure_rank
 from .redundancy import Dependence, find_redundancy
 
@@ -43,7 +43,8 @@ class Mobility:
 
     count: Gruebler's; here, motion: mobilities; redundant_here, redundant_motion: equations that depend
     on others; classes: the words that apply, the weightiest first; rank: at this pose; nearby: poses
-    looked at on the motion (none where the rank cannot be larger); idle_spins: bodies without inertia
+    looked at on the motion (none where the rank cannot be larger); dimensions: freedoms of the motions found
+    there, more than one number where motions of different kinds meet; idle_spins: bodies without inertia
     about an axis that no joint holds, whose spin counts as mobility but moves nothing (what has no other
     freedom is locked); free_bodies: without any joint.
     """
@@ -58,6 +59,7 @@ class Mobility:
     nearby: tuple[Nearby, ...] = field(repr=False)
     idle_spins: tuple[str, ...]
     free_bodies: tuple[str, ...]
+    dimensions: tuple[int, ...] = ()
 
     @property
     def classification(self) -> str:
@@ -85,12 +87,22 @@ def measure_mobility(
     nearby: list[Nearby] = []
     if here and (rank.rank < most or close):
         nearby = find_nearby(equations, pose, given or [], most)
+        nearby += find_bent(equations, pose) or []
     largest = max([rank.rank, *(n.rank.rank for n in nearby)])
     motion = equations.columns - largest
+    dimensions = [motion]
     # at a pose that is singular but for rounding the rank is full, and yet nothing may lead on
     if motion and (largest < equations.rows or (close and not nearby)):
         best = max(nearby, key=lambda n: n.rank.rank, default=None)
         motion = _count_leading_on(equations, best.pose if best else pose, motion, bool(best))
+        dimensions = [motion]
+    if largest > rank.rank:
+        # motions meet: of each rank one pose
+        others = {n.rank.rank: n.pose for n in nearby if n.rank.rank < largest}
+        dimensions += [
+            _count_leading_on(equations, other, equations.columns - r, True)
+            for r, other in others.items()
+        ]
     idle = idle_spins(equations, pose)
     # a structure near a singular position has nowhere to go and show it
     near = close and (
@@ -102,7 +114,7 @@ def measure_mobility(
         motion=motion,
         redundant_here=equations.rows - rank.rank,
         redundant_motion=equations.rows - largest,
-        classes=_classes(
+        classes=classify(
             locked=motion == len(idle),
             crossing=largest > rank.rank,
             near=near,
@@ -114,6 +126,7 @@ def measure_mobility(
         free_bodies=tuple(
             name for i, name in enumerate(equations.bodies) if i not in equations.pair_bodies
         ),
+        dimensions=tuple(sorted(set(dimensions))),
     )
 
 
@@ -184,7 +197,8 @@ def _count_leading_on(equations: JointEquations, pose: Pose, mobility: int, move
     return int(np.sum(np.linalg.svd(np.array(reached), compute_uv=False) > 4 * STEP))
 
 
-def _classes(locked: bool, crossing: bool, near: bool, redundant: bool) -> tuple[str, ...]:
+def classify(locked: bool, crossing: bool, near: bool, redundant: bool) -> tuple[str, ...]:
+    """The words that apply, the weightiest first."""
     words = {
         LOCKED: locked,
         OVER_CONSTRAINED: locked and redundant,

@@ -1,7 +1,12 @@
 """Poses near a given one on the motion: a small step along an allowed velocity, then closed again.
 
 Closing (kinematics/closing.py) converges slowly but surely back to the given pose where it can move by
-infinitesimal amounts only.
+infinitesimal amounts only. Where motions meet, most velocities lead back, and which of the motions a step
+finds depends on how bodies are weighed: there the velocities x that second order allows are followed instead,
+
+    u^T W'(x) x = 0    for every u with u^T W = 0,
+
+common directions of quadrics (`sections`), so that motions of all dimensions are met.
 """
 
 from __future__ import annotations
@@ -15,9 +20,19 @@ from scipy import sparse
 from ..arrays import Floats
 from ..kinematics.closing import lower_gaps, project_out
 from ..kinematics.pose import Pose, largest_twist
-from ..thresholds import CLOSED_NEARBY, CLOSED_WHOLLY, FORBIDDEN_WISH, NEARBY_TOLERANCE
+from ..thresholds import (
+    CLOSED_NEARBY,
+    CLOSED_WHOLLY,
+    EXACT_MISFIT,
+    FLAT_QUADRIC,
+    FORBIDDEN_WISH,
+    INSTANT_FREEDOM,
+    NEARBY_TOLERANCE,
+    SAME_BRANCH,
+)
 from .joint_equations import JointEquations
 from .rank import DENSE, Rank, measure_rank
+from .sections import common_directions, independent
 
 # size of the step: radians, or lengths of the mechanism
 STEP = 0.05
@@ -28,6 +43,13 @@ MOST_POSES = 6
 WALKS = 3
 WALK = 8
 FOLLOWED = 100
+# second order is looked at up to so many velocities, by differences of this size
+MOST_BENT = 8
+DIFFERENCE = 1e-4
+# so many directions with the same number of freedoms to second order are followed
+ALIKE = 4
+# further steps where a value nearby is neither zero nor counts: motions that touch part slowly
+FURTHER = 5
 
 
 @dataclass(frozen=True)
@@ -56,12 +78,50 @@ def find_nearby(
         there = step_along(equations, pose, allowed)
         if there is None:
             continue
-        W = equations.scaled(there).matrix
-        rank = measure_rank(W, equations.columns_a_body, NEARBY_TOLERANCE)
-        found.append(Nearby(words, pose.distance(there, equations.length), there, rank))
-        if rank.rank >= enough or len(found) == MOST_POSES:
+        found.append(look_at(equations, pose, there, words))
+        if found[-1].rank.rank >= enough or len(found) == MOST_POSES:
             break
     return found
+
+
+def find_bent(equations: JointEquations, pose: Pose) -> list[Nearby] | None:
+    """Poses along the velocities that second order allows; None where it allows all of them."""
+    scaled = equations.scaled(pose)
+    U, values, V = np.linalg.svd(scaled.matrix.toarray())
+    rank = int(np.sum(values > equations.tolerance))
+    free, m = V[rank:], equations.columns - rank
+    if not 2 <= m <= MOST_BENT or rank == equations.rows:
+        return None
+    H = independent(_bends(equations, pose, scaled.named(U[:, rank:]), free), FLAT_QUADRIC)
+    if not len(H):
+        return None
+    found: list[Nearby] = []
+    alike: dict[int, int] = {}
+    for a in np.concatenate(common_directions(H, m)):
+        held = int(np.linalg.matrix_rank(2.0 * H @ a, tol=SAME_BRANCH))
+        if alike.get(held, 0) == ALIKE:
+            continue
+        there = step_along(equations, pose, a @ free)
+        if there is None:
+            continue
+        alike[held] = alike.get(held, 0) + 1
+        words = f"a direction of second order ({len(found) + 1})"
+        found.append(look_at(equations, pose, there, words))
+    return found
+
+
+def _bends(equations: JointEquations, pose: Pose, named: Floats, free: Floats) -> Floats:
+    """u^T W'(x) y of combinations of the named rows and free velocities, as pure numbers, (n, m, m)."""
+    size = np.where(equations.row_about, 1.0, equations.length)[:, None]
+    u = named * size
+    u = u / np.linalg.norm(u, axis=0) / size
+    twists = [equations.twists(pose, x) for x in free]
+    y = np.array([t[:, equations.used].ravel() for t in twists]).T
+    H = np.zeros((u.shape[1], len(free), len(free)))
+    for i, t in enumerate(twists):
+        W = [equations.carried_matrix(pose.moved(s * t), pose) for s in (DIFFERENCE, -DIFFERENCE)]
+        H[:, i] = u.T @ ((W[0] - W[1]) @ y) / (2.0 * DIFFERENCE)
+    return 0.5 * (H + np.swapaxes(H, 1, 2))
 
 
 def wander(equations: JointEquations, pose: Pose) -> list[Nearby]:
@@ -104,9 +164,53 @@ def step_along(equations: JointEquations, pose: Pose, scaled: Floats) -> Pose | 
         if there is not None:
             distance = pose.distance(there, equations.length)
             # less leads back
-            if 0.2 * abs(step) < distance < 4.0 * abs(step):
+            if not 0.2 * abs(step) < distance < 4.0 * abs(step):
+                continue
+            # half of a whole step is far enough for gaps to show
+            if distance > 0.5 * STEP or not _shaky(equations, there):
                 return there
     return None
+
+
+def _shaky(equations: JointEquations, pose: Pose) -> bool:
+    """Whether a pose close to another one is nothing but its shakiness.
+
+    Gaps and values are then powers of the distance, small, but above the rounding that a motion leaves.
+    """
+    scaled = equations.scaled(pose)
+    gap = float(np.abs(scaled.gaps(equations.gaps(pose))).max(initial=0.0))
+    rank = measure_rank(scaled.matrix, equations.columns_a_body, NEARBY_TOLERANCE)
+    return gap > equations.rounding or _in_doubt(equations, rank)
+
+
+def _in_doubt(equations: JointEquations, rank: Rank) -> bool:
+    """Whether a value counts as zero that is above rounding."""
+    if not rank.below:
+        return False
+    return rank.below[0] > INSTANT_FREEDOM * equations.rounding / EXACT_MISFIT
+
+
+def look_at(equations: JointEquations, pose: Pose, there: Pose, words: str) -> Nearby:
+    """The rank at a pose nearby; where a value is neither zero nor counts, a little further on.
+
+    One that is in doubt at the given pose too is a matter of play (`locked`), which no distance decides.
+    """
+    start = pose
+    W = equations.scaled(pose).matrix
+    here = measure_rank(W, equations.columns_a_body, NEARBY_TOLERANCE)
+    most = 0 if _in_doubt(equations, here) else FURTHER
+    for further in range(most + 1):
+        W = equations.scaled(there).matrix
+        rank = measure_rank(W, equations.columns_a_body, NEARBY_TOLERANCE)
+        if further == most or not _in_doubt(equations, rank):
+            break
+        wish = equations.scaled_twists(there, pose.displacement(there))
+        allowed = project_out(W, wish, equations.tolerance, DENSE)
+        ahead = step_along(equations, there, allowed) if np.any(allowed) else None
+        if ahead is None:
+            break
+        pose, there = there, ahead
+    return Nearby(words, start.distance(there, equations.length), there, rank)
 
 
 def solve_closed(equations: JointEquations, pose: Pose) -> Pose | None:

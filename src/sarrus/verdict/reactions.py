@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from ..arrays import Flags, Floats, Ints, Words
 from ..kinematics.pose import Pose
 from ..names import unknown
+from ..notebook import Sentences
 from ..thresholds import NEAR_VALUE, NO_PART_IN_STRESS
 from .joint_equations import JointEquations
 from .loads import BodyLoads
@@ -64,7 +65,7 @@ class Component:
 
 
 @dataclass(frozen=True)
-class Reaction:
+class Reaction(Sentences):
     """What a joint or drive exerts on one of its bodies, over time.
 
     force [N], (n, dimension), and moment about the joint's place [N m], (n, 3), in the plane (n,), in

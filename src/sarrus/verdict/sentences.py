@@ -55,6 +55,12 @@ def write_sentences(x: Inspection) -> Iterator[str]:
             f"This is a singular position: {_many(back, 'freedom')} more here than nearby on the "
             "motion; motions meet here, and only a velocity chooses between them."
         )
+        if len(m.dimensions) > 1:
+            yield (
+                f"Motions with {' and '.join(str(d) for d in m.dimensions)} freedoms were found to meet here "
+                f"({_many(len(m.nearby), 'direction')} followed): a lower bound, others are not ruled out. The "
+                "smallest number is called the mobility of the motion."
+            )
     elif back and "locked" in m.classes:
         yield (
             f"It is shaky: {_many(back, 'velocity', 'velocities')} that the joints allow here "
@@ -99,6 +105,11 @@ def _driven(d: Driven, mobility: int) -> Iterator[str]:
             f"{_many(mobility, 'freedom')}, {taken} of them driven by {names}: "
             f"{d.free_motion} left free."
         )
+    if d.free_here > d.free_motion and not d.idle_here:
+        yield (
+            f"At this very position the drives leave {_many(d.free_here, 'freedom')}: they hold it nearby, but "
+            "do not choose between the motions that meet here."
+        )
     if d.idle_motion:
         yield (
             f"{_many(d.idle_motion, 'drive')} too many: what {_it(d.idle_motion)} prescribe"
@@ -120,9 +131,16 @@ def _play(locked: Locked) -> str:
     from ..thresholds import MISFIT
 
     allowed = MISFIT * locked.length
+    lead = (
+        f"Of its {locked.exact + locked.freedoms} freedoms {locked.freedoms} "
+        f"{'is' if locked.freedoms == 1 else 'are'} so almost only, in truth it has {locked.exact}"
+        if locked.exact
+        else "In truth it is locked"
+    )
+    velocity = "the velocity that is" if locked.freedoms == 1 else "each velocity that is"
     text = (
-        f"In truth it is locked (smallest singular value {locked.value:.1e}): along the velocity that is almost "
-        f"free its joints open by up to {locked.misfit:.2e} m within {locked.reach:.2g} radians or lengths. "
+        f"{lead} (smallest singular value {locked.value:.1e}): along {velocity} almost free its joints open by "
+        f"up to {locked.misfit:.2e} m within {locked.reach:.2g} radians or lengths. "
     )
     if locked.within(allowed):
         return text + f"Up to {allowed:.2e} m count as mobile: it is mobile within that tolerance."

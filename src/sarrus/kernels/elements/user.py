@@ -18,13 +18,12 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
 from ...arrays import Floats, Ints
 from ...thresholds import SAME_VALUE
-from ..compiler import kernel
-from ..layout import list_block
+from ..compiler import COMPILES, kernel, numba
+from ..layout import NONE, list_block
 
 DOUBLES = ctypes.POINTER(ctypes.c_double)
 UserFunction = ctypes.CFUNCTYPE(None, ctypes.c_double, DOUBLES, DOUBLES, DOUBLES)
@@ -32,7 +31,7 @@ UserFunction = ctypes.CFUNCTYPE(None, ctypes.c_double, DOUBLES, DOUBLES, DOUBLES
 # compiled functions that are kept for later runs
 MOST_KEPT = 32
 
-if numba.config.DISABLE_JIT:
+if not COMPILES:
 
     def call_user(address: int, t: float, x: Floats, v: Floats, force: Floats) -> None:
         """Call the function at an address."""
@@ -87,7 +86,7 @@ class UserCall:
         self.shape = shape
         self.failure = ""
         self.interrupt: BaseException | None = None
-        self._entry = None if numba.config.DISABLE_JIT else _take_compiled(self)
+        self._entry = _take_compiled(self) if COMPILES else None
         self._plain = UserFunction(_forward(weakref.ref(self)))
         self.compiled = self._entry is not None
 
@@ -232,13 +231,16 @@ ADDRESS, FIRST, POINTS, DIMENSION = 0, 1, 2, 3
 
 # differences for the derivatives, of 1 + |x|: the error of a Newton matrix, no more
 DIFFERENCE = 1e-6
+# a difference to one side that is so many times that to the other has a jump in it
+JUMP = 10.0
 
 
 class User(NamedTuple):
-    """Rows of address, first form, points, dimension; newtons to the model's units."""
+    """Rows of address, first form, points, dimension; newtons to the model's units; scratch memory."""
 
     calls: Ints
     factor: Floats
+    middle: Floats = NONE
 
 
 def count_forms(user: User) -> int:
@@ -253,6 +255,11 @@ def list_entries(user: User) -> list[tuple[int, int]]:
         for _, a, points, dimension in user.calls
         for entry in list_block(a, points * dimension)
     ]
+
+
+def make_scratch(user: User, forms: int) -> User:
+    """The forces with memory for so many forms."""
+    return user._replace(middle=np.zeros(forms))
 
 
 @kernel
@@ -270,12 +277,13 @@ def add_weights(user, t, f, df, w):
 def add_derivatives(user, t, f, df, scratch, at, A, B):
     """The entries of each force, row by row, by central differences; returns the next place.
 
-    scratch: numbers of the length of f.
+    scratch: numbers of the length of f. Where the two sides differ, as beside a jump, the smaller one counts.
     """
     for n in range(len(user.calls)):
         a = user.calls[n, FIRST]
         size = user.calls[n, POINTS] * user.calls[n, DIMENSION]
         b = a + size
+        call_user(user.calls[n, ADDRESS], t, f[a:b], df[a:b], user.middle[a:b])
         for j in range(size):
             for level in range(2):
                 x = f if level == 0 else df
@@ -288,10 +296,16 @@ def add_derivatives(user, t, f, df, scratch, at, A, B):
                     D[at + i * size + j] = scratch[a + i]
                 x[a + j] = kept - step
                 call_user(user.calls[n, ADDRESS], t, f[a:b], df[a:b], scratch[a:b])
-                for i in range(size):
-                    D[at + i * size + j] -= scratch[a + i]
-                    D[at + i * size + j] *= user.factor[n] / (2.0 * step)
                 x[a + j] = kept
+                for i in range(size):
+                    up = D[at + i * size + j] - user.middle[a + i]
+                    down = user.middle[a + i] - scratch[a + i]
+                    slope = 0.5 * (up + down)
+                    if abs(up) > JUMP * abs(down):
+                        slope = down
+                    elif abs(down) > JUMP * abs(up):
+                        slope = up
+                    D[at + i * size + j] = slope * user.factor[n] / step
         at += size * size
     return at
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...disk import write_file
 from ..elements import MechanismError, plain
 from ..mechanism import PARTS, Mechanism
 from .paths import join_path
@@ -85,12 +85,7 @@ def save_text(text: str, path: str | Path) -> None:
             # a device or a pipe is written as it is
             target.write_bytes(data)
             return
-        beside = target.with_name(f".{target.name[:40]}.{os.getpid()}")
-        try:
-            beside.write_bytes(data)
-            os.replace(beside, target)
-        finally:
-            beside.unlink(missing_ok=True)
+        write_file(target, data)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise MechanismError(f"{path}: cannot be written: {why}; check the path") from None

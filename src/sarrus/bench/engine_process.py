@@ -1,0 +1,85 @@
+"""A process for one engine: it is asked for runs, one line of JSON each, and answers with their records.
+
+What engines print goes to a file, so that it cannot mix with the answers; its end tells why a process died.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .. import problems
+from ..engines import ENGINES, simulate_with
+from ..mechanism import MechanismError
+from ..problems import Problem
+from ..result import Result
+from .clock import Timing, time_solve
+from .judge import judge
+from .runner import describe_run, run_problem
+
+# our own methods in the table of engines
+OURS = "sarrus"
+
+
+def answer(question: dict[str, Any]) -> dict[str, Any]:
+    """Do a run, judge it, and tell its record; a sentence under "refused" if it cannot be done."""
+    asked = question["problem"]
+    problem = problems.get(asked["id"], **asked["options"])
+    problem = replace(problem, duration=asked["duration"])
+    try:
+        result, timing = _run(problem, question)
+    except (MechanismError, ValueError, RuntimeError) as error:
+        return {"refused": " ".join(str(error).split())[:500]}
+    judged = judge(problem, result)
+    record = describe_run(problem, result, judged, timing, question["command"])
+    engine = question["engine"]
+    if engine != OURS:
+        record["versions"][ENGINES[engine].package] = ENGINES[engine].version
+    return record
+
+
+def _run(problem: Problem, question: dict[str, Any]) -> tuple[Result, Timing]:
+    repeats, patience = question["repeats"], question["patience"]
+    settings = question["settings"]
+    if question["engine"] == OURS:
+        return run_problem(
+            problem,
+            method=settings["method"],
+            tolerance=question["setting"],
+            repeats=repeats,
+            patience=patience,
+        )
+    mechanism = problem.mechanism()
+
+    def once() -> Result:
+        every = min(problem.output_step, problem.duration)
+        step = question["setting"]
+        return simulate_with(
+            question["engine"],
+            mechanism,
+            problem.duration,
+            step=step,
+            output_step=every,
+            **settings,
+        )
+
+    return time_solve(once, repeats, patience)
+
+
+def main(log: Path) -> None:
+    """Answer until nobody asks any more."""
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as reply:
+        printed = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(printed, 1)
+        os.dup2(printed, 2)
+        for line in sys.stdin:
+            reply.write(json.dumps(answer(json.loads(line))) + "\n")
+            reply.flush()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,83 @@
+"""`sarrus engines`: other engines and what they can do; and their benchmark, for `sarrus bench --engine`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+from rich import box
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from ..engines import ENGINES
+from ..engines.engine import DRIVES, FORCES, LOOPS, REDUNDANT, SPRINGS, TORSIONS
+from ..names import pick
+from ..problems import Problem
+from .screen import Screen
+
+COLUMNS = (LOOPS, REDUNDANT, SPRINGS, TORSIONS, FORCES, DRIVES)
+
+
+def list_engines() -> None:
+    """List other engines: version, what they can do, how to install them, and their settings."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    for name in ("engine", "version", *COLUMNS, "install"):
+        table.add_column(name, no_wrap=True)
+    for engine in ENGINES.values():
+        able = ["yes" if word in engine.does else "-" for word in COLUMNS]
+        version = engine.version or "not installed"
+        table.add_row(engine.id, version, *able, "" if engine.installed else engine.install)
+    screen = Screen()
+    # a line an engine, also where no terminal is that wide
+    screen.width = max(screen.width, Screen(width=1000).measure(table).maximum)
+    screen.print(table)
+    for engine in ENGINES.values():
+        screen.print(f"\n{engine.id}: {engine.tells}", soft_wrap=True, highlight=False)
+        for name, value in engine.defaults.items():
+            shown = value if isinstance(value, str) else f"{value:g}"
+            screen.print(
+                f"    {name}={shown}: {engine.meanings[name]}",
+                soft_wrap=True, highlight=False,
+            )  # fmt: skip
+    screen.print(
+        "\nAll at once: pip install 'sarrus[engines]'. In Python: "
+        "sarrus.simulate_with(engine, mechanism, duration, step=..., **settings).",
+        soft_wrap=True, highlight=False,
+    )  # fmt: skip
+
+
+def bench_engines(
+    problems: list[Problem], wanted: list[str], out: Path, repeats: int, budget: float
+) -> None:
+    """Run engines, those wanted or all that are installed, and our own series beside them."""
+    from ..bench.engine_process import OURS
+    from ..bench.engines import make_engine_cells, run_engine_cells
+    from ..report.engines_page import engine_table, save_engine_report
+    from ..runs.provenance import command_line
+
+    for name in wanted:
+        engine = pick(ENGINES, name, "engine")
+        if not engine.installed:
+            raise ValueError(f"{engine.title} is not installed; {engine.install}")
+    names = wanted or [e.id for e in ENGINES.values() if e.installed]
+    cells = make_engine_cells(problems, [OURS, *names])
+    command = command_line()
+    screen = Screen(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=screen, transient=True) as progress:
+        task = progress.add_task("", total=len(cells))
+
+        def show(cell) -> None:  # type: ignore[no-untyped-def]
+            label = f"{cell.problem.id}, {cell.engine}, {cell.setting:g}"
+            progress.update(task, description=label, advance=cell.change == 1.0)
+
+        try:
+            records = run_engine_cells(cells, out, repeats, command, budget, show)
+        except KeyboardInterrupt:
+            screen.print("stopped; the same command goes on from here")
+            raise typer.Exit(130) from None
+    page = save_engine_report(out, records, command)
+    screen = Screen()
+    screen.width = max(screen.width, 150)
+    screen.print(engine_table(records))
+    screen.print(f"to look at: {page}", soft_wrap=True, highlight=False)

@@ -1,0 +1,120 @@
+"""Many mechanisms of one structure at once: their numbers laid out in lanes, run by threads, read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ..arrays import Floats
+from ..kernels import rules
+from . import series
+from .machine import Code
+from .structure import Structure
+
+# groups of lanes that a thread is given at once: a new one comes when it is done
+GROUPS_AT_ONCE = 16
+# values of a lane's memory up to which eight lanes fit into the cache; four are faster beyond
+MOST_FOR_EIGHT = 1500
+
+
+def local_tolerance(tolerance: float) -> float:
+    """The tolerance of a step."""
+    return rules.local_tolerance(tolerance)[0]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Of all lanes: results (runs, outputs, columns), the last one the energy; summaries (places, runs)."""
+
+    results: Floats
+    summaries: Floats
+
+
+class Lanes:
+    """The code of a structure, with so many lanes or as many as are fastest."""
+
+    def __init__(self, structure: Structure, lanes: int | None = None) -> None:
+        self.structure = structure
+        if lanes is None:
+            rows = rules.HIGHEST_ORDER + 1
+            s = structure
+            values = rows * (s.coordinates + s.equations + len(s.forms)) + 2 * len(s.L_row)
+            lanes = 8 if values <= MOST_FOR_EIGHT else 4
+        self.lanes = lanes
+        self.code = Code(structure, lanes)
+
+    def run(
+        self,
+        numbers: Floats,
+        times: Floats,
+        end: float,
+        tolerance: float,
+        *,
+        most_steps: int = 10_000_000,
+        threads: int = 1,
+        keep: bool = True,
+    ) -> Found:
+        """All steps and outputs of some runs; numbers: (slots, runs).
+
+        times: of outputs, increasing, up to the end [s]. keep: False if only the summaries are wanted.
+        """
+        runs, lanes, code = numbers.shape[1], self.lanes, self.code
+        local = local_tolerance(tolerance)
+        shared = _aligned(series.MOST_STEPS + 1)
+        shared[:] = end, local, most_steps
+        when = np.append(times, np.inf)
+        results = np.empty((runs if keep else 0, len(times), code.columns))
+        summaries = np.empty((code.summaries, runs))
+
+        def work(first: int, last: int) -> None:
+            groups = -(-(last - first) // lanes)
+            # lanes that are left over repeat the last run
+            which = np.minimum(np.arange(first, first + groups * lanes), last - 1)
+            given = _aligned(groups * self.structure.slots * lanes)
+            view = given.reshape(groups, self.structure.slots, lanes)
+            view[:] = numbers[:, which].reshape(-1, groups, lanes).transpose(1, 0, 2)
+            memory = _aligned(code.memory_size * lanes)
+            out = _aligned(groups * (len(times) + 1) * code.columns * lanes)
+            told = _aligned(groups * code.summaries * lanes)
+            code.run(
+                given.ctypes.data, groups, memory.ctypes.data, when.ctypes.data, len(times),
+                out.ctypes.data, told.ctypes.data, shared.ctypes.data,
+            )  # fmt: skip
+            count = last - first
+            rows = told.reshape(groups, code.summaries, lanes).transpose(1, 0, 2)
+            summaries[:, first:last] = rows.reshape(code.summaries, -1)[:, :count]
+            if keep:
+                blocks = out.reshape(groups, len(times) + 1, code.columns, lanes)
+                columns = blocks[:, :-1].transpose(0, 3, 1, 2)
+                results[first:last] = columns.reshape(-1, len(times), code.columns)[:count]
+
+        parts = list(_parts(runs, lanes * GROUPS_AT_ONCE))
+        if threads == 1 or len(parts) == 1:
+            for part in parts:
+                work(*part)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(lambda part: work(*part), parts))
+        return Found(results, summaries)
+
+
+@lru_cache(maxsize=64)
+def lanes_of(structure: Structure) -> Lanes:
+    """The code of a structure, compiled once in a process."""
+    return Lanes(structure)
+
+
+def _parts(count: int, size: int) -> Iterator[tuple[int, int]]:
+    for first in range(0, count, size):
+        yield first, min(first + size, count)
+
+
+def _aligned(count: int) -> Floats:
+    """Numbers that begin on a cache line, as vectors must."""
+    block = np.zeros(count + 8)
+    first = (-block.ctypes.data % 64) // 8
+    return block[first : first + count]

@@ -1,0 +1,763 @@
+"""The series method over lanes: the same steps, landings and outputs as the general kernels make.
+
+Equations in kernels/series.py, kernels/project.py and kernels/solve.py; here they are written over the operations
+of `twin.py` and `ir.py`, structure unrolled. Every lane decides for itself: its order, its step, whether a landing
+is kept. What needs more care than that ends with a reason, and another finishes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..kernels.reasons import DONE, FULL, NOT_FINITE, STUCK, UNCERTAIN
+from ..kernels.rules import (
+    BEYOND,
+    CORRECTIONS,
+    DRIFT_SLACK,
+    ENERGY_SLACK,
+    FIRST_STEPS,
+    LONG_FLOOR,
+    LOOSEST,
+    LOW_ORDER,
+    MANY_STEPS,
+    NOISE,
+    SLACK,
+    SWIFT,
+    TRIES,
+    log_cost,
+)
+from ..thresholds import EPS, PERMANENT_PIVOT, ROUND_OFF, SINGULAR_LANDING, WEAK_PIVOT
+from .structure import PLACE, Factor, Slot, Structure
+
+# sums that are kept in registers at once
+SUMS = 8
+HUGE = 1e300
+RUNNING = -1.0
+
+# numbers that all lanes share
+END, TOLERANCE, MOST_STEPS = 0, 1, 2
+# steps after which it is asked again how many there will be
+ASK_AGAIN = 1024.0
+# what is told of a lane, before its final state and the extremes of its columns
+(REASON, TIME, STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED, MOVED) = range(8)
+(LOST, LEAST_PIVOT, LEAST_DROP, START_DROP, DRIFT, FIRST_ENERGY, SUMMARY) = range(8, 15)
+
+
+class Scratch:
+    """Memory in which a state is taken back onto the constraints: the factor of K there and all around it."""
+
+    def __init__(self, o: Any, s: Structure, name: str) -> None:
+        self._make: Callable[[str], Scratch] = lambda other: Scratch(o, s, other)
+        self.memory = memory = o.memory(name)
+        n = s.unknowns
+        self.q, self.v = memory.array(s.coordinates), memory.array(s.coordinates)
+        self.e, self.phi = memory.array(len(s.forms)), memory.array(s.equations)
+        self.J, self.L = memory.array(len(s.J)), memory.array(n + len(s.L_row))
+        self.b, self.r, self.x = memory.array(n), memory.array(n), memory.array(n)
+        # what a solve may leave; refinements that are wanted
+        self.tolerance, self.wanted = memory.array(1), memory.array(1)
+        # how far position and velocity moved; the smallest pivot, and the smallest against what is usual
+        self.moved, self.turned = memory.array(1), memory.array(1)
+        self.smallest, self.drop = memory.array(1), memory.array(1)
+
+    def moved_to(self, pointer: str) -> Scratch:
+        """The same layout behind another pointer."""
+        return self._make(pointer)
+
+
+class Program:
+    """State of a group of lanes, and the structure they share."""
+
+    def __init__(self, o: Any, s: Structure) -> None:
+        self.s = s
+        self.memory = memory = o.memory("state")
+        rows = o.highest_order + 1
+        self.q, self.v = memory.array(s.coordinates), memory.array(s.coordinates)
+        self.usual, self.first = memory.array(s.equations), memory.array(s.equations)
+        self.log_size = memory.array(rows)
+        self.C = memory.array(rows, s.coordinates)
+        self.E = memory.array(rows, len(s.forms))
+        self.lam = memory.array(rows, s.equations)
+
+
+# sums of products
+
+
+def times(o: Any, factor: Factor, x: Any) -> Any:
+    """A factor times a value."""
+    if isinstance(factor, Slot):
+        return o.number(factor.n) * x
+    if factor == 1.0:
+        return x
+    return -x if factor == -1.0 else x * factor
+
+
+def number(o: Any, factor: Factor) -> Any:
+    """A factor as a value."""
+    return o.number(factor.n) if isinstance(factor, Slot) else o.constant(factor)
+
+
+def total(o: Any, parts: list[Any]) -> Any:
+    """The sum of some values."""
+    if not parts:
+        return o.constant(0.0)
+    out = parts[0]
+    for x in parts[1:]:
+        out = out + x
+    return out
+
+
+def combine(o: Any, terms: list[tuple[int, Factor]], x: Any) -> list[Any]:
+    """The terms of a linear form of x."""
+    return [times(o, c, x(i)) for i, c in terms]
+
+
+def convolve(o: Any, sums: list[tuple[Any, int, Any, int]], first: Any, last: Any, m: Any) -> list:
+    """For each (x, column, y, column) the sum over j = first .. last - 1 of x_j y_{m - j}."""
+    out = []
+    for at in range(0, len(sums), SUMS):
+        group = sums[at : at + SUMS]
+        acc = [o.variable(o.constant(0.0)) for _ in group]
+        for j in o.loop(first, last):
+            i = m - j
+            seen: dict[Any, Any] = {}
+            for a, (x, cx, y, cy) in zip(acc, group, strict=True):
+                kx, ky = (id(x), 0, cx), (id(y), 1, cy)
+                if kx not in seen:
+                    seen[kx] = x[j, cx]
+                if ky not in seen:
+                    seen[ky] = y[i, cy]
+                a.set(a.get() + seen[kx] * seen[ky])
+        out += [a.get() for a in acc]
+    return out
+
+
+# at a position
+
+
+def eval_forms(o: Any, s: Structure, w: Scratch) -> None:
+    """w.e from w.q."""
+    q = [w.q[i] for i in range(s.coordinates)]
+    for f, (terms, constant) in enumerate(zip(s.forms, s.e0, strict=True)):
+        parts = combine(o, terms, lambda i: q[i])
+        if isinstance(constant, Slot):
+            parts.append(o.number(constant.n))
+        w.e[f] = total(o, parts)
+
+
+def eval_constraints(o: Any, s: Structure, w: Scratch) -> Any:
+    """w.phi from w.e; returns the largest entry."""
+    e = [w.e[f] for f in range(len(s.forms))]
+    parts: list[list[Any]] = [[] for _ in range(s.equations)]
+    for a, _, k, c in s.squares:
+        parts[k].append(times(o, c, e[a] * e[a] * 0.5))
+    for a, b, k, c in s.pairs:
+        parts[k].append(times(o, c, e[a] * e[b]))
+    largest = o.constant(0.0)
+    for k, terms in enumerate(parts):
+        value = total(o, terms)
+        if isinstance(s.phi0[k], Slot):
+            value = value - number(o, s.phi0[k])
+        w.phi[k] = value
+        largest = o.maximum(largest, o.abs(value))
+    return largest
+
+
+def factorise(o: Any, p: Program, w: Scratch) -> None:
+    """w.J and w.L, the factor of K, from w.e."""
+    s = p.s
+    n = s.unknowns
+    # c e of each product
+    scaled: dict[tuple[int, int], Any] = {}
+    for t, (a, b, _, c) in enumerate([*s.squares, *s.pairs]):
+        for f in {a, b}:
+            scaled[t, f] = times(o, c, w.e[f])
+    J = [total(o, [times(o, d, scaled[t, f]) for d, t, f in parts]) for parts in s.J_parts]
+    L: list[Any] = [None] * (n + len(s.L_row))
+
+    def add(at: int, x: Any) -> None:
+        L[at] = x if L[at] is None else L[at] + x
+
+    for at, c in s.K_M:
+        add(at, number(o, c))
+    for at, a, b in s.K_A:
+        add(at, times(o, s.rho[s.J[a][0]], J[a] * J[b]))
+    for k, at in enumerate(s.pos_c):
+        add(at, -number(o, s.eps[k]))
+    for value, (_, _, at) in zip(J, s.J, strict=True):
+        add(at, value)
+    for n_J, value in enumerate(J):
+        w.J[n_J] = value
+    t = 0
+    for j in range(n):
+        inverse = 1.0 / (o.constant(0.0) if L[j] is None else L[j])
+        w.L[j] = inverse
+        first, last = n + s.L_start[j], n + s.L_start[j + 1]
+        column = [o.constant(0.0) if L[a] is None else L[a] for a in range(first, last)]
+        for a, x in enumerate(column):
+            f = x * inverse
+            for y in column[a:]:
+                at = s.L_target[t]
+                L[at] = -(f * y) if L[at] is None else L[at] - f * y
+                t += 1
+            w.L[first + a] = f
+
+
+def solve(o: Any, p: Program, w: Scratch) -> None:
+    """Solve K x = r in place of w.r, with the augmentation of the right side."""
+    s = p.s
+    n = s.unknowns
+    x = [w.r[i] for i in range(n)]
+    for m, (k, i, _) in enumerate(s.J):
+        if isinstance(s.rho[k], Slot):
+            i, k_at = s.pos_q[i], s.pos_c[k]
+            x[i] = x[i] + times(o, s.rho[k], w.J[m] * x[k_at])
+    for j in range(n):
+        for a in range(s.L_start[j], s.L_start[j + 1]):
+            row = s.L_row[a]
+            x[row] = x[row] - w.L[n + a] * x[j]
+    for j in range(n - 1, -1, -1):
+        x[j] = x[j] * w.L[j]
+        for a in range(s.L_start[j], s.L_start[j + 1]):
+            x[j] = x[j] - w.L[n + a] * x[s.L_row[a]]
+    for i in range(n):
+        w.r[i] = x[i]
+
+
+def residual(o: Any, p: Program, w: Scratch) -> None:
+    """w.r: what is left of [M J^T; J 0] x = b."""
+    s = p.s
+    x = [w.x[i] for i in range(s.unknowns)]
+    r = [w.b[i] for i in range(s.unknowns)]
+    for i, row in enumerate(s.M):
+        at = s.pos_q[i]
+        for j, c in row:
+            r[at] = r[at] - times(o, c, x[s.pos_q[j]])
+    for n, (k, i, _) in enumerate(s.J):
+        J, at_q, at_c = w.J[n], s.pos_q[i], s.pos_c[k]
+        r[at_q] = r[at_q] - J * x[at_c]
+        r[at_c] = r[at_c] - J * x[at_q]
+    for i in range(s.unknowns):
+        w.r[i] = r[i]
+
+
+def solve_refined(o: Any, p: Program, w: Scratch) -> None:
+    """w.x: the solution of [M J^T; J 0] x = b, refined as often as w.wanted says."""
+    n = p.s.unknowns
+    for i in range(n):
+        w.r[i] = w.b[i]
+    o.call(solve, p, w)
+    for i in range(n):
+        w.x[i] = w.r[i]
+    for turn in o.loop(0, 2):
+        needed = w.wanted[0] > o.value(turn)
+        for _ in o.when(o.any(needed)):
+            o.call(residual, p, w)
+            o.call(solve, p, w)
+            for i in range(n):
+                w.x[i] = w.x[i] + o.where(needed, w.r[i], 0.0)
+
+
+def relative_pivots(o: Any, s: Structure, w: Scratch) -> list[Any]:
+    """The pivot of each equation over what it has alone."""
+    return [-EPS / (w.L[at] * number(o, s.eps[k])) for k, at in enumerate(s.pos_c)]
+
+
+def eval_pivots(o: Any, p: Program, w: Scratch) -> None:
+    """w.smallest, w.drop: the smallest pivot, and the smallest against what is usual."""
+    smallest, drop = o.constant(1.0), o.constant(1.0)
+    for k, pivot in enumerate(relative_pivots(o, p.s, w)):
+        usual = p.usual[k]
+        counts = usual > PERMANENT_PIVOT
+        smallest = o.where(counts, o.minimum(pivot, smallest), smallest)
+        drop = o.where(counts, o.minimum(pivot / usual, drop), drop)
+    w.smallest[0], w.drop[0] = smallest, drop
+
+
+def refinements_for(o: Any, smallest: Any, tolerance: Any) -> Any:
+    """How many refinements a solve needs."""
+    more = o.where(smallest > WEAK_PIVOT, o.constant(1.0), o.constant(2.0))
+    return o.where(tolerance * smallest >= EPS, o.constant(0.0), more)
+
+
+def right_side(o: Any, s: Structure, w: Scratch, values: list[Any]) -> None:
+    """w.b: nothing for the coordinates, these values for the equations."""
+    for i in range(s.coordinates):
+        w.b[s.pos_q[i]] = o.constant(0.0)
+    for k, value in enumerate(values):
+        w.b[s.pos_c[k]] = value
+
+
+def project(o: Any, p: Program, w: Scratch) -> None:
+    """w.q, w.v back onto the constraints; w.J, w.L: there. w.moved, turned, smallest, drop: how."""
+    s = p.s
+    eval_forms(o, s, w)
+    o.call(factorise, p, w)
+    moved = o.variable(o.constant(0.0))
+    left = o.variable(eval_constraints(o, s, w))
+    active = o.variable(left.get() > ROUND_OFF)
+    w.wanted[0] = o.constant(0.0)
+    for _ in o.loop(0, CORRECTIONS, lambda: o.any(active.get())):
+        right_side(o, s, w, [-w.phi[k] for k in range(s.equations)])
+        o.call(solve_refined, p, w)
+        here = active.get()
+        largest = o.constant(0.0)
+        for i in range(s.coordinates):
+            step = o.where(here, w.x[s.pos_q[i]], 0.0)
+            w.q[i] = w.q[i] + step
+            largest = o.maximum(o.abs(step), largest)
+        eval_forms(o, s, w)
+        now = eval_constraints(o, s, w)
+        moved.set(moved.get() + largest)
+        better = now < left.get()
+        left.set(now, here & better)
+        active.set(here & better & (now > ROUND_OFF))
+    w.moved[0] = moved.get()
+    o.call(factorise, p, w)
+    eval_pivots(o, p, w)
+    w.wanted[0] = refinements_for(o, w.smallest[0], w.tolerance[0])
+    v = [w.v[i] for i in range(s.coordinates)]
+    de = [total(o, combine(o, terms, lambda i: v[i])) for terms in s.forms]
+    parts: list[list[Any]] = [[] for _ in range(s.equations)]
+    for a, _, k, c in s.squares:
+        parts[k].append(times(o, c, w.e[a] * de[a]))
+    for a, b, k, c in s.pairs:
+        parts[k].append(times(o, c, w.e[a] * de[b] + de[a] * w.e[b]))
+    right_side(o, s, w, [-total(o, terms) for terms in parts])
+    o.call(solve_refined, p, w)
+    turned = o.constant(0.0)
+    for i in range(s.coordinates):
+        dv = w.x[s.pos_q[i]]
+        w.v[i] = w.v[i] + dv
+        turned = o.maximum(o.abs(dv), turned)
+    w.turned[0] = turned
+
+
+def eval_energy(o: Any, s: Structure, w: Scratch) -> tuple[Any, Any]:
+    """Kinetic and potential energy at w.q, w.v."""
+    v = [w.v[i] for i in range(s.coordinates)]
+    kinetic = total(
+        o, [v[i] * total(o, combine(o, row, lambda j: v[j])) for i, row in enumerate(s.M)]
+    )
+    potential = total(o, [-times(o, c, w.q[i]) for i, c in enumerate(s.Q) if isinstance(c, Slot)])
+    return kinetic * 0.5, potential
+
+
+# a series
+
+
+def next_coefficient(o: Any, p: Program, w: Scratch, m: Any) -> Any:
+    """q_m and lam_{m-2}; returns the largest entry of q_m."""
+    s = p.s
+    orders = np.arange(o.highest_order + 1.0)
+    k = m - 2
+    # right side 2: squares are symmetric, half of the sum and half of the middle term
+    forms = sorted({a for a, *_ in s.squares})
+    sums = convolve(o, [(p.E, f, p.E, f) for f in forms], 1, (m + 1) // 2, m)
+    middle = o.table("middle", np.where(orders % 2 == 0, 0.5, 0.0), m)
+    half = {}
+    for f, x in zip(forms, sums, strict=True):
+        e = p.E[m // 2, f]
+        half[f] = x + middle * e * e
+    crossed = sorted({(a, b) for a, b, *_ in s.pairs})
+    sums = convolve(o, [(p.E, a, p.E, b) for a, b in crossed], 1, m, m)
+    whole = dict(zip(crossed, sums, strict=True))
+    right: list[list[Any]] = [[] for _ in range(s.equations)]
+    for a, _, eq, c in s.squares:
+        right[eq].append(times(o, c, half[a]))
+    for a, b, eq, c in s.pairs:
+        right[eq].append(times(o, c, whole[a, b]))
+    right_side(o, s, w, [-total(o, terms) for terms in right])
+    # right side 1: Q at first, then what the multipliers so far exert
+    acting = sorted(
+        {(eq, a) for a, _, eq, _ in s.squares}
+        | {x for a, b, eq, _ in s.pairs for x in ((eq, a), (eq, b))}
+    )
+    sums = convolve(o, [(p.lam, eq, p.E, f) for eq, f in acting], 0, k, k)
+    conv = dict(zip(acting, sums, strict=True))
+    weight: list[list[Any]] = [[] for _ in s.forms]
+    for a, _, eq, c in s.squares:
+        weight[a].append(times(o, c, conv[eq, a]))
+    for a, b, eq, c in s.pairs:
+        weight[a].append(times(o, c, conv[eq, b]))
+        weight[b].append(times(o, c, conv[eq, a]))
+    first = o.table("first", np.where(orders == 2, 1.0, 0.0), m)
+    force = [[times(o, c, first)] if isinstance(c, Slot) else [] for c in s.Q]
+    for terms, parts in zip(s.forms, weight, strict=True):
+        if parts:
+            x = -total(o, parts)
+            for i, d in terms:
+                force[i].append(times(o, d, x))
+    with np.errstate(divide="ignore"):
+        inverse = 1.0 / (orders * (orders - 1.0))
+    scale = o.table("scale", np.where(orders > 1, inverse, 0.0), m)
+    for i, parts in enumerate(force):
+        w.b[s.pos_q[i]] = total(o, parts) * scale
+    o.call(solve_refined, p, w)
+    back = o.table("back", orders * (orders - 1.0), m)
+    row = [w.x[at] for at in s.pos_q]
+    largest = o.constant(0.0)
+    for i, x in enumerate(row):
+        p.C[m, i] = x
+        largest = o.maximum(o.abs(x), largest)
+    for eq, at in enumerate(s.pos_c):
+        p.lam[k, eq] = w.x[at] * back
+    for f, terms in enumerate(s.forms):
+        p.E[m, f] = total(o, combine(o, terms, lambda i: row[i]))
+    return largest
+
+
+def make_series(o: Any, p: Program, w: Scratch, log_tolerance: Any, running: Any) -> Any:
+    """Coefficients from p.q, p.v on, as many as pay; returns the highest one of each lane.
+
+    w: the landing there, with its factor. p.log_size: log of the largest entry of each coefficient.
+    """
+    s = p.s
+    v = [p.v[i] for i in range(s.coordinates)]
+    for i in range(s.coordinates):
+        p.C[0, i], p.C[1, i] = p.q[i], v[i]
+    for f, terms in enumerate(s.forms):
+        p.E[0, f] = w.e[f]
+        p.E[1, f] = total(o, combine(o, terms, lambda i: v[i]))
+    best, order = o.variable(o.constant(-HUGE)), o.variable(o.constant(3.0))
+    before = o.variable(o.constant(HUGE))
+    known = o.variable(o.constant(float(o.highest_order)))
+    growing = o.variable(running)
+    for m in o.loop(2, o.highest_order + 1, lambda: o.any(growing.get())):
+        largest = next_coefficient(o, p, w, m)
+        number = o.value(m)
+        size = o.log(largest + 1e-300)
+        p.log_size[m] = size
+        log_h = (log_tolerance - size) / number
+        score = o.minimum(log_h, before.get()) - o.table("log_cost", log_cost(), m)
+        before.set(log_h)
+        better = score > best.get()
+        best.set(score, better)
+        order.set(o.maximum(number, o.constant(3.0)), better)
+        here = growing.get()
+        enough = here & ~better & (number > order.get() + 1.0)
+        finite = largest < HUGE
+        known.set(number, enough)
+        known.set(number - 1.0, here & ~finite)
+        growing.set(here & ~enough & finite)
+    return known.get()
+
+
+def choose_step(o: Any, p: Program, known: Any, log_tolerance: Any) -> tuple[Any, Any]:
+    """The order and the log of the step: see `choose_step` of the general kernel."""
+    least = o.minimum(o.constant(3.0), known)
+    best, log_step = o.variable(o.constant(-HUGE)), o.variable(o.constant(-HUGE))
+    order = o.variable(least)
+    before = o.variable((log_tolerance - p.log_size[2]) / 2.0)
+    end = o.most(known) + 1
+    for m in o.loop(3, end):
+        number = o.value(m)
+        log_h = (log_tolerance - p.log_size[m]) / number
+        usable = o.minimum(log_h, before.get())
+        before.set(log_h)
+        score = usable - o.table("log_cost", log_cost(), m)
+        better = (score > best.get()) & (number <= known)
+        best.set(score, better)
+        order.set(number, better)
+        log_step.set(usable, better)
+    for m in o.loop(4, end):
+        number = o.value(m)
+        following = (order.get() >= number - 1.0) & (order.get() < number) & (number <= known)
+        small = p.log_size[m] + number * log_step.get() <= log_tolerance
+        order.set(number, following & small)
+    return order.get(), log_step.get()
+
+
+def limit_speed(o: Any, p: Program, order: Any, log_step: Any, local: Any, fastest: Any) -> Any:
+    """The log of a step whose last term counts in the velocity too: see the general kernel's SWIFT."""
+    most = o.variable(o.log(fastest + 1e-300))
+    last = o.variable(o.constant(0.0))
+    end = o.most(order) + 1
+    for m in o.loop(2, end):
+        number = o.value(m)
+        reached = p.log_size[m] + (number - 1.0) * log_step
+        most.set(o.maximum(most.get(), reached), number < order)
+        last.set(p.log_size[m], number <= order)
+    log_rate = o.log(local * SWIFT / order) - last.get() + most.get()
+    limited = o.minimum(log_step, log_rate / (order - 1.0))
+    return o.where(order > float(LOW_ORDER), limited, log_step)
+
+
+def eval_polynomial(o: Any, p: Program, order: Any, h: Any, w: Scratch) -> None:
+    """w.q, w.v: the series at h, up to the order of each lane."""
+    n = p.s.coordinates
+    q = [o.variable(o.constant(0.0)) for _ in range(n)]
+    v = [o.variable(o.constant(0.0)) for _ in range(n)]
+    for m in o.down(o.most(order), 0):
+        number = o.value(m)
+        counts = number <= order
+        for i in range(n):
+            c = o.where(counts, p.C[m, i], 0.0)
+            q[i].set(q[i].get() * h + c)
+            v[i].set(v[i].get() * h + number * c)
+    for i in range(n):
+        w.q[i] = q[i].get() * h + p.C[0, i]
+        w.v[i] = v[i].get()
+
+
+# a run
+
+
+def write_run(o: Any, s: Structure) -> dict[str, int]:
+    """All steps and outputs of a group of lanes; returns the sizes of its memories."""
+    run = LaneRun(o, s)
+    for _ in o.repeat(lambda: o.any(run.reason.get() < 0.0)):
+        run.take_step()
+    run.summarise()
+    sizes = {"state": run.p.memory.size, "landing": run.w.memory.size}
+    return sizes | {"sampling": run.out.memory.size}
+
+
+class LaneRun:
+    """Runs in the lanes of a group: what changes from step to step, and what is done in one.
+
+    Letters as in `advance` of the general kernel; w: the landing, with the factor of K there; out: where outputs
+    are taken back onto the constraints.
+    """
+
+    def __init__(self, o: Any, s: Structure) -> None:
+        self.o, self.s = o, s
+        self.p = Program(o, s)
+        self.w, self.out = Scratch(o, s, "landing"), Scratch(o, s, "sampling")
+        self.end, self.most_steps = o.argument(END), o.argument(MOST_STEPS)
+        # of a step: at first, now, and when it is asked again
+        self.tolerance = self.first_tolerance = o.argument(TOLERANCE)
+        self.zero, one = o.constant(0.0), o.constant(1.0)
+        speed = self._start()
+        kinetic, potential = eval_energy(o, s, self.w)
+        self.begun = kinetic + potential
+        self.weight = total(o, [o.abs(o.number(c.n)) for c in s.Q if isinstance(c, Slot)])
+        new = o.variable
+        self.energy, self.scale, self.speed = new(self.begun), new(kinetic), new(speed)
+        # the time, and what rounding took from it
+        self.t, self.low, self.reason = new(self.zero), new(self.zero), new(o.constant(RUNNING))
+        counted = (STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED)
+        self.counts = {which: new(self.zero) for which in counted}
+        self.moved, self.lost = new(self.zero), new(self.zero)
+        self.least_pivot, self.least_drop = new(one), new(one)
+        # outputs: the next one, the largest drift of the energy, least and largest of each column
+        self.at, self.drift = new(self.zero), new(self.zero)
+        self.shared, self.ask = new(self.tolerance), new(o.constant(float(FIRST_STEPS)))
+        self.extremes = [
+            (new(o.constant(HUGE)), new(o.constant(-HUGE))) for _ in range(len(s.columns))
+        ]
+        # of a step
+        self.h, self.order = new(self.zero), new(self.zero)
+        self.local, self.attempts, self.most = new(self.zero), new(self.zero), new(self.zero)
+        self.beyond = new(self.zero)
+        self.choosing, self.trying = new(o.truth(True)), new(o.truth(True))
+
+    def _start(self) -> Any:
+        """Position, velocity and the factor of K at the start; returns the largest velocity."""
+        o, s, p, w = self.o, self.s, self.p, self.w
+        speed = o.constant(0.0)
+        for i, c in enumerate(s.start):
+            v = number(o, c)
+            p.q[i], p.v[i] = self.zero, v
+            w.q[i], w.v[i] = self.zero, v
+            speed = o.maximum(o.abs(v), speed)
+        w.tolerance[0], self.out.tolerance[0] = self.tolerance, self.zero
+        eval_forms(o, s, w)
+        o.call(factorise, p, w)
+        for k, pivot in enumerate(relative_pivots(o, s, w)):
+            p.usual[k] = o.maximum(pivot, self.zero)
+            p.first[k] = pivot
+        eval_pivots(o, p, w)
+        return speed
+
+    def _count(self, which: int, where: Any, by: Any = 1.0) -> None:
+        self.counts[which].set(self.counts[which].get() + by, where)
+
+    def take_step(self) -> None:
+        """A series, landings until every lane has one that is kept, and the outputs before it."""
+        o, p, w = self.o, self.p, self.w
+        running = self.reason.get() < 0.0
+        self.tolerance = w.tolerance[0] = self.shared.get()
+        w.wanted[0] = refinements_for(o, w.smallest[0], self.tolerance)
+        known = make_series(o, p, w, o.log(self.tolerance), running)
+        self._count(COEFFICIENTS, running, known - 1.0)
+        failed = running & (known < 3.0)
+        self.reason.set(o.constant(float(NOT_FINITE)), failed)
+        running = running & ~failed
+        begin, left = self.t.get(), self.end - self.t.get()
+        self.local.set(self.tolerance)
+        self.attempts.set(self.zero)
+        self.beyond.set(self.zero)
+        self.most.set(left)
+        self.choosing.set(running)
+        self.trying.set(running)
+        for _ in o.repeat(lambda: o.any(self.trying.get())):
+            self._choose(known)
+            self._land(left)
+        ended = self.reason.get()
+        took = running & ((ended < 0.0) | (ended <= float(DONE)))
+        # after all lanes have landed: those that waited have landed again and again, in the same place
+        for k, pivot in enumerate(relative_pivots(o, self.s, w)):
+            p.usual[k] = o.where(took, o.maximum(pivot, p.usual[k]), p.usual[k])
+        self._share_among_steps(took)
+        self._write_outputs(took, begin)
+
+    def _share_among_steps(self, took: Any) -> None:
+        """In a long run each step may lose less, as in the general method: asked after some steps, then seldom."""
+        o, first = self.o, self.first_tolerance
+        steps = self.counts[STEPS].get()
+        now = took & (steps >= self.ask.get())
+        share = o.maximum(steps * self.end / self.t.get() * (1 / MANY_STEPS), o.constant(1.0))
+        floor = o.minimum(first, o.constant(LONG_FLOOR))
+        self.shared.set(o.maximum(first / share, floor), now)
+        self.ask.set(steps + ASK_AGAIN, now)
+
+    def _choose(self, known: Any) -> None:
+        """Order and step, where they are to be chosen."""
+        o, p = self.o, self.p
+        for _ in o.when(o.any(self.choosing.get())):
+            now, local = self.choosing.get(), self.local.get()
+            order, log_step = choose_step(o, p, known, o.log(local))
+            log_step = limit_speed(o, p, order, log_step, local, self.speed.get())
+            self.order.set(order, now)
+            step = o.maximum(o.minimum(log_step, o.constant(600.0)), o.constant(-600.0))
+            self.h.set(o.minimum(o.exp(step), self.most.get()), now)
+            self.choosing.set(o.truth(False))
+
+    def _land(self, left: Any) -> None:
+        """The end of a step: kept, tried a little further on, or refused; left: of the run."""
+        o, w = self.o, self.w
+        h = self.h.get()
+        eval_polynomial(o, self.p, self.order.get(), h, w)
+        o.call(project, self.p, w)
+        here, drop = self.trying.get(), w.drop[0]
+        self._count(FACTORISATIONS, here, 2.0)
+        again = here & (drop < SINGULAR_LANDING) & (self.beyond.get() < 2.0)
+        self.beyond.set(self.beyond.get() + 1.0, again)
+        here = here & ~again
+        kinetic, potential = eval_energy(o, self.s, w)
+        now = kinetic + potential
+        off = o.maximum(w.moved[0], w.turned[0] * h / self.order.get())
+        largest = o.maximum(self.scale.get(), kinetic)
+        allowed = (self.tolerance + NOISE) * ENERGY_SLACK * largest + self.weight * 1e-12
+        # written so that nan is refused too
+        good = (off <= self.local.get() * SLACK + NOISE) & (
+            o.abs(now - self.energy.get()) <= allowed
+        )
+        good = here & good & (o.abs(now - self.begun) <= allowed * DRIFT_SLACK)
+        bad = here & ~good
+        self._keep(good, off, h >= left)
+        self.energy.set(now, good)
+        self.scale.set(largest, good)
+        self._refuse(bad)
+        self.h.set(h * BEYOND, again)
+        self.trying.set((again | bad) & (self.reason.get() < 0.0))
+
+    def _keep(self, good: Any, off: Any, last: Any) -> None:
+        """The landing of these lanes is where they go on; last: those at the end of the run."""
+        o, p, w = self.o, self.p, self.w
+        self._count(STEPS, good)
+        local = self.local.get()
+        loose = good & ((local > self.tolerance) | (off > self.tolerance * (10.0 * SLACK)))
+        self._count(LOOSENED, loose)
+        self.lost.set(self.lost.get() + o.maximum(local, off), loose)
+        self.moved.set(o.maximum(self.moved.get(), off), good)
+        faster = self.speed.get()
+        for i in range(self.s.coordinates):
+            faster = o.maximum(o.abs(w.v[i]), faster)
+            p.q[i] = o.where(good, w.q[i], p.q[i])
+            p.v[i] = o.where(good, w.v[i], p.v[i])
+        self.speed.set(faster, good)
+        self.least_pivot.set(o.minimum(self.least_pivot.get(), w.smallest[0]), good)
+        self.least_drop.set(o.minimum(self.least_drop.get(), w.drop[0]), good)
+        before = self.t.get()
+        step = o.add_exactly(self.h.get(), self.low.get())
+        after = o.add_exactly(before, step)
+        rest = o.subtract_exactly(step, o.subtract_exactly(after, before))
+        self.t.set(o.where(last, self.end, after), good)
+        self.low.set(o.where(last, self.zero, rest), good)
+        self.reason.set(o.constant(float(DONE)), good & last)
+        full = good & ~last & (self.counts[STEPS].get() >= self.most_steps)
+        self.reason.set(o.constant(float(FULL)), full)
+        # beside a singular position: whether it is on its motion is judged elsewhere
+        beside = good & (w.drop[0] < SINGULAR_LANDING)
+        self.reason.set(o.constant(float(UNCERTAIN)), beside)
+
+    def _refuse(self, bad: Any) -> None:
+        """Half the step; after some tries looser, and then no more."""
+        o = self.o
+        self._count(REJECTED, bad)
+        self.attempts.set(self.attempts.get() + 1.0, bad)
+        self.h.set(self.h.get() * 0.5, bad)
+        self.most.set(self.h.get(), bad)
+        looser = bad & (self.attempts.get() >= float(TRIES))
+        self.attempts.set(self.zero, looser)
+        self.local.set(self.local.get() * 10.0, looser)
+        self.choosing.set(looser)
+        stuck = looser & (self.local.get() > LOOSEST)
+        self.reason.set(o.constant(float(STUCK)), stuck)
+
+    def _write_outputs(self, took: Any, begin: Any) -> None:
+        """Outputs of the step just taken, on the constraints; beside a singular position from the polynomial."""
+        o, w, t = self.o, self.out, self.t.get()
+        done = self.reason.get() >= 0.0
+
+        def due() -> Any:
+            time = o.output_time(self.at.get())
+            return took & (time < HUGE) & ((time <= t) | done)
+
+        for _ in o.repeat(lambda: o.any(due())):
+            now = due()
+            ahead = o.where(now, o.output_time(self.at.get()) - begin, 0.0)
+            eval_polynomial(o, self.p, self.order.get(), ahead, w)
+            plain = [(w.q[i], w.v[i]) for i in range(self.s.coordinates)]
+            o.call(project, self.p, w)
+            beside = (w.drop[0] < SINGULAR_LANDING) | ~(w.moved[0] + w.turned[0] < HUGE)
+            for i, (q, v) in enumerate(plain):
+                w.q[i] = o.where(beside, q, w.q[i])
+                w.v[i] = o.where(beside, v, w.v[i])
+            self._write_columns(now)
+            self.at.set(self.at.get() + 1.0, now)
+
+    def _write_columns(self, now: Any) -> None:
+        """Columns and energy of the output that each of these lanes is at."""
+        o, s, w = self.o, self.s, self.out
+        kinetic, potential = eval_energy(o, s, w)
+        energy = kinetic + potential
+        self.drift.set(o.maximum(self.drift.get(), o.abs(energy - self.begun)), now)
+        for n, (column, (factors, offset)) in enumerate(zip(s.columns, s.column_rows, strict=True)):
+            source = w.q if column.level == PLACE else w.v
+            terms = list(zip(column.coordinates, factors, strict=True))
+            parts = combine(o, terms, source.__getitem__)
+            if isinstance(offset, Slot):
+                parts.append(o.number(offset.n))
+            value = total(o, parts)
+            o.put(self.at.get(), n, value, now)
+            least, largest = self.extremes[n]
+            least.set(o.minimum(least.get(), value), now)
+            largest.set(o.maximum(largest.get(), value), now)
+        o.put(self.at.get(), len(s.columns), energy, now)
+
+    def summarise(self) -> None:
+        """What is told of each lane."""
+        o, s, p = self.o, self.s, self.p
+        start = o.constant(1.0)
+        for k in range(s.equations):
+            usual = p.usual[k]
+            lower = o.minimum(p.first[k] / usual, start)
+            start = o.where(usual > EPS * 100.0, lower, start)
+        told = {REASON: self.reason, TIME: self.t, MOVED: self.moved, LOST: self.lost}
+        told |= {LEAST_PIVOT: self.least_pivot, LEAST_DROP: self.least_drop, DRIFT: self.drift}
+        for place, variable in (told | self.counts).items():
+            o.summarise(place, variable.get())
+        o.summarise(START_DROP, start)
+        o.summarise(FIRST_ENERGY, self.begun)
+        for i in range(s.coordinates):
+            o.summarise(SUMMARY + i, p.q[i])
+            o.summarise(SUMMARY + s.coordinates + i, p.v[i])
+        for n, pair in enumerate(self.extremes):
+            for k, variable in enumerate(pair):
+                o.summarise(SUMMARY + 2 * s.coordinates + 2 * n + k, variable.get())

@@ -1,0 +1,223 @@
+"""What of a model is written into its code, and what is loaded: structure and numbers.
+
+Structure: how many coordinates and equations, which of them meet, the order of elimination, and which numbers are
+exactly 0, 1 or -1. Two models with the same structure run the same code with numbers of their own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats
+from ..kernels.layout import Form
+
+# columns of results: of the coordinates, of their rates
+PLACE, RATE = 0, 1
+
+
+class Slot(NamedTuple):
+    """A number that is loaded."""
+
+    n: int
+
+
+Factor = Slot | float
+
+
+class Column(NamedTuple):
+    """A column of results: its level, the coordinates it is made of, and whether it has an offset."""
+
+    level: int
+    coordinates: tuple[int, ...]
+    offset: bool
+
+
+@dataclass
+class Layout:
+    """Hands out slots, and says which are constants: a flag of each number is part of the structure."""
+
+    flags: list[bytes] = field(default_factory=list)
+    slots: int = 0
+
+    def take(self, values: Floats, constants: tuple[float, ...] = ()) -> list[Factor]:
+        """A factor for each value: those among the constants are written into the code."""
+        values = np.asarray(values, float)
+        known = np.zeros(len(values), np.int8)
+        for n, x in enumerate(constants, start=1):
+            known[values == x] = n
+        self.flags.append(known.tobytes())
+        out: list[Factor] = []
+        for k in known:
+            if k:
+                out.append(constants[k - 1])
+            else:
+                out.append(Slot(self.slots))
+                self.slots += 1
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """A model's structure, unpacked for the emitter; numbers are factors: constants, or slots.
+
+    Structures with the same digest are the same.
+    """
+
+    coordinates: int
+    equations: int
+    # (coordinate, factor) of each form, and its constant
+    forms: list[list[tuple[int, Factor]]]
+    e0: list[Factor]
+    # (form, form, equation, factor): squares have the same form twice
+    squares: list[tuple[int, int, int, Factor]]
+    pairs: list[tuple[int, int, int, Factor]]
+    phi0: list[Factor]
+    # rows of M; its lower entries at places of the factor
+    M: list[list[tuple[int, Factor]]]
+    K_M: list[tuple[int, Factor]]
+    Q: list[Factor]
+    # entries of J: equation, coordinate, place in the factor
+    J: list[tuple[int, int, int]]
+    K_A: list[tuple[int, int, int]]
+    rho: list[Factor]
+    eps: list[Factor]
+    pos_q: list[int]
+    pos_c: list[int]
+    L_start: list[int]
+    L_row: list[int]
+    L_target: list[int]
+    start: list[Factor]
+    columns: tuple[Column, ...]
+    column_rows: list[tuple[list[Factor], Factor]]
+    slots: int
+    digest: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Structure) and other.digest == self.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    @property
+    def unknowns(self) -> int:
+        """Coordinates and equations."""
+        return self.coordinates + self.equations
+
+    @cached_property
+    def J_parts(self) -> list[list[tuple[Factor, int, int]]]:
+        """Each entry of J as a sum of factor times the product's c times a form: (factor, product, form).
+
+        Products are numbered squares first.
+        """
+        place = {(k, i): n for n, (k, i, _) in enumerate(self.J)}
+        out: list[list[tuple[Factor, int, int]]] = [[] for _ in self.J]
+        for t, (a, b, k, _) in enumerate([*self.squares, *self.pairs]):
+            for one, other in ((a, b),) if a == b else ((a, b), (b, a)):
+                for i, d in self.forms[one]:
+                    out[place[k, i]].append((d, t, other))
+        return out
+
+
+ZERO: tuple[float, ...] = (0.0,)
+SIGNS: tuple[float, ...] = (1.0, -1.0)
+_INTS = (
+    *("D_start", "D_col", "sq_form", "sq_eq", "bl_a", "bl_b", "bl_eq", "J_eq", "J_col"),
+    *("M_start", "M_col", "pos_q", "pos_c", "K_M", "K_J", "K_A", "K_A_1", "K_A_2"),
+    *("L_start", "L_row", "L_target"),
+)
+
+
+def number_arrays(form: Form, velocity: Floats, rows: list[Floats]) -> list[tuple[Floats, tuple]]:
+    """All numbers of a model in the order of their slots, with what is written into the code of each."""
+    row_of = np.repeat(np.arange(len(form.Q)), np.diff(form.M_start))
+    return [
+        (form.D_val, SIGNS),
+        (form.e0, ZERO),
+        (form.sq_c, ()),
+        (form.bl_c, ()),
+        (form.phi0, ZERO),
+        (form.M_val[form.M_col <= row_of], ()),
+        (form.Q, ZERO),
+        (form.rho, ZERO),
+        (form.eps, ()),
+        (velocity, ()),
+        *((row, ()) for row in rows),
+    ]
+
+
+def make_structure(
+    form: Form, velocity: Floats, columns: tuple[Column, ...], rows: list[Floats]
+) -> Structure:
+    """Split a form; rows: of each column, its numbers and, if it has one, its offset."""
+    layout = Layout()
+    taken = [layout.take(*x) for x in number_arrays(form, velocity, rows)]
+    D, e0, sq_c, bl_c, phi0, lower, Q, rho, eps, start, *column_factors = taken
+    nq, nc = len(form.Q), len(form.phi0)
+    spans = list(zip(form.D_start[:-1].tolist(), form.D_start[1:].tolist(), strict=True))
+    cols = form.D_col.tolist()
+    M: list[list[tuple[int, Factor]]] = [[] for _ in range(nq)]
+    at = 0
+    for i in range(nq):
+        for n in range(form.M_start[i], form.M_start[i + 1]):
+            j = int(form.M_col[n])
+            if j <= i:
+                M[i].append((j, lower[at]))
+                if j < i:
+                    M[j].append((i, lower[at]))
+                at += 1
+    text = hashlib.sha256()
+    for name in _INTS:
+        text.update(np.ascontiguousarray(getattr(form, name), np.int64).tobytes() + b"|")
+    for flags in layout.flags:
+        text.update(flags + b"|")
+    text.update(repr((nq, nc, columns)).encode())
+    return Structure(
+        coordinates=nq,
+        equations=nc,
+        forms=[[(cols[n], D[n]) for n in range(a, b)] for a, b in spans],
+        e0=e0,
+        squares=[
+            (f, f, k, c)
+            for f, k, c in zip(form.sq_form.tolist(), form.sq_eq.tolist(), sq_c, strict=True)
+        ],
+        pairs=list(
+            zip(form.bl_a.tolist(), form.bl_b.tolist(), form.bl_eq.tolist(), bl_c, strict=True)
+        ),
+        phi0=phi0,
+        M=M,
+        K_M=list(zip(form.K_M.tolist(), lower, strict=True)),
+        Q=Q,
+        J=list(zip(form.J_eq.tolist(), form.J_col.tolist(), form.K_J.tolist(), strict=True)),
+        K_A=list(zip(form.K_A.tolist(), form.K_A_1.tolist(), form.K_A_2.tolist(), strict=True)),
+        rho=rho,
+        eps=eps,
+        pos_q=form.pos_q.tolist(),
+        pos_c=form.pos_c.tolist(),
+        L_start=form.L_start.tolist(),
+        L_row=form.L_row.tolist(),
+        L_target=form.L_target.tolist(),
+        start=start,
+        columns=columns,
+        column_rows=[
+            (f[:-1], f[-1]) if c.offset else (f, 0.0)
+            for c, f in zip(columns, column_factors, strict=True)
+        ],
+        slots=layout.slots,
+        digest=text.hexdigest(),
+    )
+
+
+def number_values(form: Form, velocity: Floats, rows: list[Floats]) -> Floats:
+    """The numbers that are loaded, in the order of their slots."""
+    parts = []
+    for values, constants in number_arrays(form, velocity, rows):
+        loaded = np.ones(len(values), bool)
+        for x in constants:
+            loaded &= values != x
+        parts.append(np.asarray(values, float)[loaded])
+    return np.concatenate(parts)

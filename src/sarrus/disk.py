@@ -1,0 +1,200 @@
+"""Folders held by a handle: nothing in them is read, written or deleted through a link.
+
+Names are opened relative to the handle, and links are refused: nobody who writes beside us can lead us elsewhere
+between a check and a use. Files are written beside their place and renamed: whole or not there. Where a
+system has no such handles, paths stand for them.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from .names import shown
+
+# what a half-written file is called
+UNFINISHED = ".unfinished"
+
+HANDLES = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+# no links, and no waiting for the other end of a pipe
+_OPEN = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class UnsafeFileError(OSError):
+    """A link, a pipe, or somebody else's file where a plain one of ours should be; the message says which."""
+
+
+class Directory:
+    """A folder of the disk; what is done in it stays in it."""
+
+    def __init__(self, path: str | Path, handle: int = -1) -> None:
+        self.handle = handle
+        self.path = Path(path)
+        if handle < 0 and HANDLES:
+            self.handle = os.open(path, _FOLDER)
+
+    def __enter__(self) -> Directory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        # whoever forgets one would lose a handle of the system
+        self.close()
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self.handle >= 0:
+            os.close(self.handle)
+            self.handle = -1
+
+    def child(self, name: str, *, make: bool = False, mode: int = 0o777) -> Directory:
+        """A folder in this one, made if wanted; never one behind a link."""
+        if make:
+            with suppress(FileExistsError):
+                os.mkdir(*self._at(name), mode=mode, **self._by())
+        found = self.status(name)
+        if found is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.path / name))
+        if not stat.S_ISDIR(found.st_mode):
+            self._refuse(name, found, "a folder")
+        if not HANDLES:
+            return Directory(self.path / name)
+        flags = _FOLDER | os.O_NOFOLLOW
+        return Directory(self.path / name, os.open(*self._at(name), flags, **self._by()))
+
+    def names(self, ending: str = "") -> list[str]:
+        """What it holds, in order."""
+        found = os.listdir(self.handle if HANDLES else self.path)
+        return sorted(name for name in found if name.endswith(ending))
+
+    def status(self, name: str) -> os.stat_result | None:
+        """What the system says of an entry, of a link itself; None if there is none."""
+        try:
+            return os.stat(*self._at(name), follow_symlinks=False, **self._by())
+        except FileNotFoundError:
+            return None
+
+    def open(self, name: str, flags: int, mode: int = 0o666) -> int:
+        """The number of a plain file that is now open; links, pipes and devices are refused."""
+        try:
+            number = os.open(*self._at(name), flags | _OPEN, mode, **self._by())
+        except OSError as error:
+            found = self.status(name)
+            if found is not None and not stat.S_ISREG(found.st_mode):
+                self._refuse(name, found, "a plain file", error)
+            raise
+        found = os.fstat(number)
+        if not stat.S_ISREG(found.st_mode):
+            os.close(number)
+            self._refuse(name, found, "a plain file")
+        return number
+
+    def read(self, name: str, most: int | None = None) -> bytes:
+        """The bytes of a plain file; refused if there are more than `most`, whatever the system says of it."""
+        with os.fdopen(self.open(name, os.O_RDONLY), "rb") as file:
+            content = file.read() if most is None else file.read(most + 1)
+        if most is not None and len(content) > most:
+            raise UnsafeFileError(
+                f"{shown(self.path / name)} is larger than {most} bytes; more is not read"
+            )
+        return content
+
+    def write(self, name: str, content: bytes, *, mode: int = 0o666, sync: bool = False) -> None:
+        """Write a file whole or not at all; sync: also after a power failure. A link is replaced."""
+        self.check_target(name)
+        beside = f"{name}.{secrets.token_hex(6)}{UNFINISHED}"
+        number = self.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        try:
+            with os.fdopen(number, "wb") as file:
+                file.write(content)
+                if sync:
+                    file.flush()
+                    os.fsync(file.fileno())
+            self.move(beside, self, name)
+        except BaseException:
+            self.remove(beside)
+            raise
+        if sync and HANDLES:
+            os.fsync(self.handle)
+
+    def check_target(self, name: str) -> None:
+        """Refuse to replace a folder, pipe or device, or a link to one."""
+        with suppress(FileNotFoundError):
+            found = os.stat(*self._at(name), **self._by())
+            if not stat.S_ISREG(found.st_mode):
+                self._refuse(name, found, "a plain file")
+
+    def move(self, name: str, to: Directory, new: str) -> None:
+        """Rename an entry, a link itself; what had the new name is replaced."""
+        by: dict[str, Any] = {}
+        if HANDLES:
+            by = {"src_dir_fd": self.handle, "dst_dir_fd": to.handle}
+        os.replace(*self._at(name), *to._at(new), **by)
+
+    def remove(self, name: str) -> None:
+        """Delete a file, or a link itself; nothing if there is none."""
+        with suppress(FileNotFoundError):
+            os.unlink(*self._at(name), **self._by())
+
+    def _at(self, name: str) -> tuple[Any]:
+        if name in ("", ".", "..") or "/" in name or os.sep in name or "\0" in name:
+            raise UnsafeFileError(f"{shown(name)!r} is no name of a file in {shown(self.path)}")
+        return (name,) if HANDLES else (self.path / name,)
+
+    def _by(self) -> dict[str, Any]:
+        return {"dir_fd": self.handle} if HANDLES else {}
+
+    def _refuse(
+        self, name: str, found: os.stat_result, wanted: str, cause: BaseException | None = None
+    ) -> None:
+        what = "a link" if stat.S_ISLNK(found.st_mode) else f"not {wanted}"
+        raise UnsafeFileError(
+            f"{shown(self.path / name)} is {what}; nothing is read or written through it: delete it, or "
+            "choose another folder"
+        ) from cause
+
+
+def read_file(path: str | Path, most: int) -> bytes:
+    """The bytes of a plain file that a user named, at most so many; links to one are followed, pipes refused."""
+    number = os.open(path, os.O_RDONLY | _OPEN & ~getattr(os, "O_NOFOLLOW", 0))
+    with os.fdopen(number, "rb") as file:
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            raise UnsafeFileError(f"{shown(path)} is not a plain file")
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise UnsafeFileError(f"{shown(path)} is larger than {most / 1e6:g} MB; more is not read")
+    return content
+
+
+def write_file(path: str | Path, content: str | bytes) -> Path:
+    """Write a file whole or not at all; a link that has its name is replaced, not followed."""
+    path = Path(path)
+    with Directory(path.parent) as folder:
+        folder.write(path.name, content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@contextmanager
+def new_file(path: str | Path) -> Iterator[Path]:
+    """An empty file beside a path, for others to write; it takes the path's place once all went well."""
+    path = Path(path)
+    with Directory(path.parent) as folder:
+        folder.check_target(path.name)
+        # some tell the format by the end of a name
+        beside = f"{UNFINISHED}-{secrets.token_hex(6)}-{path.name}"
+        os.close(folder.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        try:
+            yield path.parent / beside
+            folder.move(beside, folder, path.name)
+        except BaseException:
+            folder.remove(beside)
+            raise

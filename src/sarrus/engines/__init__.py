@@ -1,0 +1,43 @@
+"""Other engines through the same door: the same mechanisms, our clock, our judge."""
+
+from __future__ import annotations
+
+from ..asked import check_seconds, check_within
+from ..mechanism import Mechanism, MechanismError, check_mechanism
+from ..names import pick
+from ..result import Result
+from .engine import Engine, Value
+from .table import ENGINES
+
+__all__ = ["ENGINES", "Engine", "simulate_with"]
+
+
+def simulate_with(
+    engine: str,
+    mechanism: Mechanism,
+    duration: float,
+    *,
+    step: float,
+    output_step: float | None = None,
+    **settings: Value,
+) -> Result:
+    """Simulate a mechanism with another engine, in steps of `step` seconds; a result like any other.
+
+    The engine gives poses and velocities of the bodies; places of points, energy and closure are recomputed from
+    them by our own equations. Outputs are ends of steps, those nearest to output_step [s], a thousandth of the
+    duration if left out. settings: of the engine, as `sarrus engines` lists them.
+
+    Raises MechanismError with a sentence for what the engine cannot represent, ValueError for other arguments and
+    where it is not installed. A run that breaks down ends early: `result.status` says so.
+    """
+    row = pick(ENGINES, engine, "engine")
+    seconds = check_seconds("duration", duration)
+    every = None if output_step is None else check_within("output_step", output_step, seconds)
+    h = check_within("step", step, seconds)
+    if not isinstance(mechanism, Mechanism):
+        raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
+    check_mechanism(mechanism)
+    # loads the compiler
+    from .running import run_engine
+
+    return run_engine(row, mechanism.copy(), seconds, h, every, settings)

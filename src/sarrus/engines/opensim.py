@@ -1,0 +1,202 @@
+"""OpenSim (Simbody): the tree as pin, slider and ball joints, loops as point constraints, projected by Simbody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import opensim as osim
+
+from ..arrays import Floats
+from ..mechanism import Mechanism
+from .engine import Plan, World
+from .tree import GROUND, Poses, Segment, Tree, make_tree
+
+# it tells every call of its integrator, on the screen and in a file
+osim.Logger.setLevelString("error")
+osim.Logger.removeFileSink()
+
+
+def build(world: World, plan: Plan) -> _Job:
+    """The model, initialised at its start."""
+    return _Job(world, plan)
+
+
+def save_model(mechanism: Mechanism, path: Path) -> Tree:
+    """Write a mechanism as an .osim file; returns its tree."""
+    tree = make_tree(mechanism)
+    make_model(tree)[0].printToXML(str(path))
+    return tree
+
+
+class _Job:
+    def __init__(self, world: World, plan: Plan) -> None:
+        self.tree, self.plan = world.tree, plan
+        self.model, self.bodies = make_model(world.tree)
+        self.state = self.model.initSystem()
+        for k in range(world.tree.nv):
+            coordinate = self.model.getCoordinateSet().get(f"rate_{k}")
+            coordinate.setSpeedValue(self.state, float(world.rates[k]))
+        self.manager = osim.Manager(self.model)
+        s = plan.settings
+        self.manager.setIntegratorMethod(
+            getattr(osim.Manager, f"IntegratorMethod_{s['integrator']}")
+        )
+        self.manager.setIntegratorAccuracy(float(s["accuracy"]))
+        self.manager.setIntegratorConstraintTolerance(float(s["constraint_tolerance"]))
+        if s["fixed"]:
+            self.manager.setIntegratorFixedStepSize(plan.h)
+        self.manager.setPerformAnalyses(False)
+        self.manager.setWriteToStorage(False)
+        self.manager.setIntegratorInternalStepLimit(int(1e9))
+        self.manager.initialize(self.state)
+        self.rows: list[tuple[Floats, Floats]] = [_state(self.state)]
+
+    def solve(self) -> str:
+        manager, rows, h = self.manager, self.rows, self.plan.h
+        try:
+            for k in self.plan.kept[1:]:
+                rows.append(_state(manager.integrate(k * h)))
+        except RuntimeError as error:
+            return " ".join(str(error).split())[:200]
+        return ""
+
+    def poses(self) -> Poses:
+        count, n = len(self.plan.kept), len(self.tree.links)
+        turns = np.full((n, count, 3, 3), np.nan)
+        places, spins, speeds = (np.full((n, count, 3), np.nan) for _ in range(3))
+        for t, (q, u) in enumerate(self.rows):
+            if not (np.isfinite(q).all() and np.isfinite(u).all()):
+                break
+            self.state.setQ(osim.Vector.createFromMat(q))
+            self.state.setU(osim.Vector.createFromMat(u))
+            self.model.realizeVelocity(self.state)
+            for i, body in enumerate(self.bodies):
+                pose = body.getTransformInGround(self.state)
+                turns[i, t] = [[pose.R().get(a, b) for b in range(3)] for a in range(3)]
+                places[i, t] = [pose.p().get(a) for a in range(3)]
+                twist = body.getVelocityInGround(self.state)
+                spins[i, t] = [twist.get(0).get(a) for a in range(3)]
+                speeds[i, t] = [twist.get(1).get(a) for a in range(3)]
+        return self.tree.body_poses(turns, places, spins, speeds)
+
+
+def _state(state: Any) -> tuple[Floats, Floats]:
+    return np.array(state.getQ().to_numpy()), np.array(state.getU().to_numpy())
+
+
+def make_model(tree: Tree) -> tuple[Any, list[Any]]:
+    """The model and the body of each link."""
+    model = osim.Model()
+    model.setName(_word(tree.name))
+    model.setGravity(_vec(tree.gravity))
+    frames: list[Any] = []
+    bodies: list[Any] = [None] * len(tree.links)
+    for n, segment in enumerate(tree.segments()):
+        body = _body(tree, segment, n)
+        above = model.getGround() if segment.above == GROUND else frames[segment.above]
+        model.addBody(body)
+        model.addJoint(_joint(segment, n, above, body))
+        frames.append(body)
+        if segment.link != GROUND:
+            bodies[segment.link] = body
+    for k, c in enumerate(tree.closures):
+        ends = []
+        for link in (c.first, c.second):
+            frame = model.getGround() if link == GROUND else bodies[link]
+            ends += [frame, _vec(tree.place(link, c.place))]
+        point = osim.PointConstraint(*ends)
+        point.setName(f"closure_{k}")
+        model.addConstraint(point)
+    _add_loads(tree, model, bodies)
+    model.finalizeConnections()
+    return model, bodies
+
+
+def _body(tree: Tree, segment: Segment, n: int) -> Any:
+    if segment.link == GROUND:
+        # Simbody does without mass in the middle of a row
+        return osim.Body(f"between_{n}", 0.0, _vec(np.zeros(3)), osim.Inertia(0.0, 0.0, 0.0))
+    link = tree.links[segment.link]
+    order = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+    six = [float(link.inertia[k]) for k in order]
+    return osim.Body(f"link_{segment.link}", link.mass, _vec(link.arm), osim.Inertia(*six))
+
+
+def _joint(segment: Segment, n: int, above: Any, body: Any) -> Any:
+    s = segment.step
+    make, along = {
+        "hinge": (osim.PinJoint, 2),
+        "slide": (osim.SliderJoint, 0),
+        "ball": (osim.BallJoint, 2),
+    }[s.kind]
+    turn = _vec(_angles(_frame(s.axis, along)) if s.kind != "ball" else np.zeros(3))
+    zero = _vec(np.zeros(3))
+    joint = make(f"step_{n}", above, _vec(segment.offset), turn, body, zero, turn)
+    for k in range(3 if s.kind == "ball" else 1):
+        coordinate = joint.upd_coordinates(k)
+        coordinate.setName(f"rate_{s.v + k}")
+        # limits are shown, not kept; a wide range keeps the reader of a file from doubts
+        coordinate.setRangeMin(-1e6)
+        coordinate.setRangeMax(1e6)
+    return joint
+
+
+def _add_loads(tree: Tree, model: Any, bodies: list[Any]) -> None:
+    def frame(link: int) -> Any:
+        return model.getGround() if link == GROUND else bodies[link]
+
+    for n, p in enumerate(tree.pulls):
+        names = [frame(link).getName() for link in p.links]
+        places = [_vec(tree.place(k, at)) for k, at in zip(p.links, p.places, strict=True)]
+        # a pull is positive
+        constant = p.preload - p.stiffness * p.free
+        law = f"({constant!r})+({p.stiffness!r})*d+({p.damping!r})*ddot"
+        force = osim.ExpressionBasedPointToPointForce(names[0], places[0], names[1], places[1], law)
+        force.setName(f"pull_{n}")
+        model.addForce(force)
+    for n, t in enumerate(tree.turns):
+        constant = t.torque + t.stiffness * t.free
+        law = f"({constant!r})-({t.stiffness!r})*q-({t.damping!r})*qdot"
+        force = osim.ExpressionBasedCoordinateForce(f"rate_{t.v}", law)
+        force.setName(f"turn_{n}")
+        model.addForce(force)
+    for n, f in enumerate(tree.forces):
+        if f.link == GROUND:
+            continue
+        force = osim.PrescribedForce(f"force_{n}", bodies[f.link])
+        force.setForceIsInGlobalFrame(not f.turns)
+        force.setPointIsInGlobalFrame(False)
+        force.setForceFunctions(*(osim.Constant(float(x)) for x in f.force))
+        force.setTorqueFunctions(*(osim.Constant(float(x)) for x in f.torque))
+        place = tree.place(f.link, f.place)
+        force.setPointFunctions(*(osim.Constant(float(x)) for x in place))
+        model.addForce(force)
+
+
+def _frame(axis: Floats, along: int) -> Floats:
+    """A rotation one of whose columns is along an axis; none if it is that coordinate axis."""
+    if axis[along] == 1.0:
+        return np.eye(3)
+    other = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    x = np.cross(other, axis)
+    x /= np.linalg.norm(x)
+    return np.roll(np.column_stack([x, np.cross(axis, x), axis]), along - 2, axis=1)
+
+
+def _angles(R: Floats) -> Floats:
+    """Angles of a rotation about the body's x, y, z in this order."""
+    y = np.arctan2(R[0, 2], np.hypot(R[0, 0], R[0, 1]))
+    if np.hypot(R[0, 0], R[0, 1]) < 1e-12:
+        return np.array([np.arctan2(R[2, 1], R[1, 1]), y, 0.0])
+    return np.array([np.arctan2(-R[1, 2], R[2, 2]), y, np.arctan2(-R[0, 1], R[0, 0])])
+
+
+def _vec(x: Floats) -> Any:
+    return osim.Vec3(*(float(v) for v in x))
+
+
+def _word(name: str) -> str:
+    """A name as OpenSim takes it."""
+    return "".join(c if c.isalnum() or c in "_-." else "_" for c in name) or "mechanism"

@@ -1,0 +1,270 @@
+"""The table of engines: what each can do, its settings, and the ladder a benchmark tries, with reasons."""
+
+from __future__ import annotations
+
+from .engine import (
+    BALLS,
+    FORCES,
+    LOOPS,
+    REDUNDANT,
+    SPRINGS,
+    TORSIONS,
+    Engine,
+    Trial,
+)
+
+COARSE = (200, 400, 800, 1200, 2000, 3000, 4000)
+FINE = (*COARSE, 8000, 20_000, 40_000, 80_000)
+CUT = "which joints close loops: the last ones written, or those inside, away from the ground"
+TREE = frozenset({LOOPS, REDUNDANT, BALLS, FORCES, SPRINGS, TORSIONS})
+
+MUJOCO = Engine(
+    "mujoco",
+    "MuJoCo",
+    "mujoco",
+    "mujoco",
+    TREE,
+    4,
+    {
+        "integrator": "RK4",
+        "cut": "last",
+        "time_constant": 2.0,
+        "damping_ratio": 1.0,
+        "impedance": 0.9999,
+        "solver": "Newton",
+        "iterations": 100.0,
+        "tolerance": 1e-8,
+        "jacobian": "auto",
+    },
+    {
+        "cut": CUT,
+        "integrator": "RK4, Euler, implicit, implicitfast or discrete",
+        "time_constant": "of the closures, in steps (solref[0])",
+        "damping_ratio": "of the closures (solref[1])",
+        "impedance": "of the closures (solimp); MuJoCo clamps it at 0.9999",
+        "solver": "Newton, CG or PGS",
+        "iterations": "most of the solver",
+        "tolerance": "of the solver",
+        "jacobian": "dense, sparse or auto",
+    },
+    tuple(
+        Trial({"integrator": integrator, "time_constant": c, "damping_ratio": d}, FINE, why)
+        for integrator, c, d, why in (
+            ("RK4", 2.0, 1.0, "fourth order, the stiffest closures MuJoCo allows"),
+            ("RK4", 4.0, 1.0, "twice as soft"),
+            ("RK4", 3.0, 0.7, "less damping: closures follow a singular position more quickly"),
+            ("RK4", 4.0, 0.5, "the same, softer"),
+            ("discrete", 2.0, 1.0, "first order with the least work a step"),
+            ("implicitfast", 2.0, 1.0, "first order, implicit in velocities: what most users run"),
+        )
+    ),
+    "Loops are equalities held by soft constraints: redundancy is regularised away, never refused; closures give "
+    "way by what impedance and time constant allow.",
+    loop_order=2,
+)
+
+PINOCCHIO = Engine(
+    "pinocchio",
+    "Pinocchio",
+    "pin",
+    "pinocchio",
+    TREE,
+    4,
+    {"cut": "last", "mu": 1e-8, "iterations": 10.0, "accuracy": 1e-14, "baumgarte": 0.2},
+    {
+        "cut": CUT,
+        "mu": "of the proximal solver: what regularises dependent closures",
+        "iterations": "most of the proximal solver, which take mu out again",
+        "accuracy": "at which it stops",
+        "baumgarte": "rate of Baumgarte's terms, in 1/step",
+    },
+    tuple(
+        Trial({"mu": mu, "iterations": n, "baumgarte": b}, COARSE, why)
+        for mu, n, b, why in (
+            (1e-12, 1.0, 0.5, "one iteration and a tiny mu: least work a step, fragile"),
+            (1e-8, 1.0, 0.5, "one iteration, a larger mu"),
+            (1e-6, 1.0, 0.1, "for closures that depend on each other all the time"),
+            (1e-6, 1.0, 0.5, "the same, violations taken back faster"),
+            (1e-8, 10.0, 0.2, "iterated: mu is taken out again, the dependable choice"),
+            (1e-10, 10.0, 0.2, "the same with a smaller mu, for many loops"),
+            (1e-8, 10.0, 0.5, "the same, violations taken back faster"),
+        )
+    ),
+    "Loops are point constraints in a proximal solver: mu regularises dependent ones, iterations take it out "
+    "again. It has no integrator: Runge-Kutta 4 in Python.",
+    loop_order=2,
+)
+
+EXUDYN = Engine(
+    "exudyn",
+    "Exudyn",
+    "exudyn",
+    "exudyn",
+    frozenset({LOOPS, REDUNDANT, BALLS, FORCES, SPRINGS}),
+    2,
+    {
+        "spectral_radius": 0.9,
+        "index": 3.0,
+        "tolerance": 1e-8,
+        "modified_newton": 1.0,
+        "linear_solver": "EigenDense",
+    },
+    {
+        "spectral_radius": "of generalized-alpha: below 1 it damps what no step resolves",
+        "index": "3: constraints on positions; 2: on velocities, by the trapezoidal rule",
+        "tolerance": "of its Newton iteration, relative and absolute",
+        "modified_newton": "1: the Jacobian is kept as long as it serves; 0: a new one each time",
+        "linear_solver": "EigenDense (with pivots), EXUdense or EigenSparse",
+    },
+    tuple(
+        Trial({"spectral_radius": r, "tolerance": tolerance, "linear_solver": solver}, FINE, why)
+        for r, tolerance, solver, why in (
+            (0.9, 1e-6, "EXUdense", "its usual dense solver, a loose iteration: least work a step"),
+            (
+                0.9,
+                1e-8,
+                "EigenDense",
+                "pivots: the only one for closures that depend on each other",
+            ),
+            (0.9, 1e-6, "EigenSparse", "for many bodies"),
+            (0.6, 1e-6, "EXUdense", "more damping"),
+        )
+    ),
+    "Maximal coordinates, every joint an equation of index 3. Dependent equations make its matrix singular: only "
+    "EigenDense with ignoreSingularJacobian gets through.",
+    cut="none",
+    loop_order=2,
+)
+
+OPENSIM = Engine(
+    "opensim",
+    "OpenSim",
+    "opensim",
+    "opensim",
+    TREE,
+    4,
+    {
+        "cut": "last",
+        "integrator": "RungeKuttaMerson",
+        "fixed": 1.0,
+        "accuracy": 1e-5,
+        "constraint_tolerance": 1e-8,
+    },
+    {
+        "cut": CUT,
+        "integrator": "RungeKuttaMerson, RungeKutta3, RungeKuttaFeldberg, CPodes, Verlet or SemiExplicitEuler2",
+        "fixed": "1: steps of a fixed length; 0: it chooses them by its accuracy",
+        "accuracy": "of steps that it chooses",
+        "constraint_tolerance": "to which states are projected onto the closures",
+    },
+    (
+        Trial(
+            {"integrator": "RungeKuttaMerson"}, COARSE, "fixed steps jump over singular positions"
+        ),
+        Trial({"integrator": "RungeKutta3"}, COARSE, "fewer stages a step"),
+        *(
+            Trial(
+                {"integrator": "CPodes", "fixed": 0.0, "accuracy": accuracy},
+                (200,),
+                "its implicit multistep method, which projects by itself; steps are only outputs",
+            )
+            for accuracy in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+        ),
+        Trial(
+            {"integrator": "RungeKuttaMerson", "fixed": 0.0, "accuracy": 1e-5},
+            (200,),
+            "its default integrator with error control",
+        ),
+    ),
+    "Simbody holds loops by accelerations that satisfy them in the sense of least squares, and projects states "
+    "back: redundancy is tolerated, rank is decided at every evaluation.",
+    loop_order=4,
+)
+
+MANY = (1000, 2000, 5000, 10_000, 20_000, 50_000)
+
+DRAKE = Engine(
+    "drake",
+    "Drake",
+    "drake",
+    "pydrake",
+    frozenset({LOOPS, REDUNDANT, BALLS, SPRINGS}),
+    3,
+    {
+        "loops": "sap",
+        "integrator": "runge_kutta3",
+        "stiffness": 1e6,
+        "damping": 1e3,
+        "cut": "inside",
+    },
+    {
+        "loops": "sap: discrete, exact ball constraints, first order; bushings: continuous, stiff springs",
+        "integrator": "of the continuous form: runge_kutta2, runge_kutta3, runge_kutta5, ...",
+        "stiffness": "of the bushings [N/m]",
+        "damping": "of the bushings [N s/m]",
+        "cut": CUT + "; a ball constraint with the world crashes it",
+    },
+    (
+        Trial({"loops": "sap"}, MANY, "exact closures, first order"),
+        Trial(
+            {"loops": "bushings", "stiffness": 1e6, "damping": 1e3},
+            MANY,
+            "stiff bushings, third order as far as they allow",
+        ),
+        Trial(
+            {"loops": "bushings", "stiffness": 3e5, "damping": 3e2},
+            MANY,
+            "softer ones allow longer steps",
+        ),
+    ),
+    "Continuous plants have no closures: bushings stand for them. The discrete SAP solver holds points exactly "
+    "and regularises redundant ones, at first order.",
+    cut="inside",
+)
+
+DART = Engine(
+    "dart",
+    "DART",
+    "dartpy",
+    "dartpy",
+    frozenset({LOOPS, REDUNDANT, BALLS}),
+    1,
+    {"cut": "last", "error_reduction": 0.01, "force_mixing": 1e-9},
+    {
+        "cut": CUT,
+        "error_reduction": "share of an open closure that a step takes back",
+        "force_mixing": "softness of the closures: what regularises dependent ones",
+    },
+    (
+        Trial(
+            {}, MANY, "it has one integrator, semi-implicit Euler; only the step is left to choose"
+        ),
+    ),
+    "Loops are constraints in its impulse solver; force mixing regularises dependent ones. First order.",
+)
+
+PYBULLET = Engine(
+    "pybullet",
+    "PyBullet",
+    "pybullet",
+    "pybullet",
+    frozenset({LOOPS, REDUNDANT, BALLS}),
+    1,
+    {"cut": "last", "iterations": 50.0, "error_reduction": 0.2},
+    {
+        "cut": CUT,
+        "iterations": "of its solver in a step",
+        "error_reduction": "share of an open closure that a step takes back",
+    },
+    (
+        Trial({"iterations": 50.0}, MANY, "its usual iterations"),
+        Trial({"iterations": 200.0}, MANY[:4], "more of them, for many closures"),
+    ),
+    "Loops are constraints in an iterative impulse solver: redundancy costs iterations, never an error. "
+    "First order.",
+    floor=1e-2,
+)
+
+ENGINES: dict[str, Engine] = {
+    engine.id: engine for engine in (MUJOCO, PINOCCHIO, EXUDYN, OPENSIM, DRAKE, DART, PYBULLET)
+}

@@ -1,0 +1,608 @@
+"""A mechanism as tree engines want it: links that hang from each other, and points that close loops.
+
+One translation for all of them. Bodies welded to each other are one link. Links hang by a row of hinges, sliders
+and balls, all in the place of their joint; at the start all frames stand as the world's, so that places and axes
+keep their numbers. A joint that closes a loop is one point that two links share (a ball, a pin in the plane) or
+two on its axis (a hinge in space: one equation more than it has, never one less). Any other closes it by a body
+cut in two halves, held together by points: exact, and every engine knows how to hold points together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from ..kinematics.pose import LINK, in_space, measure_length, turn_matrices, unit
+from ..mechanism import Body, Mechanism, MechanismError
+from ..mechanism.forces import BODY
+from ..mechanism.joint_kinds import JointKind
+from ..mechanism.joints import Joint
+from ..mechanism.motion import MotionPieces, make_pieces
+from ..names import pick
+
+GROUND = -1
+# of a body's largest inertia: what a thin rod gets about its own axis, where no engine takes zero
+SLIM = 1e-9
+# of the smallest mass: what a frame between two steps gets, where an engine takes no body without mass
+LEAST_MASS = 1e-9
+# which joints close loops
+LAST, INSIDE, NONE = CUTS = ("last", "inside", "none")
+Z = np.array([0.0, 0.0, 1.0])
+# kinds and axes of hinges, sliders and balls
+Row = tuple[tuple[str, Floats], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One hinge, slider or ball of a row; axis: a world direction at the start."""
+
+    kind: Literal["hinge", "slide", "ball"]
+    axis: Floats
+    q: int
+    v: int
+
+
+@dataclass(eq=False)
+class Link:
+    """Bodies welded to each other, or half of one; origin: the place of its joint, where its frame is [m]."""
+
+    name: str
+    parent: int
+    origin: Floats
+    steps: list[Step]
+    bodies: list[str]
+    mass: float = 0.0
+    center: Floats = field(default_factory=lambda: np.zeros(3))
+    inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))
+    # of half a body: the link that is the other half
+    whole: int = GROUND
+
+    @property
+    def arm(self) -> Floats:
+        """The centre seen from its frame [m]."""
+        return self.center - self.origin
+
+
+@dataclass(frozen=True, eq=False)
+class Closure:
+    """A point that two links share; place: of both at the start [m]."""
+
+    name: str
+    first: int
+    second: int
+    place: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Connection:
+    """A joint between two links, for engines without a tree: the row of kinds and axes that it leaves."""
+
+    name: str
+    first: int
+    second: int
+    place: Floats
+    row: Row
+
+
+@dataclass(frozen=True, eq=False)
+class PointForce:
+    """A force [N] and a torque [N m] on a link, at a place [m]; turns: with the link."""
+
+    link: int
+    place: Floats
+    force: Floats
+    torque: Floats
+    turns: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Pull:
+    """A spring and damper between places of two links: its pull is k (l - free) + c l' + preload [N]."""
+
+    links: tuple[int, int]
+    places: tuple[Floats, Floats]
+    stiffness: float
+    damping: float
+    free: float
+    preload: float
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """A torsional spring and damper on the hinge with the coordinates q, v: torque - k (angle - free) - c rate."""
+
+    q: int
+    v: int
+    stiffness: float
+    damping: float
+    free: float
+    torque: float
+
+
+@dataclass(frozen=True, eq=False)
+class Driven:
+    """A hinge or slider whose coordinate is prescribed."""
+
+    name: str
+    q: int
+    v: int
+    motion: MotionPieces
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """A step of a row with a frame behind it; above: the segment it hangs from, GROUND for none.
+
+    offset: its place in the frame above [m]; link: the one that it carries, GROUND if it only leads to the next.
+    """
+
+    above: int
+    offset: Floats
+    step: Step
+    link: int
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Links in an order where parents come first, depth before breadth; coordinates counted along it.
+
+    A hinge and a slider have one coordinate, a ball a quaternion (w, x, y, z) and the angular velocity in its
+    child's frame. size: a typical link [m].
+    """
+
+    name: str
+    planar: bool
+    gravity: Floats
+    size: float
+    links: list[Link]
+    closures: list[Closure]
+    forces: list[PointForce]
+    pulls: list[Pull]
+    turns: list[Turn]
+    driven: list[Driven]
+    joints: list[Connection]
+    # the link of each body, in the mechanism's order, and its centre at the start
+    owner: Ints
+    centers: Floats
+
+    @property
+    def nq(self) -> int:
+        """How many coordinates there are."""
+        return sum(4 if s.kind == "ball" else 1 for link in self.links for s in link.steps)
+
+    @property
+    def nv(self) -> int:
+        """How many of their rates."""
+        return sum(3 if s.kind == "ball" else 1 for link in self.links for s in link.steps)
+
+    @property
+    def balls(self) -> list[Step]:
+        """The balls."""
+        return [s for link in self.links for s in link.steps if s.kind == "ball"]
+
+    def start(self) -> Floats:
+        """The coordinates at the start: zero, and quaternions that do not turn."""
+        q = np.zeros(self.nq)
+        q[[s.q for s in self.balls]] = 1.0
+        return q
+
+    def place(self, link: int, place: Floats) -> Floats:
+        """A place of a link in its frame; the ground's is the world."""
+        return place if link == GROUND else place - self.links[link].origin
+
+    def segments(self) -> Iterator[Segment]:
+        """One step at a time, for engines with one joint a body: all but the last of a link carry nothing."""
+        last: dict[int, int] = {GROUND: GROUND}
+        count = 0
+        for i, link in enumerate(self.links):
+            above = last[link.parent]
+            base = np.zeros(3) if link.parent == GROUND else self.links[link.parent].origin
+            offset = link.origin - base
+            for n, step in enumerate(link.steps):
+                owner = i if n == len(link.steps) - 1 else GROUND
+                yield Segment(above, offset, step, owner)
+                above, offset = count, np.zeros(3)
+                count += 1
+            last[i] = above
+
+    def rates(self, velocities: Floats, spins: Floats) -> Floats:
+        """The rates at the start, of velocities of the bodies' centres and their spins, both (bodies, 3)."""
+        out = np.zeros(self.nv)
+        spin, speed = np.zeros((len(self.links) + 1, 3)), np.zeros((len(self.links) + 1, 3))
+        # the last row is the ground's, index -1
+        for i, owner in enumerate(self.owner):
+            if owner != GROUND:
+                at = self.links[owner].origin
+                spin[owner] = spins[i]
+                speed[owner] = velocities[i] + np.cross(spins[i], at - self.centers[i])
+        for i, link in enumerate(self.links):
+            if link.whole != GROUND:
+                arm = link.origin - self.links[link.whole].origin
+                spin[i] = spin[link.whole]
+                speed[i] = speed[link.whole] + np.cross(spin[i], arm)
+        for i, link in enumerate(self.links):
+            above = link.parent
+            base = np.zeros(3) if above == GROUND else self.links[above].origin
+            turning = spin[i] - spin[above]
+            moving = speed[i] - speed[above] - np.cross(spin[above], link.origin - base)
+            for kind, whole_rate in (("hinge", turning), ("slide", moving)):
+                own = [s for s in link.steps if s.kind == kind]
+                if own:
+                    axes = np.column_stack([s.axis for s in own])
+                    out[[s.v for s in own]] = np.linalg.lstsq(axes, whole_rate, rcond=None)[0]
+            for s in link.steps:
+                if s.kind == "ball":
+                    out[s.v : s.v + 3] = turning
+        return out
+
+    def poses(self, q: Floats, v: Floats) -> Poses:
+        """Where all bodies are at coordinates (n, nq) and rates (n, nv)."""
+        n, count = len(q), len(self.links)
+        turns = np.tile(np.eye(3), (count + 1, n, 1, 1))
+        places, spins, speeds = (np.zeros((count + 1, n, 3)) for _ in range(3))
+        for i, link in enumerate(self.links):
+            above = link.parent
+            base = np.zeros(3) if above == GROUND else self.links[above].origin
+            R, w = turns[above], spins[above].copy()
+            arm = R @ (link.origin - base)
+            x = places[above] + arm
+            dx = speeds[above] + np.cross(w, arm)
+            for s in link.steps:
+                if s.kind == "ball":
+                    R = R @ turns_of(q[:, s.q : s.q + 4])
+                    w = w + np.einsum("tij,tj->ti", R, v[:, s.v : s.v + 3])
+                elif s.kind == "hinge":
+                    w = w + (R @ s.axis) * v[:, s.v, None]
+                    R = R @ turn_matrices(q[:, s.q, None] * s.axis)
+                else:
+                    along = R @ s.axis
+                    x = x + along * q[:, s.q, None]
+                    dx = dx + along * v[:, s.v, None] + np.cross(w, along * q[:, s.q, None])
+            turns[i], places[i], spins[i], speeds[i] = R, x, w, dx
+        return self.body_poses(turns[:-1], places[:-1], spins[:-1], speeds[:-1])
+
+    def body_poses(self, turns: Floats, places: Floats, spins: Floats, speeds: Floats) -> Poses:
+        """Poses of the bodies from those of the links' frames: (links, n, 3, 3) and (links, n, 3)."""
+        n = turns.shape[1]
+        out = Poses.still(self.centers, n)
+        for i, owner in enumerate(self.owner):
+            if owner != GROUND:
+                arm = turns[owner] @ (self.centers[i] - self.links[owner].origin)
+                out.turns[:, i] = turns[owner]
+                out.centers[:, i] = places[owner] + arm
+                out.spins[:, i] = spins[owner]
+                out.velocities[:, i] = speeds[owner] + np.cross(spins[owner], arm)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Poses:
+    """Bodies over time: centres [m] and velocities, (n, nb, 3), turns from the start (n, nb, 3, 3), spins."""
+
+    centers: Floats
+    turns: Floats
+    velocities: Floats
+    spins: Floats
+
+    @classmethod
+    def still(cls, centers: Floats, n: int) -> Poses:
+        """Bodies that stand where they are, n times."""
+        turns = np.tile(np.eye(3), (n, len(centers), 1, 1))
+        zero = np.zeros((n, len(centers), 3))
+        return cls(np.tile(centers, (n, 1, 1)), turns, zero, zero.copy())
+
+    def __getitem__(self, rows: slice) -> Poses:
+        parts = (self.centers, self.turns, self.velocities, self.spins)
+        return Poses(*(part[rows] for part in parts))
+
+    @property
+    def finite(self) -> Floats:
+        """Whether each output is a finite pose, (n,)."""
+        flat = (x.reshape(len(x), -1) for x in (self.centers, self.turns, self.velocities))
+        return np.asarray(np.all([np.isfinite(x).all(axis=1) for x in flat], axis=0))
+
+
+def turns_of(quaternions: Floats) -> Floats:
+    """Rotation matrices of quaternions (w, x, y, z), (n, 4), of any length."""
+    w, x, y, z = (quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)).T
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.moveaxis(np.array(rows), 2, 0)
+
+
+def quaternions(vectors: Floats) -> Floats:
+    """Quaternions (w, x, y, z) of turn vectors, (n, 3) to (n, 4)."""
+    half = 0.5 * np.linalg.norm(vectors, axis=1, keepdims=True)
+    # sin(x) / x, whole at zero
+    return np.hstack([np.cos(half), 0.5 * np.sinc(half / np.pi) * vectors])
+
+
+def quaternions_of_angles(angles: Floats) -> Floats:
+    """Quaternions of roll, pitch and yaw, turned about x, then y, then z of the frame that stays."""
+    x, y, z = (quaternions(angles[:, k, None] * np.eye(3)[k]) for k in range(3))
+    return _times(z, _times(y, x))
+
+
+def _times(a: Floats, b: Floats) -> Floats:
+    w = a[:, :1] * b[:, :1] - np.sum(a[:, 1:] * b[:, 1:], axis=1, keepdims=True)
+    u = a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])
+    return np.hstack([w, u])
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """A joint of two groups of welded bodies, and the row of steps from the first to the second.
+
+    points: that hold them together if the joint may close a loop as it is, else none.
+    """
+
+    name: str
+    first: int
+    second: int
+    place: Floats
+    row: Row
+    points: tuple[Floats, ...]
+
+    @property
+    def turned(self) -> _Pair:
+        """Seen from its second group: the coordinates are the same."""
+        back = tuple((kind, -axis) for kind, axis in reversed(self.row))
+        return _Pair(self.name, self.second, self.first, self.place, back, self.points)
+
+
+def make_tree(mechanism: Mechanism, cut: str = LAST) -> Tree:
+    """Translate a mechanism; raises MechanismError with a sentence about what no tree holds.
+
+    cut: which joints close loops: the "last" ones written, or those "inside", away from the ground; with
+    "none" every joint is left to the engine, which has no tree.
+    """
+    if cut not in CUTS:
+        raise ValueError(f"cut = {cut!r}; give {' or '.join(repr(c) for c in CUTS)}")
+    return _Maker(mechanism, cut).tree()
+
+
+class _Maker:
+    def __init__(self, mechanism: Mechanism, cut: str) -> None:
+        self.m, self.cut = mechanism, cut
+        self.planar = mechanism.dimension == 2
+        self.size = LINK * measure_length(mechanism)
+        self.group = self._groups()
+        # a coordinate that something acts on has to be one of the tree's
+        self.needed = {t.joint for t in mechanism.torsions} | {d.joint for d in mechanism.drives}
+        self.links: list[Link] = []
+        self.link_of = {0: GROUND}
+        self.step_of: dict[str, Step] = {}
+        self.nq = self.nv = 0
+
+    def tree(self) -> Tree:
+        """All of it."""
+        m = self.m
+        pairs = [pair for j in m.joints for pair in self._pairs(j)]
+        inner, closing = self._choose(pairs)
+        if self.cut == NONE:
+            closing = []
+        # the ground cannot be cut
+        cut = [p if p.second else p.turned for p in closing if not p.points]
+        self.shares = {g: 1 + sum(p.second == g for p in cut) for g in self.group.values()}
+        self.below: dict[int, list[tuple[_Pair, bool]]] = {g: [] for g in self.group.values()}
+        for p in inner:
+            self.below[p.first].append((p, False))
+            self.below[p.second].append((p.turned, False))
+        for p in cut:
+            self.below[p.first].append((p, True))
+        halves: list[tuple[int, _Pair]] = []
+        for g in dict.fromkeys(self.group.values()):
+            if g not in self.link_of:
+                at = in_space(self._bodies(g)[0].center)
+                self.link_of[g] = self._add(g, GROUND, at, self._free(), "")
+            elif g:
+                continue
+            self._hang(g, halves)
+        for i, p in halves:
+            self.links[i].whole = self.link_of[p.second]
+        closures = [
+            Closure(p.name, self.link_of[p.first], self.link_of[p.second], at)
+            for p in closing
+            for at in p.points
+        ]
+        closures += [
+            Closure(p.name, i, self.links[i].whole, at)
+            for i, p in halves
+            for at in self._frame_points(p.place)
+        ]
+        return Tree(
+            m.name, self.planar, in_space(m.gravity), self.size, self.links, closures,
+            list(self._forces()), list(self._pulls()), list(self._turns()), list(self._driven()),
+            [Connection(p.name, self.link_of[p.first], self.link_of[p.second], p.place, p.row) for p in pairs],
+            np.array([self._link(b.name) for b in m.bodies]),
+            np.array([in_space(b.center) for b in m.bodies]),
+        )  # fmt: skip
+
+    def _groups(self) -> dict[str, int]:
+        """The number of the group of welded bodies that each body belongs to; 0 is the ground's."""
+        names = [self.m.GROUND, *(b.name for b in self.m.bodies)]
+        group = {name: i for i, name in enumerate(names)}
+        for joint in self.m.joints:
+            if joint.kind.row.is_rigid:
+                for name in joint.bodies[1:]:
+                    low, high = sorted((group[joint.bodies[0]], group[name]))
+                    group = {n: low if g == high else g for n, g in group.items()}
+        return group
+
+    def _link(self, body: str) -> int:
+        return self.link_of[self.group[body]]
+
+    def _bodies(self, group: int) -> list[Body]:
+        return [b for b in self.m.bodies if self.group[b.name] == group]
+
+    def _pairs(self, joint: Joint) -> Iterator[_Pair]:
+        """A joint of three bodies is two."""
+        if joint.kind.row.is_rigid:
+            return
+        for end in joint.ends[1:]:
+            first, second = self.group[joint.ends[0].body], self.group[end.body]
+            if first == second:
+                continue
+            if joint.kind is JointKind.DISTANCE:
+                raise MechanismError(
+                    f"joint '{joint.name}' (distance) is a link without mass, which no tree of bodies holds; "
+                    "make it a light rod on two joints"
+                )
+            place = in_space(_known(end.place))
+            row = tuple(self._row(joint))
+            yield _Pair(joint.name, first, second, place, row, self._points(joint, place, row))
+
+    def _row(self, joint: Joint) -> Iterator[tuple[str, Floats]]:
+        """Hinges, sliders and balls in a row that leave what the joint leaves."""
+        kind = joint.kind
+        axis = Z if joint.axis is None else unit(in_space(joint.axis))
+        other = joint.ends[1].axis
+        across = np.linalg.svd(axis[None])[2][1:]
+        if kind.row.on_plane:
+            yield "slide", across[0]
+            yield "slide", across[1]
+        elif kind.row.on_line:
+            yield "slide", axis
+        if kind in (JointKind.SPHERICAL, JointKind.POINT_ON_LINE, JointKind.POINT_ON_PLANE):
+            yield ("hinge", Z) if self.planar else ("ball", Z)
+        elif kind in (JointKind.REVOLUTE, JointKind.CYLINDRICAL, JointKind.PLANAR):
+            yield "hinge", axis
+        elif kind is JointKind.UNIVERSAL:
+            yield "hinge", axis
+            yield "hinge", unit(in_space(_known(other)))
+
+    def _points(self, joint: Joint, place: Floats, row: Row) -> tuple[Floats, ...]:
+        if joint.name in self.needed or len(row) != 1 or row[0][0] == "slide":
+            return ()
+        if row[0][0] == "ball" or self.planar:
+            return (place,)
+        arm = 0.5 * self.size * row[0][1]
+        return (place - arm, place + arm)
+
+    def _frame_points(self, place: Floats) -> list[Floats]:
+        """Points that hold two halves of a body together."""
+        count = 1 if self.planar else 2
+        return [place, *(place + self.size * e for e in np.eye(3)[:count])]
+
+    def _choose(self, pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair]]:
+        """Those that hang links, and those that close loops, as simple ones as can be."""
+        top = {g: g for g in self.group.values()}
+
+        def root(g: int) -> int:
+            while top[g] != g:
+                g = top[g]
+            return g
+
+        inner: list[_Pair] = []
+        closing: list[_Pair] = []
+        # in Bricard's mechanism a cut inside costs Runge-Kutta 4 two digits, in others it is the other way round
+        inside = self.cut == INSIDE
+        for p in sorted(
+            pairs, key=lambda p: (bool(p.points), inside and bool(p.first and p.second))
+        ):
+            a, b = root(p.first), root(p.second)
+            (closing if a == b else inner).append(p)
+            top[a] = b
+        return inner, closing
+
+    def _free(self) -> Row:
+        x, y, z = (("slide", e) for e in np.eye(3))
+        return (x, y, ("hinge", Z)) if self.planar else (x, y, z, ("ball", Z))
+
+    def _hang(self, group: int, halves: list[tuple[int, _Pair]]) -> None:
+        """Everything below a group, depth first."""
+        waiting = [(self.link_of[group], pair, half) for pair, half in self.below[group][::-1]]
+        while waiting:
+            parent, pair, half = waiting.pop()
+            if half:
+                here = self._add(pair.second, parent, pair.place, pair.row, pair.name, half=True)
+                halves.append((here, pair))
+            elif pair.second not in self.link_of:
+                here = self._add(pair.second, parent, pair.place, pair.row, pair.name)
+                self.link_of[pair.second] = here
+                waiting += [(here, p, h) for p, h in self.below[pair.second][::-1]]
+
+    def _add(
+        self,
+        group: int,
+        parent: int,
+        origin: Floats,
+        row: Row,
+        joint: str,
+        half: bool = False,
+    ) -> int:
+        steps = []
+        for kind, axis in row:
+            step = Step(kind, axis, self.nq, self.nv)  # type: ignore[arg-type]
+            self.nq += 4 if kind == "ball" else 1
+            self.nv += 3 if kind == "ball" else 1
+            steps.append(step)
+        if joint in self.needed:
+            words = {"angle": "hinge", "travel": "slide"}
+            found = next(j for j in self.m.joints if j.name == joint)
+            word = words[found.kind.row.coordinate]
+            self.step_of[joint] = next(s for s in steps if s.kind == word)
+        bodies = self._bodies(group)
+        name = f"{bodies[0].name}, half at {joint}" if half else bodies[0].name
+        link = Link(name, parent, origin, steps, [] if half else [b.name for b in bodies])
+        link.mass, link.center, link.inertia = self._mass(bodies, 1.0 / self.shares[group])
+        self.links.append(link)
+        return len(self.links) - 1
+
+    def _mass(self, bodies: list[Body], share: float) -> tuple[float, Floats, Floats]:
+        """Mass, centre and inertia about it of some bodies, times a share of 1."""
+        mass = sum(b.mass for b in bodies)
+        center = sum((b.mass * in_space(b.center) for b in bodies), np.zeros(3)) / mass
+        inertia = np.zeros((3, 3))
+        for b in bodies:
+            arm = in_space(b.center) - center
+            # what a planar body has about other axes does not matter, but has to be possible
+            own = b.inertia if b.inertia.ndim else float(b.inertia) * np.eye(3)
+            inertia += own + b.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+        values, vectors = np.linalg.eigh(0.5 * (inertia + inertia.T))
+        least = SLIM * (values[-1] if values[-1] > 0 else mass * self.size**2)
+        if values[0] < least:
+            inertia = (vectors * np.maximum(values, least)) @ vectors.T
+        return share * mass, center, share * inertia
+
+    def _forces(self) -> Iterator[PointForce]:
+        none = np.zeros(3)
+        for f in self.m.forces:
+            turns = f.fixed_in == BODY
+            yield PointForce(self._link(f.body), in_space(f.at), in_space(f.vector), none, turns)
+        centers = {b.name: in_space(b.center) for b in self.m.bodies}
+        for t in self.m.torques:
+            vector = t.vector if t.vector.ndim else float(t.vector) * Z
+            turns = t.fixed_in == BODY
+            place = centers.get(t.body, none)
+            yield PointForce(self._link(t.body), place, none, vector, turns)
+
+    def _pulls(self) -> Iterator[Pull]:
+        for s in self.m.springs:
+            first, second = (self._link(b) for b in s.bodies)
+            places = (in_space(s.ends[0]), in_space(s.ends[1]))
+            numbers = (s.stiffness, s.damping, s.free_length, s.preload)
+            if first != second:
+                yield Pull((first, second), places, *numbers)
+
+    def _turns(self) -> Iterator[Turn]:
+        for t in self.m.torsions:
+            step = pick(self.step_of, t.joint, "hinge of the tree")
+            yield Turn(step.q, step.v, t.stiffness, t.damping, t.free_angle, t.torque)
+
+    def _driven(self) -> Iterator[Driven]:
+        for d in self.m.drives:
+            step = pick(self.step_of, d.joint, "joint of the tree")
+            yield Driven(d.name, step.q, step.v, make_pieces(d.motion))
+
+
+def _known(values: Floats | None) -> Floats:
+    assert values is not None
+    return values

@@ -1,0 +1,116 @@
+"""Many runs of one topology, mechanisms with numbers of their own, side by side. The heavy half: many.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .arrays import Floats
+from .asked import (
+    CONTINUE,
+    DEFAULT_METHOD,
+    DEFAULT_TOLERANCE,
+    Asked,
+    check_max_steps,
+    check_outputs,
+    check_seconds,
+    check_tolerance,
+)
+from .mechanism import Mechanism, MechanismError
+from .variants import Runs, Variants
+
+CPU, GPU = "cpu", "gpu"
+# runs times outputs times columns; more would not fit into memory
+MOST_NUMBERS = 500_000_000
+
+
+class Ensemble(Variants):
+    """A mechanism with arrays of parameters: one topology, many variants.
+
+    vary: an array a path of the model file ("bodies.crank.mass", "velocities.B0", "gravity"), its first axis
+    the variants; a vector has an axis more. All arrays are of one length.
+    """
+
+    def simulate(self, duration: float, output_step: float | None = None, **options: Any) -> Runs:
+        """Simulate all variants: as `simulate_many`."""
+        return _simulate(self, duration, output_step, **options)
+
+
+def simulate_many(
+    mechanisms: Sequence[Mechanism],
+    duration: float,
+    output_step: float | None = None,
+    *,
+    outputs: Sequence[float] | Floats | None = None,
+    tolerance: float | None = None,
+    points: Sequence[str] | None = None,
+    keep: bool = True,
+    max_steps: int = 10_000_000,
+    threads: int | None = None,
+    device: str = CPU,
+) -> Runs:
+    """Simulate many mechanisms, each as `simulate` would, those of one topology side by side.
+
+    output_step, outputs, tolerance, max_steps: as for `simulate`. points: names of joints, points or bodies
+    whose motion is wanted, all joints if left out; every mechanism has to have them. keep: False if final
+    states, extremes and statuses are enough. threads: as many as there are cores if left out; they
+    change no number. device: "cpu", or "gpu" (extra: sarrus[gpu]).
+
+    A mechanism that cannot be simulated is a row with the status "refused" and the reason.
+    """
+    return _simulate(
+        list(mechanisms), duration, output_step, outputs=outputs, tolerance=tolerance, points=points,
+        keep=keep, max_steps=max_steps, threads=threads, device=device,
+    )  # fmt: skip
+
+
+def _simulate(
+    mechanisms: list[Mechanism] | Variants,
+    duration: float,
+    output_step: float | None = None,
+    *,
+    outputs: Sequence[float] | Floats | None = None,
+    tolerance: float | None = None,
+    points: Sequence[str] | None = None,
+    keep: bool = True,
+    max_steps: int = 10_000_000,
+    threads: int | None = None,
+    device: str = CPU,
+) -> Runs:
+    if not len(mechanisms):
+        raise ValueError("no mechanism was given; give at least one")
+    if device not in (CPU, GPU):
+        raise ValueError(f"device = {device!r}; give '{CPU}' or '{GPU}'")
+    duration = check_seconds("duration", duration)
+    times, _ = check_outputs(duration, output_step, outputs)
+    asked = Asked(
+        duration=duration,
+        outputs=times,
+        method=DEFAULT_METHOD,
+        tolerance=DEFAULT_TOLERANCE if tolerance is None else check_tolerance(tolerance),
+        step=None,
+        options={},
+        max_steps=check_max_steps(max_steps),
+        at_crossing=CONTINUE,
+        misfit=None,
+        assemble=False,
+        dense=False,
+        estimate_error=False,
+    )
+    first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
+    if not isinstance(first, Mechanism):
+        raise MechanismError(f"{first!r} is no mechanism; give sarrus.Mechanism")
+    names = tuple(points) if points is not None else _joints(first)
+    numbers = len(mechanisms) * len(times) * (2 * first.dimension * len(names) + 1)
+    if keep and numbers > MOST_NUMBERS:
+        raise ValueError(
+            f"{len(mechanisms)} runs of {len(times)} outputs of {len(names)} points would not fit into memory; "
+            "give fewer points or a longer output_step, or keep=False for final states and extremes alone"
+        )
+    from .many import run_all
+
+    return run_all(mechanisms, asked, names, keep=keep, threads=threads, gpu=device == GPU)
+
+
+def _joints(mechanism: Mechanism) -> tuple[str, ...]:
+    return tuple(j.name for j in mechanism.joints if j.at is not None)

@@ -1,0 +1,58 @@
+"""How the series method chooses and judges its steps: numbers and costs, for all who make such steps."""
+
+import numpy as np
+
+from ..arrays import Floats
+
+HIGHEST_ORDER = 30
+# a step holds this share of the tolerance, so that a whole run comes near to it; above 1e-6 the share
+# falls to a tenth: errors of loose steps add up over many periods
+SHARE = 0.02
+# what double precision gives in a step
+FLOOR = 1e-13
+# a run of more steps shares what this many may lose, down to the rounding of a step (a pendulum over 1e4 s is off
+# by as much with a tenth of it); how many there will be is asked first after so many
+MANY_STEPS = 200
+LONG_FLOOR = 1e-16
+FIRST_STEPS = 64
+# A landing that the projections move by more than SLACK tolerances is refused: truncation moves it by
+# about one, another branch of the motion by far more. NOISE is what rounding may do to a long chain.
+SLACK = 4.0
+NOISE = 1e-9
+# energy may change in a step by this many tolerances (of the largest kinetic energy)
+ENERGY_SLACK = 1e3
+# and in a run by so many times that
+DRIFT_SLACK = 100.0
+# the last term of the velocity may be this many tolerances of the largest velocity: more than enough for a
+# step that moves links by a tenth of their length or more (the position's term then decides), too little for
+# short ones. 50 was tried: at the tightest tolerances steps then crawl into singular positions
+SWIFT = 200.0
+# steps of this order or less are exempt from that: rounding rules there
+LOW_ORDER = 12
+# steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one
+TRIES = 4
+LOOSEST = 1e-5
+
+# Newton's steps back onto the constraints: a landing is near
+CORRECTIONS = 3
+
+# from a landing at a singular position: land so much further
+BEYOND = 1.1
+# and try so often: twice further, then nearer or looser; the last is the second again
+ELSEWHERE = 6
+
+
+def local_tolerance(tolerance: float) -> tuple[float, bool]:
+    """The tolerance of a step, and whether double precision keeps it above what is wanted."""
+    wanted = SHARE * tolerance * float(np.clip((1e-6 / tolerance) ** (1 / 3), 0.1, 1.0))
+    return max(wanted, FLOOR), wanted < FLOOR
+
+
+def log_cost() -> Floats:
+    """Log of the cost of a step of each order, in units of one coefficient.
+
+    A step costs about four coefficients besides its own (two factorisations, projections); the
+    Cauchy products grow with the order. Measured; the optimum is flat, so one law serves all models.
+    """
+    p = np.arange(HIGHEST_ORDER + 1.0)
+    return np.log(4.0 + p + 0.015 * p**2)

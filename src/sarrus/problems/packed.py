@@ -1,0 +1,128 @@
+"""Problems of one's own as folders: a model file, numbers, and a reference motion in a table.
+
+model.yaml      the mechanism
+problem.json    id, title, source, note, observed point, duration, output step, limits
+reference.csv   t and the observed point's place and velocity at all outputs, 17 digits
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats
+from ..mechanism import Mechanism
+from .problem import Figure, Limits, Panel, Problem
+
+MODEL, PROBLEM, REFERENCE = "model.yaml", "problem.json", "reference.csv"
+NEEDED = ("id", "title", "observed", "duration", "output_step", "limits")
+
+
+@dataclass(frozen=True)
+class OwnProblem:
+    """A problem of one's own: its mechanism, numbers as in problem.json, and its reference table.
+
+    motion: of the observed point at the times, place, velocity and acceleration, (n, 3 dimension).
+    """
+
+    mechanism: Mechanism
+    numbers: dict[str, Any]
+    times: Floats
+    motion: Floats
+
+    @property
+    def problem(self) -> Problem:
+        """As any other problem; its version changes with the model and the reference."""
+        n = self.numbers
+        letters = "xyz"[: self.motion.shape[1] // 3]
+        text = json.dumps(n, sort_keys=True) + repr(self.motion.tolist())
+        places = Panel("place [m]", tuple(letters))
+        return Problem(
+            id=str(n["id"]),
+            title=str(n["title"]),
+            library=str(n.get("library", "own")),
+            source=str(n.get("source", "")),
+            note=str(n.get("note", "")),
+            version=zlib.crc32(text.encode()),
+            duration=float(n["duration"]),
+            output_step=float(n["output_step"]),
+            limits=Limits(**n["limits"]),
+            observed=str(n["observed"]),
+            columns=("t", *letters, *("v" + c for c in letters), "energy"),
+            figures=(
+                Figure("figure-1-observed", f"Coordinates of {n['observed']}", (places,)),
+                Figure("figure-2-energy", "Total energy", (Panel("energy [J]", ("energy",)),)),
+            ),
+            build=self.mechanism.copy,
+            exact=interpolate(self.times, self.motion),
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write the three files."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.mechanism.save(folder / MODEL)
+        text = json.dumps(self.numbers, indent=2) + "\n"
+        (folder / PROBLEM).write_text(text, encoding="utf-8")
+        letters = "xyz"[: self.motion.shape[1] // 3]
+        names = ["t", *(kind + c for kind in ("", "v", "a") for c in letters)]
+        table = np.column_stack([self.times, self.motion])
+        np.savetxt(folder / REFERENCE, table, "%.17g", ",", header=",".join(names), comments="")
+
+
+def is_packed(folder: str | Path) -> bool:
+    """Whether a folder holds a problem."""
+    return (Path(folder) / PROBLEM).is_file()
+
+
+def load_packed(folder: str | Path) -> Problem:
+    """The problem of a folder; raises ValueError with a sentence."""
+    folder = Path(folder)
+    try:
+        numbers = json.loads((folder / PROBLEM).read_text(encoding="utf-8"))
+        table = np.loadtxt(folder / REFERENCE, delimiter=",", skiprows=1, ndmin=2)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{folder}: no problem there ({error})") from error
+    missing = [key for key in NEEDED if key not in numbers]
+    if missing:
+        raise ValueError(f"{folder / PROBLEM} lacks {', '.join(missing)}")
+    mechanism = Mechanism.load(folder / MODEL)
+    if table.shape[1] != 1 + 3 * mechanism.dimension or len(table) < 2:
+        raise ValueError(
+            f"{folder / REFERENCE} has {table.shape[1]} columns; t, place, velocity and acceleration are due"
+        )
+    return OwnProblem(mechanism, numbers, table[:, 0], table[:, 1:]).problem
+
+
+def interpolate(times: Floats, motion: Floats) -> Callable[[Floats], Floats]:
+    """The table as a function of time: itself at its times, Hermite's quintics between them."""
+    d = motion.shape[1] // 3
+    h = np.diff(times)[:, None]
+    place, velocity, bend = motion[:, :d], motion[:, d : 2 * d], motion[:, 2 * d :]
+    c = np.zeros((6, len(h), d))
+    c[0], c[1], c[2] = place[:-1], h * velocity[:-1], 0.5 * h**2 * bend[:-1]
+    x = place[1:] - c[0] - c[1] - c[2]
+    v = h * velocity[1:] - c[1] - 2.0 * c[2]
+    a = h**2 * bend[1:] - 2.0 * c[2]
+    c[3], c[4], c[5] = 10 * x - 4 * v + 0.5 * a, -15 * x + 7 * v - a, 6 * x - 3 * v + 0.5 * a
+
+    def exact(at: Floats) -> Floats:
+        t = np.clip(at, times[0], times[-1])
+        i = np.clip(np.searchsorted(times, t, "right") - 1, 0, len(h) - 1)
+        s = (t - times[i])[:, None] / h[i]
+        powers = [s**k for k in range(6)]
+        found = sum(c[k, i] * powers[k] for k in range(6))
+        rate = sum(k * c[k, i] * powers[k - 1] for k in range(1, 6)) / h[i]
+        out = np.hstack([found, rate])
+        # at a time of the table it is the table, to the last bit
+        near = i + (s[:, 0] > 0.5)
+        same = np.abs(times[near] - t) <= 1e-9 * h[i, 0]
+        out[same] = motion[near[same], : 2 * d]
+        return out
+
+    return exact

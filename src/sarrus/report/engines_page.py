@@ -1,0 +1,293 @@
+"""The comparison of engines: who is fastest, who stays so when the step changes a little, and who fails how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from rich import box
+from rich.table import Table
+
+from ..disk import write_file
+from ..runs.benchmark import Record, classes
+from ..scene.player import pack
+from .benchmark import made_with
+from .page import figures_html, render, section, sentences, table
+from .plots import Plot, work_precision
+from .tables import show_seconds, show_setting
+
+REPORT = "engines.html"
+HEADS = (
+    "problem", "engine", "dependable", "with", "fastest", "with ", "drift [J]", "error [m]", "closure [m]",
+    "keep / tried", "lost by a change of 2 or 5 %",
+)  # fmt: skip
+NUMBERS = (2, 4, 6, 7, 8, 9, 10)
+
+
+@dataclass
+class Standing:
+    """One engine in one class of one problem.
+
+    fastest: of all settings that keep the limits, dependable: of those that keep them also when the step changes;
+    changed, lost: how many runs with a changed step there were, and how many of them did not keep the limits.
+    """
+
+    problem: str
+    kind: str
+    engine: str
+    records: list[Record] = field(repr=False)
+    fastest: Record | None = None
+    dependable: Record | None = None
+    kept: int = 0
+    changed: int = 0
+    lost: int = 0
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """Dependable ones first, then the others, by time."""
+        return _seconds(self.dependable), _seconds(self.fastest)
+
+    @property
+    def why(self) -> str:
+        """The most frequent reason of those that do not keep the limits."""
+        told = [_reason(r) for r in self.records if self.kind not in classes(r)]
+        return max(dict.fromkeys(told), key=told.count, default="")
+
+
+def standings(records: Sequence[Record]) -> list[Standing]:
+    """All engines in all classes, the best first; those that keep no limits last."""
+    out = []
+    for problem in dict.fromkeys(r["problem"]["id"] for r in records):
+        own = [r for r in records if r["problem"]["id"] == problem]
+        for kind in dict.fromkeys(k for r in own for k in _all_classes(r)):
+            rows = [
+                _standing(problem, kind, engine, [r for r in own if r["method"] == engine])
+                for engine in dict.fromkeys(r["method"] for r in own)
+            ]
+            out += sorted(rows, key=lambda s: s.rank)
+    return out
+
+
+def _standing(problem: str, kind: str, engine: str, records: list[Record]) -> Standing:
+    able = [r for r in records if kind in classes(r)]
+    able.sort(key=lambda r: r["timings"]["solve"])
+    here = Standing(problem, kind, engine, records, kept=len(able))
+    here.fastest = able[0] if able else None
+    for record in able:
+        seen = [kind in told["classes"] for told in record.get("changed", {}).values()]
+        here.changed += len(seen)
+        here.lost += seen.count(False)
+        if seen and all(seen) and here.dependable is None:
+            here.dependable = record
+    return here
+
+
+def standing_row(s: Standing) -> list[str]:
+    """A standing as a row of a table."""
+    shown = s.dependable or s.fastest
+    judged = shown["judgement"] if shown else {}
+    tried = sum(r["status"] != "skipped" for r in s.records)
+    return [
+        s.problem + (f" ({s.kind})" if s.kind else ""),
+        s.engine,
+        show_seconds(s.dependable["timings"]["solve"]) if s.dependable else "none",
+        show_settings(s.dependable) if s.dependable else "",
+        show_seconds(s.fastest["timings"]["solve"]) if s.fastest else "none",
+        show_settings(s.fastest) if s.fastest else s.why,
+        *(_number(judged.get(key)) for key in ("energy_drift", "position_error", "violation")),
+        f"{s.kept}/{tried}",
+        f"{s.lost}/{s.changed}" if s.changed else "",
+    ]
+
+
+def show_settings(record: Record) -> str:
+    """Step or tolerance and settings, in a line."""
+    told = record["engine"]["settings"]
+    words = [f"{k}={v}" if isinstance(v, str) else f"{k}={v:g}" for k, v in told.items()]
+    return ", ".join([show_setting(record), *words])
+
+
+def engine_table(records: Sequence[Record]) -> Table:
+    """The standings for the terminal; settings and reasons are on the page."""
+    out = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    columns = (0, 1, 2, 4, 6, 7, 8, 9, 10)
+    for n in columns:
+        out.add_column(HEADS[n], justify="right" if n in NUMBERS else "left", no_wrap=True)
+    for s in standings(records):
+        row = standing_row(s)
+        out.add_row(*(row[n] for n in columns))
+    return out
+
+
+def save_engine_report(folder: Path, records: list[Record], command: str) -> Path:
+    """Write the page and the same tables as Markdown; returns the page's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_file(folder / "engines.md", _markdown(records, command))
+    page = folder / REPORT
+    write_file(page, make_engine_report(records))
+    return page
+
+
+def make_engine_report(records: list[Record]) -> str:
+    """The page."""
+    rows = [standing_row(s) for s in standings(records)]
+    names = list(dict.fromkeys(r["problem"]["id"] for r in records))
+    plots = [
+        work_precision(front([r for r in records if r["problem"]["id"] == name])) for name in names
+    ]
+    robust = robustness(records)
+    body = [
+        section("Engines and problems", table(HEADS, rows, NUMBERS)),
+        section("Work and precision: the best settings of each", figures_html(plots)),
+        section(
+            "How many settings survive a small change of their step",
+            figures_html([robust], first=len(plots)),
+        ),
+        section("Versions", sentences(_versions(records))),
+        section(
+            "What did not keep its limits, and why", sentences(_failures(records) or ["nothing"])
+        ),
+        section("Made with", made_with(records)),
+    ]
+    count = len({r["method"] for r in records})
+    lead = (
+        f"{len(records)} settings of {count} engines on {len(names)} problems. Dependable: keeps all limits also "
+        "when its step (our tolerance) changes by 2 and 5 %. Each engine runs in its own process, one thread; "
+        "times are CPU of the solve alone; energy and closure are recomputed from its poses."
+    )
+    data = {"scenes": [], "marks": [], "figures": [p.payload() for p in [*plots, robust]]}
+    return render("Engines", lead, "", body, data)
+
+
+def front(records: Sequence[Record]) -> list[Record]:
+    """Of each engine the settings that no other of its own beats in both time and error."""
+    out = []
+    for engine in dict.fromkeys(r["method"] for r in records):
+        own = [
+            r
+            for r in records
+            if r["method"] == engine
+            and r["timings"]["repeats"]
+            and r["judgement"]["complete"]
+            and r["judgement"]["position_error"] is not None
+        ]
+        own.sort(key=lambda r: r["timings"]["solve"])
+        least = np.inf
+        for record in own:
+            error = record["judgement"]["position_error"]
+            if error < least:
+                least = error
+                out.append(record)
+    return out or list(records)
+
+
+def robustness(records: Sequence[Record]) -> Plot:
+    """The share of settings that still keep their limits over the change of their step."""
+    traces = []
+    for n, engine in enumerate(dict.fromkeys(r["method"] for r in records)):
+        own = [r for r in records if r["method"] == engine and r.get("changed") and classes(r)]
+        if not own:
+            continue
+        changes = sorted({float(c) for r in own for c in r["changed"]} | {1.0})
+        shares = [
+            1.0
+            if change == 1.0
+            else float(
+                np.mean(
+                    [
+                        set(classes(r))
+                        <= set(r["changed"].get(f"{change:g}", {"classes": ()})["classes"])
+                        for r in own
+                    ]
+                )
+            )
+            for change in changes
+        ]
+        traces.append(
+            {
+                "x": pack(100.0 * (np.array(changes) - 1.0), "<f8"),
+                "y": pack(100.0 * np.array(shares), "<f8"),
+                "name": f"{engine} ({len(own)} settings)",
+                "axis": "y",
+                "color": n,
+                "role": "result",
+                "dash": ("solid", "dash", "dot")[n // 6 % 3],
+                "group": engine,
+                "legend": True,
+                "mode": "lines+markers",
+                "marker": True,
+                "hover": "%{x:.0f} %: %{y:.0f} % keep<extra>%{fullData.name}</extra>",
+            }
+        )
+    layout = {
+        "xaxis": {"title": {"text": "change of the step [%]"}, "showline": True, "zeroline": False},
+        "yaxis": {"title": {"text": "settings that keep their limits [%]"}, "range": [-3, 103]},
+        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": -0.16, "yanchor": "top"},
+    }
+    note = "Of the fastest settings of each problem, until one survives all changes."
+    return Plot("Robust or lucky", 420, layout, traces, [note], time=False, bottom=120)
+
+
+def _markdown(records: list[Record], command: str) -> str:
+    rows = [list(HEADS), ["---"] * len(HEADS), *(standing_row(s) for s in standings(records))]
+    lines = ["# Engines", "", *("| " + " | ".join(row) + " |" for row in rows), ""]
+    lines += [f"- {line}" for line in _versions(records)]
+    lines += ["", "## What did not keep its limits, and why", ""]
+    lines += [f"- {line}" for line in _failures(records)] or ["- nothing"]
+    return "\n".join([*lines, "", f"    {command}", ""])
+
+
+def _failures(records: Iterable[Record]) -> list[str]:
+    """How each engine fails on each problem, each reason once with how often."""
+    told: dict[tuple[str, str], list[str]] = {}
+    for r in records:
+        if not r["judgement"]["passed"]:
+            told.setdefault((r["problem"]["id"], r["method"]), []).append(_reason(r))
+    lines = []
+    for (problem, engine), reasons in told.items():
+        counted = sorted(dict.fromkeys(reasons), key=lambda x: -reasons.count(x))
+        shown = "; ".join(f"{reasons.count(x)} times: {x}" for x in counted[:4])
+        lines.append(f"{problem}, {engine}: {shown}")
+    return lines
+
+
+def _reason(record: Record) -> str:
+    """Why a run did not keep its limits, without the numbers that differ from run to run."""
+    if record["status"] != "done":
+        return (
+            f"{record['status']}: {record['message'].split(' behind t =')[0].split(': would')[0]}"
+        )
+    if record["judgement"].get("branch"):
+        return "leaves the branch"
+    return "misses " + ", ".join(
+        c["what"] for c in record["judgement"]["checks"] if not c["passed"]
+    )
+
+
+def _all_classes(record: Record) -> list[str]:
+    """The classes of a problem, whether a record keeps them or not."""
+    checks = [{**c, "passed": True} for c in record["judgement"]["checks"]]
+    if not checks:
+        return []
+    return classes({"judgement": {"checks": checks, "complete": True}})
+
+
+def _versions(records: Iterable[Record]) -> list[str]:
+    from ..engines import ENGINES
+
+    found = dict.fromkeys(
+        f"{ENGINES[r['method']].title} {r['versions'][ENGINES[r['method']].package]}"
+        for r in records
+        if r["method"] in ENGINES and ENGINES[r["method"]].package in r["versions"]
+    )
+    return list(found)
+
+
+def _seconds(record: Record | None) -> float:
+    return np.inf if record is None else float(record["timings"]["solve"])
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1e}"

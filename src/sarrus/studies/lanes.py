@@ -1,0 +1,147 @@
+"""Runs of a batch side by side, by code of the mechanism's own, where a study keeps the topology.
+
+Masses, gravity and start velocities: the numbers of a model are linear in them. How they change is found once for
+a plan, from its base alone, so that a row does not depend on the batch it came with. All other studies, and runs
+that need more care, are done one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats
+from ..asked import (
+    CONTINUE,
+    DEFAULT_METHOD,
+    DEFAULT_TOLERANCE,
+    Asked,
+    check_max_steps,
+    check_outputs,
+    check_seconds,
+    check_tolerance,
+)
+from ..many import LinearNumbers, NotLinearError, Table, run_group
+from ..mechanism import MechanismError, get_value
+from ..mechanism.files.paths import split_path
+from ..variants import Runs, Variants
+from . import changes
+from .records import split_coordinate
+from .study import ChangeKind, Plan, StudyRecord
+
+# settings that lanes follow
+SETTINGS = {"duration", "output_step", "tolerance", "max_steps"}
+# records that need no more than places, velocities and energies
+PLAIN = {"energy_drift", "time_reached", "steps"}
+CURVES = {"maximum", "minimum", "span", "final"}
+# slopes are taken from a value to this many times that; and so many variants are built to check them
+FURTHER, CHECKED = 1.5, 3
+
+
+class Together:
+    """What a worker knows of a plan: how to run many of its configurations at once."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.points = plan, _points(plan)
+        self.asked = _asked(plan)
+        self.columns = {change.path: change.columns[0] for change in plan.changes}
+        mechanism, _ = changes.build_mechanism(plan.base, (), {})
+        variants = Variants(mechanism, {path: [0.0] for path in self.columns})
+        base = {p: np.asarray(get_value(variants.data, p), float) for p in self.columns}
+        ends = {path: (x, np.where(x == 0.0, 1.0, FURTHER * x)) for path, x in base.items()}
+        self.dimension = mechanism.dimension
+        self.base = base
+        self.numbers = LinearNumbers(variants, self.asked, self.points, base, ends)
+        rng = np.random.default_rng(0)
+        for _ in range(CHECKED):
+            values = {path: x * rng.uniform(0.5, 2.0) for path, x in base.items()}
+            group = self.numbers.group({path: x[None] for path, x in values.items()})
+            self.numbers.check(values, group.numbers[:, 0])
+
+    def run(self, values: list[list[Any]]) -> Runs | None:
+        """Some configurations; those with an empty status are left. None if these values are not for lanes."""
+        given = {}
+        for path, column in self.columns.items():
+            at = self.plan.columns.index(column)
+            array = _numbers([row[at] for row in values])
+            if array is None or array.shape[1:] != self.base[path].shape:
+                return None
+            if path.endswith(".mass") and not (array > 0.0).all():
+                return None
+            given[path] = array
+        group = self.numbers.group(given)
+        table = Table(len(values), self.dimension, self.asked, self.points, keep=True)
+        table.take(group, run_group(group, self.asked, threads=1, keep=True))
+        return table.runs()
+
+
+def prepare_together(plan: Plan) -> Together | None:
+    """How to run a plan's configurations at once; None if they are to be run one by one."""
+    settings = plan.settings
+    if settings is None or plan.trajectory is not None or plan.time_limit is not None:
+        return None
+    if not set(settings) <= SETTINGS or not plan.changes:
+        return None
+    if not all(_follows(record) for record in plan.records):
+        return None
+    for change in plan.changes:
+        if change.kind is not ChangeKind.PATH or len(change.columns) != 1:
+            return None
+        parts = split_path(change.path)
+        mass = parts[0] == "bodies" and len(parts) == 3 and parts[2] == "mass"
+        if not mass and parts[0] not in ("gravity", "velocities"):
+            return None
+    try:
+        return Together(plan)
+    except (NotLinearError, MechanismError, ValueError, TypeError, KeyError):
+        # whatever it is, one by one it will be told
+        return None
+
+
+def _follows(record: StudyRecord) -> bool:
+    """Whether lanes find what a record wants."""
+    if record.what in PLAIN:
+        return True
+    if record.what not in CURVES:
+        return False
+    if record.argument == "energy":
+        return True
+    # velocities are read with their rates, which lanes do not find
+    return len(split_coordinate(record.argument)[1]) == 1
+
+
+def _points(plan: Plan) -> tuple[str, ...]:
+    named = [r.argument for r in plan.records if r.what in CURVES and r.argument != "energy"]
+    return tuple(dict.fromkeys(split_coordinate(what)[0] for what in named))
+
+
+def _asked(plan: Plan) -> Asked:
+    settings = plan.settings or {}
+    duration = check_seconds("duration", settings["duration"])
+    times, _ = check_outputs(duration, settings.get("output_step"), None)
+    tolerance = settings.get("tolerance")
+    return Asked(
+        duration=duration,
+        outputs=times,
+        method=DEFAULT_METHOD,
+        tolerance=DEFAULT_TOLERANCE if tolerance is None else check_tolerance(tolerance),
+        step=None,
+        options={},
+        max_steps=check_max_steps(settings.get("max_steps", 10_000_000)),
+        at_crossing=CONTINUE,
+        misfit=None,
+        assemble=False,
+        dense=False,
+        estimate_error=False,
+    )
+
+
+def _numbers(values: list[Any]) -> Floats | None:
+    """Plain finite numbers as an array; text with a unit is for others."""
+    try:
+        array = np.array(values)
+    except ValueError:
+        return None
+    plain = array.dtype.kind in "if" and bool(np.isfinite(array).all())
+    return array.astype(float) if plain else None

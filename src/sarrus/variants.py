@@ -1,0 +1,222 @@
+"""Variants of a mechanism, and what runs of many found: what `simulate_many` takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .arrays import Flags, Floats
+from .mechanism import Mechanism, from_data, get_value, set_value, to_data
+from .names import pick
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """What many runs found. Arrays have a row a run; what a run did not reach is not a number.
+
+    times: of the outputs [s]; points: names, in the order of the columns; status, message: of each run, as of a
+    `Result`; final, least, largest: place [m] and velocity [m/s] of the points, (runs, points, 2, dimension), at
+    the end, and the least and largest at the outputs; energy_drift: largest drift of the energy balance at the
+    outputs [J]; counters: steps and so on by name, (runs,); parked: runs that the general kernels did.
+    """
+
+    times: Floats
+    points: tuple[str, ...]
+    dimension: int
+    status: np.ndarray
+    message: list[str] = field(repr=False)
+    run_notes: list[list[str]] = field(repr=False)
+    values: Floats | None = field(repr=False)
+    balance: Floats | None = field(repr=False)
+    final: Floats = field(repr=False)
+    least: Floats = field(repr=False)
+    largest: Floats = field(repr=False)
+    energy_drift: Floats = field(repr=False)
+    counters: dict[str, np.ndarray] = field(repr=False)
+    parked: Flags = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    def of(self, run: int) -> OneRun:
+        """One of them, for those who read it like a `Result`."""
+        return OneRun(self, run)
+
+    def __repr__(self) -> str:
+        done = int(np.sum(self.status == "done"))
+        return f"<Runs: {len(self)} runs, {done} done, {int(self.parked.sum())} by the general kernels>"
+
+    def notes(self, run: int) -> list[str]:
+        """Decisions taken in a run that a user should know."""
+        return self.run_notes[run]
+
+    def position(self, name: str) -> Floats:
+        """Place of a point at the outputs [m], shape (runs, n, dimension)."""
+        return self._values[:, :, self._place(name), 0]
+
+    def velocity(self, name: str) -> Floats:
+        """Its velocity [m/s]."""
+        return self._values[:, :, self._place(name), 1]
+
+    @property
+    def energy_balance(self) -> Floats:
+        """Total energy minus work, counted from the start of each run [J], shape (runs, n)."""
+        if self.balance is None:
+            raise ValueError(_NOT_KEPT)
+        return self.balance
+
+    def extremes(self, name: str) -> tuple[Floats, Floats]:
+        """Least and largest place of a point at the outputs [m], each of shape (runs, dimension)."""
+        at = self._place(name)
+        return self.least[:, at, 0], self.largest[:, at, 0]
+
+    def columns(self) -> dict[str, Floats]:
+        """One value a run: status, final places and velocities, extremes, drift, counters."""
+        out: dict[str, Any] = {"status": self.status}
+        for n, name in enumerate(self.points):
+            for level, unit in enumerate(("m", "m/s")):
+                for c in range(self.dimension):
+                    word = f"{name}.{'v' if level else ''}{'xyz'[c]}"
+                    out[f"final {word} [{unit}]"] = self.final[:, n, level, c]
+                    out[f"least {word} [{unit}]"] = self.least[:, n, level, c]
+                    out[f"largest {word} [{unit}]"] = self.largest[:, n, level, c]
+        return out | {"energy drift [J]": self.energy_drift, **self.counters}
+
+    def to_dataframe(self) -> Any:
+        """One row a run as a pandas data frame (extra: sarrus[data])."""
+        import pandas as pd
+
+        return pd.DataFrame(self.columns()).rename_axis("run")
+
+    def to_xarray(self) -> Any:
+        """All outputs as an xarray data set over run, time, point and axis (extra: sarrus[data])."""
+        import xarray as xr
+
+        axes = ("run", "time", "point", "axis")
+        data = {
+            "position": (axes, self._values[:, :, :, 0], {"units": "m"}),
+            "velocity": (axes, self._values[:, :, :, 1], {"units": "m/s"}),
+            "energy_balance": (axes[:2], self.energy_balance, {"units": "J"}),
+            "status": (axes[:1], self.status.astype(str)),
+        }
+        places = {
+            "time": self.times,
+            "point": list(self.points),
+            "axis": list("xyz"[: self.dimension]),
+        }
+        return xr.Dataset(data, coords=places)
+
+    @property
+    def _values(self) -> Floats:
+        if self.values is None:
+            raise ValueError(_NOT_KEPT)
+        return self.values
+
+    def _place(self, name: str) -> int:
+        return pick({word: n for n, word in enumerate(self.points)}, name, "point of these runs")
+
+
+@dataclass(frozen=True)
+class OneRun:
+    """One of many runs: what of it can be read like of a `Result`."""
+
+    runs: Runs
+    number: int
+
+    @property
+    def status(self) -> str:
+        """How the run ended, in a word."""
+        return str(self.runs.status[self.number])
+
+    @property
+    def message(self) -> str:
+        """The same in a sentence."""
+        return self.runs.message[self.number]
+
+    @property
+    def notes(self) -> list[str]:
+        """Decisions taken that a user should know."""
+        return self.runs.notes(self.number)
+
+    @property
+    def times(self) -> Floats:
+        """Times of the outputs that it reached [s]."""
+        return self.runs.times[: self._reached]
+
+    @property
+    def energy_balance(self) -> Floats:
+        """Total energy minus work, counted from its start [J]."""
+        return self.runs.energy_balance[self.number, : self._reached]
+
+    @property
+    def energy_drift(self) -> float:
+        """Largest drift of the energy balance from its start [J]."""
+        return float(self.runs.energy_drift[self.number])
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """How many steps, rejected steps, factorisations and so on."""
+        return {name: int(x[self.number]) for name, x in self.runs.counters.items()}
+
+    def position(self, name: str) -> Floats:
+        """Place of a point at the outputs [m]."""
+        return self.runs.position(name)[self.number, : self._reached]
+
+    def velocity(self, name: str) -> Floats:
+        """Its velocity [m/s]."""
+        return self.runs.velocity(name)[self.number, : self._reached]
+
+    @property
+    def _reached(self) -> int:
+        return int(np.isfinite(self.runs.energy_balance[self.number]).sum())
+
+
+_NOT_KEPT = "the outputs were not kept; leave out keep=False"
+
+
+class Variants:
+    """A mechanism with arrays of parameters: one topology, many variants.
+
+    vary: an array a path of the model file ("bodies.crank.mass", "velocities.B0", "gravity"), its first axis
+    the variants; a vector has an axis more. All arrays are of one length.
+    """
+
+    def __init__(self, mechanism: Mechanism, vary: Mapping[str, ArrayLike]) -> None:
+        if not vary:
+            raise ValueError("nothing varies; give vary={'bodies.crank.mass': [...]}")
+        self.base = mechanism
+        self.data = to_data(mechanism)
+        self.vary = {path: np.asarray(values, float) for path, values in vary.items()}
+        counts = {path: len(values) if values.ndim else -1 for path, values in self.vary.items()}
+        if len(set(counts.values())) != 1 or min(counts.values()) < 1:
+            shown = ", ".join(f"{path}: {'a number' if n < 0 else n}" for path, n in counts.items())
+            raise ValueError(
+                f"vary has arrays of different lengths ({shown}); give one value a variant"
+            )
+        for path, values in self.vary.items():
+            if not np.isfinite(values).all():
+                raise ValueError(
+                    f"vary['{path}'] holds a value that is no number; give finite ones"
+                )
+            get_value(self.data, path)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.vary.values())))
+
+    def __iter__(self) -> Iterator[Mechanism]:
+        return (self.mechanism(i) for i in range(len(self)))
+
+    def mechanism(self, i: int) -> Mechanism:
+        """One of the variants."""
+        return self.with_values({path: values[i] for path, values in self.vary.items()})
+
+    def with_values(self, values: Mapping[str, Any]) -> Mechanism:
+        """The mechanism with these values at their paths."""
+        data = self.data
+        for path, value in values.items():
+            data = set_value(data, path, np.asarray(value))
+        return from_data(data, self.base.name, check=False)

@@ -1,0 +1,270 @@
+"""Files as people have them: heads, few digits, missing columns, other programs' formats."""
+
+import itertools
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from result_files import exact_columns
+from sarrus import problems
+from sarrus.bench import ResultFileError, judge_columns, read_result_file
+from sarrus.bench.heads import read_head
+from sarrus.cli import app
+
+runner = CliRunner()
+
+
+def written(path, columns, heads="", fmt="%13.5E", separator=" ", end=""):
+    """Columns as text with six digits, as the libraries publish them."""
+    rows = np.column_stack(list(columns.values()))
+    lines = [separator.join(fmt % value for value in row) + end for row in rows]
+    path.write_text("\n".join([*([heads] if heads else []), *lines]) + "\n")
+    return path
+
+
+def some(problem, *names):
+    """The exact motion in these columns alone."""
+    times = exact_columns(problem)["t"]
+    columns = {"t": times, **problem.reference_columns(times)}
+    return {name: columns[name] for name in names}
+
+
+def call(path, problem, *words):
+    """The command as a function."""
+    return runner.invoke(app, ["judge", str(path), "--problem", problem, *map(str, words)])
+
+
+@pytest.mark.parametrize(
+    ("name", "heads", "separator", "names", "fmt"),
+    [
+        # MBS Benchmark A02, A01 and the IFToMM slider-crank, as published
+        ("n-four-bar", "%       Time        DX           DY", " ", "t x y", "%13.5E"),
+        ("simple-pendulum-a01", "      Time        DX           DY", " ", "t x y", "%13.5E"),
+        ("spatial-slider-crank", "", ", ", "t x", "%.9g"),
+        (
+            "a04-bricard",
+            "# t[s],P3x[m],P3y[m],P3z[m]; recovered, see notes",
+            ",",
+            "t x y z",
+            "%.6f",
+        ),
+        (
+            "spatial-slider-crank",
+            "# t[s],slider x[m],crank angle[rad]; rows",
+            ",",
+            "t x angle",
+            "%.9g",
+        ),
+    ],
+)
+def test_published_forms_pass_with_their_digits_told(tmp_path, name, heads, separator, names, fmt):
+    """Six digits and no energy: judged, passed, and what cannot be told is said."""
+    problem = problems.get(name)
+    path = written(tmp_path / "r.txt", some(problem, *names.split()), heads, fmt, separator, "  ")
+    answer = call(path, name)
+    assert answer.exit_code == 0, answer.output
+    assert "without an energy column its drift cannot be told" in answer.output
+    assert "digits tell x to 5e-" in answer.output
+    assert "of smaller errors nothing can be said" in answer.output
+
+
+def test_rounding_is_half_of_the_last_digit(tmp_path):
+    """What the file hides is what rounding changed: measured, and never less."""
+    problem = problems.get("n-four-bar", windows=3)
+    exact = some(problem, "t", "x", "y")
+    for fmt in ("%.5E", "%.6f", "%.7g"):
+        read = read_result_file(written(tmp_path / "r.txt", exact, "t x y", fmt=fmt), problem)
+        for name in ("x", "y"):
+            off = np.abs(read.columns[name] - exact[name]).max()
+            # four hundred rows come close to the most that is possible
+            assert 0.5 * read.rounding[name] < off <= read.rounding[name] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    "order", list(itertools.permutations(["t", "x", "y", "vx", "vy", "energy"]))[::97]
+)
+def test_heads_count_not_the_order(tmp_path, order):
+    """Any order of the columns is read by their heads, and told."""
+    problem = problems.get("n-four-bar", windows=2)
+    exact = exact_columns(problem)
+    columns = {name: exact[name] for name in order}
+    path = written(tmp_path / "r.csv", columns, ",".join(order), "%.15e", ",")
+    read = read_result_file(path, problem)
+    assert list(read.columns) == list(problem.columns)
+    for name, column in exact.items():
+        np.testing.assert_allclose(read.columns[name], column, rtol=1e-14, atol=1e-300)
+    assert any("read by heads" in note for note in read.notes) or order == problem.columns
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "before"),
+    [
+        ("Time", "t", ""),
+        ("t [s]", "t", ""),
+        ("DX", "x", ""),
+        ("B0.x [m]", "x", "b0"),
+        ("P3x", "x", "p3"),
+        ("slider x", "x", "slider"),
+        ("X1", "x", ""),
+        ("VX", "vx", ""),
+        ("dx/dt", "vx", ""),
+        ("xdot", "vx", ""),
+        ("pos_y", "y", ""),
+        ("velocity_z", "vz", ""),
+        ("total energy [J]", "energy", ""),
+        ("position violation", "position", ""),
+        ("crank angle", "angle", "crank"),
+        ("force", None, ""),
+        ("a_x", "x", "a"),
+        ("", None, ""),
+    ],
+)
+def test_heads_mean(text, name, before):
+    """What people write over their columns."""
+    head = read_head(text)
+    assert (head.name, head.before) == (name, before)
+
+
+@pytest.mark.parametrize(
+    ("heads", "names", "words", "expected"),
+    [
+        # two heads for one column: not decided here
+        ("Time Ax Cx", "t x y", (), "may all mean x"),
+        # the order of the source and the heads disagree in part
+        ("t vx foo energy a b c", "t x y x x x x", (), "read by heads"),
+        ("t alpha beta", "t x y", (), "3 columns"),
+        ("", "t x", (), "2 columns without heads were read as t x"),
+        ("", "t x y", (), "3 columns; 'double-four-bar' has 7"),
+        ("", "t x y", ("--columns", "t,x,q"), "'q' is none of"),
+        ("", "t x y", ("--columns", "t,x,x"), "stands twice"),
+        ("", "t x y", ("--columns", "x,y"), "t and one more column"),
+        ("", "t x y", ("--columns", "t,x,y,vx"), "names 4 columns, the file has 3"),
+        ("Time B1.x B0.x", "t y x", (), "'B0.x' as x"),
+        ("Time B1.x", "t y", (), "none means x"),
+        ("t[s] x[inch]", "t x", (), "has the unit inch"),
+        ("Time Ax Cx", "t x y", ("--columns", "t=Time,x=Ax"), "read as told: t x -"),
+        ("Time Ax Cx", "t x y", ("--columns", "t=Time,x=Bx"), "has the heads 'Time', 'Ax', 'Cx'"),
+    ],
+)
+def test_nothing_is_guessed_in_silence(tmp_path, heads, names, words, expected):
+    """What is ambiguous is refused with what to write; what was read as what is told."""
+    problem = problems.get("double-four-bar")
+    exact = some(problem, "t", "x", "y")
+    columns = {n: exact[name] for n, name in enumerate(names.split())}
+    answer = call(written(tmp_path / "r.txt", columns, heads), problem.id, *words)
+    assert expected in answer.output + str(answer.exception)
+
+
+def test_exchanged_columns_are_told_not_mended(tmp_path):
+    """Heads that say the wrong thing: the file fails, and the judge says what it looks like."""
+    problem = problems.get("n-four-bar", windows=2)
+    exact = some(problem, "t", "x", "y")
+    path = written(tmp_path / "r.txt", exact, "Time DY DX")
+    answer = call(path, problem.id, "--windows", 2)
+    assert answer.exit_code == 1
+    assert "(x and y) look exchanged" in answer.output
+
+
+def test_a_limit_on_a_missing_column_is_not_told(tmp_path):
+    """Neither passed nor failed: exit status 3, and the limit is named."""
+    problem = problems.get("simple-pendulum")
+    path = written(tmp_path / "r.txt", some(problem, "t", "x", "y"), "t x y")
+    answer = call(path, problem.id)
+    assert answer.exit_code == 3
+    assert "not told for want of columns: energy drift" in answer.output
+    assert "NOT TOLD" in answer.output
+
+
+def test_an_energy_alone_is_judged():
+    """The drift can be told without the point, the path cannot."""
+    problem = problems.get("double-four-bar")
+    exact = exact_columns(problem)
+    judged = judge_columns(problem, {name: exact[name] for name in ("t", "energy")})
+    assert judged.kept
+    assert not judged.passed
+    assert judged.untold == ("path of the observed point",)
+    assert judged.position_error is None
+
+
+def test_digits_that_hide_a_limit_are_told(tmp_path):
+    """Three digits cannot keep 1e-3 relative to a small number, and the file is not blamed alone."""
+    problem = problems.get("n-four-bar", windows=2)
+    path = written(tmp_path / "r.txt", some(problem, "t", "x", "y"), "t x y", fmt="%.3f")
+    answer = call(path, problem.id, "--windows", 2)
+    assert answer.exit_code == 1
+    assert "its limit, 0.001, is finer than these digits" in answer.output
+
+
+def test_units_of_heads_are_taken(tmp_path):
+    """Millimetres, milliseconds and degrees that the file itself names are converted, and told."""
+    problem = problems.get("spatial-slider-crank")
+    exact = some(problem, "t", "x", "angle")
+    columns = {
+        "t": exact["t"] * 1e3,
+        "x": exact["x"] * 1e3,
+        "angle": np.degrees(exact["angle"]),
+    }
+    for heads in ("time [ms],x [mm],angle [deg]", "time,x,angle\nms,mm,deg"):
+        read = read_result_file(written(tmp_path / "r.csv", columns, heads, "%.15e", ","), problem)
+        for name, column in exact.items():
+            np.testing.assert_allclose(read.columns[name], column, rtol=1e-13, atol=1e-300)
+        assert any("multiplied" in note for note in read.notes)
+
+
+def test_storage_files_of_opensim(tmp_path):
+    """Lines up to endheader, tabs, degrees where the file says so."""
+    problem = problems.get("spatial-slider-crank")
+    exact = some(problem, "t", "x", "angle")
+    columns = {**exact, "angle": np.degrees(exact["angle"])}
+    head = "slider-crank\nversion=1\nnRows=501\nnColumns=3\ninDegrees=yes\nendheader\ntime\tslider_x\tcrank_angle"
+    path = written(tmp_path / "r.sto", columns, head, "%.15f", "\t")
+    read = read_result_file(path, problem)
+    for name, column in exact.items():
+        np.testing.assert_allclose(read.columns[name], column, atol=1e-13)
+
+
+def test_parquet(tmp_path):
+    """Columns by the names in the file; a broken one is one message."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    problem = problems.get("n-four-bar", windows=2)
+    exact = exact_columns(problem)
+    table = pyarrow.table({"Time [s]": exact["t"], "B0.x [m]": exact["x"], "B0.y [m]": exact["y"]})
+    parquet.write_table(table, tmp_path / "r.parquet")
+    read = read_result_file(tmp_path / "r.parquet", problem)
+    assert np.array_equal(read.columns["y"], exact["y"])
+    assert read.rounding == {}
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1" + bytes(100))
+    with pytest.raises(ResultFileError, match="cannot be read"):
+        read_result_file(tmp_path / "bad.parquet", problem)
+
+
+def test_fortran_exponents_and_comments(tmp_path):
+    """1.0D+00, and remarks with !, % and #."""
+    problem = problems.get("n-four-bar", windows=2)
+    exact = some(problem, "t", "x", "y")
+    path = written(tmp_path / "r.txt", exact, "! made by F77\n! t x y", "%.15e")
+    path.write_text(path.read_text().replace("e+", "D+").replace("e-", "D-"))
+    read = read_result_file(path, problem)
+    np.testing.assert_allclose(read.columns["y"], exact["y"], rtol=1e-14)
+
+
+def test_rows_with_gaps_only_on_request(tmp_path):
+    """A missing row is refused; with --sparse the others are judged, and that is told."""
+    problem = problems.get("n-four-bar", windows=2)
+    columns = {name: np.delete(c, [7, 30]) for name, c in some(problem, "t", "x", "y").items()}
+    path = written(tmp_path / "r.txt", columns, "t x y")
+    refused = call(path, problem.id, "--windows", 2)
+    assert "--sparse" in str(refused.exception)
+    answer = call(path, problem.id, "--windows", 2, "--sparse")
+    assert answer.exit_code == 0, answer.output
+    assert "399 rows where the source asks for 401" in answer.output
+    # no end, and times that run back, are refused as ever
+    short = {name: c[:100] for name, c in columns.items()}
+    assert "ends at t =" in str(
+        call(written(path, short, "t x y"), problem.id, "--sparse").exception
+    )
+    back = {name: c[::-1] for name, c in columns.items()}
+    assert "first row" in str(call(written(path, back, "t x y"), problem.id, "--sparse").exception)

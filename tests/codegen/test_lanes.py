@@ -1,0 +1,152 @@
+"""A model's own code: the twin, the lanes of the host, PTX, and what is kept on disk."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sarrus
+from random_mechanisms import random_mechanism
+from sarrus.assembly import solve_start_velocity
+from sarrus.codegen import machine, series
+from sarrus.codegen.lanes import Lanes, local_tolerance
+from sarrus.codegen.structure import PLACE, RATE, Column, make_structure, number_values
+from sarrus.codegen.twin import Twin
+from sarrus.model import make_model
+
+TOLERANCE = 1e-10
+
+
+def prepare(mechanism):
+    """Structure and numbers of a mechanism, with all coordinates for columns."""
+    model = make_model(mechanism)
+    velocity, _ = solve_start_velocity(model, mechanism)
+    nq = model.coordinates
+    columns = tuple(Column(level, (i,), False) for level in (PLACE, RATE) for i in range(nq))
+    rows = [np.ones(1)] * (2 * nq)
+    args = model.form, velocity
+    return make_structure(*args, columns, rows), number_values(*args, rows)
+
+
+def run_twin(structure, numbers, times):
+    local = local_tolerance(TOLERANCE)
+    shared = [times[-1], local, 1e6]
+    o = Twin(numbers, times, shared, len(structure.columns) + 1)
+    series.write_run(o, structure)
+    return o
+
+
+def four_bar(windows=2, speed=1.0):
+    return sarrus.problems.get("n-four-bar", windows=windows, speed=speed).mechanism()
+
+
+def test_twin_makes_the_steps_of_the_general_kernel():
+    """The mathematics over operations is that of the compiled kernels: same steps, same states."""
+    times = np.linspace(0.0, 0.8, 5)
+    structure, numbers = prepare(four_bar())
+    o = run_twin(structure, np.repeat(numbers[:, None], 2, 1), times)
+    result = sarrus.simulate(four_bar(), times[-1], outputs=times)
+    # rounding of the highest coefficients may choose another order
+    assert np.abs(o.summaries[series.STEPS] - result.counters["steps"]).max() <= 1
+    # a step holds 2e-12
+    states = np.hstack([result.record.q, result.record.v])
+    assert np.abs(o.results[:-1, :-1, 0] - states).max() < 1e-10
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
+def test_lanes_are_their_twin(lanes):
+    """Written as LLVM's language and compiled, lanes with numbers of their own make what NumPy makes."""
+    times = np.linspace(0.0, 0.8, 4)
+    runs = [prepare(four_bar(speed=1.0 + 0.1 * k)) for k in range(lanes)]
+    structure, numbers = runs[0][0], np.array([x for _, x in runs]).T
+    assert len({s.digest for s, _ in runs}) == 1
+    o = run_twin(structure, numbers, times)
+    found = Lanes(structure, lanes).run(numbers, times, times[-1], TOLERANCE)
+    assert np.abs(found.summaries[series.STEPS] - o.summaries[series.STEPS]).max() <= 1
+    # the fast ones meet a singular position, where rounding is divided by the distance to it
+    assert np.abs(found.results - np.moveaxis(o.results[:-1], 2, 0)).max() < 1e-8
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_mechanisms_agree_with_the_general_kernel(seed):
+    """Planar and spatial mechanisms at random: outputs as of the general kernel, within the tolerance."""
+    mechanism = random_mechanism(seed, 2 + seed % 2)
+    times = np.linspace(0.0, 1.0, 6)
+    result = sarrus.simulate(mechanism, 1.0, outputs=times, method="series")
+    structure, numbers = prepare(mechanism)
+    found = Lanes(structure, 2).run(np.repeat(numbers[:, None], 2, 1), times, 1.0, TOLERANCE)
+    assert result.status == "done"
+    assert (found.summaries[series.REASON] == 0).all()
+    states = np.hstack([result.record.q, result.record.v])
+    size = np.abs(states).max()
+    assert np.abs(found.results[0, :, :-1] - states).max() < 1e-7 * max(size, 1.0)
+
+
+def test_lanes_beside_each_other_change_nothing():
+    """The same run gives the same bits whatever its neighbours are, as long as none is refused a landing."""
+    times = np.linspace(0.0, 2.0, 3)
+    runs = [prepare(four_bar(speed=s)) for s in (1.0, 0.5, 2.0, 3.0)]
+    structure, numbers = runs[0][0], np.array([x for _, x in runs]).T
+    lanes = Lanes(structure, 4)
+    together = lanes.run(numbers, times, 2.0, TOLERANCE)
+    alone = lanes.run(np.repeat(numbers[:, :1], 4, 1), times, 2.0, TOLERANCE)
+    assert (together.results[0] == alone.results[0]).all()
+
+
+def test_ptx_is_written():
+    """The same text becomes PTX with one entry and no function of a library."""
+    structure, _ = prepare(four_bar())
+    for processor in ("sm_70", "sm_90"):
+        text, _ = machine.compile_ptx(structure, processor)
+        assert f".target {processor}" in text
+        assert text.count(".entry run(") == 1
+        # all routines are inlined, none is missing
+        assert ".func" not in text
+
+
+def test_kept_code_is_checked_before_use(tmp_path, monkeypatch):
+    """Whole entries are used; one that was changed is not, but made anew."""
+    monkeypatch.setenv("SARRUS_CACHE_DIR", str(tmp_path))
+    made = []
+
+    def make():
+        made.append(1)
+        return b"code" * 100
+
+    for _ in range(2):
+        assert machine.load_or_make("text", make) == b"code" * 100
+    assert len(made) == 1
+    (path,) = (p for p in tmp_path.rglob("*") if p.is_file())
+    good = path.read_bytes()
+    for bad in (b"", good[:-1], good[:-1] + b"x", b"x" + good):
+        path.write_bytes(bad)
+        before = len(made)
+        assert machine.load_or_make("text", make) == b"code" * 100
+        assert len(made) == before + 1
+        assert path.read_bytes() == good
+
+
+def test_needs_no_general_compiler():
+    """What runs on a device is importable with NumPy, SciPy and llvmlite alone."""
+    code = """
+import sys
+class Without:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("numba", "h5py", "pydantic", "matplotlib", "yaml"):
+            raise ImportError(name)
+sys.meta_path.insert(0, Without())
+import sarrus.codegen.lanes, sarrus.codegen.twin
+print("numba" in sys.modules)
+"""
+    package = Path(sarrus.__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(package)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == "False", done.stderr

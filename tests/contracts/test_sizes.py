@@ -1,0 +1,41 @@
+"""Functions one can hold in the head: their length and the number of their arguments."""
+
+import ast
+from pathlib import Path
+
+import sarrus
+
+PACKAGE = Path(sarrus.__file__).parent
+# kernels may be longer: what is compiled in one piece shares its memory
+LONGEST = 80
+MOST_ARGUMENTS = 12
+
+
+def functions():
+    """All functions of the package: where, and the node."""
+    paths = sorted(PACKAGE.rglob("*.py"))
+    assert len(paths) > 100
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield path.relative_to(PACKAGE), node
+
+
+def test_no_function_is_long():
+    """Eighty lines outside of kernels."""
+    found = [
+        f"{path}: {node.name}"
+        for path, node in functions()
+        if "kernels" not in path.parts and node.end_lineno - node.lineno >= LONGEST
+    ]
+    assert not found
+
+
+def test_no_function_has_many_arguments():
+    """Twelve, kernels included; what the front doors take is one record further in."""
+    found = [
+        f"{path}: {node.name}"
+        for path, node in functions()
+        if len(node.args.posonlyargs + node.args.args + node.args.kwonlyargs) > MOST_ARGUMENTS
+    ]
+    assert not found

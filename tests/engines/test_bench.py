@@ -1,0 +1,120 @@
+"""The benchmark of engines: processes that die or hang are rows, luck is told from dependability."""
+
+import json
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from sarrus import problems
+from sarrus.bench.engines import CHANGES, EngineCell, EngineProcess, run_engine_cells
+from sarrus.cli import app
+from sarrus.engines import ENGINES
+from sarrus.report.engines_page import make_engine_report, standings
+from sarrus.runs.benchmark import classes
+
+
+class Scripted(EngineProcess):
+    """A process that runs a line of Python instead of an engine."""
+
+    def __init__(self, script):
+        super().__init__()
+        self.script = script
+
+    def command(self):
+        return [sys.executable, "-c", self.script]
+
+
+def test_a_process_that_dies_is_told_with_its_signal():
+    with Scripted("import os, signal; input(); os.kill(os.getpid(), signal.SIGSEGV)") as process:
+        assert process.ask({}, 60.0) == {"crashed": "its process died (SIGSEGV)"}
+        # the next question finds a new process
+        assert process.ask({}, 60.0) == {"crashed": "its process died (SIGSEGV)"}
+
+
+def test_a_process_that_hangs_is_ended(monkeypatch):
+    monkeypatch.setattr("sarrus.bench.engines.FIRST_RUN", 0.0)
+    with Scripted("import time; time.sleep(3600)") as process:
+        assert "hangs: no answer within" in process.ask({}, 0.2)["crashed"]
+
+
+def record(engine, seconds, kept, changed=None, **more):
+    """The record of a run, as far as standings look at it."""
+    checks = [{"what": "energy drift", "value": 0.0, "limit": 1.0, "unit": "J", "passed": kept}]
+    judged = {"passed": kept, "complete": True, "checks": checks, "energy_drift": 0.1,
+              "position_error": 0.1, "violation": 0.1, "branch": None}  # fmt: skip
+    return {
+        "problem": {"id": "p", "title": "P"}, "method": engine, "step": seconds, "tolerance": None,
+        "status": "done", "message": "", "judgement": judged,
+        "timings": {"solve": seconds, "repeats": 3, "busy": False, "calibration": 1.0},
+        "engine": {"id": engine, "settings": {}, "why": ""}, "changed": changed or {},
+        "machine": {"processor": "x", "cores": 1, "system": "s", "python": "3"},
+        "versions": {"sarrus": "0"}, "command": "sarrus bench",
+    } | more  # fmt: skip
+
+
+def changed(*kept):
+    return {
+        f"{c:g}": {"classes": [""] if k else [], "status": "done", "message": ""}
+        for c, k in zip(CHANGES, kept, strict=True)
+    }
+
+
+def test_the_fastest_is_not_the_dependable_one():
+    lucky = record("a", 1.0, True, changed(True, True, False, True))
+    sound = record("a", 3.0, True, changed(True, True, True, True))
+    other = record("b", 2.0, True, changed(True, True, True, True))
+    wrong = record("c", 0.1, False)
+    found = standings([lucky, sound, other, wrong])
+    assert [s.engine for s in found] == ["b", "a", "c"]
+    assert (found[1].fastest, found[1].dependable) == (lucky, sound)
+    assert (found[1].lost, found[1].changed) == (1, 8)
+    assert found[2].why == "misses energy drift"
+    page = make_engine_report([lucky, sound, other, wrong])
+    assert "1/8" in page
+
+
+def test_readings_of_precision_are_classes_of_their_own():
+    checks = [
+        {"what": "error, low precision, RMS", "limit": 0.1, "passed": True},
+        {"what": "error, low precision, maximum", "limit": 0.1, "passed": False},
+        {"what": "error, high precision, RMS", "limit": 0.001, "passed": True},
+        {"what": "distance from the right path", "limit": 1, "passed": True},
+    ]
+    told = {"judgement": {"complete": True, "checks": checks}}
+    assert classes(told) == ["RMS < 0.1", "RMS < 0.001"]
+    checks[-1]["passed"] = False
+    assert classes(told) == []
+
+
+@pytest.mark.slow
+def test_an_engine_is_searched_changed_and_timed(tmp_path):
+    if not ENGINES["pinocchio"].installed:
+        pytest.skip(f"Pinocchio is not installed; {ENGINES['pinocchio'].install}")
+    problem = problems.get("double-four-bar")
+    settings = {"mu": 1e-8, "iterations": 10.0, "baumgarte": 0.5}
+    cells = [EngineCell(problem, "pinocchio", settings, h, "a test") for h in (0.2, 0.02)]
+    records = run_engine_cells(cells, tmp_path, 3, "sarrus bench", 6.0)
+    assert [classes(r) for r in records] == [[], [""]]
+    assert len(records[1]["changed"]) == len(CHANGES)
+    assert records[1]["timings"]["repeats"] == 3
+    # everything is there already
+    again = run_engine_cells(cells, tmp_path, 3, "sarrus bench", 6.0)
+    assert json.dumps(again) == json.dumps(records)
+
+
+def test_the_command_lists_every_engine():
+    told = CliRunner().invoke(app, ["engines"]).output
+    for engine in ENGINES.values():
+        assert engine.id in told
+        for name in engine.defaults:
+            assert f"{name}=" in told
+        assert engine.defaults.keys() == engine.meanings.keys()
+        for trial in engine.ladder:
+            assert trial.why
+            engine.settle(trial.settings)
+
+
+def test_methods_and_engines_are_two_benchmarks():
+    told = CliRunner().invoke(app, ["bench", "--engine", "mujoco", "--method", "series"])
+    assert "two benchmarks" in str(told.exception)

@@ -1,0 +1,77 @@
+"""Random mechanisms against the independent simulator for a long time: `make soak`.
+
+    python tests/soak.py [--minutes 30] [--count 300] [--first 1000]
+
+Each seed makes one mechanism, planar or in space, with plain, crowded or sliding joints. It is simulated here
+and in absolute coordinates (absolute_coordinates.py), and again in a motion slower or faster by a power of two
+between 1e-6 and 1e6, which must be the same motion. Every failure prints its seed; it is run again by
+`--first SEED --count 1`.
+"""
+
+import argparse
+import sys
+import time
+import traceback
+
+import numpy as np
+
+from agreement.test_independent_simulation import DURATION, check_same_motion, with_random_start
+from random_mechanisms import random_mechanism
+from sarrus import simulate
+from time_scale import in_time
+
+# the tolerance, grown over the run: places of two runs whose roundings differ
+SAME_IN_TIME = 1e-8
+
+
+def make(seed):
+    """The mechanism of a seed."""
+    kind = seed % 6
+    return random_mechanism(seed, 2 + kind % 2, crowded=kind // 2 == 1, sliding=kind // 2 == 2)
+
+
+def check_time_scale(seed):
+    """The same motion in another time."""
+    m = make(seed)
+    _, twists = with_random_start(m, seed)
+    if twists is None:
+        return
+    s = 2.0 ** np.random.default_rng(seed).integers(-19, 20)
+    want = simulate(m, DURATION, DURATION / 6)
+    got = simulate(in_time(m, s), s * DURATION, s * DURATION / 6)
+    assert got.status == want.status, f"in time times {s:g}: {got.message}"
+    np.testing.assert_allclose(got.coordinates, want.coordinates, atol=SAME_IN_TIME, rtol=0)
+
+
+def soak(first, count, minutes):
+    """Failures by seed; stops after so many seeds or minutes."""
+    begin, failures = time.monotonic(), {}
+    for seed in range(first, first + count):
+        if time.monotonic() - begin > 60.0 * minutes:
+            print(f"{seed - first} of {count} seeds in {minutes:g} minutes", flush=True)
+            break
+        for check in (lambda k: check_same_motion(k, make(k)), check_time_scale):
+            try:
+                check(seed)
+            except Exception:
+                failures[seed] = traceback.format_exc(limit=-2)
+                print(f"seed {seed} fails\n{failures[seed]}", flush=True)
+        if (seed - first) % 20 == 19:
+            print(f"seeds {first} to {seed}: {len(failures)} failures", flush=True)
+    return failures
+
+
+def main():
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--first", type=int, default=1000)
+    asked = parser.parse_args()
+    failures = soak(asked.first, asked.count, asked.minutes)
+    print(f"failed seeds: {sorted(failures) or 'none'}")
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Runs of a batch side by side are the runs one by one, whatever batch they come with."""
+
+import numpy as np
+import pytest
+
+from sarrus.studies import runs
+from sarrus.studies.lanes import prepare_together
+from sarrus.studies.reading import make_study
+from sarrus.studies.sampling import draw_samples
+
+MASSES = {f"bodies.crank {i}.mass": {"uniform": [0.5, 2.0]} for i in range(3)}
+
+
+def make_plan(**keys):
+    study = {
+        "problem": "double-four-bar",
+        "vary": MASSES,
+        "samples": 30,
+        "seed": 7,
+        "simulate": {"duration": 2, "output_step": 0.1},
+        "record": ["energy_drift", {"maximum": "B0.x"}, {"final": "B1.y"}, "steps"],
+    }
+    study = make_study(study | keys)
+    samples = draw_samples(study)
+    return study.plan, [samples.row(study.plan.columns, i) for i in range(30)]
+
+
+def test_rows_are_those_of_single_runs():
+    """Same columns in the same order, same words, numbers within the tolerance."""
+    plan, values = make_plan()
+    together = runs.run_together(plan, list(range(30)), values)
+    assert len(together) == 30
+    for i in (0, 11, 29):
+        one, _ = runs.run_one(plan, i, values[i])
+        assert list(one) == list(together[i])
+        for name, x in one.items():
+            if name == "steps":
+                assert abs(together[i][name] - x) <= 3
+            elif isinstance(x, float):
+                assert abs(together[i][name] - x) < 1e-7
+            else:
+                assert together[i][name] == x
+
+
+def test_a_row_does_not_depend_on_its_batch():
+    """The same bits, in whatever batch and lane."""
+    plan, values = make_plan()
+    everything = runs.run_together(plan, list(range(30)), values)
+    some = runs.run_together(plan, [3, 17, 20], [values[i] for i in (3, 17, 20)])
+    assert all(row == everything[i] for i, row in some.items())
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"record": ["energy_drift", "crossings"]},
+        {"record": [{"maximum": "B0.vx"}]},
+        {"record": [{"final": "B0.vx"}]},
+        {"simulate": {"duration": 2, "method": "radau"}},
+        {"vary": {"bodies.coupler 0.length": {"uniform": [0.9, 1.1]}}},
+        {"time_limit": 100},
+    ],
+    ids=lambda keys: next(iter(keys)),
+)
+def test_others_are_left(keys):
+    """What lanes cannot find is run one by one."""
+    plan, _ = make_plan(**keys)
+    assert prepare_together(plan) is None
+
+
+def test_masses_that_cannot_be_are_left():
+    """A negative mass is told by the run that has it."""
+    plan, values = make_plan()
+    values = [list(row) for row in values]
+    values[4][0] = -1.0
+    assert runs.run_together(plan, list(range(30)), values) == {}
+    row, _ = runs.run_one(plan, 4, values[4])
+    assert row["status"] == "refused"
+
+
+def test_batches_use_it():
+    """What a worker returns has the rows of all runs in their order."""
+    import cloudpickle
+
+    plan, values = make_plan()
+    outcome = runs.run_batch(cloudpickle.dumps(plan), plan.digest, list(range(30)), values)
+    assert [row["run"] for row in outcome.rows] == list(range(30))
+    assert np.isfinite([row["maximum B0.x"] for row in outcome.rows]).all()

@@ -1,0 +1,185 @@
+"""Many runs at once are the runs of `simulate` one by one: outputs, statuses, messages and notes."""
+
+import numpy as np
+import pytest
+
+import sarrus
+from random_mechanisms import random_mechanism
+
+TIMES = np.linspace(0.0, 2.0, 21)
+
+
+def four_bar(speed=1.0, windows=2):
+    return sarrus.problems.get("n-four-bar", windows=windows, speed=speed).mechanism()
+
+
+def check_same(runs, mechanisms, limit, points, duration=2.0, times=TIMES):
+    """Each of these runs is what `simulate` finds; limit: of places and velocities, over their largest value."""
+    for i, mechanism in mechanisms.items():
+        one = sarrus.simulate(mechanism, duration, outputs=times)
+        assert (runs.status[i], runs.message[i]) == (one.status, one.message)
+        assert runs.notes(i) == one.notes
+        for name in points:
+            place, rate = one.position(name), one.velocity(name)
+            n = len(one.times)
+            scale = max(np.abs(place).max(), np.abs(rate).max(), 1.0)
+            assert np.abs(runs.position(name)[i, :n] - place).max() < limit * scale
+            assert np.abs(runs.velocity(name)[i, :n] - rate).max() < limit * scale
+            assert np.isnan(runs.position(name)[i, n:]).all()
+        assert np.abs(runs.energy_drift[i] - one.energy_drift) < 1e-6
+        assert runs.counters["rejected"][i] == one.counters["rejected"]
+
+
+def test_masses_through_singular_positions():
+    """Random masses of the double four-bar, 10 s and ten singular positions: as one by one."""
+    rng = np.random.default_rng(0)
+    vary = {f"bodies.crank {i}.mass": rng.uniform(0.5, 2.0, 40) for i in range(3)}
+    ensemble = sarrus.Ensemble(four_bar(), vary)
+    times = np.linspace(0.0, 10.0, 51)
+    runs = ensemble.simulate(10.0, outputs=times, points=["B0", "B2"])
+    assert not runs.parked.any()
+    some = {i: ensemble.mechanism(i) for i in range(0, 40, 7)}
+    # errors of two runs at 1e-10, through ten positions that multiply them
+    check_same(runs, some, 1e-6, ["B0", "B2"], 10.0, times)
+
+
+@pytest.mark.parametrize("windows", [1, 5, 12])
+def test_exact_motion(windows):
+    """N four-bars with speeds of their own pass all crossings for 10 s, near the exact solution."""
+    speeds = np.linspace(0.5, 3.0, 16)
+    times = np.linspace(0.0, 10.0, 101)
+    vary = {"velocities.B0": np.stack([speeds, 0 * speeds], axis=1)}
+    ensemble = sarrus.Ensemble(four_bar(windows=windows), vary)
+    runs = ensemble.simulate(10.0, outputs=times, points=["B0"])
+    assert (runs.status == "done").all()
+    for i, speed in enumerate(speeds):
+        problem = sarrus.problems.get("n-four-bar", windows=windows, speed=float(speed))
+        exact = problem.exact(times)[:, 0]
+        # what docs/methods/series.md tells of the default tolerance
+        assert np.abs(runs.position("B0")[i, :, 0] - exact).max() < 3e-6
+
+
+def test_reductions_are_those_of_the_outputs():
+    """Final state, extremes and drift are the same with and without outputs, and those of the outputs."""
+    ensemble = sarrus.Ensemble(four_bar(), {"gravity": np.linspace([0, -5], [1, -9.81], 24)})
+    kept = ensemble.simulate(2.0, outputs=TIMES)
+    reduced = ensemble.simulate(2.0, outputs=TIMES, keep=False)
+    for name in ("final", "least", "largest", "energy_drift"):
+        assert (getattr(kept, name) == getattr(reduced, name)).all()
+    least, largest = kept.extremes("B1")
+    assert (least == kept.position("B1").min(axis=1)).all()
+    assert (largest == kept.position("B1").max(axis=1)).all()
+    # the end of the last step is the last output, projected once more
+    assert np.abs(kept.final[:, 3, 0] - kept.position(kept.points[3])[:, -1]).max() < 1e-12
+    with pytest.raises(ValueError, match="not kept"):
+        reduced.position("B0")
+
+
+def test_threads_change_no_bit():
+    """The same call gives the same bits with one thread and with three."""
+    ensemble = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": np.linspace(0.5, 2.0, 300)})
+    one, three = (ensemble.simulate(2.0, outputs=TIMES, threads=n) for n in (1, 3))
+    assert (one.values == three.values).all()
+
+
+def test_lengths_are_built_one_by_one():
+    """What is not linear in a parameter is built wholly: rods of other lengths."""
+    lengths = np.linspace(0.8, 1.2, 20)
+    mechanisms = []
+    for length in lengths:
+        p = sarrus.Mechanism("pendulum", gravity=(0, -9.81))
+        p.rod("rod", (0, 0), (0, -length), mass=2)
+        p.revolute("pin", p.ground, "rod", at=(0, 0))
+        p.point("tip", "rod", at=(0, -length))
+        p.set_velocity("tip", (1, 0))
+        mechanisms.append(p)
+    runs = sarrus.simulate_many(mechanisms, 2.0, outputs=TIMES, points=["tip"])
+    assert not runs.parked.any()
+    check_same(runs, dict(enumerate(mechanisms[:3])), 1e-8, ["tip"])
+
+
+def test_long_runs_share_their_tolerance():
+    """Runs of many steps end as near to each other as single ones do, and to the exact period."""
+    m = sarrus.Mechanism("pendulum", gravity=(0, -9.81))
+    m.rod("rod", (0, 0), (1, 0), mass=1)
+    m.revolute("pin", m.ground, "rod", at=(0, 0))
+    times = np.linspace(0.0, 100.0, 11)
+    ensemble = sarrus.Ensemble(m, {"bodies.rod.mass": np.linspace(0.5, 2.0, 16)})
+    runs = ensemble.simulate(100.0, outputs=times, points=["rod"])
+    assert runs.counters["steps"].min() > 300
+    assert not runs.parked.any()
+    # the mass of a pendulum counts for nothing: all errors are those of the steps
+    assert np.abs(np.diff(runs.position("rod"), axis=0)).max() < 1e-9
+    check_same(runs, {0: ensemble.mechanism(0)}, 1e-9, ["rod"], 100.0, times)
+
+
+@pytest.mark.slow
+def test_what_needs_care_is_parked():
+    """Loads, a singular start, a refused mechanism: each is what `simulate` says, beside fast ones."""
+    fast = [four_bar(1.0 + 0.01 * k) for k in range(16)]
+    sprung = four_bar()
+    sprung.spring("pull", "crank 0", "crank 2", start=(0, 0.5), end=(2, 1), stiffness=5.0)
+    flat = sarrus.Mechanism("flat", gravity=(0, -9.81))
+    for i in range(3):
+        flat.rod(f"crank {i}", (i, 0), (i + 1, 0), mass=1)
+        flat.revolute(f"A{i}", flat.ground, f"crank {i}", at=(i, 0))
+    for i in range(2):
+        flat.rod(f"coupler {i}", (i + 1, 0), (i + 2, 0), mass=1)
+    for i in range(3):
+        joined = [f"coupler {k}" for k in (i - 1, i) if 0 <= k < 2]
+        flat.revolute(f"B{i}", f"crank {i}", *joined, at=(i + 1, 0))
+    empty = sarrus.Mechanism("empty")
+    everything = [*fast, sprung, flat, empty]
+    runs = sarrus.simulate_many(everything, 2.0, outputs=TIMES, points=["B0"])
+    assert not runs.parked[:16].any()
+    assert runs.parked[16:18].all()
+    check_same(runs, dict(enumerate(everything[:18])), 1e-7, ["B0"])
+    assert runs.status[18] == "refused"
+    assert "no bodies" in runs.message[18]
+
+
+@pytest.mark.slow
+def test_random_mechanisms():
+    """Planar and spatial mechanisms at random with masses of their own: as one by one."""
+    for seed in range(8):
+        base = random_mechanism(seed, 2 + seed % 2)
+        names = [b.name for b in base.bodies]
+        rng = np.random.default_rng(seed)
+        data = {f"bodies.{n}.mass": rng.uniform(0.5, 1.5, 16) for n in names[:1]}
+        ensemble = sarrus.Ensemble(base, data)
+        runs = ensemble.simulate(2.0, outputs=TIMES, points=names)
+        check_same(runs, {i: ensemble.mechanism(i) for i in (0, 9)}, 1e-6, names)
+
+
+def test_wrong_arguments_are_told():
+    """Sentences for what cannot be."""
+    with pytest.raises(ValueError, match="different lengths"):
+        sarrus.Ensemble(four_bar(), {"gravity": [[0, -1]], "bodies.crank 0.mass": [1.0, 2.0]})
+    with pytest.raises(ValueError, match="no number"):
+        sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": [1.0, np.nan]})
+    with pytest.raises(sarrus.MechanismError, match="crank"):
+        sarrus.Ensemble(four_bar(), {"bodies.crunk 0.mass": [1.0]})
+    with pytest.raises(ValueError, match="'cpu' or 'gpu'"):
+        sarrus.simulate_many([four_bar()], 1.0, device="tpu")
+    with pytest.raises(ValueError, match="at least one"):
+        sarrus.simulate_many([], 1.0)
+
+
+def test_negative_mass_is_refused():
+    """A variant that cannot be is a row of its own, not all of them."""
+    masses = np.append(np.linspace(0.5, 2.0, 19), -1.0)
+    runs = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": masses}).simulate(1.0)
+    assert (runs.status[:-1] == "done").all()
+    assert runs.status[-1] == "refused"
+    assert "mass" in runs.message[-1]
+
+
+def test_exits():
+    """A data frame has a row a run, a data set all outputs."""
+    pytest.importorskip("xarray")
+    runs = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": [1.0, 2.0]}).simulate(1.0, 0.5)
+    table = runs.to_dataframe()
+    assert len(table) == 2
+    assert (table["final B0.x [m]"] == runs.final[:, runs.points.index("B0"), 0, 0]).all()
+    data = runs.to_xarray()
+    assert (data["position"].sel(point="B1", axis="y") == runs.position("B1")[..., 1]).all()
