@@ -226,7 +226,8 @@ def solve_reactions(
     stiff = None if stiffness is None else row_stiffness(equations, stiffness)
     values = np.zeros((n, equations.rows))
     directions = np.zeros((n, equations.rows, 3))
-    stress, smallest, imbalance = [], np.ones(n), np.zeros(n)
+    stress: list[Floats] = []
+    smallest, imbalance = np.ones(n), np.zeros(n)
     chunks = [slice(k, min(k + CHUNK, n)) for k in range(0, n, CHUNK)]
     angles = np.zeros((n, len(loads.torsions[0])))
     if angles.size:
