@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..mechanism import Mechanism, MechanismError, check_mechanism
+from ..mechanism.mechanism import PARTS
 from .draw import ACCENT, PURPLE, Picture, as_shown
 from .scene import Scene
 from .sketch import Sketch, make_sketch
@@ -105,21 +106,15 @@ def _write_names(axes: Any, flat: Floats, sketch: Sketch) -> None:
 
 def mechanism_card(mechanism: Mechanism) -> str:
     """Its parts in a small table with its picture; or what is wrong with it so far."""
-    counts: dict[str, Sequence[Any]] = {
-        "bodies": mechanism.bodies,
-        "joints": mechanism.joints,
-        "points": mechanism.markers,
-        "springs": mechanism.springs,
-        "drives": mechanism.drives,
-    }
     where = "in the plane" if mechanism.dimension == 2 else "in space"
     title = f"{mechanism.name}, {where}"
     rows = []
-    for word, parts in counts.items():
+    for attribute, word in PARTS.items():
+        parts = getattr(mechanism, attribute)
         names = [part.name for part in parts[:MOST_LISTED]]
         more = ["..."] if len(parts) > MOST_LISTED else []
         if parts:
-            rows.append((f"{len(parts)} {word}", ", ".join([*names, *more])))
+            rows.append((f"{len(parts)} {word.replace('_', ' ')}", ", ".join([*names, *more])))
     try:
         return make_card(title, rows, draw_mechanism(mechanism))
     except MechanismError as error:
