@@ -401,6 +401,9 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
                 # exp of a huge step would overflow; the end of the run is nearer
                 h = min(np.exp(min(log_step, 600.0)), most)
             last = h >= stop - t
+            if not (last or t + h > t):
+                # time stands still: the motion turns infinitely fast here
+                return STUCK, n
             moved, turned, smallest, drop = land(form, ws, loads, t + h, qc, order, h, tolerance)
             counters[FACTORISATIONS] += 2
             # a step that starts at a singular position is noisy: land elsewhere, best a little behind it
