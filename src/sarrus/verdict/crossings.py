@@ -249,7 +249,9 @@ def _add(
         between = _rank_at(moment.model, moment.equations, dip.piece(t).position(t), zero)
         known = max(moment.rank_nearby.rank, other.rank_nearby.rank)
         if between.rank < known or between.smallest <= max(moment.value, other.value):
-            deeper = min(moment, other, key=lambda x: (x.rank.rank, x.value))
+            # values that count as zero are all the same: then the one found first, by the deepest pivot
+            depths = [(x.rank.rank, max(x.value, zero)) for x in (other, moment)]
+            deeper = moment if depths[1] < depths[0] else other
             return [*found[:i], deeper, *found[i + 1 :]]
     return [*found, moment]
 
