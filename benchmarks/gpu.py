@@ -33,9 +33,9 @@ def make_job(problem):
     model = make_model(mechanism)
     velocity, _ = solve_start_velocity(model, mechanism)
     columns, rows = point_columns(model, (given.observed,))
-    structure = make_structure(model.form, velocity, columns, rows)
-    still = number_values(model.form, 0.0 * velocity, rows)
-    return structure, still, number_values(model.form, velocity, rows) - still
+    structure = make_structure(model.form, None, velocity, columns, rows)
+    still = number_values(model.form, None, 0.0 * velocity, rows)
+    return structure, still, number_values(model.form, None, velocity, rows) - still
 
 
 def exact_four_bar(speed, t, windows=2):

@@ -113,12 +113,26 @@ def test_long_runs_share_their_tolerance():
     check_same(runs, {0: ensemble.mechanism(0)}, 1e-9, ["rod"], 100.0, times)
 
 
+def test_springs():
+    """Spring constants and masses of a loop with a spring and a torque: as one by one, and linear in them."""
+    m = four_bar()
+    m.spring("pull", "crank 0", "crank 2", start=(0, 0.5), end=(2, 1), stiffness=5.0)
+    m.torque("drag", "crank 1", -0.3)
+    rng = np.random.default_rng(1)
+    vary = {"springs.pull.stiffness": rng.uniform(2.0, 8.0, 20)}
+    vary["bodies.coupler 0.mass"] = rng.uniform(0.5, 2.0, 20)
+    ensemble = sarrus.Ensemble(m, vary)
+    runs = ensemble.simulate(2.0, outputs=TIMES, points=["B0"])
+    assert not runs.parked.any()
+    check_same(runs, {i: ensemble.mechanism(i) for i in (0, 13)}, 1e-7, ["B0"])
+
+
 @pytest.mark.slow
 def test_what_needs_care_is_parked():
-    """Loads, a singular start, a refused mechanism: each is what `simulate` says, beside fast ones."""
+    """Dampers, a singular start, a refused mechanism: each is what `simulate` says, beside fast ones."""
     fast = [four_bar(1.0 + 0.01 * k) for k in range(16)]
     sprung = four_bar()
-    sprung.spring("pull", "crank 0", "crank 2", start=(0, 0.5), end=(2, 1), stiffness=5.0)
+    sprung.spring("pull", "crank 0", "crank 2", start=(0, 0.5), end=(2, 1), damping=0.1)
     flat = sarrus.Mechanism("flat", gravity=(0, -9.81))
     for i in range(3):
         flat.rod(f"crank {i}", (i, 0), (i + 1, 0), mass=1)

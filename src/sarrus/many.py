@@ -2,7 +2,7 @@
 
 fast       runs whose model has its own code, many at once
 parked     what the fast path does not certify: a landing beside a singular position, a singular start, no step
-           that holds, loads. `solve` runs them wholly, as it does for `simulate`.
+           that holds, dampers, drives, users' forces. `solve` runs them wholly, as it does for `simulate`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from .codegen.structure import (
     make_structure,
     number_values,
 )
+from .kernels.loads import Loads, is_damped
 from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
 from .methods.series import describe_steps
 from .methods.status import done
@@ -112,14 +113,17 @@ def point_columns(model: Model, points: tuple[str, ...]) -> tuple[tuple[Column, 
 
 
 def _has_code(model: Model) -> bool:
-    """Whether a model is one for code of its own: something moves, no loads, not too large."""
+    """Whether a model is one for code of its own: something moves, loads with a series, not too large."""
     small = model.coordinates > 0 and len(model.form.L_target) <= MOST_UPDATES
-    return machine.is_available() and small and not model.loaded and not is_held(model)
+    loads = model.loads
+    # dampers may be stiff, which `auto` finds out on the way; motions of drives and users' functions have no code
+    plain = not (is_damped(loads) or len(loads.drives.equations) or len(loads.user.calls))
+    return machine.is_available() and small and plain and not is_held(model)
 
 
 def _split(ready: Prepared, points: tuple[str, ...]) -> tuple[Structure, Floats]:
     columns, rows = point_columns(ready.model, points)
-    args = ready.model.form, ready.velocity
+    args = ready.model.form, ready.model.loads if ready.model.loaded else None, ready.velocity
     return make_structure(*args, columns, rows), number_values(*args, rows)
 
 
@@ -218,6 +222,8 @@ class LinearNumbers:
         kinds += [[c for terms in s.forms for _, c in terms]]
         kinds += [[c for *_, c in (*s.squares, *s.pairs)]]
         kinds += [[*factors, offset] for factors, offset in s.column_rows]
+        kinds += [s.f0, [c for terms in s.load_forms for _, c in terms], [c for *_, c in s.turning]]
+        kinds += [[c] for _, numbers in (*s.springs, *s.torsions) for c in numbers]
         for kind in kinds:
             slots = sorted({x.n for x in kind if isinstance(x, Slot)})
             scale = np.abs(whole[slots]).max(initial=0.0)
@@ -246,7 +252,8 @@ class LinearNumbers:
             rho=model.form.rho * scale,
             eps=model.form.eps / scale,
         )
-        ready = ready._replace(model=replace(model, form=form))
+        loads = _scaled_loads(model.loads, scale)
+        ready = ready._replace(model=replace(model, form=form, loads=loads))
         structure, numbers = _split(ready, self.points)
         if structure != self.structure:
             raise NotLinearError
@@ -282,6 +289,16 @@ class LinearNumbers:
         numbers[slots] = EPS * (J.multiply(J) @ (1.0 / diagonal))
 
 
+def _scaled_loads(loads: Loads, scale: float) -> Loads:
+    """Loads in a unit of mass so many times smaller; the third number of springs and torsions has no mass."""
+    factor = np.array([scale, scale, 1.0, scale])
+    return loads._replace(
+        springs=loads.springs._replace(numbers=loads.springs.numbers * factor),
+        torsions=loads.torsions._replace(numbers=loads.torsions.numbers * factor),
+        turning=loads.turning._replace(c=loads.turning.c * scale),
+    )
+
+
 # results
 
 
@@ -314,12 +331,13 @@ class Table:
         which = group.which[good]
         shape = len(which), len(self.points), 2, self.dimension
         self.status[which] = "done"
-        message = done(self.asked.duration).message
-        loosened = told[series.LOOSENED]
+        message, setting = done(self.asked.duration).message, self.asked.setting
+        plain = describe_steps(setting, 0, 0.0, 0.0)
+        loosened, moved, lost = told[[series.LOOSENED, series.MOVED, series.LOST]].tolist()
         for i, at in zip(which.tolist(), np.flatnonzero(good).tolist(), strict=True):
             self.message[i] = message
-            moved, lost = told[[series.MOVED, series.LOST], at].tolist()
-            more = describe_steps(self.asked.setting, int(loosened[at]), moved, lost)
+            count = int(loosened[at])
+            more = describe_steps(setting, count, moved[at], lost[at]) if count else plain
             self.notes[i] = [*group.notes[at], *more]
         if self.values is not None and self.balance is not None:
             block = found.results[good]

@@ -482,7 +482,7 @@ class Result(Readout):
         self.check_names(names)
         moving = self.moving_points()
         panels: dict[str, dict[str, Floats]] = {}
-        for name in names or [*self.model.readings.drives, *self.model.readings.springs, *moving]:
+        for name in names or [*self.exerting, *moving]:
             if name in self.model.points:
                 letters = zip("xyz", self.position(name).T, strict=False)
                 panels[f"{name} [m]"] = dict(letters)
@@ -491,6 +491,16 @@ class Result(Readout):
         seen = [name for name in names or moving if name in self.model.points]
         scene = self.scene.observing(seen[0]) if seen else self.scene
         return make_figure(scene, dict(shown), self.times, self.energy_balance, self.violation())
+
+    @property
+    def exerting(self) -> list[str]:
+        """Names of what exerts a force or torque that is read: drives, springs, torsions."""
+        forced = ("[N]", "[N m]")
+        whose = {name for name, what, _ in self._readings() if what.endswith(forced)}
+        return [
+            *self.model.readings.drives,
+            *(n for n in self.read_names if n in whose - set(self.model.readings.drives)),
+        ]
 
     def animate(self, point: str | None = None) -> Player:
         """The moving picture, with the path of a point; a notebook shows it, `save` writes a page."""

@@ -289,3 +289,15 @@ REAL_VALUE = 1e-13
 STABLE = 1e-9
 # the largest stiffness: a difference from its transpose that is rounding
 SYMMETRIC = 1e-11
+
+# == Other engines ==
+
+# the body's largest inertia: what a thin rod gets about its own axis, where no engine takes zero; its spin is
+# changed by as little, and nothing else
+SLIM = 1e-9
+# the smallest mass: what a frame between two steps of a joint gets, where an engine takes no body without mass
+LEAST_MASS = 1e-9
+# 1, the cosine of an angle: axes of a cross that count as being at right angles, as Exudyn wants them
+RIGHT_CROSS = 1e-9
+# the size of a link: what flies off by more has broken down, even if its numbers are still finite
+FLOWN_OFF = 1e6

@@ -1,5 +1,7 @@
 """Every engine agrees with our own solution within its order: first of all the translation is right."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,10 @@ def needs(engine):
     row = ENGINES[engine]
     if not row.installed:
         pytest.skip(f"{row.title} is not installed; {row.install}")
+    try:
+        importlib.import_module(row.module)
+    except ImportError as error:
+        pytest.skip(f"{row.title} cannot be loaded beside the other engines: {error}")
     return row
 
 

@@ -46,7 +46,7 @@ def record(engine, seconds, kept, changed=None, **more):
     return {
         "problem": {"id": "p", "title": "P"}, "method": engine, "step": seconds, "tolerance": None,
         "status": "done", "message": "", "judgement": judged,
-        "timings": {"solve": seconds, "repeats": 3, "busy": False, "calibration": 1.0},
+        "timings": {"solve": seconds, "cpu": 2 * seconds, "repeats": 3, "busy": False, "calibration": 1.0},
         "engine": {"id": engine, "settings": {}, "why": ""}, "changed": changed or {},
         "machine": {"processor": "x", "cores": 1, "system": "s", "python": "3"},
         "versions": {"sarrus": "0"}, "command": "sarrus bench",

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pytest
@@ -202,3 +203,25 @@ def test_joints_in_line_beside_the_centre_are_a_plate(heights):
     (shape,) = make_sketch(door(heights)).shapes
     assert shape.kind == "plate"
     assert {len(face) for face in shape.faces} == {3}
+
+
+def test_mechanisms_and_answers_show_themselves(tmp_path):
+    """Before any run: a picture with names; answers as sentences; text of a user stays text."""
+    m = crank_slider()
+    m.name = "<b>crank & slider"
+    figure = m.plot()
+    written = {text.get_text() for axes in figure.get_axes() for text in axes.texts}
+    assert {joint.name for joint in m.joints} <= set(", ".join(written).split(", "))
+    card = m._repr_html_()
+    assert "<b>" not in card
+    assert "data:image/png" in card
+    # what is not complete says why, and raises nothing
+    empty = sarrus.Mechanism("empty")
+    assert "not complete" in empty._repr_html_()
+    m.name = "crank & slider"
+    shown = sarrus.inspect(m)._repr_html_()
+    assert shown.startswith("<div><strong>crank &amp; slider")
+    result = sarrus.simulate(m, 0.1, 0.1)
+    answers = (result.reaction(m.joints[0].name), sarrus.assemble(m))
+    for answer in answers:
+        assert str(answer).splitlines()[0][:10] in unescape(answer._repr_html_())

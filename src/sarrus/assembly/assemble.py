@@ -21,6 +21,7 @@ from ..mechanism import (
     without_drives,
 )
 from ..names import describe_known
+from ..notebook import Sentences
 from ..thresholds import CLOSED_ASSEMBLY, SAME_ANSWER
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Assembly:
+class Assembly(Sentences):
     """A closed mechanism and how it was closed.
 
     mechanism: a new one, written at the closed position; moved [m]: how far the centre of the body

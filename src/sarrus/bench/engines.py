@@ -24,10 +24,11 @@ from typing import Any
 from .. import __version__
 from ..engines import ENGINES
 from ..problems import Problem
-from ..runs.benchmark import CELLS, Record, classes, write_cell
+from ..runs.benchmark import Record, classes, write_cell
 from ..runs.provenance import THREAD_SETTINGS
 from .engine_process import OURS
 
+ENGINE_CELLS = "engine-cells"
 # changes of the step under which a dependable setting still keeps its limits
 CHANGES = (0.95, 0.98, 1.02, 1.05)
 # settings of an engine whose step is changed, the fastest ones first, until one is dependable
@@ -64,7 +65,13 @@ class EngineCell:
         name = f"{self.problem.id}-{options}-{self.problem.duration:g}s"
         told = json.dumps([self.settings, self.setting, self.change], sort_keys=True)
         digest = hashlib.sha256(told.encode()).hexdigest()[:10]
-        return folder / CELLS / name / self.engine / f"{self.kind}-{self.setting:.3e}-{digest}.json"
+        return (
+            folder
+            / ENGINE_CELLS
+            / name
+            / self.engine
+            / f"{self.kind}-{self.setting:.3e}-{digest}.json"
+        )
 
     def question(self, repeats: int, patience: float, command: str) -> dict[str, Any]:
         """What a process is asked."""

@@ -207,10 +207,10 @@ def _check_files(mechanism: Mechanism, settings: dict[str, Any], points: int) ->
         return
     dimension = mechanism.dimension
     named = points or len(mechanism.joints) + len(mechanism.markers)
-    # coordinates of a body after sharing, as the result keeps them; places and velocities of points, and what is
-    # told beside them, as columns, as arrays of the file and of its pictures
+    # coordinates of a body after sharing, as the result keeps them; places, velocities and accelerations of
+    # points, and what is told beside them, as columns, as arrays of the file and of its pictures
     kept = 4 * len(mechanism.bodies) * (2 if dimension == 2 else 8) + 12
-    check_memory(int(duration / every), kept + 3 * (2 * dimension * named + 8), duration)
+    check_memory(int(duration / every), kept + 3 * (3 * dimension * named + 10), duration)
 
 
 def tell_crossings(verdict: dict[str, Any]) -> list[str]:

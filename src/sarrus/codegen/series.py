@@ -29,11 +29,17 @@ from ..kernels.rules import (
     TRIES,
     log_cost,
 )
-from ..thresholds import EPS, PERMANENT_PIVOT, ROUND_OFF, SINGULAR_LANDING, WEAK_PIVOT
-from .structure import PLACE, Factor, Slot, Structure
+from ..thresholds import (
+    EPS,
+    PERMANENT_PIVOT,
+    ROUND_OFF,
+    SINGULAR_LANDING,
+    WEAK_PIVOT,
+)
+from . import loads
+from .arithmetic import combine, convolve, number, times, total
+from .structure import PLACE, Slot, Structure
 
-# sums that are kept in registers at once
-SUMS = 8
 HUGE = 1e300
 RUNNING = -1.0
 
@@ -81,58 +87,7 @@ class Program:
         self.C = memory.array(rows, s.coordinates)
         self.E = memory.array(rows, len(s.forms))
         self.lam = memory.array(rows, s.equations)
-
-
-# sums of products
-
-
-def times(o: Any, factor: Factor, x: Any) -> Any:
-    """A factor times a value."""
-    if isinstance(factor, Slot):
-        return o.number(factor.n) * x
-    if factor == 1.0:
-        return x
-    return -x if factor == -1.0 else x * factor
-
-
-def number(o: Any, factor: Factor) -> Any:
-    """A factor as a value."""
-    return o.number(factor.n) if isinstance(factor, Slot) else o.constant(factor)
-
-
-def total(o: Any, parts: list[Any]) -> Any:
-    """The sum of some values."""
-    if not parts:
-        return o.constant(0.0)
-    out = parts[0]
-    for x in parts[1:]:
-        out = out + x
-    return out
-
-
-def combine(o: Any, terms: list[tuple[int, Factor]], x: Any) -> list[Any]:
-    """The terms of a linear form of x."""
-    return [times(o, c, x(i)) for i, c in terms]
-
-
-def convolve(o: Any, sums: list[tuple[Any, int, Any, int]], first: Any, last: Any, m: Any) -> list:
-    """For each (x, column, y, column) the sum over j = first .. last - 1 of x_j y_{m - j}."""
-    out = []
-    for at in range(0, len(sums), SUMS):
-        group = sums[at : at + SUMS]
-        acc = [o.variable(o.constant(0.0)) for _ in group]
-        for j in o.loop(first, last):
-            i = m - j
-            seen: dict[Any, Any] = {}
-            for a, (x, cx, y, cy) in zip(acc, group, strict=True):
-                kx, ky = (id(x), 0, cx), (id(y), 1, cy)
-                if kx not in seen:
-                    seen[kx] = x[j, cx]
-                if ky not in seen:
-                    seen[ky] = y[i, cy]
-                a.set(a.get() + seen[kx] * seen[ky])
-        out += [a.get() for a in acc]
-    return out
+        self.loads = loads.LoadState(memory, s, rows) if s.load_forms else None
 
 
 # at a position
@@ -391,6 +346,8 @@ def next_coefficient(o: Any, p: Program, w: Scratch, m: Any) -> Any:
             x = -total(o, parts)
             for i, d in terms:
                 force[i].append(times(o, d, x))
+    if p.loads is not None:
+        loads.add_coefficient(o, s, p.loads, k, force)
     with np.errstate(divide="ignore"):
         inverse = 1.0 / (orders * (orders - 1.0))
     scale = o.table("scale", np.where(orders > 1, inverse, 0.0), m)
@@ -407,6 +364,8 @@ def next_coefficient(o: Any, p: Program, w: Scratch, m: Any) -> Any:
         p.lam[k, eq] = w.x[at] * back
     for f, terms in enumerate(s.forms):
         p.E[m, f] = total(o, combine(o, terms, lambda i: row[i]))
+    if p.loads is not None:
+        loads.keep_forms(o, s, p.loads, m, row)
     return largest
 
 
@@ -422,6 +381,8 @@ def make_series(o: Any, p: Program, w: Scratch, log_tolerance: Any, running: Any
     for f, terms in enumerate(s.forms):
         p.E[0, f] = w.e[f]
         p.E[1, f] = total(o, combine(o, terms, lambda i: v[i]))
+    if p.loads is not None:
+        loads.start_loads(o, s, p.loads, [p.q[i] for i in range(s.coordinates)], v)
     best, order = o.variable(o.constant(-HUGE)), o.variable(o.constant(3.0))
     before = o.variable(o.constant(HUGE))
     known = o.variable(o.constant(float(o.highest_order)))
@@ -533,9 +494,11 @@ class LaneRun:
         self.zero, one = o.constant(0.0), o.constant(1.0)
         speed = self._start()
         kinetic, potential = eval_energy(o, s, self.w)
-        self.begun = kinetic + potential
+        strain = self._start_loads()
+        self.begun = kinetic + potential + strain
         self.weight = total(o, [o.abs(o.number(c.n)) for c in s.Q if isinstance(c, Slot)])
         new = o.variable
+        self.stored, self.known = new(strain), new(self.zero)
         self.energy, self.scale, self.speed = new(self.begun), new(kinetic), new(speed)
         # the time, and what rounding took from it
         self.t, self.low, self.reason = new(self.zero), new(self.zero), new(o.constant(RUNNING))
@@ -573,6 +536,24 @@ class LaneRun:
         eval_pivots(o, p, w)
         return speed
 
+    def _start_loads(self) -> Any:
+        """Angles and work are zero at the start; returns the energy in springs and torsions."""
+        o, s, held = self.o, self.s, self.p.loads
+        if held is None:
+            return self.zero
+        held.carried[0] = self.zero
+        for n in range(len(s.torsions)):
+            held.theta[n] = self.zero
+        return loads.eval_strain(o, s, held, self.w.q.__getitem__, None)
+
+    def _exchange(self, w: Scratch, h: Any, known: Any) -> tuple[Any, Any]:
+        """Energy in springs and torsions, and work of other loads, at w.q, h after the start of the step."""
+        o, s, held = self.o, self.s, self.p.loads
+        if held is None:
+            return self.zero, self.zero
+        strain = loads.eval_strain(o, s, held, w.q.__getitem__, (h, known))
+        return strain, loads.eval_work(o, s, held, h, known)
+
     def _count(self, which: int, where: Any, by: Any = 1.0) -> None:
         self.counts[which].set(self.counts[which].get() + by, where)
 
@@ -583,6 +564,9 @@ class LaneRun:
         self.tolerance = w.tolerance[0] = self.shared.get()
         w.wanted[0] = refinements_for(o, w.smallest[0], self.tolerance)
         known = make_series(o, p, w, o.log(self.tolerance), running)
+        self.known.set(known)
+        if p.loads is not None:
+            loads.make_work(o, self.s, p.loads, known)
         self._count(COEFFICIENTS, running, known - 1.0)
         failed = running & (known < 3.0)
         self.reason.set(o.constant(float(NOT_FINITE)), failed)
@@ -603,7 +587,10 @@ class LaneRun:
         for k, pivot in enumerate(relative_pivots(o, self.s, w)):
             p.usual[k] = o.where(took, o.maximum(pivot, p.usual[k]), p.usual[k])
         self._share_among_steps(took)
+        # outputs lie before the landing, and find their own angles
+        landed = self._landed_loads()
         self._write_outputs(took, begin)
+        self._carry_loads(landed, took)
 
     def _share_among_steps(self, took: Any) -> None:
         """In a long run each step may lose less, as in the general method: asked after some steps, then seldom."""
@@ -638,11 +625,19 @@ class LaneRun:
         again = here & (drop < SINGULAR_LANDING) & (self.beyond.get() < 2.0)
         self.beyond.set(self.beyond.get() + 1.0, again)
         here = here & ~again
+        # still at one: where else to land, and whether it is on its motion there, is found elsewhere
+        beside = here & (drop < SINGULAR_LANDING)
+        self.reason.set(o.constant(float(UNCERTAIN)), beside)
+        here = here & ~beside
         kinetic, potential = eval_energy(o, self.s, w)
-        now = kinetic + potential
+        strain, work = self._exchange(w, h, self.known.get())
+        now = kinetic + potential + strain - work
         off = o.maximum(w.moved[0], w.turned[0] * h / self.order.get())
-        largest = o.maximum(self.scale.get(), kinetic)
-        allowed = (self.tolerance + NOISE) * ENERGY_SLACK * largest + self.weight * 1e-12
+        # where little moves, what springs and torques exchange is what counts
+        swapped = o.maximum(o.abs(strain - self.stored.get()), o.abs(work))
+        largest = o.maximum(o.maximum(self.scale.get(), kinetic), swapped)
+        held = self.weight + o.abs(strain) + o.abs(work)
+        allowed = (self.tolerance + NOISE) * ENERGY_SLACK * largest + held * 1e-12
         # written so that nan is refused too
         good = (off <= self.local.get() * SLACK + NOISE) & (
             o.abs(now - self.energy.get()) <= allowed
@@ -652,6 +647,7 @@ class LaneRun:
         self._keep(good, off, h >= left)
         self.energy.set(now, good)
         self.scale.set(largest, good)
+        self.stored.set(strain, good)
         self._refuse(bad)
         self.h.set(h * BEYOND, again)
         self.trying.set((again | bad) & (self.reason.get() < 0.0))
@@ -682,9 +678,22 @@ class LaneRun:
         self.reason.set(o.constant(float(DONE)), good & last)
         full = good & ~last & (self.counts[STEPS].get() >= self.most_steps)
         self.reason.set(o.constant(float(FULL)), full)
-        # beside a singular position: whether it is on its motion is judged elsewhere
-        beside = good & (w.drop[0] < SINGULAR_LANDING)
-        self.reason.set(o.constant(float(UNCERTAIN)), beside)
+
+    def _landed_loads(self) -> list[Any]:
+        """Work and angles where all lanes have landed."""
+        held = self.p.loads
+        if held is None:
+            return []
+        work = loads.eval_work(self.o, self.s, held, self.h.get(), self.known.get())
+        return [work, *(held.landed[n] for n in range(len(self.s.torsions)))]
+
+    def _carry_loads(self, landed: list[Any], took: Any) -> None:
+        """The next step of these lanes begins with that work and those angles."""
+        o, held = self.o, self.p.loads
+        if held is not None:
+            held.carried[0] = o.where(took, landed[0], held.carried[0])
+            for n, angle in enumerate(landed[1:]):
+                held.theta[n] = o.where(took, angle, held.theta[n])
 
     def _refuse(self, bad: Any) -> None:
         """Half the step; after some tries looser, and then no more."""
@@ -719,14 +728,15 @@ class LaneRun:
             for i, (q, v) in enumerate(plain):
                 w.q[i] = o.where(beside, q, w.q[i])
                 w.v[i] = o.where(beside, v, w.v[i])
-            self._write_columns(now)
+            self._write_columns(now, ahead)
             self.at.set(self.at.get() + 1.0, now)
 
-    def _write_columns(self, now: Any) -> None:
-        """Columns and energy of the output that each of these lanes is at."""
+    def _write_columns(self, now: Any, ahead: Any) -> None:
+        """Columns and energy of the output that each of these lanes is at, so far ahead of the step's start."""
         o, s, w = self.o, self.s, self.out
         kinetic, potential = eval_energy(o, s, w)
-        energy = kinetic + potential
+        strain, work = self._exchange(w, ahead, self.known.get())
+        energy = kinetic + potential + strain - work
         self.drift.set(o.maximum(self.drift.get(), o.abs(energy - self.begun)), now)
         for n, (column, (factors, offset)) in enumerate(zip(s.columns, s.column_rows, strict=True)):
             source = w.q if column.level == PLACE else w.v

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -91,6 +91,13 @@ class Structure:
     L_start: list[int]
     L_row: list[int]
     L_target: list[int]
+    # forms of loads and their constants; (first form, four numbers) of springs and torsions; (form that is acted
+    # on, form it is proportional to, factor) of what turns with bodies
+    load_forms: list[list[tuple[int, Factor]]]
+    f0: list[Factor]
+    springs: list[tuple[int, list[Factor]]]
+    torsions: list[tuple[int, list[Factor]]]
+    turning: list[tuple[int, int, Factor]]
     start: list[Factor]
     columns: tuple[Column, ...]
     column_rows: list[tuple[list[Factor], Factor]]
@@ -132,8 +139,23 @@ _INTS = (
 )
 
 
-def number_arrays(form: Form, velocity: Floats, rows: list[Floats]) -> list[tuple[Floats, tuple]]:
-    """All numbers of a model in the order of their slots, with what is written into the code of each."""
+def number_arrays(
+    form: Form, loads: Any, velocity: Floats, rows: list[Floats]
+) -> list[tuple[Floats, tuple[float, ...]]]:
+    """All numbers of a model in the order of their slots, with what is written into the code of each.
+
+    loads: the model's, None if it has none.
+    """
+    none = np.zeros(0)
+    acting: list[tuple[Floats, tuple[float, ...]]] = [(none, ())] * 5
+    if loads is not None:
+        acting = [
+            (loads.F_val, SIGNS),
+            (loads.f0, ZERO),
+            (loads.springs.numbers.ravel(), ZERO),
+            (loads.torsions.numbers.ravel(), ZERO),
+            (loads.turning.c, ()),
+        ]
     row_of = np.repeat(np.arange(len(form.Q)), np.diff(form.M_start))
     return [
         (form.D_val, SIGNS),
@@ -145,21 +167,21 @@ def number_arrays(form: Form, velocity: Floats, rows: list[Floats]) -> list[tupl
         (form.Q, ZERO),
         (form.rho, ZERO),
         (form.eps, ()),
+        *acting,
         (velocity, ()),
         *((row, ()) for row in rows),
     ]
 
 
 def make_structure(
-    form: Form, velocity: Floats, columns: tuple[Column, ...], rows: list[Floats]
+    form: Form, loads: Any, velocity: Floats, columns: tuple[Column, ...], rows: list[Floats]
 ) -> Structure:
-    """Split a form; rows: of each column, its numbers and, if it has one, its offset."""
+    """Split a form and loads; rows: of each column, its numbers and, if it has one, its offset."""
     layout = Layout()
-    taken = [layout.take(*x) for x in number_arrays(form, velocity, rows)]
-    D, e0, sq_c, bl_c, phi0, lower, Q, rho, eps, start, *column_factors = taken
+    taken = [layout.take(*x) for x in number_arrays(form, loads, velocity, rows)]
+    D, e0, sq_c, bl_c, phi0, lower, Q, rho, eps, F, f0, springs, torsions, turning, *taken = taken
+    start, *column_factors = taken
     nq, nc = len(form.Q), len(form.phi0)
-    spans = list(zip(form.D_start[:-1].tolist(), form.D_start[1:].tolist(), strict=True))
-    cols = form.D_col.tolist()
     M: list[list[tuple[int, Factor]]] = [[] for _ in range(nq)]
     at = 0
     for i in range(nq):
@@ -176,10 +198,12 @@ def make_structure(
     for flags in layout.flags:
         text.update(flags + b"|")
     text.update(repr((nq, nc, columns)).encode())
+    acting = _split_loads(loads, F, springs, torsions, turning)
+    text.update(repr([[len(f) for f in acting["load_forms"]], *_load_places(loads)]).encode())
     return Structure(
         coordinates=nq,
         equations=nc,
-        forms=[[(cols[n], D[n]) for n in range(a, b)] for a, b in spans],
+        forms=_rows(form.D_start, form.D_col, D),
         e0=e0,
         squares=[
             (f, f, k, c)
@@ -201,6 +225,7 @@ def make_structure(
         L_start=form.L_start.tolist(),
         L_row=form.L_row.tolist(),
         L_target=form.L_target.tolist(),
+        f0=f0,
         start=start,
         columns=columns,
         column_rows=[
@@ -209,13 +234,51 @@ def make_structure(
         ],
         slots=layout.slots,
         digest=text.hexdigest(),
+        **acting,
     )
 
 
-def number_values(form: Form, velocity: Floats, rows: list[Floats]) -> Floats:
+def _rows(start: Any, columns: Any, factors: list[Factor]) -> list[list[tuple[int, Factor]]]:
+    """Compressed rows one by one."""
+    spans = zip(start[:-1].tolist(), start[1:].tolist(), strict=True)
+    return [[(int(columns[n]), factors[n]) for n in range(a, b)] for a, b in spans]
+
+
+def _load_places(loads: Any) -> list[list[int]]:
+    """Which coordinates and forms loads act on."""
+    if loads is None:
+        return []
+    arrays = loads.F_col, loads.springs.first, loads.torsions.first
+    return [x.tolist() for x in (*arrays, loads.turning.a, loads.turning.b)]
+
+
+def _split_loads(
+    loads: Any,
+    F: list[Factor],
+    springs: list[Factor],
+    torsions: list[Factor],
+    turning: list[Factor],
+) -> dict[str, Any]:
+    """The parts of a structure that loads make."""
+    if loads is None:
+        return {"load_forms": [], "springs": [], "torsions": [], "turning": []}
+
+    def elements(first: Any, numbers: list[Factor]) -> list[tuple[int, list[Factor]]]:
+        return [(int(a), numbers[4 * n : 4 * n + 4]) for n, a in enumerate(first)]
+
+    pairs = zip(loads.turning.a.tolist(), loads.turning.b.tolist(), turning, strict=True)
+    return {
+        "load_forms": _rows(loads.F_start, loads.F_col, F),
+        "springs": elements(loads.springs.first, springs),
+        "torsions": elements(loads.torsions.first, torsions),
+        "turning": list(pairs),
+    }
+
+
+def number_values(form: Form, loads: Any, velocity: Floats, rows: list[Floats]) -> Floats:
     """The numbers that are loaded, in the order of their slots."""
     parts = []
-    for values, constants in number_arrays(form, velocity, rows):
+    for values, constants in number_arrays(form, loads, velocity, rows):
         loaded = np.ones(len(values), bool)
         for x in constants:
             loaded &= values != x

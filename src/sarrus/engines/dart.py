@@ -7,8 +7,9 @@ from typing import Any
 import dartpy
 import numpy as np
 
+from ..thresholds import LEAST_MASS
 from .engine import Plan, World
-from .tree import GROUND, LEAST_MASS, Poses, Tree, quaternions
+from .tree import GROUND, Poses, Tree, quaternions
 
 
 def build(world: World, plan: Plan) -> _Job:

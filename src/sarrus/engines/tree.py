@@ -23,12 +23,9 @@ from ..mechanism.joint_kinds import JointKind
 from ..mechanism.joints import Joint
 from ..mechanism.motion import MotionPieces, make_pieces
 from ..names import pick
+from ..thresholds import SLIM
 
 GROUND = -1
-# of a body's largest inertia: what a thin rod gets about its own axis, where no engine takes zero
-SLIM = 1e-9
-# of the smallest mass: what a frame between two steps gets, where an engine takes no body without mass
-LEAST_MASS = 1e-9
 # which joints close loops
 LAST, INSIDE, NONE = CUTS = ("last", "inside", "none")
 Z = np.array([0.0, 0.0, 1.0])

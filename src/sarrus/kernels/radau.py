@@ -345,7 +345,9 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
             elif located == 0 and t + 2.0 * h > stop and control[FACTORED] != h:
                 h = 0.5 * (stop - t)
             if not (h > SHORTEST * t_end or (located > 0 and h > 0.0)):
-                held = asked and (cut or t - control[SWITCHED] < SOON * t_end)
+                held = asked and (
+                    cut or control[CHATTER] > 0.0 or t - control[SWITCHED] < SOON * t_end
+                )
                 return (SWITCHING if held else TOO_SHORT), n
             # an error of the velocity counts by the time in which it acts: until the motion covers its own
             # length, or the run ends
@@ -459,6 +461,8 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
             _, right = find_jump(ws, st, loads, t, h, store[n], 0.0, further, 1, jump)
             switched = right > 0.0
             if switched:
+                # time has to go on
+                right = max(right, 2.0 * same / h)
                 length = right * h
                 eval_share(st, store[n], right, st.q[2], st.v[2])
                 project_and_accelerate(

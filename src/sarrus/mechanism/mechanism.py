@@ -63,6 +63,17 @@ class Mechanism(JointCalls, LoadCalls):
         kind = {2: "planar", 3: "spatial"}.get(self.dimension, "ill-defined")
         return f"<Mechanism '{self.name}': {kind}, {len(self.bodies)} bodies, {len(self.joints)} joints>"
 
+    def plot(self) -> Any:
+        """A matplotlib figure of the mechanism as it stands, with the names of its joints and points."""
+        from ..scene.notebook import draw_mechanism
+
+        return draw_mechanism(self)
+
+    def _repr_html_(self) -> str:
+        from ..scene.notebook import mechanism_card
+
+        return mechanism_card(self)
+
     # the whole
 
     def structure(self) -> Iterator[Element]:

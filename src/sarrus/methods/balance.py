@@ -19,6 +19,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kernels import record as kernels
+from ..kernels.elements import spring, torsion
 from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import make_loads
 from ..thresholds import (
@@ -51,6 +52,13 @@ class Judge:
         self._start: Floats | None = None
         # what rounding is a share of: all that energies are differences of
         self._held = float(np.abs(model.form.Q).sum())
+        # what dampers make of an error of the velocity, over that and the velocity
+        loads = model.loads
+        self._damping = float(
+            loads.springs.numbers[:, spring.DAMPING].sum()
+            + loads.torsions.numbers[:, torsion.DAMPING].sum()
+        )
+        self._noise = self._fastest = 0.0
         # the largest drift so far, the energy exchanged by then, and when [s]
         self._drift = self._exchanged = self._when = 0.0
         # what steps may have lost, over the mechanism's length, and until when that is little [s]
@@ -87,6 +95,8 @@ class Judge:
             kinetic, np.maximum(np.abs(potential - self._start[1]), np.abs(work))
         )
         exchanged = np.maximum.accumulate(np.maximum(exchanged, self._exchanged))
+        # a stiff damper turns errors of the velocity into forces, and they do work
+        self._noise = self._damping * self._fastest**2 * float(times[-1])
         self._held = max(self._held, float(np.abs(potential).max()), float(np.abs(work).max()))
         self._exchanged = float(exchanged[-1])
         worst = int(np.argmax(drift))
@@ -96,7 +106,8 @@ class Judge:
             return None
         far = min(DRIFT_FAR * max(tolerance, SMALLEST_TOLERANCE), DRIFT_MOST)
         # written so that nan is beyond
-        beyond = np.flatnonzero(~(drift <= far * exchanged + DRIFT_ROUNDING * self._held))
+        noise = DRIFT_NOTED * tolerance * self._noise + DRIFT_ROUNDING * self._held
+        beyond = np.flatnonzero(~(drift <= far * exchanged + noise))
         if not len(beyond):
             return None
         n = int(beyond[0])
@@ -133,6 +144,7 @@ class Judge:
             angles = np.vstack([angles, carried[:-1]])
             work = np.append(work, carried[-1:] if len(carried) else 0.0)
         self.place = np.array(q[-1])
+        self._fastest = max(self._fastest, float(np.abs(v).max(initial=0.0)))
         energies = np.zeros((2, len(q)))
         none = np.zeros(0)
         out = kernels.Outputs(
@@ -173,7 +185,9 @@ class Judge:
         share = (
             DRIFT_AT_STEP if tolerance is None else DRIFT_NOTED * max(tolerance, SMALLEST_TOLERANCE)
         )
-        if self._drift <= share * self._exchanged + DRIFT_ROUNDING * self._held:
+        # exact to the tolerance, the work of stiff dampers is not
+        noise = 0.0 if tolerance is None else DRIFT_NOTED * tolerance * self._noise
+        if self._drift <= share * self._exchanged + noise + DRIFT_ROUNDING * self._held:
             return []
         part = self._drift / self._exchanged if self._exchanged else np.inf
         by = f"tolerance {tolerance:g}" if tolerance is not None else f"steps of {setting:g} s"

@@ -38,8 +38,9 @@ SHARE = 0.05
 FLOOR = 1e-11
 # forces of users are asked at least so often in a run: a pulse of a ten-thousandth of it is seen
 ASKED = 10_000
-# a step before that is shorter than this share of a step gives its polynomial nothing but rounding
-SHORT_BEFORE = 0.01
+# a step before that is shorter than this share of a step gives its polynomial little but rounding, which grows
+# with its square; 0.01 was tried: a stiff start then takes accelerations, which its damper makes noise
+SHORT_BEFORE = 1e-4
 # memory for the states between two recordings
 BUFFER_BYTES = 2_000_000
 

@@ -164,12 +164,12 @@ def _figures(result: Result, columns: Columns, shared: Sequence[str]) -> Iterabl
     """Figures in the order of the questions."""
     ends = {
         "drives": (".drive torque [N m]", ".drive force [N]", ".drive power [W]"),
-        "springs": (".length [m]", ".force [N]", ".torque [N m]"),
+        "loads": (".length [m]", ".force [N]", ".torque [N m]"),
         "joints": (".angle [rad]", ".travel [m]"),
     }
     titles = {
         "drives": "Drives",
-        "springs": "Springs and lengths",
+        "loads": "Springs and lengths",
         "joints": "Joint angles and travels",
     }
     read = list(result.readings())
@@ -208,7 +208,7 @@ def _largest(names: Iterable[str], columns: Columns) -> list[str]:
 def _tiles(result: Result, columns: Columns) -> list[tuple[str, str]]:
     """What drives and springs reach, and the largest reaction and speed: number, and what it is."""
     tiles = []
-    for name in [*result.model.readings.drives, *result.model.readings.springs]:
+    for name in result.exerting:
         for column in result.readings(name):
             if not column.endswith(" [m]"):
                 quantity, unit = split_unit(column)

@@ -65,8 +65,7 @@
     layout.dragmode = "zoom";
     put(layout, colors(figure));
     const config = { responsive: true, displaylogo: false, displayModeBar: narrow ? false : "hover",
-      modeBarButtonsToRemove: ["select2d", "lasso2d", "sendDataToCloud", "editInChartStudio"], showSendToCloud: false,
-      showEditInChartStudio: false, plotlyServerURL: "" };
+      modeBarButtonsToRemove: ["select2d", "lasso2d"] };
     return Plotly.newPlot(host, traces(figure), layout, config).then(() => {
       const plot = { host, figure, cursor: null };
       plots.push(plot);

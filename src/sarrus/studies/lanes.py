@@ -1,8 +1,8 @@
 """Runs of a batch side by side, by code of the mechanism's own, where a study keeps the topology.
 
-Masses, gravity and start velocities: the numbers of a model are linear in them. How they change is found once for
-a plan, from its base alone, so that a row does not depend on the batch it came with. All other studies, and runs
-that need more care, are done one by one.
+Masses, stiffnesses, gravity and start velocities: the numbers of a model are linear in them. How they change is
+found once for a plan, from its base alone, so that a row does not depend on the batch it came with. All other
+studies, and runs that need more care, are done one by one.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ SETTINGS = {"duration", "output_step", "tolerance", "max_steps"}
 # records that need no more than places, velocities and energies
 PLAIN = {"energy_drift", "time_reached", "steps"}
 CURVES = {"maximum", "minimum", "span", "final"}
+# numbers of parts that models are linear in
+LINEAR = {("bodies", "mass"), ("springs", "stiffness"), ("torsions", "stiffness")}
 # slopes are taken from a value to this many times that; and so many variants are built to check them
 FURTHER, CHECKED = 1.5, 3
 
@@ -70,6 +72,8 @@ class Together:
                 return None
             if path.endswith(".mass") and not (array > 0.0).all():
                 return None
+            if path.endswith(".stiffness") and not (array >= 0.0).all():
+                return None
             given[path] = array
         group = self.numbers.group(given)
         table = Table(len(values), self.dimension, self.asked, self.points, keep=True)
@@ -90,8 +94,9 @@ def prepare_together(plan: Plan) -> Together | None:
         if change.kind is not ChangeKind.PATH or len(change.columns) != 1:
             return None
         parts = split_path(change.path)
-        mass = parts[0] == "bodies" and len(parts) == 3 and parts[2] == "mass"
-        if not mass and parts[0] not in ("gravity", "velocities"):
+        own = parts[0], parts[-1]
+        number = len(parts) == 3 and own in LINEAR
+        if not number and parts[0] not in ("gravity", "velocities"):
             return None
     try:
         return Together(plan)

@@ -26,6 +26,7 @@ from ..arrays import Floats
 from ..kinematics.closing import lower_gaps
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import read_poses, read_spins
+from ..notebook import Sentences
 from ..thresholds import (
     ALONG_BRANCH,
     CLOSED_NEARBY,
@@ -103,7 +104,7 @@ class Branch:
 
 
 @dataclass(frozen=True)
-class Branches:
+class Branches(Sentences):
     """The branches at a singular position, and a sentence about what was found and what was not.
 
     freedoms: of the coordinates at the position; continuum: whether there are whole families of directions.

@@ -21,6 +21,7 @@ from ..kernels.layout import make_workspace
 from ..kernels.watch import find_dips, sample_pivots
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import read_poses
+from ..notebook import Sentences
 from ..thresholds import (
     AT_MOMENT,
     HIDDEN_AT_CROSSING,
@@ -53,7 +54,7 @@ SETTLED = 1e-8
 
 
 @dataclass(frozen=True)
-class _Moment:
+class _Moment(Sentences):
     """A position of a motion with its rank.
 
     time [s]; rank: of W at this position, with the values that decided; rank_nearby: a little before or

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from ..arrays import Flags, Floats, Ints, Words
 from ..kinematics.pose import Pose
 from ..names import unknown
+from ..notebook import Sentences
 from ..thresholds import NEAR_VALUE, NO_PART_IN_STRESS
 from .joint_equations import JointEquations
 from .loads import BodyLoads
@@ -64,7 +65,7 @@ class Component:
 
 
 @dataclass(frozen=True)
-class Reaction:
+class Reaction(Sentences):
     """What a joint or drive exerts on one of its bodies, over time.
 
     force [N], (n, dimension), and moment about the joint's place [N m], (n, 3), in the plane (n,), in
@@ -225,7 +226,8 @@ def solve_reactions(
     stiff = None if stiffness is None else row_stiffness(equations, stiffness)
     values = np.zeros((n, equations.rows))
     directions = np.zeros((n, equations.rows, 3))
-    stress, smallest, imbalance = [], np.ones(n), np.zeros(n)
+    stress: list[Floats] = []
+    smallest, imbalance = np.ones(n), np.zeros(n)
     chunks = [slice(k, min(k + CHUNK, n)) for k in range(0, n, CHUNK)]
     angles = np.zeros((n, len(loads.torsions[0])))
     if angles.size:

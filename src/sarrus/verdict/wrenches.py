@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -76,7 +77,7 @@ class _Copies:
             np.append(np.tile(e._scale.linear[:-1], n), e._scale.linear[-1]),
             np.concatenate([np.tile(e._scale.angular[:-1], (n, 1, 1)), e._scale.angular[-1:]]),
         )
-        many = {
+        many: dict[str, Any] = {
             name: np.tile(getattr(e, name), (n, 1))
             for name in (
                 "centers",

@@ -1,0 +1,59 @@
+"""Sums of products over operations: factors of a structure, linear forms, products of series."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .structure import Factor, Slot
+
+# sums that are kept in registers at once
+SUMS = 8
+
+
+def times(o: Any, factor: Factor, x: Any) -> Any:
+    """A factor times a value."""
+    if isinstance(factor, Slot):
+        return o.number(factor.n) * x
+    if factor == 1.0:
+        return x
+    return -x if factor == -1.0 else x * factor
+
+
+def number(o: Any, factor: Factor) -> Any:
+    """A factor as a value."""
+    return o.number(factor.n) if isinstance(factor, Slot) else o.constant(factor)
+
+
+def total(o: Any, parts: list[Any]) -> Any:
+    """The sum of some values."""
+    if not parts:
+        return o.constant(0.0)
+    out = parts[0]
+    for x in parts[1:]:
+        out = out + x
+    return out
+
+
+def combine(o: Any, terms: list[tuple[int, Factor]], x: Any) -> list[Any]:
+    """The terms of a linear form of x."""
+    return [times(o, c, x(i)) for i, c in terms]
+
+
+def convolve(o: Any, sums: list[tuple[Any, int, Any, int]], first: Any, last: Any, m: Any) -> list:
+    """For each (x, column, y, column) the sum over j = first .. last - 1 of x_j y_{m - j}."""
+    out = []
+    for at in range(0, len(sums), SUMS):
+        group = sums[at : at + SUMS]
+        acc = [o.variable(o.constant(0.0)) for _ in group]
+        for j in o.loop(first, last):
+            i = m - j
+            seen: dict[Any, Any] = {}
+            for a, (x, cx, y, cy) in zip(acc, group, strict=True):
+                kx, ky = (id(x), 0, cx), (id(y), 1, cy)
+                if kx not in seen:
+                    seen[kx] = x[j, cx]
+                if ky not in seen:
+                    seen[ky] = y[i, cy]
+                a.set(a.get() + seen[kx] * seen[ky])
+        out += [a.get() for a in acc]
+    return out
