@@ -355,8 +355,8 @@ def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[f
     for near in NARROWING:
         times = t + near * aside * NODES
         values = np.array([pivot(x) for x in times])
-        if near < 1.0 and values.min() < RESOLVED_BOTTOM:
-            # nothing but rounding so close to it
+        if not values.min() >= (RESOLVED_BOTTOM if near < 1.0 else RESOLVED_PIVOT):
+            # nothing but rounding so close to it, or no number beyond the ends of the motion
             break
         if pivot(t) > max(ROOTLESS_DIP * values.min(), RESOLVED_PIVOT):
             # a near miss has no root to be found
