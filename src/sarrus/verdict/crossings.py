@@ -355,7 +355,7 @@ def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[f
     for near in NARROWING:
         times = t + near * aside * NODES
         values = np.array([pivot(x) for x in times])
-        if not values.min() >= (RESOLVED_BOTTOM if near < 1.0 else RESOLVED_PIVOT):
+        if not values.min() > (RESOLVED_BOTTOM if near < 1.0 else 0.0):
             # nothing but rounding so close to it, or no number beyond the ends of the motion
             break
         if pivot(t) > max(ROOTLESS_DIP * values.min(), RESOLVED_PIVOT):
