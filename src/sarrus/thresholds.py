@@ -83,9 +83,6 @@ SOFT_EPS = 1e-6
 # what is usual for the equation: a landing there is at a singular position, and a step from it would be
 # noisy. A square: the links are at a hundredth of their usual angle
 SINGULAR_LANDING = 1e-4
-# what is usual for the equation: a landing there is close to a singular position. If the next series is noise, the
-# step is made again, half as long: at a tenth of the usual angle long chains have noise already
-WARY_LANDING = 1e-2
 # an equation's own J M^-1 J^T: a smaller pivot is rounding, EPS with what elimination adds to it, and tells no
 # distance between motions
 RESOLVED_PIVOT = 1e-12

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..thresholds import SINGULAR_LANDING, WARY_LANDING
+from ..thresholds import SINGULAR_LANDING
 from .compiler import block, entry, kernel
 from .elements.drive import add_sides, next_break, start_drives
 from .elements.torsion import ANGLE
@@ -339,8 +339,6 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
     starts[0] = t
     low = balance[3]
     n = 0
-    shorter = np.inf
-    again = t
     while n < coefficients.shape[0]:
         qc = coefficients[n]
         for i in range(nq):
@@ -354,34 +352,13 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
         counters[COEFFICIENTS] += known - 1
         if known < 3:
             return NOT_FINITE, n
-        # a landing so close to a singular position that its series is noise, while the one before was not: land
-        # halfway, from where a series leads over the position
-        if (
-            n > 0
-            and known <= LOW_ORDER < orders[n - 1]
-            and watch[n - 1, 2] < WARY_LANDING
-            and t > again
-        ):
-            again = t
-            n -= 1
-            counters[STEPS] -= 1
-            shorter = 0.5 * (t - starts[n])
-            t, low = starts[n], 0.0
-            for i in range(nq):
-                q[i] = coefficients[n, 0, i]
-                v[i] = coefficients[n, 1, i]
-            for i in range(na + 1):
-                carried[i] = sides[n, i, 0]
-            smallest, _, energy, stored = begin(form, ws, loads, q, v, carried)
-            continue
         if loads is not None:
             work_coefficients(loads, ws.lam, known)
         # a step ends where a motion changes its polynomial
         stop = min(t_end, next_break(loads, t))
         local = tolerance
         attempts = 0
-        most = min(stop - t, shorter)
-        shorter = np.inf
+        most = stop - t
         elsewhere = 0
         first = 0.0
         first_order = 0

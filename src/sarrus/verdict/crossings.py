@@ -250,7 +250,9 @@ def _add(
         between = _rank_at(moment.model, moment.equations, dip.piece(t).position(t), zero)
         known = max(moment.rank_nearby.rank, other.rank_nearby.rank)
         if between.rank < known or between.smallest <= max(moment.value, other.value):
-            deeper = min(moment, other, key=lambda x: (x.rank.rank, x.value))
+            # values that count as zero are all the same: then the one found first, by the deepest pivot
+            depths = [(x.rank.rank, max(x.value, zero)) for x in (other, moment)]
+            deeper = moment if depths[1] < depths[0] else other
             return [*found[:i], deeper, *found[i + 1 :]]
     return [*found, moment]
 
@@ -353,8 +355,8 @@ def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[f
     for near in NARROWING:
         times = t + near * aside * NODES
         values = np.array([pivot(x) for x in times])
-        if near < 1.0 and values.min() < RESOLVED_BOTTOM:
-            # nothing but rounding so close to it
+        if not values.min() > (RESOLVED_BOTTOM if near < 1.0 else 0.0):
+            # nothing but rounding so close to it, or no number beyond the ends of the motion
             break
         if pivot(t) > max(ROOTLESS_DIP * values.min(), RESOLVED_PIVOT):
             # a near miss has no root to be found
