@@ -221,6 +221,9 @@ def watch(form, ws, pieces, steps, gaps, first, last, times, samples, sums, dips
             # never less than a sliver of the step: a run that diverges turns links infinitely fast
             least = 1e-3 * (starts[n + 1] - starts[n])
             times[2] = times[1] + max(min(times[3], slow), least)
+            if not times[2] > times[1]:
+                # time does not resolve more
+                times[2] = starts[n + 1]
             if times[2] > starts[steps]:
                 if not last:
                     # the next steps will show
@@ -241,10 +244,13 @@ def watch(form, ws, pieces, steps, gaps, first, last, times, samples, sums, dips
             # further than was foreseen: look in between
             gap = times[2] - times[1]
             seen = gap <= AHEAD * times[3] and eval_turn(form, ws, sums) <= AHEAD * ANGLE
-            if seen or gap <= 1e-3 * (starts[n + 1] - starts[n]):
+            # what lies before these steps cannot be seen any more
+            middle = times[1] + 0.5 * gap
+            between = max(times[1], starts[0]) < middle < times[2]
+            if seen or not between or gap <= 1e-3 * (starts[n + 1] - starts[n]):
                 break
             ended = False
-            times[2] = times[1] + 0.5 * gap
+            times[2] = middle
             while n > 0 and starts[n] >= times[2]:
                 n -= 1
         keep_forms(ws)
