@@ -66,7 +66,7 @@ def test_driven_crank(name, seed):
     np.testing.assert_allclose(r.drive_force("motor"), torque, atol=FORCE)
     assert r.violation("position").max() < EXACT
     # 1e-10 of some hundred joules; the late motion is the hardest for a series from rest
-    assert r.energy_drift < (1e-6 if name == "late" else 1e-9)
+    assert r.energy_drift < (5e-6 if name == "late" else 1e-9)
 
 
 def test_driven_hinge_between_moving_bodies():

@@ -220,6 +220,9 @@ def board(
     from ..bench.submission import collect_records
     from ..report.benchmark import board_table
 
+    for place in places:
+        if not place.exists() and not place.is_symlink():
+            raise ValueError(f"{place}: no such file or folder")
     records, left_out = collect_records(places)
     screen = Screen()
     screen.width = max(screen.width, 165)

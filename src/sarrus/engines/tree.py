@@ -19,7 +19,6 @@ from ..arrays import Floats, Ints
 from ..kinematics.pose import LINK, in_space, measure_length, turn_matrices, unit
 from ..mechanism import Body, Mechanism, MechanismError
 from ..mechanism.forces import BODY
-from ..mechanism.joint_kinds import JointKind
 from ..mechanism.joints import Joint
 from ..mechanism.motion import MotionPieces, make_pieces
 from ..names import pick
@@ -447,7 +446,7 @@ class _Maker:
             first, second = self.group[joint.ends[0].body], self.group[end.body]
             if first == second:
                 continue
-            if joint.kind is JointKind.DISTANCE:
+            if joint.kind.row.is_link:
                 raise MechanismError(
                     f"joint '{joint.name}' (distance) is a link without mass, which no tree of bodies holds; "
                     "make it a light rod on two joints"
@@ -458,22 +457,22 @@ class _Maker:
 
     def _row(self, joint: Joint) -> Iterator[tuple[str, Floats]]:
         """Hinges, sliders and balls in a row that leave what the joint leaves."""
-        kind = joint.kind
+        row = joint.kind.row
         axis = Z if joint.axis is None else unit(in_space(joint.axis))
         other = joint.ends[1].axis
         across = np.linalg.svd(axis[None])[2][1:]
-        if kind.row.on_plane:
+        if row.on_plane:
             yield "slide", across[0]
             yield "slide", across[1]
-        elif kind.row.on_line:
+        elif row.on_line:
             yield "slide", axis
-        if kind in (JointKind.SPHERICAL, JointKind.POINT_ON_LINE, JointKind.POINT_ON_PLANE):
-            yield ("hinge", Z) if self.planar else ("ball", Z)
-        elif kind in (JointKind.REVOLUTE, JointKind.CYLINDRICAL, JointKind.PLANAR):
+        if "axis" in row.shares:
             yield "hinge", axis
-        elif kind is JointKind.UNIVERSAL:
+        elif row.axis == "each":
             yield "hinge", axis
             yield "hinge", unit(in_space(_known(other)))
+        elif "directions" not in row.shares:
+            yield ("hinge", Z) if self.planar else ("ball", Z)
 
     def _points(self, joint: Joint, place: Floats, row: Row) -> tuple[Floats, ...]:
         if joint.name in self.needed or len(row) != 1 or row[0][0] == "slide":

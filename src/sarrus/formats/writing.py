@@ -19,7 +19,6 @@ from ..arrays import Floats
 from ..kinematics.pose import in_space
 from ..mechanism import Mechanism, MechanismError, to_data
 from ..mechanism.files.writing import save_text
-from ..mechanism.joint_kinds import JointKind
 from ..mechanism.joints import End, Joint
 from .parts import (
     CYLINDRICAL,
@@ -145,7 +144,7 @@ def _lifted(mechanism: Mechanism) -> Mechanism:
         new.body(body.name, body.mass, in_space(body.center), plate)
     z = np.array([0.0, 0.0, 1.0])
     for joint in mechanism.joints:
-        pin = joint.kind is JointKind.REVOLUTE
+        pin = joint.kind.row.coordinate == "angle"
         ends = tuple(
             End(
                 end.body,
