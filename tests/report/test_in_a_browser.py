@@ -14,6 +14,7 @@ from run_folders import save_example, with_hostile_names
 from sarrus.mechanism.files import from_data
 from sarrus.problems.references.n_four_bar import four_bar_reference
 from sarrus.report.benchmark import make_bench_report
+from sarrus.report.engines_page import make_engine_report
 from sarrus.report.run_page import make_report
 from sarrus.runs.folder import load_run
 
@@ -291,7 +292,7 @@ def test_playback_is_fluent_for_forty_windows(browser, tmp_path):
     seen.page.close()
 
 
-@pytest.mark.parametrize("kind", ["run", "runs", "benchmark", "player"])
+@pytest.mark.parametrize("kind", ["run", "runs", "benchmark", "engines", "player"])
 def test_no_button_sends_anything_anywhere(browser, report, tmp_path, kind):
     """Every button of every kind of page, and what it brings up: no request, no window, no other page."""
     run = load_run(report.parent)
@@ -302,6 +303,11 @@ def test_no_button_sends_anything_anywhere(browser, report, tmp_path, kind):
         path.write_text(make_report([run, run]), encoding="utf-8")
     elif kind == "benchmark":
         path.write_text(make_bench_report([run.record]), encoding="utf-8")
+    elif kind == "engines":
+        kept = {f"{c:g}": {"classes": [""]} for c in (0.95, 0.98, 1.02, 1.05)}
+        engine = {"id": "mujoco", "settings": {}, "why": ""}
+        record = {**run.record, "engine": engine, "changed": kept}
+        path.write_text(make_engine_report([record]), encoding="utf-8")
     else:
         run.result.animate().save(path)
         ready = "canvas"

@@ -140,7 +140,8 @@ def make_engine_report(records: list[Record]) -> str:
     rows = [standing_row(s) for s in standings(records)]
     names = list(dict.fromkeys(r["problem"]["id"] for r in records))
     plots = [
-        work_precision(front([r for r in records if r["problem"]["id"] == name])) for name in names
+        work_precision(front([r for r in records if r["problem"]["id"] == name]), clock="solve")
+        for name in names
     ]
     robust = robustness(records)
     body = [
@@ -217,6 +218,8 @@ def robustness(records: Sequence[Record]) -> Plot:
                 "name": f"{engine} ({len(own)} settings)",
                 "axis": "y",
                 "color": n,
+                "sign": n,
+                "open": [False] * len(changes),
                 "role": "result",
                 "dash": ("solid", "dash", "dot")[n // 6 % 3],
                 "group": engine,

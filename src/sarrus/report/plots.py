@@ -361,14 +361,18 @@ def _varies(values: Floats) -> bool:
     return bool(len(known) and np.ptp(known) > 1e-6 * np.abs(known).max())
 
 
-def work_precision(records: Sequence[dict[str, Any]], methods: Sequence[str] = ()) -> Plot:
+def work_precision(
+    records: Sequence[dict[str, Any]], methods: Sequence[str] = (), clock: str = "cpu"
+) -> Plot:
     """Error of the observed point over CPU time, a curve a method; filled where all limits are kept.
 
-    methods: all of the benchmark, so that each has its colour and sign in every figure.
+    methods: all of the benchmark, so that each has its colour and sign in every figure; clock: which of the
+    times, "cpu" with all outputs, or "solve" alone.
     """
-    times = np.array([r["timings"]["cpu"] for r in records if r["timings"]["repeats"] > 0])
+    times = np.array([r["timings"][clock] for r in records if r["timings"]["repeats"] > 0])
+    word = "with all outputs" if clock == "cpu" else "of the solve"
     layout = {
-        "xaxis": _log_axis("CPU time with all outputs [s]") | _log_ticks([times[times > 0]]),
+        "xaxis": _log_axis(f"CPU time {word} [s]") | _log_ticks([times[times > 0]]),
         "yaxis": _log_axis("largest error of the observed point [m]"),
         "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": -0.16, "yanchor": "top"},
     }
@@ -387,7 +391,7 @@ def work_precision(records: Sequence[dict[str, Any]], methods: Sequence[str] = (
         ran.sort(key=lambda r: -(r["step"] or r["tolerance"]))
         traces.append(
             {
-                "x": pack(np.array([r["timings"]["cpu"] for r in ran]), "<f8"),
+                "x": pack(np.array([r["timings"][clock] for r in ran]), "<f8"),
                 # beyond a few links an error is only "elsewhere"
                 "y": pack(
                     np.clip([r["judgement"]["position_error"] for r in ran], 1e-16, 10.0), "<f8"
