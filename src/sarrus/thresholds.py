@@ -86,6 +86,9 @@ SINGULAR_LANDING = 1e-4
 # an equation's own J M^-1 J^T: a smaller pivot is rounding, EPS with what elimination adds to it, and tells no
 # distance between motions
 RESOLVED_PIVOT = 1e-12
+# the smallest singular value of J that counts, over that where the run is regular: not lower, the rank is kept,
+# whatever single pivots do; at a singular position it is the distance to it
+KEPT_RANK = 0.05
 # the distance between motions that touch, the root of the smallest pivot: a series followed over a singular
 # stretch tells them apart if it leaves out less
 SHARP_PREDICTION = 0.1
@@ -117,13 +120,13 @@ SAME_OUTPUT = 1e-7
 # 57, most below 5
 DRIFT_NOTED = 100.0
 # the same: far beyond it the run has lost its motion, whatever its steps say
-DRIFT_FAR = 1e4
+DRIFT_FAR = 1e5
 # the energy exchanged: and never more, however loose the tolerance
 DRIFT_MOST = 0.1
 # the energy exchanged: drift that is noted of a method with a step of a user's choice; a picture shows it
 DRIFT_AT_STEP = 1e-3
 # all energies that a balance is the difference of: their rounding, summed over many steps
-DRIFT_ROUNDING = 1e-11
+DRIFT_ROUNDING = 1e-9
 # 1: a tighter tolerance is not held in double precision, and not judged
 SMALLEST_TOLERANCE = 1e-11
 # the tolerance: what steps may lose in sum before outputs of a run that fails are no longer kept

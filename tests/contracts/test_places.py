@@ -54,4 +54,6 @@ def test_a_force_is_known_in_six_files():
     assert len(NEEDED) <= 6
     assert found >= NEEDED
     # problems use springs, as users do; formats and engines translate those of other programs
-    assert {p for p in found - NEEDED if not p.startswith(("problems/", "formats/", "engines/"))} == set(MORE)
+    assert {
+        p for p in found - NEEDED if not p.startswith(("problems/", "formats/", "engines/"))
+    } == set(MORE)

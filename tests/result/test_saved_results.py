@@ -155,6 +155,8 @@ def questions(result, folder):
         "force": [(s.name,) for s in m.springs],
         "torque": [(t.name,) for t in m.torsions],
         "drive_force": [(d.name,) for d in m.drives],
+        "drive_power": [(d.name,) for d in m.drives],
+        "check_names": [(list(result.points),)],
         "violation": [("position",), ("velocity",), ("acceleration",)],
         "at": [(0.05,), ([0.0, 0.11, 0.13],)],
         **{key: [()] for key in ("plot", "animate", "readings", "solve_reactions")},

@@ -37,7 +37,16 @@ from ..kernels.rules import (
     local_tolerance,
     log_cost,
 )
-from ..thresholds import AGREEING_PLACE, RESOLVED_PIVOT, SHARP_PREDICTION, SINGULAR_LANDING
+from ..kinematics.closing import DENSE
+from ..kinematics.constraints import Constraints
+from ..thresholds import (
+    AGREEING_PLACE,
+    KEPT_RANK,
+    RANK_TOLERANCE,
+    RESOLVED_PIVOT,
+    SHARP_PREDICTION,
+    SINGULAR_LANDING,
+)
 from . import status
 from .method import Run
 from .outcome import Law, Outcome
@@ -233,6 +242,8 @@ class Series:
                 kept, room, self._seen,
             )  # fmt: skip
             leap = self._certificate.look(pieces, self._seen[:steps])
+            if leap is not None and self._keeps_rank(steps):
+                leap = None
         end = None
         if leap is not None:
             reason, steps = self._go_back(leap)
@@ -248,6 +259,25 @@ class Series:
         losses = seen[:, LOSS].copy()
         self._lost += float(losses.sum())
         return Steps(reason, taken, self._ws.usual, 0, seen[:, 0], kept.carried, end, losses)
+
+    def _keeps_rank(self, steps: int) -> bool:
+        """Whether no landing that its pivots call singular has a lower rank: dependent equations change parts.
+
+        The smallest singular value of J that counts at the start of these steps still counts there.
+        """
+        model = self._problem.model
+        if model.coordinates > DENSE:
+            return False
+        constraints = Constraints(model.form)
+        rows = self._pieces.coefficients
+        usual = np.linalg.svd(constraints.jacobian(rows[0, 0]), compute_uv=False)
+        rank = int(np.sum(usual > RANK_TOLERANCE * usual.max(initial=0.0)))
+        low = np.flatnonzero(self._seen[:steps, DROP] < SINGULAR_LANDING) + 1
+        for q in rows[low[low < steps], 0]:
+            values = np.linalg.svd(constraints.jacobian(q), compute_uv=False)
+            if values[rank - 1] < KEPT_RANK * usual[rank - 1]:
+                return False
+        return bool(len(low)) and bool(rank)
 
     def _share_among_steps(self, seen: Floats) -> None:
         """What steps lose adds up, and what they gain in energy adds up twice: in a long run each may lose less.

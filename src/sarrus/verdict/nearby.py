@@ -85,7 +85,12 @@ def find_nearby(
 
 
 def find_bent(equations: JointEquations, pose: Pose) -> list[Nearby] | None:
-    """Poses along the velocities that second order allows; None where it allows all of them."""
+    """Poses along the velocities that second order allows; None where it allows all of them.
+
+    None as well for mechanisms of more columns than a dense factorisation is for.
+    """
+    if equations.columns > DENSE:
+        return None
     scaled = equations.scaled(pose)
     U, values, V = np.linalg.svd(scaled.matrix.toarray())
     rank = int(np.sum(values > equations.tolerance))
