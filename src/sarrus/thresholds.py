@@ -120,7 +120,7 @@ SAME_OUTPUT = 1e-7
 # 57, most below 5
 DRIFT_NOTED = 100.0
 # the same: far beyond it the run has lost its motion, whatever its steps say
-DRIFT_FAR = 1e5
+DRIFT_FAR = 5e4
 # the energy exchanged: and never more, however loose the tolerance
 DRIFT_MOST = 0.1
 # the energy exchanged: drift that is noted of a method with a step of a user's choice; a picture shows it
