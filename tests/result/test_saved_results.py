@@ -159,7 +159,9 @@ def questions(result, folder):
         "check_names": [(list(result.points),)],
         "violation": [("position",), ("velocity",), ("acceleration",)],
         "at": [(0.05,), ([0.0, 0.11, 0.13],)],
-        **{key: [()] for key in ("plot", "animate", "readings", "solve_reactions")},
+        **{
+            key: [()] for key in ("plot", "animate", "readings", "solve_reactions", "moving_points")
+        },
         **{key: [path] for key in ("save", "save_csv", "save_parquet", "save_hdf5")},
     }
     for name in sorted({*dir(Result), *(f.name for f in fields(Result))}):
