@@ -176,6 +176,30 @@ def check_max_steps(value: float) -> int:
     return int(min(steps, 2**62))
 
 
+def ask_plainly(
+    duration: float,
+    output_step: float | None = None,
+    outputs: Sequence[float] | Floats | None = None,
+    tolerance: float | None = None,
+    max_steps: float = MOST_STEPS,
+) -> Asked:
+    """What many runs side by side ask for, checked: the default method, and all else as it is if left out."""
+    duration = check_seconds("duration", duration)
+    return Asked(
+        duration=duration,
+        outputs=check_outputs(duration, output_step, outputs)[0],
+        method=DEFAULT_METHOD,
+        tolerance=DEFAULT_TOLERANCE if tolerance is None else check_tolerance(tolerance),
+        step=None,
+        options={},
+        max_steps=check_max_steps(max_steps),
+        at_crossing=CONTINUE,
+        misfit=None,
+        assemble=False,
+        dense=False,
+    )
+
+
 def check_at_crossing(word: str) -> str:
     """One of the three words, or a sentence."""
     if word not in (CONTINUE, STOP, BRANCHES):

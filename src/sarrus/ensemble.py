@@ -6,17 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .arrays import Floats
-from .asked import (
-    CONTINUE,
-    DEFAULT_METHOD,
-    DEFAULT_TOLERANCE,
-    MOST_STEPS,
-    Asked,
-    check_max_steps,
-    check_outputs,
-    check_seconds,
-    check_tolerance,
-)
+from .asked import MOST_STEPS, ask_plainly
 from .mechanism import Mechanism, MechanismError
 from .variants import Runs, Variants
 
@@ -34,11 +24,11 @@ class Ensemble(Variants):
 
     def simulate(self, duration: float, output_step: float | None = None, **options: Any) -> Runs:
         """Simulate all variants: as `simulate_many`."""
-        return _simulate(self, duration, output_step, **options)
+        return simulate_many(self, duration, output_step, **options)
 
 
 def simulate_many(
-    mechanisms: Sequence[Mechanism],
+    mechanisms: Sequence[Mechanism] | Variants,
     duration: float,
     output_step: float | None = None,
     *,
@@ -59,54 +49,22 @@ def simulate_many(
 
     A mechanism that cannot be simulated is a row with the status "refused" and the reason.
     """
-    return _simulate(
-        list(mechanisms), duration, output_step, outputs=outputs, tolerance=tolerance, points=points,
-        keep=keep, max_steps=max_steps, threads=threads, device=device,
-    )  # fmt: skip
-
-
-def _simulate(
-    mechanisms: list[Mechanism] | Variants,
-    duration: float,
-    output_step: float | None = None,
-    *,
-    outputs: Sequence[float] | Floats | None = None,
-    tolerance: float | None = None,
-    points: Sequence[str] | None = None,
-    keep: bool = True,
-    max_steps: int = MOST_STEPS,
-    threads: int | None = None,
-    device: str = CPU,
-) -> Runs:
+    if not isinstance(mechanisms, Variants):
+        mechanisms = list(mechanisms)
     if not len(mechanisms):
         raise ValueError("no mechanism was given; give at least one")
     if device not in (CPU, GPU):
         raise ValueError(f"device = {device!r}; give '{CPU}' or '{GPU}'")
-    duration = check_seconds("duration", duration)
-    times, _ = check_outputs(duration, output_step, outputs)
-    asked = Asked(
-        duration=duration,
-        outputs=times,
-        method=DEFAULT_METHOD,
-        tolerance=DEFAULT_TOLERANCE if tolerance is None else check_tolerance(tolerance),
-        step=None,
-        options={},
-        max_steps=check_max_steps(max_steps),
-        at_crossing=CONTINUE,
-        misfit=None,
-        assemble=False,
-        dense=False,
-        estimate_error=False,
-    )
+    asked = ask_plainly(duration, output_step, outputs, tolerance, max_steps)
     first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
     if not isinstance(first, Mechanism):
         raise MechanismError(f"{first!r} is no mechanism; give sarrus.Mechanism")
     names = tuple(points) if points is not None else _joints(first)
-    numbers = len(mechanisms) * len(times) * (2 * first.dimension * len(names) + 1)
+    numbers = len(mechanisms) * len(asked.outputs) * (2 * first.dimension * len(names) + 1)
     if keep and numbers > MOST_NUMBERS:
         raise ValueError(
-            f"{len(mechanisms)} runs of {len(times)} outputs of {len(names)} points would not fit into memory; "
-            "give fewer points or a longer output_step, or keep=False for final states and extremes alone"
+            f"{len(mechanisms)} runs of {len(asked.outputs)} outputs of {len(names)} points would not fit into "
+            "memory; give fewer points or a longer output_step, or keep=False for final states and extremes alone"
         )
     from .many import run_all
 

@@ -12,17 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from ..asked import (
-    CONTINUE,
-    DEFAULT_METHOD,
-    DEFAULT_TOLERANCE,
-    MOST_STEPS,
-    Asked,
-    check_max_steps,
-    check_outputs,
-    check_seconds,
-    check_tolerance,
-)
+from ..asked import Asked, ask_plainly
 from ..many import LinearNumbers, NotLinearError, Table, run_group
 from ..mechanism import MechanismError, get_value
 from ..mechanism.files.paths import split_path
@@ -124,23 +114,8 @@ def _points(plan: Plan) -> tuple[str, ...]:
 
 def _asked(plan: Plan) -> Asked:
     settings = plan.settings or {}
-    duration = check_seconds("duration", settings["duration"])
-    times, _ = check_outputs(duration, settings.get("output_step"), None)
-    tolerance = settings.get("tolerance")
-    return Asked(
-        duration=duration,
-        outputs=times,
-        method=DEFAULT_METHOD,
-        tolerance=DEFAULT_TOLERANCE if tolerance is None else check_tolerance(tolerance),
-        step=None,
-        options={},
-        max_steps=check_max_steps(settings.get("max_steps", MOST_STEPS)),
-        at_crossing=CONTINUE,
-        misfit=None,
-        assemble=False,
-        dense=False,
-        estimate_error=False,
-    )
+    given = {name: settings[name] for name in SETTINGS & settings.keys()}
+    return ask_plainly(**given)
 
 
 def _numbers(values: list[Any]) -> Floats | None:
