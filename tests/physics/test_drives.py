@@ -65,8 +65,8 @@ def test_driven_crank(name, seed):
     torque = 1.0 * a + 3 * G * 0.5 * np.cos(x)
     np.testing.assert_allclose(r.drive_force("motor"), torque, atol=FORCE)
     assert r.violation("position").max() < EXACT
-    # 1e-10 of some hundred joules; the late motion is the hardest for a series from rest: rounding, 2e-7 to 2.3e-6 J
-    # by the way the world is turned, in the same 23 steps
+    # 1e-10 of some hundred joules; the late motion is the hardest for a series from rest: rounding,
+    # 2e-7 to 2.3e-6 J by the way the world is turned, in the same 23 steps
     assert r.energy_drift < (5e-6 if name == "late" else 1e-9)
 
 
