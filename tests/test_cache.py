@@ -40,6 +40,7 @@ def test_what_is_kept_is_read_back_and_private(place):
         assert path.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 def test_damage_is_noticed_deleted_and_told(place, caplog):
     """Any changed, missing or added byte, at random; what was written again is good."""
     rng = np.random.default_rng(0)

@@ -173,6 +173,7 @@ def questions(result, folder):
             yield name, given
 
 
+@pytest.mark.slow
 def test_everything_that_can_be_asked_is_the_same(pair, tmp_path):
     """Every attribute, and every method for every name there is."""
     one, two = pair
@@ -203,6 +204,7 @@ def test_a_loaded_result_can_be_saved_again(pair, tmp_path):
 # user forces
 
 
+@pytest.mark.slow
 def test_user_forces_are_kept_by_name_and_say_so(tmp_path):
     """What was recorded is there; what needs the function again says in a sentence that it is not."""
     r = simulate(dragged(), 0.5, 0.1, dense=True)
