@@ -12,18 +12,17 @@ import functools
 import hashlib
 import logging
 import os
+import re
 import struct
 import threading
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
-
-import numpy as np
+from typing import Any, TypeVar
 
 from ..cache import Store
-from .translate import BOOL, DTYPES, FLOAT, INT, Module, Rank, Record
+from .arguments import check, find_layout, pack
+from .translate import BOOL, FLOAT, INT, Module
 
 log = logging.getLogger("sarrus")
 
@@ -89,17 +88,22 @@ class Kernel:
         functools.update_wrapper(self, function)
         self.py_func, self.inline, self.exact = function, inline, exact
         self.from_disk = 0
-        self._made: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self._made: dict[tuple[Any, ...], Callable[[bytes], Any]] = {}
 
     def __call__(self, *args: Any) -> Any:
         """Run it."""
-        kinds, words, keep = _pack(args)
+        kinds, words, keep = pack(args)
         made = self._made.get(kinds) or self._make(kinds)
         found = made(words)
+        if found is WRONG:
+            # a tuple of other types than others of its class
+            check(args)
+            kinds, words, keep = pack(args, anew=True)
+            found = (self._made.get(kinds) or self._make(kinds))(words)
         del keep
         return found
 
-    def _make(self, kinds: tuple[Any, ...]) -> Callable[..., Any]:
+    def _make(self, kinds: tuple[Any, ...]) -> Callable[[bytes], Any]:
         with _COMPILING:
             if kinds not in self._made:
                 results, address = self._load(kinds)
@@ -110,30 +114,28 @@ class Kernel:
         """Kinds of the results, a letter each, and the address of the code."""
         from .native import compile_kernel, describe_host
 
-        name = f"{self.__module__}.{self.__qualname__}"
-        source = _read(self.py_func.__code__.co_filename)
-        key = repr((kinds, describe_host())).encode() + source
-        place = f"{name}-{hashlib.sha256(key).hexdigest()[:16]}"
+        source, layout = _read(self.py_func.__code__.co_filename), find_layout()
+        key = repr((kinds, layout, describe_host())).encode() + source
+        place = f"{self.__module__}.{self.__qualname__}-{hashlib.sha256(key).hexdigest()[:16]}"
+        symbol = re.sub(r"\W", "_", place)
         kept = STORE.read(place)
         if kept is None:
-            text, found = Module().entry("entry", self, kinds)
+            text, found = Module().entry(symbol, self, kinds, layout)
             results = "".join(_LETTERS[kind] for kind in found)
-            kept = (
-                results.encode()
-                + b"\n"
-                + compile_kernel(text.replace("@entry(", f"@{_symbol(place)}("))
-            )
+            kept = results.encode() + b"\n" + compile_kernel(text)
             STORE.write(place, kept)
         else:
             self.from_disk += 1
         head, code = kept.split(b"\n", 1)
-        return head.decode(), _engine().load(code, _symbol(place))
+        return head.decode(), _engine().load(code, symbol)
 
 
 # how results are read back
 _LETTERS = {FLOAT: "d", INT: "q", BOOL: "?"}
 _COMPILING = threading.RLock()
-_CALL = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p)
+_CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_void_p)
+# what is returned if arguments are not of the types that code was translated for
+WRONG = object()
 
 
 @functools.lru_cache(maxsize=1)
@@ -148,135 +150,23 @@ def _read(path: str) -> bytes:
     return hashlib.sha256(Path(path).read_bytes()).digest()
 
 
-def _symbol(place: str) -> str:
-    return place.replace("-", "_").replace("<", "_").replace(">", "_")
-
-
-def _caller(results: str, address: int) -> Callable[..., Any]:
+def _caller(results: str, address: int) -> Callable[[bytes], Any]:
     """A function of the words of the arguments."""
     call = _CALL(address)
-    count = len(results)
-    read = struct.Struct("".join("q" if x == "?" else x for x in results)).unpack
+    read = struct.Struct(results.replace("?", "q")).unpack
     truths = [n for n, x in enumerate(results) if x == "?"]
+    room = ctypes.c_char * (8 * len(results))
 
     def run(words: bytes) -> Any:
-        out = ctypes.create_string_buffer(8 * count) if count else None
-        call(words, out)
-        if out is None:
-            return None
+        out = room()
+        if call(words, out):
+            return WRONG
         found = list(read(out))
         for n in truths:
             found[n] = bool(found[n])
-        return found[0] if count == 1 else tuple(found)
+        return tuple(found) if len(found) > 1 else found[0] if found else None
 
     return run
-
-
-# arguments: a word each, or an address and sizes; a named tuple is the address of its words
-
-
-def _pack(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes, list[Any]]:
-    """Types and words of arguments, and what has to live as long as they are used."""
-    kinds, words, keep = [], [], []
-    for value in args:
-        if isinstance(value, tuple):
-            packed = _Packed.of(value)
-            keep.append(packed)
-            kinds.append(packed.record)
-            words.append(packed.place)
-        else:
-            kind, text = _words_of(value)
-            kinds.append(kind)
-            words.append(text)
-    return tuple(kinds), b"".join(words), keep
-
-
-class _Packed:
-    """A named tuple as words in memory.
-
-    One of arrays alone is kept as long as all of them live: then whatever has the same identities is the same.
-    """
-
-    _kept: ClassVar[dict[int, _Packed]] = {}
-
-    def __init__(self, value: Any) -> None:
-        leaves: list[Any] = []
-        self.record, self.words = _flatten(value, leaves)
-        address = ctypes.cast(ctypes.c_char_p(self.words), ctypes.c_void_p).value or 0
-        self.place = struct.pack("q", address)
-        self.nested = [n for n, x in enumerate(value) if isinstance(x, tuple)]
-        self.names = self._names(value)
-        if all(isinstance(x, np.ndarray) for x in leaves):
-            key, kept = id(value), self._kept
-            self.alive = [weakref.ref(x, lambda _: kept.pop(key, None)) for x in leaves]
-            kept[key] = self
-
-    @classmethod
-    def of(cls, value: Any) -> _Packed:
-        """The words of a tuple."""
-        found = cls._kept.get(id(value))
-        return found if found is not None and found.names == found._names(value) else cls(value)
-
-    def _names(self, value: Any) -> list[int]:
-        out = list(map(id, value))
-        for n in self.nested:
-            out += map(id, value[n])
-        return out
-
-
-def _flatten(value: Any, leaves: list[Any]) -> tuple[Any, bytes]:
-    """Type and words of an argument or field; leaves: all that is in it."""
-    if not isinstance(value, tuple):
-        if value is not None:
-            leaves.append(value)
-        return _words_of(value)
-    parts = [_flatten(x, leaves) for x in value]
-    names = getattr(value, "_fields", tuple(str(n) for n in range(len(value))))
-    return Record.of(names, tuple(kind for kind, _ in parts)), b"".join(x for _, x in parts)
-
-
-# an array like any other
-_SOME = np.zeros(1)
-_RANKS: dict[tuple[str, int], Rank] = {}
-_WORDS = [struct.Struct(f"{1 + axes}q").pack for axes in range(8)]
-# where an array has the address of its numbers: behind the head of every object
-_HEAD = object.__basicsize__
-_POINTER = ctypes.c_size_t.from_address
-
-
-def _rank(value: Any) -> Rank:
-    if value.dtype.char not in DTYPES:
-        raise TypeError(f"kernels take no arrays of {value.dtype}")
-    rank = _RANKS[value.dtype.char, value.ndim] = Rank(DTYPES[value.dtype.char], value.ndim)
-    return rank
-
-
-def _address(value: Any) -> int:
-    """Where the numbers of an array are: five times faster than to ask the array."""
-    return _POINTER(id(value) + _HEAD).value
-
-
-def _ask_address(value: Any) -> int:
-    return int(value.__array_interface__["data"][0])
-
-
-# another kind of Python may have it elsewhere
-if _address(_SOME) != _ask_address(_SOME):
-    _address = _ask_address
-
-
-def _words_of(value: Any) -> tuple[Any, bytes]:
-    """Type and words of a number, an array or None."""
-    if isinstance(value, np.ndarray):
-        if not value.flags.c_contiguous:
-            raise TypeError("kernels take arrays in C order")
-        kind = _RANKS.get((value.dtype.char, value.ndim)) or _rank(value)
-        return kind, _WORDS[value.ndim](_address(value), *value.shape)
-    if isinstance(value, float):
-        return FLOAT, struct.pack("d", value)
-    if value is None:
-        return None, b""
-    return BOOL if isinstance(value, bool | np.bool_) else INT, struct.pack("q", value)
 
 
 @contextmanager

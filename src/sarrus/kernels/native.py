@@ -15,7 +15,19 @@ import llvmlite.binding as llvm
 # pointers without a type, and passes by name: what texts and the calls below need
 OLDEST = (15, 0)
 # what compiled code may ask the system for
-LIBRARY = ("log", "exp", "sin", "cos", "pow", "atan2", "fmod", "rint", "memset", "memcpy", "memmove")
+LIBRARY = (
+    "log",
+    "exp",
+    "sin",
+    "cos",
+    "pow",
+    "atan2",
+    "fmod",
+    "rint",
+    "memset",
+    "memcpy",
+    "memmove",
+)
 
 
 def is_available() -> bool:

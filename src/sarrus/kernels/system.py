@@ -59,7 +59,7 @@ def solve_at(form, ws, q, force, right, x, lam):
 @entry
 def project_at(form, ws, loads, t, damping, corrections, q, v):
     """q and v back onto the constraints, in place; returns how far both moved."""
-    moved, turned, _, _ = project_state(form, ws, loads, t, damping, corrections, 0.0, q, v)
+    moved, turned, _, _ = project_state(form, ws, loads, t, damping, corrections, 0.0, 0.0, q, v)
     return moved, turned
 
 

@@ -21,15 +21,25 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from . import lanes
+from .lanes import WIDTH
+
 FLOAT, INT, BOOL = "double", "i64", "i1"
-# in memory a truth takes a byte
-STORED = {FLOAT: FLOAT, INT: INT, BOOL: "i8"}
+# numbers side by side, and their truths: the lanes of a vector (lanes.py)
+LANES, MASK = f"<{WIDTH} x double>", f"<{WIDTH} x i1>"
+# in memory a truth takes a byte; numbers of lanes lie as any others
+STORED = {FLOAT: FLOAT, INT: INT, BOOL: "i8", LANES: LANES}
 DTYPES = {"d": FLOAT, "l": INT, "q": INT, "?": BOOL}
 # contraction (fused multiply-add) is exact arithmetic with fewer roundings; reassociation lets sums use vector
 # instructions; nothing that assumes away nan or inf
 FAST = "contract reassoc "
 # stores of one kind change nothing of another; addresses in tuples never change
-TAGS = {FLOAT: "!tbaa !1", INT: "!tbaa !2", BOOL: "!tbaa !3"}
+TAGS = {
+    FLOAT: "!tbaa !1",
+    INT: "!tbaa !2",
+    BOOL: "!tbaa !3",
+    LANES: "align 8, !tbaa !1",
+}
 METADATA = """
 !0 = !{!"kernel"}
 !1 = !{!4, !4, i64 0}
@@ -49,6 +59,21 @@ class Rank(NamedTuple):
     axes: int
 
 
+class Layout(NamedTuple):
+    """Where objects keep what code reads of them, in bytes from their beginning.
+
+    Of an array: its type, address, number of axes, address of its sizes, dtype, flags; of a tuple: its items.
+    """
+
+    type: int
+    data: int
+    axes: int
+    sizes: int
+    dtype: int
+    flags: int
+    items: int
+
+
 class Record:
     """The type of a named tuple: names and types of its fields. Equal ones are the same object."""
 
@@ -62,6 +87,10 @@ class Record:
             self.places.append(at)
             at += words_of(kind)
         self.words = at
+        # whether there is nothing but arrays in it
+        self.plain = all(
+            k.plain if isinstance(k, Record) else k is None or isinstance(k, Rank) for k in kinds
+        )
         self.text = repr((names, [getattr(k, "text", k) for k in kinds]))
 
     @classmethod
@@ -205,22 +234,19 @@ class Module:
         self._tables: dict[bytes, int] = {}
         self._count = 0
 
-    def entry(self, name: str, function: Any, kinds: Sequence[Any]) -> tuple[str, list[str]]:
-        """Text with an entry void(words, results), and the kinds of its results."""
+    def entry(
+        self, name: str, function: Any, kinds: Sequence[Any], layout: Layout
+    ) -> tuple[str, list[str]]:
+        """Text with an entry int(words, results), and the kinds of its results; see arguments.py.
+
+        It returns 0, or 1 if an argument is of another type.
+        """
         callee, result = self.function(function, tuple(kinds))
-        lines, given, at = [], [], 0
-        for kind in kinds:
-            for text in llvm_types(kind):
-                where = f"getelementptr i64, ptr %words, i64 {at}"
-                lines += [f"%p{at} = {where}", f"%v{at} = load {text}, ptr %p{at}"]
-                if text == BOOL:
-                    # a whole word, of which only the last bit counts
-                    lines[-1] = f"%w{at} = load i64, ptr %p{at}\n  %v{at} = trunc i64 %w{at} to i1"
-                given.append(f"{text} %v{at}")
-                at += 1
-        results = list(result) if isinstance(result, tuple) else [result] if result else []
+        head = Prologue(layout)
+        given = [part for kind in kinds for part in head.take(kind)]
         call = f"call {_return_type(result)} @{callee}({', '.join(given)})"
-        lines.append(f"%r = {call}" if results else call)
+        results = list(result) if isinstance(result, tuple) else [result] if result else []
+        lines = [f"%r = {call}" if results else call]
         for n, kind in enumerate(results):
             part = "%r"
             if isinstance(result, tuple):
@@ -228,13 +254,13 @@ class Module:
                 lines.append(f"{part} = extractvalue {_return_type(result)} %r, {n}")
             if kind == BOOL:
                 lines.append(f"%b{n} = zext i1 {part} to i64")
-                part, kind = f"%b{n}", INT
+                part = f"%b{n}"
             lines.append(f"%o{n} = getelementptr i64, ptr %results, i64 {n}")
-            lines.append(f"store {kind} {part}, ptr %o{n}")
-        body = "\n  ".join([*lines, "ret void"])
-        head = f"define void @{name}(ptr noalias readonly %words, ptr noalias %results) nounwind"
-        parts = [*self._globals.values(), *self._texts, f"{head} {{\n  {body}\n}}\n", METADATA]
-        return "\n".join(parts), results
+            lines.append(f"store {INT if kind == BOOL else kind} {part}, ptr %o{n}")
+        body = "\n  ".join([*head.lines(), *lines, "ret i64 0"])
+        start = f"define i64 @{name}(ptr noalias readonly %words, ptr noalias %results) nounwind"
+        text = f"{start} {{\n  {body}\n}}\n"
+        return "\n".join([*self._globals.values(), *self._texts, text, METADATA]), results
 
     def function(self, kernel: Any, kinds: tuple[Any, ...]) -> tuple[str, Any]:
         """Name and kind of result of a function for some types, translated if it is not yet."""
@@ -257,6 +283,102 @@ class Module:
     def declare(self, name: str, text: str) -> None:
         """Something that all functions share."""
         self._globals.setdefault(name, text)
+
+
+# of the words of an entry: the type of arrays, and of their numbers
+ARRAY_TYPE, NUMBER_TYPES = 0, {FLOAT: 1, INT: 2, BOOL: 3}
+
+
+class Prologue:
+    """The beginning of an entry: arguments read from the objects that they are, a word each.
+
+    early: lines that find all objects and look at their types; late: those that read them, if they are right.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.early: list[str] = []
+        self.late: list[str] = []
+        self.count, self.at = 0, len(NUMBER_TYPES) + 1
+        self.wrong = "0"
+        self.types = [self.load(self.early, INT, "%words", 8 * n) for n in range(self.at)]
+
+    def line(self, lines: list[str], text: str) -> str:
+        """A line with a result; its name."""
+        self.count += 1
+        lines.append(f"%h{self.count} = {text}")
+        return f"%h{self.count}"
+
+    def load(self, lines: list[str], kind: str, address: str, offset: int) -> str:
+        """What lies so many bytes behind an address."""
+        place = self.line(lines, f"getelementptr i8, ptr {address}, i64 {offset}")
+        return self.line(lines, f"load {kind}, ptr {place}")
+
+    def take(self, kind: Any) -> list[str]:
+        """The next argument, as functions take it."""
+        if kind is None:
+            return []
+        place, self.at = 8 * self.at, self.at + 1
+        if kind == BOOL:
+            word = self.load(self.early, INT, "%words", place)
+            return [f"i1 {self.line(self.early, f'trunc i64 {word} to i1')}"]
+        if isinstance(kind, str):
+            return [f"{kind} {self.load(self.early, kind, '%words', place)}"]
+        whole = self.load(self.early, "ptr", "%words", place)
+        if isinstance(kind, Rank):
+            return [
+                f"{k} {x}" for k, x in zip(llvm_types(kind), self.array(kind, whole), strict=True)
+            ]
+        if not kind.plain:
+            return [f"ptr {whole}"]
+        block = self.line(self.early, f"alloca [{max(kind.words, 1)} x i64]")
+        self.fill(kind, whole, block, 0)
+        return [f"ptr {block}"]
+
+    def fill(self, record: Record, whole: str, block: str, first: int) -> None:
+        """The words of a tuple from its items."""
+        for n, (kind, at) in enumerate(zip(record.kinds, record.places, strict=True)):
+            if kind is None:
+                continue
+            item = self.load(self.early, "ptr", whole, self.layout.items + 8 * n)
+            if isinstance(kind, Record):
+                self.fill(kind, item, block, first + at)
+                continue
+            parts = zip(llvm_types(kind), self.array(kind, item), strict=True)
+            for k, (text, part) in enumerate(parts):
+                place = self.line(
+                    self.late, f"getelementptr i64, ptr {block}, i64 {first + at + k}"
+                )
+                self.late.append(f"store {text} {part}, ptr {place}")
+
+    def array(self, rank: Rank, whole: str) -> list[str]:
+        """Address and sizes of an array."""
+        where, early, late = self.layout, self.early, self.late
+        made, number = self.types[ARRAY_TYPE], self.types[NUMBER_TYPES[rank.kind]]
+        flags = self.load(early, "i32", whole, where.flags)
+        for found, wanted in (
+            (self.load(early, INT, whole, where.type), made),
+            (self.load(early, INT, whole, where.dtype), number),
+            (self._widen(self.load(early, "i32", whole, where.axes)), str(rank.axes)),
+            # the lowest flag: in C order
+            (self._widen(self.line(early, f"and i32 {flags}, 1")), "1"),
+        ):
+            off = self.line(early, f"xor i64 {found}, {wanted}")
+            self.wrong = self.line(early, f"or i64 {self.wrong}, {off}")
+        sizes = self.load(late, "ptr", whole, where.sizes)
+        return [
+            self.load(late, "ptr", whole, where.data),
+            *(self.load(late, INT, sizes, 8 * k) for k in range(rank.axes)),
+        ]
+
+    def _widen(self, name: str) -> str:
+        return self.line(self.early, f"zext i32 {name} to i64")
+
+    def lines(self) -> list[str]:
+        """All of it: it leaves if something is not of its type."""
+        test = self.line(self.early, f"icmp ne i64 {self.wrong}, 0")
+        leave = [f"br i1 {test}, label %wrong, label %right", "\nwrong:", "ret i64 1", "\nright:"]
+        return [*self.early, *leave, *self.late]
 
 
 def _return_type(result: Any) -> str:
@@ -370,7 +492,9 @@ class Body:
                 self.bound[name] = value
                 return
         kind, known = kind_of(value), self.settled.get(name)
-        if known is None or (known == INT and kind == FLOAT) or (known == BOOL and kind != BOOL):
+        if isinstance(value, Number) and known is not None:
+            kind = _wider(known, kind)
+        if known is None or (isinstance(value, Number) and kind != known):
             self.settled[name] = known = kind
             self.slots.pop(name, None)
         if isinstance(value, Number):
@@ -427,6 +551,12 @@ class Body:
         value = self.number(value)
         if value.kind == kind:
             return value
+        if kind == LANES:
+            name = self.convert(value, FLOAT).name
+            one = self.line(f"insertelement {LANES} poison, double {name}, i64 0")
+            zeros = ", ".join(["i32 0"] * WIDTH)
+            text = f"shufflevector {LANES} {one}, {LANES} poison, <{WIDTH} x i32> <{zeros}>"
+            return Number(LANES, self.line(text))
         if kind == FLOAT:
             if value.kind == INT and value.name.lstrip("-").isdigit():
                 return Number(FLOAT, hexadecimal(float(value.name)))
@@ -738,8 +868,8 @@ class Body:
                 return Known(not value.value)
             return Number(BOOL, self.line(f"xor i1 {self.truth(value).name}, true"))
         value = self.number(value)
-        if value.kind == FLOAT:
-            return Number(FLOAT, self.line(f"fneg {self.fast}double {value.name}"))
+        if value.kind in (FLOAT, LANES):
+            return Number(value.kind, self.line(f"fneg {self.fast}{value.kind} {value.name}"))
         if value.name.isdigit():
             return Number(INT, f"-{value.name}")
         return Number(INT, self.line(f"sub nsw i64 0, {self.convert(value, INT).name}"))
@@ -753,12 +883,14 @@ class Body:
         a, b = self.number(a), self.number(b)
         if isinstance(op, ast.Pow):
             return self.power(a, b)
+        if isinstance(op, ast.BitAnd) and a.kind == b.kind in (BOOL, MASK):
+            return Number(a.kind, self.line(f"and {a.kind} {a.name}, {b.name}"))
         kind = _wider(_wider(a.kind, b.kind), FLOAT if isinstance(op, ast.Div) else INT)
         a, b = self.convert(a, kind), self.convert(b, kind)
-        name = _OPERATIONS.get((type(op), kind))
+        name = _OPERATIONS.get((type(op), FLOAT if kind == LANES else kind))
         if name is None:
             raise self.fail(node, "no such operation")
-        flags = self.fast if kind == FLOAT else ""
+        flags = self.fast if kind in (FLOAT, LANES) else ""
         return Number(kind, self.line(f"{name} {flags}{kind} {a.name}, {b.name}"))
 
     def power(self, a: Number, b: Number) -> Number:
@@ -809,12 +941,8 @@ class Body:
             a, b = self.convert(a, kind), self.convert(b, kind)
             how = _COMPARISONS[type(op)][0 if kind == INT else 1]
             text = f"{'icmp' if kind == INT else 'fcmp'} {how} {kind} {a.name}, {b.name}"
-            found = Number(BOOL, self.line(text))
-            out = (
-                found
-                if out is None
-                else Number(BOOL, self.line(f"and i1 {out.name}, {found.name}"))
-            )
+            found = Number(MASK if kind == LANES else BOOL, self.line(text))
+            out = found if out is None else self.operate(node, ast.BitAnd(), out, found)
             left = right
         return out
 
@@ -911,16 +1039,21 @@ class Body:
 
     def library(self, name: str, *given: Any) -> Number:
         """A function of numbers that the compiler or the system knows."""
-        numbers = [self.convert(x, FLOAT) for x in given]
-        kinds = ", ".join([FLOAT] * len(numbers))
-        self.module.declare(name, f"declare double @{name}({kinds}) nounwind memory(none)")
-        parts = ", ".join(f"double {x.name}" for x in numbers)
-        return Number(FLOAT, self.line(f"call double @{name}({parts})"))
+        kind = LANES if any(self.number(x).kind == LANES for x in given) else FLOAT
+        if kind == LANES:
+            name = name.replace(".f64", f".v{WIDTH}f64")
+        numbers = [self.convert(x, kind) for x in given]
+        kinds = ", ".join([kind] * len(numbers))
+        self.module.declare(name, f"declare {kind} @{name}({kinds}) nounwind memory(none)")
+        parts = ", ".join(f"{kind} {x.name}" for x in numbers)
+        return Number(kind, self.line(f"call {kind} @{name}({parts})"))
 
 
 def _wider(a: str, b: str) -> str:
     """The kind that holds both."""
-    order = (BOOL, INT, FLOAT)
+    if a == b:
+        return a
+    order = (BOOL, INT, FLOAT, LANES)
     return order[max(order.index(a), order.index(b))]
 
 
@@ -942,18 +1075,20 @@ def _extreme(how: str) -> Callable[..., Number]:
         for x in numbers[1:]:
             kind = _wider(kind, x.kind)
         out = body.convert(numbers[0], kind)
-        test = f"fcmp o{how} double" if kind == FLOAT else f"icmp s{how} i64"
+        test = f"icmp s{how} i64" if kind == INT else f"fcmp o{how} {kind}"
+        mask = MASK if kind == LANES else BOOL
         for x in numbers[1:]:
             x = body.convert(x, kind)
             better = body.line(f"{test} {x.name}, {out.name}")
-            out = Number(kind, body.line(f"select i1 {better}, {kind} {x.name}, {kind} {out.name}"))
+            text = f"select {mask} {better}, {kind} {x.name}, {kind} {out.name}"
+            out = Number(kind, body.line(text))
         return out
 
     return choose
 
 
 def _size(body: Body, x: Any) -> Number:
-    if x.kind == FLOAT:
+    if x.kind in (FLOAT, LANES):
         return body.library("llvm.fabs.f64", x)
     less = body.line(f"sub nsw i64 0, {x.name}")
     negative = body.line(f"icmp slt i64 {x.name}, 0")
@@ -963,6 +1098,25 @@ def _size(body: Body, x: Any) -> Number:
 def _is_finite(body: Body, x: Any) -> Number:
     size = body.library("llvm.fabs.f64", x)
     return Number(BOOL, body.line(f"fcmp olt double {size.name}, {hexadecimal(np.inf)}"))
+
+
+def _in_lanes(body: Body, x: Any) -> Any:
+    """Arrays whose last axis are the lanes, as arrays of such numbers."""
+    if isinstance(x, Array):
+        return Array(LANES, x.address, x.sizes[:-1])
+    return Made(tuple(_in_lanes(body, part) for part in body.parts(x)), x.record.names)
+
+
+def _choose(body: Body, mask: Any, a: Any, b: Any) -> Number:
+    a, b = body.convert(a, LANES), body.convert(b, LANES)
+    return Number(
+        LANES, body.line(f"select {MASK} {mask.name}, {LANES} {a.name}, {LANES} {b.name}")
+    )
+
+
+def _any_lane(body: Body, mask: Any) -> Number:
+    bits = body.line(f"bitcast {MASK} {mask.name} to i{WIDTH}")
+    return Number(BOOL, body.line(f"icmp ne i{WIDTH} {bits}, 0"))
 
 
 def _named(name: str) -> Callable[..., Number]:
@@ -978,6 +1132,9 @@ _OWN: dict[Any, Callable[..., Any]] = {
     float: lambda body, x: body.convert(x, FLOAT),
     bool: lambda body, x: body.truth(x),
     np.isfinite: _is_finite,
+    lanes.in_lanes: _in_lanes,
+    lanes.choose: _choose,
+    lanes.any_lane: _any_lane,
     np.sqrt: _named("llvm.sqrt.f64"),
     np.log: _named("llvm.log.f64"),
     np.exp: _named("llvm.exp.f64"),
