@@ -107,6 +107,9 @@ WEAK_CHOICE = 1e-9
 NEW_MOTION = 1e-6
 # terms of a constraint, of order one: met when what is left is their rounding
 ROUND_OFF = 4e-16
+# the length: a position that moved by less on its way back onto the constraints leaves J as it was: what a factor
+# of before leaves of a velocity's correction, itself about as small, is the product of both, below rounding
+SAME_FACTOR = 1e-9
 # the length: a constraint violated by a whole link is torn open
 TORN_OPEN = 1.0
 # the largest value: compiled and plain user functions may differ by the order of operations
