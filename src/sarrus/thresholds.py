@@ -50,6 +50,11 @@ FLATTEST = 0.1
 ZERO_COEFFICIENT = 1e-12
 # the vector's length: a component that rounding left of a zero
 ZERO_COMPONENT = 1e-14
+# 1, numbers of order one: linear forms whose factors and start differ by less are one form; rounding of a few
+# products. Two forms that are not quite one would only cost time
+SAME_FORM = 5e-14
+# 1, numbers of order one: products of such forms that differ by less are one equation
+SAME_PRODUCT = 5e-13
 # its entry in M: a coordinate with less mass is treated like one without: J M^-1 J^T would be huge there and
 # cost digits
 LIGHT_MASS = 1e-4

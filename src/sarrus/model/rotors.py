@@ -12,34 +12,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ..arrays import Floats
 from ..mechanism import Mechanism
 from ..mechanism.forces import Rotor
-from .drives import joint_forms
-from .loads import Features
-from .reduce import Row
+from ..tape import Scalar
+from .drives import Form, joint_forms
+from .loads import Features, named_parts
+from .vectors import Row
 
 if TYPE_CHECKING:
     from .quadratic import Equations
 
-# a form: three rows over q, and the value at the start
-Form = tuple[list[Row], Floats]
-
 
 def add_rotors(
     mechanism: Mechanism, features: Features, equations: Equations, free: int
-) -> tuple[list[tuple[Row, float]], int]:
+) -> tuple[list[tuple[Row, Scalar]], int]:
     """Add the equations of all rotors; free: the first coordinate they may take.
 
     Returns what moves, rows over q with their inertia in the model's units, and how many coordinates were taken.
     """
-    joints = {j.name: j for j in mechanism.joints}
-    moving: list[tuple[Row, float]] = []
+    joints, bodies = named_parts(mechanism)
+    moving: list[tuple[Row, Scalar]] = []
     taken = 0
     for rotor in mechanism.rotors:
-        forms = joint_forms(mechanism, features, joints[rotor.joint])
+        forms = joint_forms(bodies, features, joints[rotor.joint])
         # every turn changes two of three cosines
         inertia = _inertia(rotor, features) * (0.5 if len(forms) == 9 else 1.0)
         for a, b in forms:
@@ -52,10 +47,10 @@ def add_rotors(
     return moving, taken
 
 
-def _inertia(rotor: Rotor, features: Features) -> float:
+def _inertia(rotor: Rotor, features: Features) -> Scalar:
     if rotor.inertia:
         return rotor.inertia / features.energy
-    return rotor.mass * features.length**2 / features.energy
+    return rotor.mass * (features.length * features.length) / features.energy
 
 
 def _linear(a: Form, b: Form) -> Row | None:
@@ -76,9 +71,9 @@ def _equate(equations: Equations, a: Form, b: Form, row: Row) -> None:
     (rows_a, start_a), (rows_b, start_b) = a, b
     equations.add(
         [*rows_a, row],
-        np.append(start_a, 0.0),
+        (*start_a, 0.0),
         [*rows_b, {}],
-        np.append(start_b, -1.0),
+        (*start_b, -1.0),
         False,
         True,
     )
