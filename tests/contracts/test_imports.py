@@ -74,7 +74,6 @@ HEAVY = (
         "matplotlib",
         "plotly",
         "imageio",
-        "viser",
         "pandas",
         "pyarrow",
         "dask",
