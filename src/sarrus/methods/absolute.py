@@ -29,11 +29,11 @@ from .system import NaturalSystem, System
 def make_absolute(coordinates: str, run: Run) -> System:
     """The mechanism of a run in absolute coordinates."""
     assert run.mechanism is not None
-    if run.mechanism.rotors:
-        name = run.mechanism.rotors[0].name
-        raise MechanismError(
-            f"rotor '{name}' is not there in absolute coordinates; use coordinates='natural'"
-        )
+    for word, parts in (("rotor", run.mechanism.rotors), ("coupling", run.mechanism.couplings)):
+        if parts:
+            raise MechanismError(
+                f"{word} '{parts[0].name}' is not there in absolute coordinates; use coordinates='natural'"
+            )
     return (EulerSystem if coordinates == "euler" else PointSystem)(run, run.mechanism)
 
 

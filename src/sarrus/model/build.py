@@ -2,7 +2,7 @@
 
 coordinates      which points and vectors become q (coordinates.py)
 equations        products of linear forms: rigid frames and joints (joints.py, quadratic.py), M and Q
-rotors           coordinates of their own where needed (rotors.py)
+rotors, gears    coordinates of joints, as coordinates of their own where needed (joint_coordinates.py)
 loads, drives    loads.py, drives.py
 rows to read     points, poses of bodies, springs and joints (model.py)
 """
@@ -29,6 +29,7 @@ from .coordinates import (
 )
 from .drives import add_drives
 from .frames import FrameVector
+from .joint_coordinates import add_joint_coordinates
 from .joints import Factor, kept_products
 from .loads import collect_loads
 from .model import Model, make_readings
@@ -40,7 +41,6 @@ from .quadratic import (
     sparse_from_rows,
 )
 from .reduce import Row
-from .rotors import add_rotors
 
 
 def make_model(mechanism: Mechanism) -> Model:
@@ -53,7 +53,7 @@ def make_model(mechanism: Mechanism) -> Model:
     coordinates = solve_relations(mechanism, skeleton, products)
     equations = _collect_equations(coordinates, products)
     features = coordinates.features()
-    rotors, more = add_rotors(mechanism, features, equations, coordinates.count)
+    rotors, more = add_joint_coordinates(mechanism, features, equations, coordinates.count)
     coordinates = replace(coordinates, more=more)
     nq = coordinates.count
     gravity = space.direction(mechanism.gravity) / space.units.length

@@ -105,9 +105,10 @@ def joint_forms(
 
 
 def coordinate_needs(mechanism: Mechanism) -> Iterator[tuple[str, Floats | None, list[Floats]]]:
-    """What frames must be able to express of driven joints and rotors: of a body a place [m], or directions."""
+    """What frames must be able to express of driven, coupled and rotor joints: a place [m], or directions."""
     joints = {j.name: j for j in mechanism.joints}
-    for name in [*(d.joint for d in mechanism.drives), *(r.joint for r in mechanism.rotors)]:
+    names = [part.joint for part in (*mechanism.drives, *mechanism.rotors, *mechanism.couplings)]
+    for name in [*names, *(c.other for c in mechanism.couplings)]:
         joint = joints[name]
         if joint.kind.row.is_ball:
             for body in joint.bodies:
