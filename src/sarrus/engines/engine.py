@@ -24,6 +24,7 @@ FORCES = "constant forces and torques"
 SPRINGS = "springs and dampers"
 TORSIONS = "torsional springs"
 ROTORS = "rotors"
+COUPLINGS = "couplings"
 DRIVES = "drives"
 USER_FORCES = "user forces"
 
@@ -176,6 +177,7 @@ ASKED = {
     "springs": SPRINGS,
     "torsions": TORSIONS,
     "rotors": ROTORS,
+    "couplings": COUPLINGS,
     "drives": DRIVES,
     "user_forces": USER_FORCES,
 }
