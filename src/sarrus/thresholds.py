@@ -27,8 +27,8 @@ SAME_VELOCITY = 1e-6
 
 # the mechanism's size, and rad: places and directions that are the same but for a file's own arithmetic
 SAME_IN_FILE = 1e-13
-# 1, and m: directions and places of coupled joints that count as the same
-SAME_COUPLED = 1e-9
+# the ratio: of coupled joints, one of whole numbers but for printed digits
+SAME_RATIO = 1e-9
 # rad, or the mechanism's size: axes that count as parallel, at right angles or meeting
 ROUGHLY_PARALLEL = 1e-6
 # rad: axes of a body that are meant to be parallel or square: printed digits
