@@ -27,8 +27,8 @@ SAME_VELOCITY = 1e-6
 
 # the mechanism's size, and rad: places and directions that are the same but for a file's own arithmetic
 SAME_IN_FILE = 1e-13
-# 1, and m: directions and places of coupled joints that count as the same
-SAME_COUPLED = 1e-9
+# the ratio: of coupled joints, one of whole numbers but for printed digits
+SAME_RATIO = 1e-9
 # rad, or the mechanism's size: axes that count as parallel, at right angles or meeting
 ROUGHLY_PARALLEL = 1e-6
 # rad: axes of a body that are meant to be parallel or square: printed digits
@@ -112,6 +112,9 @@ WEAK_CHOICE = 1e-9
 NEW_MOTION = 1e-6
 # terms of a constraint, of order one: met when what is left is their rounding
 ROUND_OFF = 4e-16
+# the length: a position that moved by less on its way back onto the constraints leaves J as it was: what a factor
+# of before leaves of a velocity's correction, itself about as small, is the product of both, below rounding
+SAME_FACTOR = 1e-9
 # the length: a constraint violated by a whole link is torn open
 TORN_OPEN = 1.0
 # the largest value: compiled and plain user functions may differ by the order of operations

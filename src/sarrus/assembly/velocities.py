@@ -90,7 +90,7 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
                 "that fit each other"
             )
     # a velocity of zero beside others is as exact as they are
-    largest = max((float(np.linalg.norm(w.side)) for w in wanted), default=0.0)
+    largest = max((w.size for w in wanted), default=0.0)
     misses = A @ v - b
     at = model.equations
     for w in wanted:
@@ -139,7 +139,10 @@ def _stack(parts: list[Any]) -> Any:
 
 @dataclass
 class _Wanted:
-    """One given velocity as linear equations rows v = side; `back` turns a miss into its unit."""
+    """One given velocity as linear equations rows v = side; `back` turns a miss into its unit.
+
+    size: of what the sides were made of. A spin about a thin body's own line moves nothing: its side is rounding.
+    """
 
     what: str
     values: Floats
@@ -147,6 +150,7 @@ class _Wanted:
     rows: Rows
     side: Floats
     back: Floats
+    size: float
 
 
 def _wanted(model: Model, mechanism: Mechanism) -> Iterator[_Wanted]:
@@ -156,7 +160,8 @@ def _wanted(model: Model, mechanism: Mechanism) -> Iterator[_Wanted]:
         rows = replace(rows, val=rows.val / length)
         what = f"velocity of point '{name}'"
         back = length * np.eye(len(velocity))
-        yield _Wanted(what, velocity, "m/s", rows, velocity / length, back)
+        side = velocity / length
+        yield _Wanted(what, velocity, "m/s", rows, side, back, float(np.linalg.norm(side)))
     for name, rate in mechanism.angular_velocities:
         spin = np.array([0.0, 0.0, float(rate)]) if mechanism.dimension == 2 else rate
         rows, starts = model.spun[name]
@@ -164,7 +169,8 @@ def _wanted(model: Model, mechanism: Mechanism) -> Iterator[_Wanted]:
         # columns: what a unit spin about each axis does to the vectors of the body
         spins = np.array([np.cross(axis, starts).ravel() for axis in np.eye(3)]).T
         back = np.linalg.pinv(spins)
-        yield _Wanted(what, np.atleast_1d(rate), "rad/s", rows, spins @ spin, back)
+        size = float(np.linalg.norm(spin) * np.linalg.norm(starts))
+        yield _Wanted(what, np.atleast_1d(rate), "rad/s", rows, spins @ spin, back, size)
 
 
 def _forbidden(model: Model, wanted: list[_Wanted]) -> str:

@@ -2,7 +2,7 @@
 
 coordinates      which points and vectors become q (coordinates.py)
 equations        products of linear forms: rigid frames and joints (joints.py, quadratic.py), M and Q
-rotors           coordinates of their own where needed (rotors.py)
+rotors, gears    coordinates of joints, as coordinates of their own where needed (joint_coordinates.py)
 loads, drives    loads.py, drives.py
 rows to read     points and spinning bodies; poses of bodies, springs and joints only if asked for (model.py)
 
@@ -24,6 +24,7 @@ from ..mechanism import Joint, Mechanism, MechanismError
 from ..tape import Scalar
 from .coordinates import Coordinates, Points, Product, make_skeleton, make_space, solve_relations
 from .drives import add_drives
+from .joint_coordinates import add_joint_coordinates
 from .joints import Factor, kept_products
 from .loads import collect_loads
 from .model import Model, Rows, Units
@@ -34,7 +35,6 @@ from .quadratic import (
     assemble_form,
     flatten_rows,
 )
-from .rotors import add_rotors
 from .vectors import UNITS, Row, Vector, combined, feature_rows, norm, over, subtract_rows, turned
 
 # numbers of a cache line
@@ -156,7 +156,7 @@ def make_blueprint(mechanism: Mechanism) -> tuple[Blueprint, list[Scalar]]:
     space = coordinates.skeleton.space
     equations = _collect_equations(coordinates)
     features = coordinates.features()
-    rotors, more = add_rotors(mechanism, features, equations, coordinates.count)
+    rotors, more = add_joint_coordinates(mechanism, features, equations, coordinates.count)
     coordinates = replace(coordinates, more=more)
     nq = coordinates.count
     gravity = over(space.direction(mechanism.gravity), space.units.length)

@@ -106,9 +106,10 @@ def joint_forms(
 
 
 def coordinate_needs(mechanism: Mechanism) -> Iterator[tuple[str, Any, list[Vector]]]:
-    """What frames must be able to express of driven joints and rotors: of a body a place [m], or directions."""
+    """What frames must be able to express of driven, coupled and rotor joints: a place [m], or directions."""
     joints, bodies = named_parts(mechanism)
-    for name in [*(d.joint for d in mechanism.drives), *(r.joint for r in mechanism.rotors)]:
+    names = [part.joint for part in (*mechanism.drives, *mechanism.rotors, *mechanism.couplings)]
+    for name in [*names, *(c.other for c in mechanism.couplings)]:
         joint = joints[name]
         if joint.kind.row.is_ball:
             for body in joint.bodies:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..mechanism import Mechanism
-from ..mechanism.forces import LOADS
+from ..mechanism.forces import LOADS, Coupling
 from ..mechanism.joints import End, Joint
 from ..tape import Replay, Tape, UntracedError
 from .build import Blueprint, make_blueprint
@@ -122,6 +122,10 @@ def describe(mechanism: Mechanism) -> tuple[Key, list[float]] | None:
         numbers += marker.at.tolist()
     for load in m.loads():
         key.append(type(load))
+        if isinstance(load, Coupling):
+            # its ratio decides which equations there are
+            key += vars(load).values()
+            continue
         for value in vars(load).values():
             if isinstance(value, float):
                 numbers.append(value)
@@ -195,6 +199,8 @@ def _joint_with(joint: Joint, array: Any) -> Joint:
 
 
 def _load_with(load: Any, array: Any, numbers: Iterator[Any]) -> Any:
+    if isinstance(load, Coupling):
+        return load
     new: dict[str, Any] = {}
     for name, value in vars(load).items():
         if isinstance(value, float):
