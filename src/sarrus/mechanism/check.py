@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..names import describe_known
+from ..tape import is_finite
 from .elements import Known, MechanismError, show
 from .joints import find_gap
 from .mechanism import Mechanism
@@ -43,7 +44,7 @@ def find_problems(mechanism: Mechanism) -> list[str]:
             f"mechanism '{m.name}': gravity has {m.gravity.size} numbers; "
             "give 2 for a planar, 3 for a spatial mechanism"
         ]
-    if not np.isfinite(m.gravity).all():
+    if not all(map(is_finite, m.gravity.tolist())):
         return [
             f"mechanism '{m.name}': gravity {show(m.gravity)} is not finite; give finite numbers"
         ]
@@ -169,5 +170,5 @@ def _velocities(m: Mechanism, known: Known) -> Iterator[str]:
         if rate.shape != (() if m.dimension == 2 else (3,)):
             need = "one number" if m.dimension == 2 else "3 numbers"
             yield f"{what}: {rate.size} numbers of shape {rate.shape}; this mechanism needs {need}"
-        elif not np.isfinite(rate).all():
+        elif not all(map(is_finite, rate.ravel().tolist())):
             yield f"{what}: {show(rate.ravel())} is not finite; give finite numbers"

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..names import describe_known
-from ..tape import is_finite, largest
+from ..tape import Number, UntracedError, is_finite, largest
 
 if TYPE_CHECKING:
     from .bodies import Body
@@ -86,8 +86,12 @@ def moved_direction(moves: Moves, body: str, d: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Element:
-    """A named part of a mechanism."""
+    """A named part of a mechanism.
 
+    decides: names of those of its numbers that are no quantities, but say of what kind it is.
+    """
+
+    decides: ClassVar[tuple[str, ...]] = ()
     name: str
 
     def moved(self, moves: Moves, closed: bool) -> Self:
@@ -175,6 +179,8 @@ def as_word(name: object, what: str) -> str:
 
 def as_number(value: Any, what: str) -> float:
     """A plain number, or a message."""
+    if isinstance(value, Number):
+        return value  # type: ignore[return-value]
     try:
         return float(value)
     except (TypeError, ValueError) as error:
@@ -188,6 +194,8 @@ def as_vector(values: ArrayLike | None, what: str) -> Floats:
         if values is None:
             raise TypeError("None")
         return np.array(values, dtype=np.float64)
+    except UntracedError:
+        return np.array(values, dtype=object)
     except (TypeError, ValueError) as error:
         raise MechanismError(f"{what}: {values!r} is not numeric; give plain numbers") from error
 

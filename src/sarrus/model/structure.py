@@ -126,8 +126,10 @@ def describe(mechanism: Mechanism) -> tuple[Key, list[float]] | None:
             # its ratio decides which equations there are
             key += vars(load).values()
             continue
-        for value in vars(load).values():
-            if isinstance(value, float):
+        for name, value in vars(load).items():
+            if name in load.decides:
+                key.append(value)
+            elif isinstance(value, float):
                 numbers.append(value)
             elif isinstance(value, np.ndarray):
                 numbers += value.ravel().tolist()
@@ -203,6 +205,8 @@ def _load_with(load: Any, array: Any, numbers: Iterator[Any]) -> Any:
         return load
     new: dict[str, Any] = {}
     for name, value in vars(load).items():
+        if name in load.decides:
+            continue
         if isinstance(value, float):
             new[name] = next(numbers)
         elif isinstance(value, np.ndarray):
