@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
+from .lanes import fill_lanes
 
 
 class Form(NamedTuple):
@@ -176,7 +177,8 @@ def make_room(*shapes: tuple[int, ...]) -> list[Floats]:
 def make_workspace(form: Form, order: int) -> Workspace:
     """Allocate the scratch memory for series up to the given order."""
     nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
-    ns, nb = len(form.sq_c), len(form.bl_c)
+    # products are summed in lanes: what is beyond their number stays zero
+    ns, nb = fill_lanes(len(form.sq_c)), fill_lanes(len(form.bl_c))
     n, rows = nq + nc, order + 1
     return Workspace(*make_room(
         # e, de, phi, J, L; b, r, x, w

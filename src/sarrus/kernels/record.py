@@ -251,7 +251,7 @@ def project_lanes(form, side, usual, near, corrections):
     factorise(form, ws.J, ws.L)
     left = eval_constraints(form, ws.e, ws.phi)
     active = left > ROUND_OFF
-    moved = ws.moved[0] * 0.0
+    moved = 0.0
     for _ in range(corrections):
         if not any_lane(active):
             break
