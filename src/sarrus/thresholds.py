@@ -27,8 +27,8 @@ SAME_VELOCITY = 1e-6
 
 # the mechanism's size, and rad: places and directions that are the same but for a file's own arithmetic
 SAME_IN_FILE = 1e-13
-# 1, and m: directions and places of coupled joints that count as the same
-SAME_COUPLED = 1e-9
+# the ratio: of coupled joints, one of whole numbers but for printed digits
+SAME_RATIO = 1e-9
 # rad, or the mechanism's size: axes that count as parallel, at right angles or meeting
 ROUGHLY_PARALLEL = 1e-6
 # rad: axes of a body that are meant to be parallel or square: printed digits
@@ -50,6 +50,11 @@ FLATTEST = 0.1
 ZERO_COEFFICIENT = 1e-12
 # the vector's length: a component that rounding left of a zero
 ZERO_COMPONENT = 1e-14
+# 1, numbers of order one: linear forms whose factors and start differ by less are one form; rounding of a few
+# products. Two forms that are not quite one would only cost time
+SAME_FORM = 5e-14
+# 1, numbers of order one: products of such forms that differ by less are one equation
+SAME_PRODUCT = 5e-13
 # its entry in M: a coordinate with less mass is treated like one without: J M^-1 J^T would be huge there and
 # cost digits
 LIGHT_MASS = 1e-4

@@ -79,7 +79,6 @@ HEAVY = (
         "matplotlib",
         "plotly",
         "imageio",
-        "viser",
         "pandas",
         "pyarrow",
         "dask",

@@ -179,6 +179,7 @@ def test_energy_is_kinetic_minus_weight(case):
     assert abs(kinetic + potential - (expected - case.form.Q @ case.q)) < 1e-13 * scale
 
 
+@pytest.mark.slow
 def test_factorise_and_solve_equals_dense_solve(case):
     """L D L^T in the static order solves the dense K."""
     J = dense_jacobian(case.form, np.zeros(case.nq))
