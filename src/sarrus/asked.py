@@ -20,7 +20,7 @@ DEFAULT_METHOD = "auto"
 MOST_OUTPUTS = 10_000_000
 # of the memory that is free, what a run may take: the rest of the program and of the machine need some
 MEMORY_SHARE = 0.8
-CONTINUE, STOP, BRANCHES = "continue", "stop", "branches"
+AT_CROSSING = CONTINUE, STOP, BRANCHES = "continue", "stop", "branches"
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +202,7 @@ def ask_plainly(
 
 def check_at_crossing(word: str) -> str:
     """One of the three words, or a sentence."""
-    if word not in (CONTINUE, STOP, BRANCHES):
+    if word not in AT_CROSSING:
         raise ValueError(f"at_crossing = {word!r}; give '{CONTINUE}', '{STOP}' or '{BRANCHES}'")
     return word
 

@@ -129,7 +129,7 @@ class Engine:
     @property
     def install(self) -> str:
         """How to install it."""
-        return f"pip install 'sarrus[{self.id}]'"
+        return f"pip install '.[{self.id}]'"
 
     def settle(self, given: Mapping[str, Value]) -> Settings:
         """All settings: those given and the defaults of the others; raises what is wrong."""
