@@ -203,7 +203,9 @@ def test_help_names_all_choices():
         assert word in text
 
 
-@pytest.mark.parametrize("words", [["spec", "write", "n-four-bar", "--out"], ["export", "n-four-bar"]])
+@pytest.mark.parametrize(
+    "words", [["spec", "write", "n-four-bar", "--out"], ["export", "n-four-bar"]]
+)
 def test_commands_that_write_say_where(words, tmp_path):
     """The path of the file, in one line."""
     goal = tmp_path / ("a.xml" if words[0] == "spec" else "a.yaml")

@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from .. import problems
 from ..asked import check_memory
 from ..bench import judge, run_problem, save_run
 from ..mechanism import Mechanism, find_remarks
+from ..names import shown
 from ..report import library_error, run_table, save_figures
 from ..report.figures import save_motion_figure
 from ..report.run_page import save_report
-from ..report.tables import show_seconds
+from ..report.tables import fit_table, show_seconds
 from ..runs.folder import choose_points, save_simulation
 from ..runs.provenance import command_line
 from ..simulate import CONTINUE, DEFAULT_METHOD
@@ -218,19 +217,16 @@ def _check_files(mechanism: Mechanism, settings: dict[str, Any], points: int) ->
 
 def _show_simulation(record: dict[str, Any], notes: list[str], folder: Path) -> None:
     screen = Screen()
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("mechanism", no_wrap=True)
-    for name in ("outputs", "steps", "CPU", "drift\n[J]", "violation\n[m]"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_row(
-        Text(record["model"]["name"]),
+    cells = (
         str(record["outputs"]),
         str(record["counters"]["steps"]),
         show_seconds(record["timings"]["solve_cpu"] + record["timings"]["record_cpu"]),
         f"{record['energy_drift']:.1e}",
         f"{record['violations']['position']:.1e}",
     )
-    screen.print(table)
+    heads = ("outputs", "steps", "CPU", "drift [J]", "violation [m]")
+    rows = [(shown(record["model"]["name"]), cells, "")]
+    screen.print(fit_table("mechanism", heads, rows, screen.width, ((), ("outputs",))))
     style = "green" if record["status"] in GOOD else "red"
     end = Text.assemble((record["status"], style), f": {record['message']}")
     for line in (end, *map(Text, notes)):

@@ -242,8 +242,9 @@ class Mechanism(JointCalls, LoadCalls):
             # parts may have been exchanged in the lists: what they are now counts
             self._known = None
             self._refuse(self._look(block, part))
+        known = self._now()
         parts.append(part)
-        self._now().add(block, part)
+        known.add(block, part)
         self._counts = self._count()
         self.added[block, part.name] = user_line()
         return part
