@@ -27,7 +27,7 @@ check: $(VENV)/installed
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
 test-nojit: $(VENV)/installed
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(JOBS) tests/kernels tests/model tests/mechanism
+	SARRUS_PLAIN_KERNELS=1 $(BIN)/python -m pytest -n $(JOBS) tests/kernels tests/model tests/mechanism
 
 soak: $(VENV)/installed
 	PYTHONPATH=tests $(BIN)/python tests/soak.py --minutes 15

@@ -38,6 +38,7 @@ def check_cranks(frames, times):
         np.testing.assert_allclose(moved, 0.5 * metre * np.array([dx, dy - 1]), atol=2.0)
 
 
+@pytest.mark.slow
 def test_drawn_crank_is_where_the_exact_solution_puts_it(scene):
     """Three frames, from pixels alone."""
     film = Film((640, 360), rate=2.5)

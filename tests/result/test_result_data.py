@@ -206,6 +206,7 @@ def test_animation_is_a_page_of_its_own(result, tmp_path):
     assert player._repr_html_().startswith("<iframe srcdoc=")
 
 
+@pytest.mark.slow
 def test_early_end_and_single_output_can_be_shown():
     """A run that ended at once still has a picture and a table."""
     problem = sarrus.problems.get("double-four-bar")

@@ -275,7 +275,7 @@ def land(form, ws, loads, t, qc, order, h, tolerance):
     against what is usual.
     """
     eval_polynomial(qc, order, h, ws.q, ws.v)
-    return project_state(form, ws, loads, t, 0.0, CORRECTIONS, tolerance, ws.q, ws.v)
+    return project_state(form, ws, loads, t, 0.0, CORRECTIONS, tolerance, 0.0, ws.q, ws.v)
 
 
 @kernel

@@ -190,6 +190,7 @@ class Motion:
                 self.model.form,
                 ws,
                 loads,
+                kernels.make_side(self.model.form, part.sampling, loads),
                 part.sampling,
                 part.pieces,
                 len(part.pieces.orders),
