@@ -14,8 +14,8 @@ from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import gallery  # noqa: E402
-import pages  # noqa: E402
+import gallery
+import pages
 
 EXAMPLES = re.compile(r"\]\(((?:\.\./)+)examples/")
 

@@ -22,7 +22,7 @@ MOST_OUTPUTS = 10_000_000
 MEMORY_SHARE = 0.8
 # bytes that any machine has on which this program starts
 LITTLE = 8e5
-CONTINUE, STOP, BRANCHES = "continue", "stop", "branches"
+AT_CROSSING = CONTINUE, STOP, BRANCHES = "continue", "stop", "branches"
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +206,7 @@ def ask_plainly(
 
 def check_at_crossing(word: str) -> str:
     """One of the three words, or a sentence."""
-    if word not in (CONTINUE, STOP, BRANCHES):
+    if word not in AT_CROSSING:
         raise ValueError(f"at_crossing = {word!r}; give '{CONTINUE}', '{STOP}' or '{BRANCHES}'")
     return word
 

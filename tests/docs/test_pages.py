@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import sarrus
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "tools"))
 
 import gallery
@@ -31,7 +33,9 @@ def test_the_gallery_is_large_and_its_scripts_are_short():
     assert len(pieces) >= 20
     for piece in pieces:
         assert len(piece.path.read_text(encoding="utf-8").splitlines()) < 40, piece.name
-        assert piece.title and piece.told and piece.printed not in ("", "x"), piece.name
+        assert piece.title, piece.name
+        assert piece.told, piece.name
+        assert piece.printed not in ("", "x"), piece.name
 
 
 GOOD = """
@@ -94,3 +98,9 @@ def test_what_is_printed_now_can_be_written_into_a_page(tmp_path):
     page.write_text(GOOD.replace("4\n", "5\n"), encoding="utf-8")
     pages.run_page(page, tmp_path, write=True)
     assert page.read_text(encoding="utf-8") == GOOD
+
+
+def test_the_citation_is_of_this_version():
+    """CITATION.cff and the package agree."""
+    text = (pages.ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {sarrus.__version__}\n" in text

@@ -12,7 +12,6 @@ import functools
 import hashlib
 import logging
 import os
-import re
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -117,7 +116,7 @@ class Kernel:
         source, layout = _read(self.py_func.__code__.co_filename), find_layout()
         key = repr((kinds, layout, describe_host())).encode() + source
         place = f"{self.__module__}.{self.__qualname__}-{hashlib.sha256(key).hexdigest()[:16]}"
-        symbol = re.sub(r"\W", "_", place)
+        symbol = "".join(c if c.isalnum() else "_" for c in place)
         kept = STORE.read(place)
         if kept is None:
             text, found = Module().entry(symbol, self, kinds, layout)

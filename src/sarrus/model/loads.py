@@ -166,7 +166,7 @@ def collect_loads(
         _add_force(loads, features, force)
     for torque in mechanism.torques:
         if mechanism.dimension == 2:
-            about: Vector = (0.0, 0.0, torque.vector.item())
+            about: Vector = (0.0, 0.0, np.ravel(torque.vector)[0])
         else:
             about = vector(torque.vector)
         if any(about):

@@ -49,6 +49,7 @@ def build_mechanism(document: Document, check: bool = True) -> Mechanism:
 def build_plainly(data: dict[str, Any]) -> Mechanism:
     """The mechanism of data as `to_data` writes it, nothing of it checked; numbers may be those of a tape."""
     m = Mechanism(data["name"], gravity=data["gravity"])
+    m.at_once = False
     for name, body in data["bodies"].items():
         if "rod" in body:
             m.rod(name, *body["rod"], body["mass"], body.get("section", 0.0))
@@ -277,6 +278,8 @@ class _Builder:
         self.model = model
         self.problems = problems
         self.m = Mechanism(model.name, gravity=model.gravity)
+        # every problem of a file is told, not the first
+        self.m.at_once = False
 
     def build(self) -> Mechanism:
         m, file = self.m, self.model
@@ -300,6 +303,7 @@ class _Builder:
         for name, vector in file.angular_velocities.items():
             m.set_angular_velocity(name, vector)
         m.assemble = file.assemble
+        m.at_once = True
         given = file.simulate.model_dump()
         m.defaults = {name: value for name, value in given.items() if value is not None}
         return m
