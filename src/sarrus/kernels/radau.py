@@ -1,4 +1,4 @@
-"""Radau IIA with three stages on the motion over the constraints [HairerWanner1996, sec. IV.8].
+"""Radau IIA with three or five stages on the motion over the constraints [HairerWanner1996, sec. IV.8].
 
 A stage is taken back onto the constraints of position and velocity before it is used: with (q, v)~ the
 projected state of stage i,
@@ -9,7 +9,8 @@ So Phi = phi0 and J v = phi0' hold at every stage and every end of a step, as Ge
 stabilise them [GearLeimkuhlerGupta1985]; here a projection does what their multipliers do, with the
 solve that all methods share: equations may depend on each other.
 
-Newton's method on the velocities of the three stages together: see radau_newton.py.
+Newton's method on the velocities of all stages together: in the freedoms, if they are few, see radau_freedoms.py,
+else in blocks of all coordinates, see radau_newton.py.
 """
 
 from typing import NamedTuple
@@ -72,6 +73,9 @@ SAFETY = 0.9
 ROUNDING = 1e-15
 # the projections may move the end of a step by so many local tolerances: another branch is further
 SLACK = 10.0
+# a step is made again if the estimate of its error is so many times what is aimed at: the estimate wavers, and
+# the error itself is far smaller
+REFUSED = 2.0
 # kinetic energy may differ from the work of the forces by so many tolerances of what is exchanged; NOISE
 # is what rounding may do to a long chain. Ten times what series allows: the work is a sum over three stages,
 # not the integral of the motion's own polynomials
@@ -81,8 +85,6 @@ NOISE = 1e-9
 SHORTEST = 1e-12
 # Newton's steps back onto the constraints
 MOST_CORRECTIONS = 4
-# and of stages that were projected before, while their iteration goes on
-NEAR_CORRECTIONS = 2
 # beside a singular position rounding may forbid any step: after so many tries all tolerances are ten times
 # looser, up to the loosest
 TRIES = 4
@@ -148,16 +150,17 @@ def accelerate_projected(form, ws, loads, t, refinements, q, v, a, lam):
 
 
 @block
-def project_and_accelerate(form, ws, loads, t, q, v, a, lam):
+def project_and_accelerate(form, ws, loads, t, tolerance, q, v, a, lam):
     """Take a state back onto the constraints and solve the equations of motion there.
 
-    Returns how far position and velocity moved, and the smallest pivot against what is usual. ws.L:
-    factor of K there.
+    tolerance: what solves may leave. Returns how far position and velocity
+    moved, and the smallest pivot against what is usual. ws.L: factor of K there.
     """
     moved, turned, smallest, drop = project_state(
-        form, ws, loads, t, 1.0, MOST_CORRECTIONS, 0.0, q, v
+        form, ws, loads, t, 1.0, MOST_CORRECTIONS, tolerance, q, v
     )
-    accelerate_projected(form, ws, loads, t, refinements_for(smallest, 0.0), q, v, a, lam)
+    refinements = refinements_for(smallest, tolerance)
+    accelerate_projected(form, ws, loads, t, refinements, q, v, a, lam)
     return moved, turned, drop
 
 
@@ -172,7 +175,7 @@ def follow_and_accelerate(form, ws, st, loads, k, t, tolerance):
         ws.L[n] = L[n]
     eval_drives(loads, t)
     eval_forms(form, q, ws.e)
-    project_position(form, ws, loads, NEAR_CORRECTIONS, q)
+    project_position(form, ws, loads, MOST_CORRECTIONS, q)
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
     smallest, drop = eval_pivots(form, ws.L, ws.usual)
@@ -232,7 +235,9 @@ def eval_stages(form, ws, st, loads, t, h, first, tolerance):
         if first:
             for i in range(len(q)):
                 shift[0, i], shift[1, i] = -q[i], -v[i]
-            _, _, drop = project_and_accelerate(form, ws, loads, at, q, v, st.a[k], st.lam[k])
+            _, _, drop = project_and_accelerate(
+                form, ws, loads, at, tolerance, q, v, st.a[k], st.lam[k]
+            )
         else:
             for i in range(len(q)):
                 x, y = q[i], v[i]
@@ -331,8 +336,8 @@ def iterate(form, tan, ws, st, loads, step, start, rate, counters):
 def eval_error(form, tan, st, h, tau, v0, a0):
     """The error of a step beside this one, of the order of the stages: its largest entry, velocities times tau.
 
-    st.dz[:, 0]: the error of position and velocity. st.bend: what the acceleration at the start is off the slope of
-    the stages' polynomial, without what is stiff.
+    st.dz[:, 0]: the error of position and velocity. st.bend: what the acceleration at the start is off the slope
+    of the stages' polynomial, without what is stiff.
     """
     weights, nu = st.rule.weights, st.rule.mu[0] / h
     start = len(st.q)
@@ -418,13 +423,15 @@ def advance(form, tan, ws, st, loads, goal, control, times, store, watch, counte
         eval_jacobian(form, ws.e, ws.J)
         factorise(form, ws.J, ws.L)
         learn_pivots(form, ws.L, ws.usual)
-        project_and_accelerate(form, ws, loads, times[0], q0, v0, a0, st.lam[stages])
+        project_and_accelerate(form, ws, loads, times[0], 0.0, q0, v0, a0, st.lam[stages])
         control[SPEED] = largest(v0)
         speed = max(control[SPEED], np.sqrt(largest(a0)))
         if not np.isfinite(speed):
             return NOT_FINITE, 0
         # a part of the time in which the motion covers its own length
-        control[NEXT] = min(longest, 0.5 * local ** (1.0 / order) / max(speed, 1.0 / (t_end - times[0])))
+        control[NEXT] = min(
+            longest, 0.5 * local ** (1.0 / order) / max(speed, 1.0 / (t_end - times[0]))
+        )
     for n in range(store.shape[0] - 1):
         t = times[n]
         q0, v0, a0 = store[n, 0], store[n, 1], store[n, 2]
@@ -511,19 +518,29 @@ def advance(form, tan, ws, st, loads, goal, control, times, store, watch, counte
             # the end, projected, with its acceleration
             start_stages(st, h, q0, v0)
             moved, turned, drop = project_and_accelerate(
-                form, ws, loads, t + h, st.q[final], st.v[final], st.a[final], st.lam[final]
+                form, ws, loads, t + h, 0.0, st.q[final], st.v[final], st.a[final], st.lam[final]
             )
             learn_pivots(form, ws.L, ws.usual)
             smallest, _ = eval_pivots(form, ws.L, ws.usual)
             counters[FACTORISATIONS] += 2
             off = max(moved, h * turned)
             error = eval_error(form, tan, st, h, tau, v0, a0) / (loose * local)
-            if error >= 1.0 and (tried > 0 or control[LAST] == 0.0):
+            if error >= REFUSED and (tried > 0 or control[LAST] == 0.0):
                 # a stiff start: the error again, from where it would lead
                 for i in range(nq):
                     st.q[0, i] = q0[i] + st.dz[0, 0, i]
                     st.v[0, i] = v0[i] + st.dz[1, 0, i]
-                project_and_accelerate(form, ws, loads, t, st.q[0], st.v[0], st.a[0], st.lam[0])
+                project_and_accelerate(
+                    form,
+                    ws,
+                    loads,
+                    t,
+                    0.0,
+                    st.q[0],
+                    st.v[0],
+                    st.a[0],
+                    st.lam[0],
+                )
                 error = eval_error(form, tan, st, h, tau, st.v[0], st.a[0]) / (loose * local)
             # beside a singular position: kinetic energy is the work of all forces, by the method's own
             # rule; another branch of the motion has another. (In stiff motions that rule is less exact
@@ -561,7 +578,7 @@ def advance(form, tan, ws, st, loads, goal, control, times, store, watch, counte
                         h *= 0.5
                     continue
             # written so that nan is refused too
-            if error < 1.0 and off <= SLACK * loose * local and (wrong <= 1.0 or not near):
+            if error < REFUSED and off <= SLACK * loose * local and (wrong <= 1.0 or not near):
                 break
             if located > 0 and h <= 8.0 * same:
                 break
@@ -569,7 +586,7 @@ def advance(form, tan, ws, st, loads, goal, control, times, store, watch, counte
             tried += 1
             located = 0
             guess = h
-            factor = growth(order, error, 0.0, h, h, spent) if error >= 1.0 else 0.5
+            factor = growth(order, error, 0.0, h, h, spent) if error >= REFUSED else 0.5
             h *= factor if np.isfinite(factor) else MOST_SHRINK
         length = h
         if loads is not None and located > 0:
@@ -583,8 +600,15 @@ def advance(form, tan, ws, st, loads, goal, control, times, store, watch, counte
                 length = right * h
                 eval_share(st, store[n], right, st.q[final], st.v[final])
                 project_and_accelerate(
-                    form, ws, loads, t + length,
-                    st.q[final], st.v[final], st.a[final], st.lam[final],
+                    form,
+                    ws,
+                    loads,
+                    t + length,
+                    0.0,
+                    st.q[final],
+                    st.v[final],
+                    st.a[final],
+                    st.lam[final],
                 )
                 soon = t + length - control[SWITCHED] < SOON * t_end
                 counters[SWITCHES] += 0 if soon else 1

@@ -1,6 +1,7 @@
 """Newton's method on the stages of Radau IIA in the freedoms of the mechanism.
 
-With N the motions that the constraints of a stage allow, orthonormal in the mass metric, its projected state changes by
+With N the motions that the constraints of a stage allow, orthonormal in the mass metric, its projected state
+changes by
 
     dq = N x,     dv = N w - X x,     x = N^T M dQ,  w = N^T M dV,     J X = J'(v) N
 
@@ -13,8 +14,8 @@ With y = W dz, the changes of h times the accelerations of all stages, and r wha
 
     y_k = h r_k + h T_k (x_k, w_k),     dV = A y,     dQ = h A^2 y
 
-so x and w of all stages solve a dense system of 2 f s unknowns, and nothing is left out but second changes: dampers
-so stiff that they see the turning of a velocity by a millionth converge like soft ones.
+so x and w of all stages solve a dense system of 2 f s unknowns, and nothing is left out but second changes:
+dampers so stiff that they see the turning of a velocity by a millionth converge like soft ones.
 """
 
 import numpy as np

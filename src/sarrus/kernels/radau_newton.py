@@ -28,7 +28,7 @@ from .stepping import largest
 class Rule(NamedTuple):
     """Radau IIA with some stages: their times in a step of length 1, the matrix A, its square and its inverse.
 
-    weights: of the stages in the estimate of the error, [HairerWanner1999] eq. (13), which vanishes for motions
+    weights: of the stages in the estimate of the error, [HairerWanner1999], which vanishes for motions
     whose velocity is a polynomial of the stages' degree; mu: the real eigenvalue of W. dense: powers of the share
     of a step, from the second on, in the integrals of the stages' basis of velocities, and of the
     polynomial that vanishes at all of them and has the slope 1 at the start.
@@ -108,8 +108,8 @@ class Tangent(NamedTuple):
 class Freedoms(NamedTuple):
     """Motions that the constraints allow at each stage, and what they make of accelerations.
 
-    N, MN: orthonormal motions and their momenta, (s, nq, f); T: changes of the acceleration by those of position and
-    of velocity, (s, nq, 2 f); X: right sides, turn: (nq, f); Jv, Ja: rates of J with velocity and
+    N, MN: orthonormal motions and their momenta, (s, nq, f); T: changes of the acceleration by those of position
+    and of velocity, (s, nq, 2 f); X: right sides, turn: (nq, f); Jv, Ja: rates of J with velocity and
     acceleration; matrix, order, right: the dense system of 2 f s unknowns.
     """
 
