@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -393,7 +393,7 @@ class _Maker:
         self.group = self._groups()
         # a coordinate that something acts on has to be one of the tree's
         m = mechanism
-        acting = (*m.torsions, *m.drives, *m.rotors, *m.couplings)
+        acting: tuple[Any, ...] = (*m.torsions, *m.drives, *m.rotors, *m.couplings)
         self.needed = {part.joint for part in acting} | {c.other for c in m.couplings}
         self.links: list[Link] = []
         self.link_of = {0: GROUND}

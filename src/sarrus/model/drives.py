@@ -108,7 +108,8 @@ def joint_forms(
 def coordinate_needs(mechanism: Mechanism) -> Iterator[tuple[str, Any, list[Vector]]]:
     """What frames must be able to express of driven, coupled and rotor joints: a place [m], or directions."""
     joints, bodies = named_parts(mechanism)
-    names = [part.joint for part in (*mechanism.drives, *mechanism.rotors, *mechanism.couplings)]
+    parts: tuple[Any, ...] = (*mechanism.drives, *mechanism.rotors, *mechanism.couplings)
+    names = [part.joint for part in parts]
     for name in [*names, *(c.other for c in mechanism.couplings)]:
         joint = joints[name]
         if joint.kind.row.is_ball:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .quadratic import Equations
 
 # vectors: rows over q of their components, and their values at the start
-Form = tuple[Sequence[Row], Sequence[Scalar]]
+Form = tuple[list[Row], Sequence[Scalar]]
 # a number: its row over q, and its value at the start
 Number = tuple[Row, Scalar]
 # cosine and sine
