@@ -23,6 +23,10 @@ TYPED_VELOCITY = 1e-8
 # the largest velocity: two motions that differ by more are two answers
 SAME_VELOCITY = 1e-6
 
+# the mechanism's size at the start: a body that has gone farther is told; linkages turn within a few sizes, what
+# falls or flies goes on
+FAR_AWAY = 10.0
+
 # == Files of other programs ==
 
 # the mechanism's size, and rad: places and directions that are the same but for a file's own arithmetic

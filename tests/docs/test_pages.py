@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import sarrus
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "tools"))
 
 import gallery
@@ -96,3 +98,9 @@ def test_what_is_printed_now_can_be_written_into_a_page(tmp_path):
     page.write_text(GOOD.replace("4\n", "5\n"), encoding="utf-8")
     pages.run_page(page, tmp_path, write=True)
     assert page.read_text(encoding="utf-8") == GOOD
+
+
+def test_the_citation_is_of_this_version():
+    """CITATION.cff and the package agree."""
+    text = (pages.ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {sarrus.__version__}\n" in text
