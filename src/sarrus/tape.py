@@ -60,6 +60,11 @@ class Number:
     def __rtruediv__(self, other: Any) -> Any:
         return self.tape.do("/", other, self)
 
+    def __pow__(self, power: int) -> Any:
+        if power != 2:
+            raise UntracedError("only squares are traced")
+        return self * self
+
     def __neg__(self) -> Any:
         return self.tape.do("neg", self)
 
@@ -86,6 +91,9 @@ class Number:
 
     def __ne__(self, other: object) -> bool:
         return not self.tape.ask("==", self, other)
+
+    def __float__(self) -> float:
+        raise UntracedError("a number of a tape was asked for its value")
 
     def __bool__(self) -> bool:
         return not self.tape.ask("==", self, 0.0)
@@ -120,8 +128,17 @@ class Tape:
         self.inputs.append(new)
         return new
 
+    def numbers(self, values: Floats) -> Any:
+        """The same for an array of them."""
+        out = np.empty(values.size, dtype=object)
+        out[:] = [self.number(x) for x in values.ravel().tolist()]
+        return out.reshape(values.shape)
+
     def do(self, op: str, *operands: Any) -> Any:
         """Do an operation and write it down."""
+        if any(isinstance(x, np.ndarray) and x.ndim for x in operands):
+            # an array does it for each of its entries
+            return NotImplemented
         key = (op, *(x.name if isinstance(x, Number) else repr(float(x)) for x in operands))
         found = self._done.get(key)
         if found is None:
@@ -207,6 +224,10 @@ class Replay:
                 self._many(np.ascontiguousarray(numbers[:, part]), out[:, part], good[part])
         good &= np.isfinite(out).all(axis=0)
         return out, good
+
+    def varies(self, places: Iterable[int]) -> bool:
+        """Whether any of these outputs is more than a constant."""
+        return any(self._outputs[i][0] in "xv" for i in places)
 
     def _compile(self, last: list[str], names: dict[str, Any], arguments: str = "xs") -> Any:
         taken = "".join(f"x{i}," for i in range(self._inputs))

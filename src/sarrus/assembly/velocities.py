@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from ..arrays import Floats
+from ..arrays import Flags, Floats
 from ..mechanism import Mechanism, MechanismError, without_drives
 from ..thresholds import RANK_TOLERANCE, SAME_VELOCITY, TYPED_VELOCITY
 
@@ -108,6 +108,33 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
             "was taken"
         )
     return v, notes
+
+
+def solve_start_velocities(
+    M: Floats, J: Floats, wanted: list[tuple[Floats, Floats, Floats]]
+) -> tuple[Floats, Flags, Flags]:
+    """The same for many models at once, (n, ...); wanted: rows, sides and sizes of the given velocities.
+
+    Returns the velocities, whether the joints allow them, and whether they leave something open.
+    """
+    n, equations = len(M), J.shape[1]
+    A = np.concatenate([J, *(rows for rows, _, _ in wanted)], axis=1)
+    b = np.concatenate([np.zeros((n, equations)), *(side for _, side, _ in wanted)], axis=1)
+    # what is no number is refused elsewhere
+    good = np.isfinite(A).all(axis=(1, 2)) & np.isfinite(M).all(axis=(1, 2))
+    A, M = (np.where(good[:, None, None], x, 0.0) for x in (A, M))
+    least = least_dense(M, A)
+    v = least(b)
+    largest = np.max([size for *_, size in wanted], axis=0)
+    misses, at = (A @ v[..., None])[..., 0] - b, equations
+    for _, side, _ in wanted:
+        part = misses[:, at : at + side.shape[1]]
+        good &= ~(np.linalg.norm(part, axis=1) > TYPED_VELOCITY * largest + 1e-14)
+        at += side.shape[1]
+    size = np.abs(v).max(axis=1, initial=0.0)
+    other = _other(v.shape[1]) * size[:, None]
+    other = other + least(b - (A @ other[..., None])[..., 0])
+    return v, good, np.abs(other - v).max(axis=1, initial=0.0) > SAME_VELOCITY * size
 
 
 @lru_cache(maxsize=8)

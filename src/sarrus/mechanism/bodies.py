@@ -197,7 +197,7 @@ def make_rod(name: str, start: Floats, end: Floats, mass: float, section: float)
     """A uniform rod; what has no inertia yet is kept for the check, which says why."""
     ends = (start, end)
     whole = start.shape == end.shape and start.shape in ((2,), (3,))
-    if not (whole and np.isfinite([*start, *end, section]).all()):
+    if not (whole and all(map(is_finite, (*start.tolist(), *end.tolist(), section)))):
         return Body(name, mass, start, np.zeros(()), ends, section)
     inertia = rod_inertia(mass, end - start, section)
     return Body(name, mass, 0.5 * (start + end), inertia, ends, section)
@@ -205,7 +205,7 @@ def make_rod(name: str, start: Floats, end: Floats, mass: float, section: float)
 
 def rod_inertia(mass: float, d: Floats, section: float) -> Floats:
     """Inertia of a uniform rod along d, with a square section, about its centre."""
-    length2 = float(d @ d)
+    length2 = d @ d
     if len(d) == 2:
         return np.array(mass * ((length2 + section**2) / 12.0))
     along = np.outer(d, d) / length2 if length2 > 0 else np.zeros((3, 3))

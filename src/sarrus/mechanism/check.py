@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..tape import is_finite
 from .elements import Element, Known, MechanismError, show, turning_problems, velocity_problems
 from .forces import LOADS
 from .joints import find_gap
@@ -44,7 +45,7 @@ def find_problems(mechanism: Mechanism) -> list[str]:
             f"mechanism '{m.name}': gravity has {m.gravity.size} numbers; "
             "give 2 for a planar, 3 for a spatial mechanism"
         ]
-    if not np.isfinite(m.gravity).all():
+    if not all(map(is_finite, m.gravity.tolist())):
         return [
             f"mechanism '{m.name}': gravity {show(m.gravity)} is not finite; give finite numbers"
         ]

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..names import describe_known
-from ..tape import is_finite, largest
+from ..tape import Number, UntracedError, is_finite, largest
 
 if TYPE_CHECKING:
     from .bodies import Body
@@ -86,8 +86,12 @@ def moved_direction(moves: Moves, body: str, d: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Element:
-    """A named part of a mechanism."""
+    """A named part of a mechanism.
 
+    decides: names of those of its numbers that are no quantities, but say of what kind it is.
+    """
+
+    decides: ClassVar[tuple[str, ...]] = ()
     name: str
 
     def moved(self, moves: Moves, closed: bool) -> Self:
@@ -213,7 +217,7 @@ def turning_problems(given: tuple[str, Floats], known: Known) -> Iterator[str]:
     if rate.shape != (() if known.dimension == 2 else (3,)):
         need = "one number" if known.dimension == 2 else "3 numbers"
         yield f"{what}: {rate.size} numbers of shape {rate.shape}; this mechanism needs {need}"
-    elif not np.isfinite(rate).all():
+    elif not all(map(is_finite, rate.ravel().tolist())):
         yield f"{what}: {show(rate.ravel())} is not finite; give finite numbers"
 
 
@@ -226,6 +230,8 @@ def as_word(name: object, what: str) -> str:
 
 def as_number(value: Any, what: str) -> float:
     """A plain number, or a message."""
+    if isinstance(value, Number):
+        return value  # type: ignore[return-value]
     try:
         return float(value)
     except (TypeError, ValueError) as error:
@@ -239,6 +245,8 @@ def as_vector(values: ArrayLike | None, what: str) -> Floats:
         if values is None:
             raise TypeError("None")
         return np.array(values, dtype=np.float64)
+    except UntracedError:
+        return np.array(values, dtype=object)
     except (TypeError, ValueError) as error:
         raise MechanismError(f"{what}: {values!r} is not numeric; give plain numbers") from error
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..names import describe_known
+from ..tape import is_finite, largest, length_of
 from ..thresholds import DRIVE_START, SAME_RATIO
 from .bodies import Body, Marker
 from .elements import (
@@ -92,7 +93,7 @@ class Torque(Element):
         if self.vector.shape != (() if known.dimension == 2 else (3,)):
             need = "one number" if known.dimension == 2 else "3 numbers"
             yield f"{what} has shape {self.vector.shape}; this mechanism needs {need}"
-        elif not np.isfinite(self.vector).all():
+        elif not all(map(is_finite, self.vector.ravel().tolist())):
             yield f"{what}: {show(self.vector.ravel())} N m is not finite; give finite numbers"
 
     def data(self) -> dict[str, Any]:
@@ -142,8 +143,8 @@ class Spring(Element):
             yield f"{what}: free length {self.free_length:g} m is negative; give zero or more"
         if not bad:
             first, second = self.ends
-            size = max(1e-300, float(np.abs(self.ends).max()))
-            if float(np.linalg.norm(second - first)) <= 1e-12 * size:
+            a, b = first.tolist(), second.tolist()
+            if length_of(a, b) <= 1e-12 * largest((abs(x) for x in (*a, *b)), 1e-300):
                 yield (
                     f"{what} has length zero at the start, both ends at {show(first)}: the direction of "
                     "its pull is not defined there; move an end"
@@ -324,6 +325,7 @@ class Coupling(Element):
     on beyond a turn. Of angles the ratio is one of two whole numbers, as of teeth (see `fraction`).
     """
 
+    decides: ClassVar[tuple[str, ...]] = ("ratio",)
     joint: str
     other: str
     ratio: float
@@ -467,7 +469,7 @@ class LoadCalls:
         what = f"spring '{name}'"
         a, b = as_vector(start, f"start of {what}"), as_vector(end, f"end of {what}")
         if free_length is None:
-            free = float(np.linalg.norm(b - a)) if a.shape == b.shape else 0.0
+            free = length_of(a.tolist(), b.tolist()) if a.shape == b.shape else 0.0
         else:
             free = as_number(free_length, f"free length of {what}")
         spring = Spring(
@@ -585,7 +587,7 @@ def _fixed_in(fixed_in: object, what: str) -> Iterator[str]:
 def _numbers(load: Spring | Torsion, what: str, *names: str) -> Iterator[str]:
     for name in names:
         value = getattr(load, name)
-        if not np.isfinite(value):
+        if not is_finite(value):
             yield f"{what}: {name.replace('_', ' ')} {value} is not finite; give a finite number"
     if load.damping < 0:
         yield f"{what}: damping {load.damping:g} is negative, it would feed energy; give zero or more"

@@ -35,7 +35,7 @@ from .quadratic import (
     assemble_form,
     flatten_rows,
 )
-from .vectors import UNITS, Row, Vector, combined, feature_rows, norm, over, subtract_rows, turned
+from .vectors import UNITS, Row, Vector, combined, norm, over, subtract_rows, turned
 
 # numbers of a cache line
 LINE = 8
@@ -68,6 +68,7 @@ class Blueprint:
     form: Form
     form_parts: tuple[tuple[int, Part], ...]
     loads: Any
+    loaded: bool
     points: dict[str, int]
     place_rows: tuple[Ints, Ints, Part]
     origins: Part
@@ -90,7 +91,7 @@ class Blueprint:
             dimension=self.dimension,
             units=Units(*take_part(block, self.units).tolist()),
             form=form,
-            loads=fill(self.loads, block),
+            loads=fill(self.loads, block) if self.loaded else self.loads,
             points=self.points,
             place_rows=Rows(start, col, take_part(block, part), nq),
             origins=take_part(block, self.origins),
@@ -177,12 +178,14 @@ def make_blueprint(mechanism: Mechanism) -> tuple[Blueprint, list[Scalar]]:
     )
     sizes = {name: np.zeros(len(x)) for name, x in fields.items() if isinstance(x, list)}
     rows = [row for body, at in points.values() for row in coordinates.world(body, at)]
+    acting = loads.make_loads(drives.arrays(), block)
     blueprint = Blueprint(
         dimension=mechanism.dimension,
         units=block.take([space.units.length, space.units.mass]),
         form=pack(Form(**fields | sizes)),
         form_parts=form_parts,
-        loads=loads.make_loads(drives.arrays(), block),
+        loads=acting if loads.rows else fill(acting, np.zeros(0)),
+        loaded=bool(loads.rows),
         points={name: n for n, name in enumerate(points)},
         place_rows=_take_rows(block, rows),
         origins=block.take(
@@ -210,7 +213,7 @@ def _collect_equations(coordinates: Coordinates) -> Equations:
     """The quadratic equations: of rigid frames, then of joints."""
     equations = Equations()
     for frame in coordinates.skeleton.frames:
-        rows = [coordinates.rows(v.linear) for v in frame.vectors] if frame.products else []
+        _, *rows = coordinates.frame_rows(frame)
         for i, j in frame.products:
             a, b = frame.vectors[i].start, frame.vectors[j].start
             equations.add(rows[i], a, rows[j], b, i == j)
@@ -331,8 +334,7 @@ def _inertia(
     entries: dict[tuple[int, int], list[Scalar]] = defaultdict(list)
     Q: list[Scalar] = [0.0] * coordinates.count
     for frame in coordinates.skeleton.frames:
-        forms = [feature_rows(frame.origin), *(v.linear for v in frame.vectors)]
-        features = [coordinates.rows(form) for form in forms]
+        features = coordinates.frame_rows(frame)
         for i, rows_i in enumerate(features):
             for c in range(3):
                 for a, x in rows_i[c].items():

@@ -11,7 +11,7 @@ where the centre of a group is and which directions it spreads in.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -135,6 +135,8 @@ class Coordinates:
     dimension: int
     # of rotors, which no feature has
     more: int = 0
+    # rows of the frames that were asked for
+    of_frames: dict[int, list[list[Row]]] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -144,6 +146,14 @@ class Coordinates:
     def rows(self, linear: Linear) -> list[Row]:
         """A linear form of the features."""
         return reduced_rows(linear, self.fixed, self.reduction)
+
+    def frame_rows(self, frame: Frame) -> list[list[Row]]:
+        """Origin and vectors of a frame."""
+        known = self.of_frames.get(id(frame))
+        if known is None:
+            forms = (feature_rows(frame.origin), *(v.linear for v in frame.vectors))
+            known = self.of_frames[id(frame)] = [self.rows(form) for form in forms]
+        return known
 
     def point(self, body: str, at: Any) -> list[Row]:
         """A point of a body, by its place at the start [m], in the model's units and axes."""

@@ -39,9 +39,9 @@ class Equations:
 
     def add(
         self,
-        rows_a: list[Row],
+        rows_a: Sequence[Row],
         start_a: Sequence[Scalar],
-        rows_b: list[Row],
+        rows_b: Sequence[Row],
         start_b: Sequence[Scalar],
         square: bool,
         driven: bool = False,

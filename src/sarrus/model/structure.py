@@ -11,7 +11,8 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,11 @@ class Known:
     """What is kept of a topology: how often it was seen, and its structures, the latest used first."""
 
     seen: int = 0
-    structures: list[tuple[Blueprint, Replay]] = field(default_factory=list)
+    structures: tuple[tuple[Blueprint, Replay], ...] = ()
 
 
 _KNOWN: dict[Key, Known] = {}
+_KEEPING = Lock()
 
 
 def find_model(mechanism: Mechanism) -> Model:
@@ -48,24 +50,33 @@ def find_model(mechanism: Mechanism) -> Model:
     if described is None:
         return build_anew(mechanism)
     key, numbers = described
-    known = _KNOWN.pop(key, None) or Known()
-    # the latest is the last to be forgotten
-    _KNOWN[key] = known
-    if len(_KNOWN) > MOST_KEPT:
-        del _KNOWN[next(iter(_KNOWN))]
-    known.seen += 1
-    for n, (blueprint, replay) in enumerate(known.structures):
-        values = replay.one(numbers)
+    known = _remember(key)
+    for structure in known.structures:
+        blueprint, replay = structure
+        found = replay.one(numbers)
+        values = None if found is None else np.array(found)
         if values is not None and np.isfinite(values).all():
-            if n:
-                known.structures.insert(0, known.structures.pop(n))
+            if structure is not known.structures[0]:
+                others = (x for x in known.structures if x is not structure)
+                known.structures = (structure, *others)
             return blueprint.make(mechanism, values)
     model = build_anew(mechanism)
     # who builds one mechanism does not wait for the tape
     if known.seen > 1 and len(known.structures) < MOST_STRUCTURES:
         with suppress(UntracedError):
-            known.structures.insert(0, trace(mechanism, numbers))
+            known.structures = (trace(mechanism, numbers), *known.structures)
     return model
+
+
+def _remember(key: Key) -> Known:
+    """What is known of a topology; the latest is the last to be forgotten."""
+    with _KEEPING:
+        known = _KNOWN.pop(key, None) or Known()
+        _KNOWN[key] = known
+        if len(_KNOWN) > MOST_KEPT:
+            del _KNOWN[next(iter(_KNOWN))]
+        known.seen += 1
+    return known
 
 
 def build_anew(mechanism: Mechanism) -> Model:
@@ -126,8 +137,10 @@ def describe(mechanism: Mechanism) -> tuple[Key, list[float]] | None:
             # its ratio decides which equations there are
             key += vars(load).values()
             continue
-        for value in vars(load).values():
-            if isinstance(value, float):
+        for name, value in vars(load).items():
+            if name in load.decides:
+                key.append(value)
+            elif isinstance(value, float):
                 numbers.append(value)
             elif isinstance(value, np.ndarray):
                 numbers += value.ravel().tolist()
@@ -203,6 +216,8 @@ def _load_with(load: Any, array: Any, numbers: Iterator[Any]) -> Any:
         return load
     new: dict[str, Any] = {}
     for name, value in vars(load).items():
+        if name in load.decides:
+            continue
         if isinstance(value, float):
             new[name] = next(numbers)
         elif isinstance(value, np.ndarray):
