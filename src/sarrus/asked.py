@@ -20,6 +20,8 @@ DEFAULT_METHOD = "auto"
 MOST_OUTPUTS = 10_000_000
 # of the memory that is free, what a run may take: the rest of the program and of the machine need some
 MEMORY_SHARE = 0.8
+# bytes that any machine has on which this program starts
+LITTLE = 8e5
 AT_CROSSING = CONTINUE, STOP, BRANCHES = "continue", "stop", "branches"
 
 
@@ -84,7 +86,9 @@ def check_outputs(
 
 def check_memory(outputs: int, numbers: float, duration: float) -> None:
     """Refuse outputs that do not fit into memory; numbers: that are kept or made of each of them."""
-    need, free = 8.0 * outputs * numbers, free_memory()
+    need = 8.0 * outputs * numbers
+    # what is free is read from files, which takes longer than a small run
+    free = np.inf if need < LITTLE else free_memory()
     if need <= MEMORY_SHARE * free:
         return
     fitting = max(int(MEMORY_SHARE * free / (8.0 * numbers)), 1)

@@ -17,6 +17,7 @@ from dense_series import (
 from random_mechanisms import random_mechanism
 from sarrus.kernels import forms, polynomials, series, solve
 from sarrus.kernels.compiler import entry
+from sarrus.kernels.lanes import WIDTH
 from sarrus.kernels.layout import make_workspace
 from sarrus.model import make_model
 
@@ -241,14 +242,15 @@ def test_solve_refined_equals_dense_kkt(case):
 def test_convolve_is_the_cauchy_product(total):
     """The sum over j of x_j y_{total-j} is np.convolve's coefficient, for any range of j."""
     rng = np.random.default_rng(total)
-    x, y = rng.normal(size=(2, total + 1, 3))
-    acc = np.full(3, np.nan)
+    x, y = rng.normal(size=(2, total + 1, WIDTH))
+    acc = np.full(WIDTH, np.nan)
     plain(series.convolve)(x, y, 0, total + 1, total, acc)
-    expected = [np.convolve(x[:, t], y[:, t])[total] for t in range(3)]
+    expected = [np.convolve(x[:, t], y[:, t])[total] for t in range(WIDTH)]
     np.testing.assert_allclose(acc, expected, atol=10 * ROUNDING)
     plain(series.convolve)(x, y, 1, total, total, acc)
     inner = [
-        np.convolve(x[1:total, t], y[1:total, t])[total - 2] if total > 1 else 0.0 for t in range(3)
+        np.convolve(x[1:total, t], y[1:total, t])[total - 2] if total > 1 else 0.0
+        for t in range(WIDTH)
     ]
     np.testing.assert_allclose(acc, inner, atol=10 * ROUNDING)
 

@@ -24,8 +24,8 @@ from .velocities import fit_velocities
 
 # the hand beside a joint, and what keeps motions that hardly move the point from running away
 PULL, DAMPING = 1e-2, 1e-9
-# of the mechanism's length: a step at most, and what is near enough
-LONGEST, NEAR = 0.15, 1e-9
+# of the mechanism's length: a step at most, what is near enough, and by how much a step has to come nearer
+LONGEST, NEAR, GAIN = 0.3, 1e-9, 1e-9
 # steps of one pull; shares of a step that are tried
 STEPS, SHARES = 12, (1.0, 0.4, 0.1)
 
@@ -38,13 +38,15 @@ class Hand:
         self.equations = make_joint_equations(without_drives(mechanism))
         self.ways = Displacements(self.equations, usual_weights(self.equations))
         self.start = self.ways.start
+        # places of poses are counted from here, so that a mechanism far from zero loses no digits
+        self.origin = in_space(np.asarray(self.equations.origin, float))
 
     def pull(self, pose: Pose, body: str, at: Floats, to: Floats) -> Pose:
         """The closed pose, reached from `pose`, that brings the place `at` of a body [m, at the start] nearest to
         `to` [m].
         """
         n, arm = self._arm(body, at)
-        goal = in_space(np.asarray(to, float))
+        goal = in_space(np.asarray(to, float)) - self.origin
         away = _away(pose, n, arm, goal)
         for _ in range(STEPS):
             if np.linalg.norm(away) <= NEAR * self.equations.length:
@@ -53,8 +55,11 @@ class Hand:
             for share in SHARES:
                 there = self.ways.close(self.ways.moved(pose, share * step))
                 left = _away(there, n, arm, goal)
-                nearer = np.linalg.norm(left) < (1 - 1e-3 * share) * np.linalg.norm(away)
-                if nearer and self.ways.size(there) <= CLOSED_ASSEMBLY:
+                gained = float(np.linalg.norm(away) - np.linalg.norm(left))
+                if (
+                    gained > GAIN * self.equations.length
+                    and self.ways.size(there) <= CLOSED_ASSEMBLY
+                ):
                     break
             else:
                 break
@@ -64,13 +69,15 @@ class Hand:
     def place(self, pose: Pose, body: str, at: Floats) -> Floats:
         """Where a place of a body [m, at the start] is at a pose."""
         n, arm = self._arm(body, at)
-        return np.asarray(pose.centers[n] + pose.turns[n] @ arm)[: self.mechanism.dimension]
+        place = self.origin + pose.centers[n] + pose.turns[n] @ arm
+        return np.asarray(place)[: self.mechanism.dimension]
 
     def unplace(self, pose: Pose, body: str, place: Floats) -> Floats:
         """The place of a body at the start [m] that is at `place` at a pose."""
         n, _ = self._arm(body, place)
-        back = pose.turns[n].T @ (in_space(np.asarray(place, float)) - pose.centers[n])
-        return np.asarray(self.start.centers[n] + back)[: self.mechanism.dimension]
+        arm = in_space(np.asarray(place, float)) - self.origin - pose.centers[n]
+        back = self.origin + self.start.centers[n] + pose.turns[n].T @ arm
+        return np.asarray(back)[: self.mechanism.dimension]
 
     def written(self, pose: Pose) -> tuple[Mechanism, list[str]]:
         """The mechanism as it stands at a pose, and sentences on start velocities that had to change."""
@@ -83,7 +90,7 @@ class Hand:
         if body not in self.equations.bodies:
             raise MechanismError(f"there is no body '{body}' that could be moved")
         n = self.equations.bodies.index(body)
-        return n, in_space(np.asarray(at, float)) - self.start.centers[n]
+        return n, in_space(np.asarray(at, float)) - self.origin - self.start.centers[n]
 
     def _step(self, pose: Pose, n: int, arm: Floats, away: Floats) -> Floats:
         """The displacement of all bodies that a pull causes, no longer than a step may be."""
@@ -96,11 +103,10 @@ class Hand:
         row, column = np.indices(P.shape)
         entries = (PULL * P.ravel(), (row.ravel(), first + column.ravel()))
         hand = sparse.csr_array(entries, shape=(3, self.equations.columns))
-        pull = away * min(1.0, LONGEST * length / float(np.linalg.norm(away)))
         W = sparse.csr_array(sparse.vstack([self.ways.matrix(pose), hand]))
-        gaps = np.append(self.ways.gaps(pose), -PULL * pull / length)
+        gaps = np.append(self.ways.gaps(pose), -PULL * away / length)
         step = solve_damped(W, gaps, DAMPING)
-        return step / max(1.0, float(np.abs(step).max(initial=0.0)) / (4 * LONGEST))
+        return np.asarray(step / max(1.0, float(np.abs(step).max(initial=0.0)) / LONGEST))
 
 
 def _away(pose: Pose, n: int, arm: Floats, goal: Floats) -> Floats:

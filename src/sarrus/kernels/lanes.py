@@ -20,6 +20,16 @@ def in_lanes(arrays: Any) -> Any:
     return arrays
 
 
+def rows_of_lanes(row: Any) -> Any:
+    """A row of numbers, as many as fill lanes, as an array of lanes."""
+    return row.reshape(-1, WIDTH)
+
+
+def fill_lanes(count: int) -> int:
+    """How many numbers fill lanes and are at least so many."""
+    return -(-count // WIDTH) * WIDTH
+
+
 def choose(mask: Any, a: Any, b: Any) -> Any:
     """One or the other, lane by lane."""
     return np.where(mask, a, b)

@@ -40,7 +40,7 @@ from .forms import (
     norm,
 )
 from .lanes import WIDTH, any_lane, choose, in_lanes
-from .layout import Form, pack
+from .layout import Form, make_room
 from .loads import (
     Loads,
     eval_load_energy,
@@ -114,7 +114,7 @@ def make_side(form: Form, sampling: Sampling, loads: Loads | None) -> Side | Non
     nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
     n = nq + nc
     sizes = nf, nf, nc, len(form.J_eq), n + len(form.L_row), n, n, n, nq, nq, 1, 2
-    return pack(Side(*(np.zeros((size, WIDTH)) for size in sizes)))
+    return Side(*make_room(*((size, WIDTH) for size in sizes)))
 
 
 class Outputs(NamedTuple):
@@ -251,7 +251,7 @@ def project_lanes(form, side, usual, near, corrections):
     factorise(form, ws.J, ws.L)
     left = eval_constraints(form, ws.e, ws.phi)
     active = left > ROUND_OFF
-    moved = ws.moved[0] * 0.0
+    moved = 0.0
     for _ in range(corrections):
         if not any_lane(active):
             break
@@ -386,7 +386,7 @@ def eval_norms(form, ws, loads, out, norms):
 
 
 @entry
-def eval_energies(form, ws, loads, out, energies):
+def eval_energies(form, loads, out, energies):
     """Kinetic energy, and potential energy with that of springs and torsions: two rows."""
     for k in range(len(out.times)):
         kinetic, potential = eval_energy(form, out.q[k], out.v[k])

@@ -1107,6 +1107,10 @@ def _in_lanes(body: Body, x: Any) -> Any:
     return Made(tuple(_in_lanes(body, part) for part in body.parts(x)), x.record.names)
 
 
+def _rows_of_lanes(body: Body, x: Any) -> Array:
+    return Array(LANES, x.address, (body.line(f"sdiv i64 {x.sizes[0]}, {WIDTH}"),))
+
+
 def _choose(body: Body, mask: Any, a: Any, b: Any) -> Number:
     a, b = body.convert(a, LANES), body.convert(b, LANES)
     return Number(
@@ -1133,6 +1137,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     bool: lambda body, x: body.truth(x),
     np.isfinite: _is_finite,
     lanes.in_lanes: _in_lanes,
+    lanes.rows_of_lanes: _rows_of_lanes,
     lanes.choose: _choose,
     lanes.any_lane: _any_lane,
     np.sqrt: _named("llvm.sqrt.f64"),

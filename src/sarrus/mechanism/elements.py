@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..names import describe_known
+from ..tape import is_finite, largest
 
 if TYPE_CHECKING:
     from .bodies import Body
@@ -157,14 +158,14 @@ class Known:
                 f"{what}: {show(values.ravel())} has {values.size} coordinates; "
                 f"a {kind} mechanism needs {self.dimension}"
             )
-        elif not np.isfinite(values).all():
+        elif not all(map(is_finite, values.tolist())):
             yield f"{what}: {show(values)} is not finite; give finite numbers"
 
     def direction(self, values: Floats, what: str, zero: str) -> Iterator[str]:
         """A direction that is none; zero: the sentence if it has no length."""
         bad = list(self.vector(values, what))
         yield from bad
-        if not bad and not np.linalg.norm(values) > 0:
+        if not bad and not largest(abs(x) for x in values.tolist()) > 0:
             yield zero
 
     def body(self, name: str, what: str) -> Iterator[str]:

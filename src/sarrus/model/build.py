@@ -11,6 +11,7 @@ All is done over scalars, which are floats or the numbers of a tape (structure.p
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -123,6 +124,14 @@ def fill(loads: Any, block: Floats) -> Any:
     if isinstance(loads, Part):
         return take_part(block, loads)
     return type(loads)(*(fill(x, block) for x in loads))
+
+
+def sum_up(parts: list[Scalar]) -> Scalar:
+    """One after the other."""
+    out = parts[0]
+    for x in parts[1:]:
+        out = out + x
+    return out
 
 
 def make_model(mechanism: Mechanism) -> Model:
@@ -319,16 +328,7 @@ def _inertia(
     coordinates: Coordinates, gravity: Vector, rotors: list[tuple[Row, Scalar]]
 ) -> tuple[Entries, list[Scalar]]:
     """Mass matrix and weight: T = 1/2 sum G_ij f_i' f_j' over the features f of each frame, and of rotors."""
-    entries: Entries = {}
-    sizes: Entries = {}
-
-    def add(a: int, b: int, part: Scalar) -> None:
-        at = a, b
-        if at in entries:
-            entries[at], sizes[at] = entries[at] + part, sizes[at] + abs(part)
-        else:
-            entries[at], sizes[at] = part, abs(part)
-
+    entries: dict[tuple[int, int], list[Scalar]] = defaultdict(list)
     Q: list[Scalar] = [0.0] * coordinates.count
     for frame in coordinates.skeleton.frames:
         forms = [feature_rows(frame.origin), *(v.linear for v in frame.vectors)]
@@ -341,10 +341,15 @@ def _inertia(
                         if rows_j[c] and frame.gram[i][j] != 0.0:
                             share = frame.gram[i][j] * x
                             for b, y in rows_j[c].items():
-                                add(a, b, share * y)
+                                entries[a, b].append(share * y)
     for row, inertia in rotors:
         for a, x in row.items():
             for b, y in row.items():
-                add(a, b, inertia * x * y)
+                entries[a, b].append(inertia * x * y)
     # what terms that cancel leave is rounding, and would only fill the factor
-    return {at: value for at, value in entries.items() if abs(value) > 8e-16 * sizes[at]}, Q
+    M = {at: sum_up(parts) for at, parts in entries.items()}
+    return {
+        at: value
+        for at, value in M.items()
+        if value is entries[at][0] or abs(value) > 8e-16 * sum_up([abs(x) for x in entries[at]])
+    }, Q

@@ -60,16 +60,23 @@ class Space:
 
     def place(self, p: Any) -> Vector:
         """A place [m] in the model."""
-        return over(turned(self.turn, vector(p)), self.units.length)
+        at = vector(p)
+        return over(at if self.turn is AS_THEY_ARE else turned(self.turn, at), self.units.length)
 
     def direction(self, d: Any) -> Vector:
         """A direction in the model."""
-        return turned(self.turn, vector(d))
+        return vector(d) if self.turn is AS_THEY_ARE else turned(self.turn, vector(d))
 
     @cached_property
     def back(self) -> Matrix:
         """From the model's axes to the world's."""
         return transposed(self.turn)
+
+    @cached_property
+    def metres(self) -> Matrix:
+        """From the model's axes and lengths to the world's."""
+        length = self.units.length
+        return [{c: x * length for c, x in row.items()} for row in self.back]
 
 
 @dataclass(frozen=True)
@@ -148,10 +155,7 @@ class Coordinates:
 
     def world(self, body: str, at: Any) -> list[Row]:
         """A point of a body in world metres."""
-        space = self.skeleton.space
-        length = space.units.length
-        back = [{c: x * length for c, x in row.items()} for row in space.back[: self.dimension]]
-        return combined(back, self.point(body, at))
+        return combined(self.skeleton.space.metres[: self.dimension], self.point(body, at))
 
     def features(self) -> Features:
         """What loads, drives and readings ask for."""

@@ -20,6 +20,7 @@ from ..tape import Number, Scalar, UntracedError, eigen, larger, largest, sqrt
 from ..thresholds import FLATTEST, SPANNED
 from .joints import FEW, Feature, Group, Sharing
 from .vectors import (
+    UNITS,
     Matrix,
     Row,
     Vector,
@@ -194,7 +195,7 @@ def _frame_turning(
     """One vector in the plane across z, and its quarter turn."""
     features = sharing.features
     z = frame.directions[0]
-    flat, quarter = _flat_matrix(z), _cross_matrix(z)
+    flat, quarter = (_FLAT, _QUARTER) if _is_normal(z) else (_flat_matrix(z), _cross_matrix(z))
     rounding = _rounding(frame.origin_start)
     if not any(norm(turned(flat, n)) > rounding for n in _needs(sharing, group, mass, wanted)):
         return
@@ -371,6 +372,14 @@ def _cross_matrix(z: Vector) -> Matrix:
     ]
 
 
+def _is_normal(z: Vector) -> bool:
+    """Whether it is the third axis for certain: that of every planar mechanism."""
+    return type(z[2]) is float and z == UNITS[2]
+
+
 def _large(row: Row) -> Row:
     """A row without what rounding left of a zero."""
     return {i: c for i, c in row.items() if abs(c) > NO_FACTOR}
+
+
+_FLAT, _QUARTER = _flat_matrix(UNITS[2]), _cross_matrix(UNITS[2])

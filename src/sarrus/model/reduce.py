@@ -43,11 +43,11 @@ class Reduction:
     def substitute(self, row: Row) -> Row:
         """The same linear form in the variables that are still independent."""
         known = self._expression
-        if not any(i in known for i in row):
+        if known.keys().isdisjoint(row):
             # as it is, but for what rounding left of a zero
             out = row
             if len(row) < 2:
-                return {i: c for i, c in row.items() if abs(c) > 0.0}
+                return dict(row)
         else:
             out = {}
             for i, c in row.items():
@@ -64,7 +64,10 @@ class Reduction:
     def coordinates(self, row: Row) -> Row:
         """A linear form of the raw variables as one of the coordinates q."""
         reduced, columns = self.substitute(row), self.columns
-        return {columns[i]: reduced[i] for i in sorted(reduced) if i in columns}
+        inside = [i for i in reduced if i in columns]
+        if len(inside) > 1:
+            inside.sort()
+        return {columns[i]: reduced[i] for i in inside}
 
 
 def _choose(row: Row, prefer: Container[int]) -> int:
@@ -82,7 +85,7 @@ def _choose(row: Row, prefer: Container[int]) -> int:
 
 def drop_fixed(row: Row, fixed: Container[int]) -> Row:
     """Displacements of fixed variables are zero."""
-    return {i: c for i, c in row.items() if i not in fixed and c != 0.0}
+    return {i: c for i, c in row.items() if i not in fixed and c != 0.0} if row else row
 
 
 def reduced_rows(rows: Iterable[Row], fixed: Container[int], reduction: Reduction) -> list[Row]:

@@ -8,8 +8,9 @@ so, and the model is built anew: to the same bits in either way.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -69,8 +70,21 @@ def find_model(mechanism: Mechanism) -> Model:
 
 def build_anew(mechanism: Mechanism) -> Model:
     """The model, whatever was seen before."""
-    blueprint, values = make_blueprint(mechanism)
-    return blueprint.make(mechanism, values)
+    with _no_collection():
+        blueprint, values = make_blueprint(mechanism)
+        return blueprint.make(mechanism, values)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without looking for cycles: a large model is made of millions of small things, and there are none."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 def trace(mechanism: Mechanism, numbers: Sequence[float]) -> tuple[Blueprint, Replay]:

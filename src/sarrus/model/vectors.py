@@ -97,7 +97,8 @@ def least_part(z: Vector) -> int:
 
 def turned(matrix: Matrix, a: Sequence[Scalar]) -> Vector:
     """A matrix of three rows times a vector."""
-    return tuple(_times(row, a) for row in matrix)  # type: ignore[return-value]
+    x, y, z = matrix
+    return _times(x, a), _times(y, a), _times(z, a)
 
 
 def _times(row: Row, a: Sequence[Scalar]) -> Scalar:

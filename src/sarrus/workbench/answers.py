@@ -299,6 +299,6 @@ def _moved_points(sketch: Sketch, hand: Hand, pose: Pose) -> Floats:
     owners = np.array(sketch.owners, dtype=int)
     free = owners >= 0
     who = owners[free]
-    arms = points[free] - hand.start.centers[who]
-    points[free] = pose.centers[who] + np.einsum("pij,pj->pi", pose.turns[who], arms)
+    arms = points[free] - hand.origin - hand.start.centers[who]
+    points[free] = hand.origin + pose.centers[who] + np.einsum("pij,pj->pi", pose.turns[who], arms)
     return points[:, : sketch.dimension]

@@ -97,6 +97,7 @@
     const values = scene.values ? new SarrusPlots.Values(scene.values) : null;
     clock.duration = Math.max(scene.duration, 1e-9);
     clock.time = Math.min(clock.time, clock.duration);
+    get("bar").hidden = scene.duration === 0;
     if (!player) {
       const height = (w) => Math.round(Math.max(220, Math.min(0.7 * w, window.innerHeight - 260)));
       player = new Sarrus.Player(get("picture"), scene, clock, height);
@@ -195,9 +196,9 @@
 
   // ---- sliders
 
+  const seen = new Set();
   function showSliders(list) {
     const groups = get("groups"), open = new Set([...groups.querySelectorAll("details[open]")].map((d) => d.dataset.group));
-    const first = !groups.childElementCount;
     const names = [...new Set(list.map((p) => p.group))];
     groups.replaceChildren(...names.map((group, k) => {
       const mine = list.filter((p) => p.group === group);
@@ -206,7 +207,8 @@
       // thousands of sliders are made when they are looked at
       const make = () => { if (details.open && details.childElementCount === 1) details.append(...mine.map(makeSlider)); };
       details.addEventListener("toggle", make);
-      details.open = first ? k < 2 && mine.length <= 60 : open.has(group);
+      details.open = seen.has(group) ? open.has(group) : k < 2 && mine.length <= 60;
+      seen.add(group);
       make();
       return details;
     }));
