@@ -217,10 +217,12 @@ def mobility(mechanism: Mechanism) -> list[str]:
 
 def _answer(result: Result, full: bool) -> Record:
     """A run for the page."""
+    # what a motion met has to be located first: not while one drags
+    notes = result.notes if full else result.outcome.notes
     out: Record = {
         "status": str(result.status),
         "message": result.message,
-        "notes": list(result.notes),
+        "notes": list(notes),
         "seconds": result.timings.get("solve_wall"),
         "full": full,
     }
@@ -238,7 +240,7 @@ def _answer(result: Result, full: bool) -> Record:
         ],
         "tiles": curves.tiles,
         "marks": [mark.sentence for mark in scene.marks],
-        "notes": [*result.notes, *curves.notes],
+        "notes": [*notes, *curves.notes],
     }
 
 
