@@ -32,6 +32,7 @@ MORE = {
     "scene/sketch.py": "drawn",
     "studies/changes.py": "ends move with a rod that grows",
     "specification/writing.py": "no part of the library's files",
+    "workbench/edit.py": "drawn by hand",
 }
 
 

@@ -5,8 +5,8 @@ import pytest
 
 import sarrus
 from mechanism.everything import plane_of_everything, space_of_everything
-from sarrus.mechanism.files import from_data, get_value, to_data
-from sarrus.mechanism.files.paths import join_path
+from sarrus.mechanism.files import from_data, get_value, set_value, to_data
+from sarrus.mechanism.files.paths import join_path, split_path
 from sarrus.studies.study import ChangeKind
 from sarrus.workbench.parameters import find_parameters, with_values
 
@@ -95,3 +95,29 @@ def test_lengths_are_those_of_studies():
 
     data = to_data(sarrus.problems.get("double-four-bar").mechanism())
     assert change_kind(Base("", {}, data, ""), "bodies.crank 0.length") is ChangeKind.LENGTH
+
+
+@pytest.mark.parametrize("name", [*PROBLEMS, "plane"])
+def test_units_are_those_that_files_read(name):
+    """A value written with the slider's unit is read back as the same number: the schema knows the unit."""
+    plane = name == "plane"
+    data = to_data(plane_of_everything() if plane else sarrus.problems.get(name).mechanism())
+    same = to_data(from_data(data, check=False))
+    for p in find_parameters(data)[:60]:
+        parts = split_path(p.path)
+        if parts[-1] == "length" or "inertia" in parts[:-1] or get_or_none(data, p.path) is None:
+            continue
+        path, value = p.path, f"{p.value!r} {p.unit}"
+        if parts[-1].isdigit() and not {"polynomial", "values"} & set(parts):
+            # units are told apart for whole vectors
+            path = join_path(parts[:-1])
+            value = f"{get_value(data, path)} {p.unit}"
+        assert to_data(from_data(set_value(data, path, value), check=False)) == same, p
+
+
+def get_or_none(data, path):
+    """The value at a path, or None where the data have one place for all bodies."""
+    try:
+        return get_value(data, path)
+    except sarrus.MechanismError:
+        return None

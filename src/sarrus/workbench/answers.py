@@ -138,7 +138,7 @@ class _Subject:
 
     def run(self, seconds: float | None) -> Result:
         """Its motion."""
-        settings = dict(self.mechanism.defaults)
+        settings: Record = dict(self.mechanism.defaults)
         given = settings.pop("duration", DURATION)
         settings.pop("output_step", None)
         duration = float(given if seconds is None else seconds)

@@ -86,7 +86,7 @@ class _Drawing:
         """The pin at a place."""
         for joint in self.block("joints").values():
             if "revolute" in joint and self.same(_places(joint["at"])[0], at):
-                return joint  # type: ignore[no-any-return]
+                return joint
         return None
 
     def pin(self, bodies: list[str], at: Floats) -> None:
