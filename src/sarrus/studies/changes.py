@@ -68,7 +68,7 @@ def change_kind(base: Base, path: str) -> ChangeKind:
 
 def parameter_units(base: Base, changes: tuple[Change, ...]) -> dict[str, str]:
     """The SI units of the columns of parameters that have one."""
-    found = {}
+    found: dict[str, str] = {}
     for change in changes:
         parts = split_path(change.path)
         if change.kind is ChangeKind.OPTION:
