@@ -22,6 +22,7 @@ def folder(tmp_path_factory):
     return save_example(tmp_path_factory.mktemp("cli") / "run", duration=1.0)
 
 
+@pytest.mark.slow
 def test_run_with_report_and_report_later(tmp_path):
     """--report writes the page beside the record; `sarrus report` writes the same one later."""
     words = ("run", "double-four-bar", "--duration", "1", "--report", "--out", tmp_path)

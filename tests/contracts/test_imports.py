@@ -18,9 +18,12 @@ PACKAGE = Path(sarrus.__file__).parent
 # what a kernel may import besides its own room
 KERNEL_IMPORTS = {
     "__future__",
+    "ast",
+    "builtins",
     "collections",
     "contextlib",
     "ctypes",
+    "functools",
     "gc",
     "hashlib",
     "inspect",
@@ -28,12 +31,14 @@ KERNEL_IMPORTS = {
     "logging",
     "math",
     "numba",
-    "pickle",
     "numpy",
     "os",
     "pathlib",
+    "struct",
     "sys",
     "tempfile",
+    "threading",
+    "types",
     "typing",
     "weakref",
 }

@@ -16,6 +16,7 @@ LISTS = (
     "springs",
     "torsions",
     "rotors",
+    "couplings",
     "drives",
     "velocities",
     "angular_velocities",
@@ -55,6 +56,7 @@ def plane_of_everything():
     m.joint_torque("motor torque", "pin", 0.7)
     m.rotor("flywheel", "pin", inertia=0.02)
     m.rotor("rack", "slider", mass=1 / 7)
+    m.coupling("gear", "pin", "slider", ratio=-17 / 43)
     m.drive("constant", "pin", 0.5)
     m.drive("cubic", "pin", Polynomial((0.1, -2.0, 0.0, 1e-9)))
     m.drive("sine", "slider", Sine(0.01, 2.0, phase=1.0, offset=-0.5))

@@ -68,6 +68,7 @@ def test_what_is_added_to_a_copy_is_not_added_to_the_other(make):
     new.spring("s", new.ground, body, start=(3, 1), end=(3, 0), stiffness=1)
     new.torsion("k", "E", stiffness=1)
     new.rotor("r", "E", inertia=1)
+    new.coupling("c", "E", "A", ratio=2)
     new.user_force("u", ["tip"], lambda t, x, v: 0 * x)
     new.drive("d", "E", 0.0)
     new.set_velocity("end", (0, 1))

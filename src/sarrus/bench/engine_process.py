@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import problems
-from ..engines import ENGINES, simulate_with
+from ..engines import known_engines, simulate_with
 from ..mechanism import MechanismError
 from ..problems import Problem
 from ..result import Result
@@ -38,7 +38,7 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
     record = describe_run(problem, result, judged, timing, question["command"])
     engine = question["engine"]
     if engine != OURS:
-        record["versions"][ENGINES[engine].package] = ENGINES[engine].version
+        record["versions"][known_engines()[engine].package] = known_engines()[engine].version
     return record
 
 

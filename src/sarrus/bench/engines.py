@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any
 
 from .. import __version__
-from ..engines import ENGINES
+from ..engines import known_engines
 from ..problems import Problem
 from ..runs.benchmark import Record, classes, write_cell
 from ..runs.provenance import THREAD_SETTINGS
@@ -97,7 +97,7 @@ def make_engine_cells(problems: Iterable[Problem], engines: Iterable[str]) -> li
                 why = "our own series, by its tolerance"
                 cells += [EngineCell(problem, name, OUR_METHOD, x, why) for x in OUR_TOLERANCES]
                 continue
-            for trial in ENGINES[name].ladder:
+            for trial in known_engines()[name].ladder:
                 settings = dict(trial.settings)
                 cells += [
                     EngineCell(problem, name, settings, problem.duration / n, trial.why)
@@ -340,7 +340,7 @@ def _load(path: Path, cell: EngineCell) -> Record | None:
             and record["engine"] == _about(cell)
         )
         if cell.engine != OURS and record["timings"]["repeats"]:
-            engine = ENGINES[cell.engine]
+            engine = known_engines()[cell.engine]
             fits = fits and record["versions"].get(engine.package) == engine.version
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -50,7 +50,8 @@ def report(
                 f"{folders[0]} holds no run and no benchmark; make one with `sarrus run` or `sarrus bench`"
             )
         single = len(runs) == 1 or len(folders) == 1
-        path = save_report(runs, out or (folders[0] / REPORT if single else Path(REPORT)))
+        with Screen(stderr=True).status(f"a page of {len(runs)} run{'s' * (len(runs) > 1)}"):
+            path = save_report(runs, out or (folders[0] / REPORT if single else Path(REPORT)))
     screen.print(f"report: {path}", highlight=False)
 
 
