@@ -33,7 +33,6 @@ MORE = {
     "workbench/edit.py": "drawn by hand",
     "studies/changes.py": "ends move with a rod that grows",
     "specification/writing.py": "no part of the library's files",
-    "workbench/edit.py": "drawn by hand",
 }
 
 

@@ -29,7 +29,7 @@ GROUPS = {
     "dimensions": ("bodies", "joints", "points"),
     "masses": ("bodies", "rotors"),
     "springs": ("springs", "torsions"),
-    "drives": ("drives",),
+    "drives": ("drives", "couplings"),
     "forces": ("forces", "torques"),
     "start": ("velocities", "angular_velocities"),
     "gravity": ("gravity",),
