@@ -15,7 +15,7 @@ import numpy as np
 
 from .arrays import Flags, Floats
 from .asked import Asked
-from .codegen import machine, series
+from .codegen import series
 from .codegen.lanes import Found, lanes_of
 from .codegen.structure import (
     PLACE,
@@ -27,6 +27,7 @@ from .codegen.structure import (
     number_values,
 )
 from .kernels.loads import Loads, is_damped
+from .kernels.native import is_available
 from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
 from .methods.series import describe_steps
 from .methods.status import done
@@ -118,7 +119,7 @@ def _has_code(model: Model) -> bool:
     loads = model.loads
     # dampers may be stiff, which `auto` finds out on the way; motions of drives and users' functions have no code
     plain = not (is_damped(loads) or len(loads.drives.equations) or len(loads.user.calls))
-    return machine.is_available() and small and plain and not is_held(model)
+    return is_available() and small and plain and not is_held(model)
 
 
 def _split(ready: Prepared, points: tuple[str, ...]) -> tuple[Structure, Floats]:

@@ -69,7 +69,7 @@ def test_loops(engine, make):
     if engine == "sympy" and make is spatial_four_bar:
         pytest.skip("SymPy derives the formulas of this loop in minutes")
     if engine == "newton" and make is spatial_four_bar:
-        with pytest.raises(MechanismError, match="joint 'B' of .* is not given to Newton"):
+        with pytest.raises(MechanismError, match=r"joint 'B' of .* is not given to Newton"):
             simulate_with(engine, make(), DURATION, step=0.01)
         return
     check_order(row, make, row.loop_order)

@@ -112,6 +112,7 @@ def chain(tmp_path, first, second, xyz="0 0 0"):
     return four_bar(tmp_path, more=more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second", "xyz", "expected", "freedom"),
     [
@@ -232,6 +233,7 @@ def test_held_mimic_is_a_weld(tmp_path):
     assert told(found, "joint 't' is held at 0.5")
 
 
+@pytest.mark.slow
 def test_loop_that_cannot_close_is_refused_with_the_gap(tmp_path):
     """A rocker that is too far away: the loop and its gap are named."""
     path = four_bar(tmp_path)
@@ -242,6 +244,7 @@ def test_loop_that_cannot_close_is_refused_with_the_gap(tmp_path):
     assert "inconsistent" in sarrus.inspect(read(path, close=False).mechanism).classes
 
 
+@pytest.mark.slow
 def test_loop_that_nearly_closes_is_bridged_and_told(tmp_path):
     """A hinge closure 1e-7 m out of the plane cannot close exactly: it is bridged, with the misfit."""
     loop = (

@@ -40,7 +40,7 @@ def list_engines() -> None:
                 soft_wrap=True, highlight=False,
             )  # fmt: skip
     screen.print(
-        "\nAll at once: pip install 'sarrus[engines]'. In Python: "
+        "\nAll at once: pip install '.[engines]'. In Python: "
         "sarrus.simulate_with(engine, mechanism, duration, step=..., **settings).",
         soft_wrap=True, highlight=False,
     )  # fmt: skip

@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 
 from .. import problems
+from ..disk import write_file
 from ..problems import Problem
 from ..problems.packed import OwnProblem
 from ..report.tables import passed_word
@@ -32,9 +33,7 @@ def new_method(
         raise ValueError(f"{file} is there already; give another name, or delete it")
     name = file.stem.replace("_", "-")
     text = (files("sarrus.cli") / "my_method.py.txt").read_text(encoding="utf-8")
-    file.write_text(
-        text.replace("THIS_FILE", file.name).replace("THIS_NAME", name), encoding="utf-8"
-    )
+    write_file(file, text.replace("THIS_FILE", file.name).replace("THIS_NAME", name))
     Screen().print(f"{file}: change it, then `sarrus check-method {file}`", soft_wrap=True)
 
 

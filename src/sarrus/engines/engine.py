@@ -132,7 +132,7 @@ class Engine:
     @property
     def install(self) -> str:
         """How to install it."""
-        what = self.package if self.adapter else f"'sarrus[{self.id}]'"
+        what = self.package if self.adapter else f"'.[{self.id}]'"
         return f"pip install {what}"
 
     def settle(self, given: Mapping[str, Value]) -> Settings:

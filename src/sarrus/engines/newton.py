@@ -71,8 +71,8 @@ class _Job:
         if "ball" in kinds or kinds.count("hinge") > 1:
             # its joint of any axes lets crosses come apart
             raise MechanismError(
-                f"joint '{joint.name}' of '{self.tree.name}' is not given to Newton: its adapter has hinges, sliders, "
-                "cylinders and balls"
+                f"joint '{joint.name}' of '{self.tree.name}' is not given to Newton: its adapter has hinges, "
+                "sliders, cylinders and balls"
             )
         axes: dict[str, list[Any]] = {"slide": [], "hinge": []}
         for kind, axis in row:

@@ -65,7 +65,7 @@ def read_mjcf(path: Path, *, keyframe: str | None = None) -> Parts:
         import mujoco
     except ImportError as error:
         raise FormatError(
-            f"{path.name}: reading MJCF needs the package mujoco; install it with pip install 'sarrus[formats]'"
+            f"{path.name}: reading MJCF needs the package mujoco; install it with pip install '.[formats]'"
         ) from error
     _check_files(path)
     report = Report(path.name, "MJCF")

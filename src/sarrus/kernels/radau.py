@@ -147,7 +147,7 @@ def project_and_accelerate(form, ws, loads, t, q, v, a, lam):
     factor of K there.
     """
     moved, turned, smallest, drop = project_state(
-        form, ws, loads, t, 1.0, MOST_CORRECTIONS, 0.0, q, v
+        form, ws, loads, t, 1.0, MOST_CORRECTIONS, 0.0, 0.0, q, v
     )
     eval_loads(form, loads, t, q, v, ws.Q)
     eval_form_rates(form, v, ws.de)

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..arrays import Flags, Floats, Ints
 from ..mechanism import Mechanism
+from ..tape import larger, largest, length_of, mean, sqrt
 from ..thresholds import NO_ARM, PARALLEL_AXES, SHOWN_SPIN
 
 if TYPE_CHECKING:
@@ -297,15 +298,16 @@ def measure_length(mechanism: Mechanism) -> float:
     Without arms it is the spread of the mass that counts, or half a metre for points. A typical link is LINK
     times as long.
     """
-    held = _held_places(mechanism)
+    held, centers = _held_places(mechanism), {b.name: b.center.tolist() for b in mechanism.bodies}
     arms = [
-        float(np.linalg.norm(place - body.center))
+        length_of(place.tolist(), centers[body.name])
         for body in mechanism.bodies
         for place in held[body.name]
     ]
-    spread = [float(np.sqrt(np.max(b.inertia) / b.mass)) for b in mechanism.bodies]
-    long = [a for a in arms if a > NO_ARM * max([*arms, *spread])]
-    return float(np.mean(long or [s for s in spread if s > 0] or [1.0 / LINK]))
+    spread = [sqrt(largest(b.inertia.ravel().tolist()) / b.mass) for b in mechanism.bodies]
+    least = NO_ARM * larger(largest(arms), largest(spread))
+    long = [a for a in arms if a > least]
+    return mean(long or [s for s in spread if s > 0] or [1.0 / LINK])
 
 
 def _held_places(mechanism: Mechanism) -> dict[str, list[Floats]]:

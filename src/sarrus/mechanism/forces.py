@@ -19,6 +19,7 @@ from .elements import (
     Known,
     MechanismError,
     Moves,
+    Part,
     as_number,
     as_vector,
     as_word,
@@ -288,8 +289,11 @@ class Drive(Element):
         yield from pair
         if pair:
             return
-        same = known.drives[self.joint]
-        if len(same) > 1 and same[0] == self.name:
+        same = known.drives.get(self.joint, [])
+        new = self.name not in same
+        same = [*same, self.name] if new else same
+        # of those that are there the first tells it
+        if len(same) > 1 and (new or same[0] == self.name):
             yield f"joint '{joint.name}' is driven {len(same)} times ({', '.join(same)}); keep one drive"
         if bad:
             return
@@ -398,6 +402,9 @@ class LoadCalls:
     def _joint_name(self, joint: Joint | str, what: str) -> str:
         raise NotImplementedError
 
+    def _add(self, block: str, part: Part) -> Part:
+        raise NotImplementedError
+
     def force(
         self,
         name: str,
@@ -419,8 +426,7 @@ class LoadCalls:
             as_vector(vector, f"vector of force '{name}'"),
             fixed_in,
         )
-        self.forces.append(force)
-        return force
+        return self._add("forces", force)
 
     def torque(
         self, name: str, body: Body | str, vector: ArrayLike | float, *, fixed_in: str = WORLD
@@ -433,8 +439,7 @@ class LoadCalls:
             as_vector(vector, f"vector of torque '{name}'"),
             fixed_in,
         )
-        self.torques.append(torque)
-        return torque
+        return self._add("torques", torque)
 
     def joint_torque(self, name: str, joint: Joint | str, torque: float) -> Torsion:
         """Let a revolute joint turn its second body by a constant torque [N m], its first by the opposite."""
@@ -474,8 +479,7 @@ class LoadCalls:
             free,
             as_number(preload, f"preload of {what}"),
         )
-        self.springs.append(spring)
-        return spring
+        return self._add("springs", spring)
 
     def torsion(
         self,
@@ -502,8 +506,7 @@ class LoadCalls:
             as_number(free_angle, f"free angle of {what}"),
             as_number(torque, f"torque of {what}"),
         )
-        self.torsions.append(torsion)
-        return torsion
+        return self._add("torsions", torsion)
 
     def rotor(
         self, name: str, joint: Joint | str, *, inertia: float = 0.0, mass: float = 0.0
@@ -521,8 +524,7 @@ class LoadCalls:
             as_number(inertia, f"inertia of {what}"),
             as_number(mass, f"mass of {what}"),
         )
-        self.rotors.append(rotor)
-        return rotor
+        return self._add("rotors", rotor)
 
     def coupling(
         self, name: str, joint: Joint | str, other: Joint | str, *, ratio: float = 1.0
@@ -561,8 +563,7 @@ class LoadCalls:
             for p in listed
         )
         force = UserForce(name, names, function)
-        self.user_forces.append(force)
-        return force
+        return self._add("user_forces", force)
 
     def drive(self, name: str, joint: Joint | str, motion: DriveMotion | float) -> Drive:
         """Prescribe the coordinate of a joint as a function of time.
@@ -573,8 +574,7 @@ class LoadCalls:
         name = as_word(name, "name of a drive")
         what = f"drive '{name}'"
         drive = Drive(name, self._joint_name(joint, what), as_motion(motion, what))
-        self.drives.append(drive)
-        return drive
+        return self._add("drives", drive)
 
 
 def _fixed_in(fixed_in: object, what: str) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..tape import largest, length_of
 from ..thresholds import JOINT_GAP
 from .elements import (
     GROUND,
@@ -112,8 +112,9 @@ class Joint(Element):
         if len(self.ends) < 2:
             yield f"{what} has {len(self.ends)} bodies; a joint connects two or more"
             return
-        for name, count in Counter(self.bodies).items():
-            if count > 1:
+        bodies = self.bodies
+        for name in dict.fromkeys(bodies):
+            if bodies.count(name) > 1:
                 yield f"{what} connects body '{name}' with itself; name two different bodies"
             yield from known.body(name, what)
         if known.dimension == 2 and row.in_plane:
@@ -138,10 +139,10 @@ class Joint(Element):
         yield from self._axis_problems(known, what)
 
     def _length(self) -> float:
-        return float(np.linalg.norm(self.places[1] - self.places[0]))
+        return length_of(*(p.tolist() for p in self.places))
 
     def _largest(self) -> float:
-        return max(1e-300, *(float(np.abs(p).max()) for p in self.places))
+        return largest((abs(x) for p in self.places for x in p.tolist()), 1e-300)
 
     def _axis_problems(self, known: Known, what: str) -> Iterator[str]:
         role = self.kind.row.axis
@@ -163,8 +164,8 @@ class Joint(Element):
         yield from found
         axes = [e.axis for e in self.ends if e.axis is not None]
         if role == "each" and not found:
-            a, b = (axis / np.linalg.norm(axis) for axis in axes)
-            if np.linalg.norm(np.cross(a, b)) < 1e-6:
+            a, b = (axis / length_of(axis.tolist(), [0.0] * 3) for axis in axes)
+            if length_of(np.cross(a, b).tolist(), [0.0] * 3) < 1e-6:
                 yield (
                     f"{what}: its axes {show(a)} and {show(b)} are parallel; a cross needs two directions"
                 )

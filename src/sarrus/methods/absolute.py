@@ -99,7 +99,8 @@ class Frames:
                 (factor.first, factor.first_at, -1.0, True),
                 (factor.second, factor.second_at, 1.0, True),
             ]
-        for body, at, sign, placed in ends:
+        for body, given, sign, placed in ends:
+            at = np.array(given, dtype=float)
             if body not in self.bodies:
                 f0 += sign * at
                 continue
@@ -131,7 +132,7 @@ class Frames:
                 none = np.zeros((self.d, self.size))
                 out += [(F, f0, none, e) for e in np.eye(self.d)]
             if self.d == 3 and "axis" in shares:
-                axis = unit(np.asarray(joint.axis, dtype=float))
+                axis = unit(joint.axis)
                 for u in directions_across(axis):
                     keep(Direction(first, u), Direction(other, axis))
             if "directions" in shares or "everything" in shares:

@@ -25,32 +25,31 @@ coupling is one equation more than it has coordinates.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ..arrays import Floats
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.forces import Coupling, Rotor
 from ..mechanism.joints import Joint
+from ..tape import Scalar
 from .drives import joint_forms
-from .loads import Features
-from .reduce import Row
+from .loads import Features, named_parts
+from .vectors import Row, add_row
 
 if TYPE_CHECKING:
     from .quadratic import Equations
 
 # vectors: rows over q of their components, and their values at the start
-Form = tuple[list[Row], Floats]
+Form = tuple[Sequence[Row], Sequence[Scalar]]
 # a number: its row over q, and its value at the start
-Number = tuple[Row, float]
+Number = tuple[Row, Scalar]
 # cosine and sine
 Angle = tuple[Number, Number]
 
 
 def add_joint_coordinates(
     mechanism: Mechanism, features: Features, equations: Equations, free: int
-) -> tuple[list[tuple[Row, float]], int]:
+) -> tuple[list[tuple[Row, Scalar]], int]:
     """Add the equations of all rotors and couplings; free: the first coordinate they may take.
 
     Returns what rotors move, rows over q with their inertia in the model's units, and how many coordinates were
@@ -67,15 +66,16 @@ class _Adding:
     def __init__(
         self, mechanism: Mechanism, features: Features, equations: Equations, free: int
     ) -> None:
-        self.mechanism, self.features, self.equations = mechanism, features, equations
-        self.joints = {j.name: j for j in mechanism.joints}
+        self.features, self.equations = features, equations
+        self.joints, self.bodies = named_parts(mechanism)
         self.free = free
         self.known: dict[str, list[Number]] = {}
 
-    def rotor(self, rotor: Rotor) -> list[tuple[Row, float]]:
+    def rotor(self, rotor: Rotor) -> list[tuple[Row, Scalar]]:
         """What moves with a rotor."""
         numbers = self.numbers(rotor.joint)
-        inertia = rotor.inertia or rotor.mass * self.features.length**2
+        length = self.features.length
+        inertia = rotor.inertia or rotor.mass * (length * length)
         # every turn of a ball changes two of three cosines
         share = 0.5 if len(numbers) == 9 else 1.0
         return [(row, share * inertia / self.features.energy) for row, _ in numbers]
@@ -104,10 +104,9 @@ class _Adding:
         """The coordinates of a joint as numbers of the model: linear ones, or coordinates of their own."""
         if joint not in self.known:
             found = []
-            for a, b in joint_forms(self.mechanism, self.features, self.joints[joint]):
-                start = float(a[1] @ b[1])
+            for a, b in joint_forms(self.bodies, self.features, self.joints[joint]):
                 row = _linear(a, b)
-                found.append((row, start) if row is not None else self._product(a, b))
+                found.append((row, _dot(a[1], b[1])) if row is not None else self._product(a, b))
             self.known[joint] = found
         return self.known[joint]
 
@@ -119,14 +118,14 @@ class _Adding:
     def _tie_travels(self, joint: Joint, other: Joint, ratio: float) -> int:
         """x - ratio y = 0, as one sum of products."""
         [(axis, gap)], [(axis2, gap2)] = (
-            joint_forms(self.mechanism, self.features, j) for j in (joint, other)
+            joint_forms(self.bodies, self.features, j) for j in (joint, other)
         )
         turned = [{i: -ratio * c for i, c in row.items()} for row in axis2[0]]
         number, _, _ = self.equations.add(
             [*axis[0], *turned],
-            np.concatenate([axis[1], -ratio * axis2[1]]),
+            [*axis[1], *(-ratio * x for x in axis2[1])],
             [*gap[0], *gap2[0]],
-            np.concatenate([gap[1], gap2[1]]),
+            [*gap[1], *gap2[1]],
             False,
             True,
         )
@@ -158,24 +157,24 @@ class _Adding:
     def _product(self, a: Form, b: Form) -> Number:
         """A coordinate z of its own for a . b, which counts from the start: a . b - z = its start."""
         (rows_a, start_a), (rows_b, start_b) = a, b
-        z = self._coordinate(float(start_a @ start_b))
+        z = self._coordinate(_dot(start_a, start_b))
         self.equations.add(
             [*rows_a, z[0]],
-            np.append(start_a, 0.0),
+            [*start_a, 0.0],
             [*rows_b, {}],
-            np.append(start_b, -1.0),
+            [*start_b, -1.0],
             False,
             True,
         )
         return z
 
-    def _coordinate(self, start: float) -> Number:
+    def _coordinate(self, start: Scalar) -> Number:
         self.free += 1
         return {self.free - 1: 1.0}, start
 
 
 def _vector(*numbers: Number) -> Form:
-    return [row for row, _ in numbers], np.array([start for _, start in numbers])
+    return [row for row, _ in numbers], [start for _, start in numbers]
 
 
 def _minus(number: Number) -> Number:
@@ -195,7 +194,10 @@ def _linear(a: Form, b: Form) -> Row | None:
         if not any(other):
             out: Row = {}
             for row, x in zip(rows, start, strict=True):
-                for i, c in row.items():
-                    out[i] = out.get(i, 0.0) + x * c
+                add_row(out, x, row)
             return {i: c for i, c in out.items() if c != 0.0}
     return None
+
+
+def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    return sum((x * y for x, y in zip(a, b, strict=True)), 0.0)

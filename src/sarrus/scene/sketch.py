@@ -180,7 +180,8 @@ class _Pencil:
             signs.append(Sign(spring.name, "spring", spring.bodies, tuple(ends), ground=ground))
         for marker in m.markers:
             at = self._point(marker.body, marker.at, True)
-            signs.append(Sign(marker.name, "point", (marker.body,), (at,)))
+            ground = marker.body == m.GROUND
+            signs.append(Sign(marker.name, "point", (marker.body,), (at,), ground=ground))
         shapes = [self._body(body) for body in m.bodies]
         weight = float(np.linalg.norm(m.gravity))
         # without gravity the last axis points up, in the plane y

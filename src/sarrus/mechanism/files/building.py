@@ -252,6 +252,8 @@ class _Builder:
         self.model = model
         self.problems = problems
         self.m = Mechanism(model.name, gravity=model.gravity)
+        # every problem of a file is told, not the first
+        self.m.at_once = False
 
     def build(self) -> Mechanism:
         m, file = self.m, self.model
@@ -275,6 +277,7 @@ class _Builder:
         for name, vector in file.angular_velocities.items():
             m.set_angular_velocity(name, vector)
         m.assemble = file.assemble
+        m.at_once = True
         given = file.simulate.model_dump()
         m.defaults = {name: value for name, value in given.items() if value is not None}
         return m
