@@ -36,8 +36,8 @@ class _Job:
         for joint in self.tree.joints:
             self._add_joint(builder, joint)
             free -= {joint.first, joint.second}
-        for link in sorted(free):
-            builder.add_joint_free(link)
+        for number in sorted(free):
+            builder.add_joint_free(number)
         self.model = builder.finalize(device="cpu", skip_all_validations=True)
         s = plan.settings
         self.solver = newton.solvers.SolverXPBD(

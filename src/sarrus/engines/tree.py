@@ -403,8 +403,12 @@ class _Maker:
         self.group = self._groups()
         # a coordinate that something acts on has to be one of the tree's
         m = mechanism
-        acting = (*m.torsions, *m.drives, *m.rotors, *m.couplings)
-        self.needed = {part.joint for part in acting} | {c.other for c in m.couplings}
+        self.needed = {
+            *(t.joint for t in m.torsions),
+            *(d.joint for d in m.drives),
+            *(r.joint for r in m.rotors),
+            *(name for c in m.couplings for name in (c.joint, c.other)),
+        }
         self.links: list[Link] = []
         self.link_of = {0: GROUND}
         self.step_of: dict[str, Step] = {}
