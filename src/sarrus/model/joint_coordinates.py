@@ -173,7 +173,7 @@ class _Adding:
         return {self.free - 1: 1.0}, start
 
 
-def _vector(*numbers: Number) -> Form:
+def _vector(*numbers: Number) -> tuple[list[Row], list[float]]:
     return [row for row, _ in numbers], [start for _, start in numbers]
 
 

@@ -373,14 +373,14 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
     for j, joint in enumerate(mechanism.joints):
         first, *others = (number[name] for name in joint.bodies)
         for k, other in enumerate(others):
-            own = [(about, u, -1) for about, u in _frame_of(joint, mechanism).rows]
+            kept = [(about, u, -1) for about, u in _frame_of(joint, mechanism).rows]
             # a drive moves the second body named from the first
             for d in driven.get(joint.name, []) if k == 0 else ():
                 # the one equation of a driven length is that of its drive
                 if joint.kind.row.coordinate == "length":
-                    own = [row for row in own if row[2] >= 0]
-                own.append((joint.kind.row.coordinate == "angle", 0, d))
-            rows += [(len(pair_joint), *row, -1, 0.0) for row in own]
+                    kept = [row for row in kept if row[2] >= 0]
+                kept.append((joint.kind.row.coordinate == "angle", 0, d))
+            rows += [(len(pair_joint), *row, -1, 0.0) for row in kept]
             pair_joint.append(j)
             pair_bodies.append((first, other))
             places.append(_places(joint, k + 1, origin, centers, first, other))
