@@ -2,7 +2,7 @@
 
 Each row is measured warm (but for first calls, which begin in a new process with an empty cache), best of
 several, one thread but where "2 threads" is said. `python benchmarks/calls.py [PART ...]`; parts: first, whole,
-large, many, stiff, heyoka.
+build, large, many, stiff, heyoka.
 """
 
 import os
@@ -23,6 +23,11 @@ from rich.console import Console
 from rich.table import Table
 
 from sarrus import Ensemble, Mechanism, Result, problems, simulate
+from sarrus.asked import ask_plainly
+from sarrus.many import Traced
+from sarrus.model import make_model
+from sarrus.model.structure import build_anew
+from sarrus.variants import Variants
 
 FIRST = """
 import time
@@ -90,6 +95,36 @@ def whole() -> Rows:
                 f"call {wall * 1e3:.2f} ms; solve {solve * 1e3:.3f}, with outputs {cpu * 1e3:.3f} ms; "
                 f"drift {drift:.1e} J",
             )
+        )
+    return rows
+
+
+def build() -> Rows:
+    """Models: built anew, of a topology seen before, of ten thousand variants."""
+    rows = []
+    for id in ("double-four-bar", "rectangular-bricard", "flyball-governor", "n-four-bar"):
+        mechanism = problems.get(id).mechanism()
+        anew, _ = best(lambda m=mechanism: build_anew(m))
+        make_model(mechanism)
+        again, _ = best(lambda m=mechanism: make_model(m), 30)
+        text = f"anew {anew * 1e3:.2f} ms; topology seen before {again * 1e3:.3f} ms"
+        rows.append((f"model, {id}", text))
+    count, rng, asked = 10_000, np.random.default_rng(0), ask_plainly(1.0)
+    mechanism = problems.get("double-four-bar").mechanism()
+    tops = [rng.normal((i, 1.0), 0.05, (count, 2)) for i in range(3)]
+    lengths = {f"bodies.crank {i}.rod.1": tops[i] for i in range(3)}
+    lengths |= {f"joints.B{i}.at": tops[i] for i in range(3)}
+    lengths |= {f"bodies.coupler {i}.rod": np.stack(tops[i : i + 2], axis=1) for i in range(2)}
+    lengths["velocities.B0"] = np.stack([tops[0][:, 1], -tops[0][:, 0]], axis=1)
+    masses = {f"bodies.crank {i}.mass": rng.uniform(0.5, 2.0, count) for i in range(3)}
+    for label, vary in (("masses", masses), ("lengths and places", lengths)):
+        variants = Variants(mechanism, vary)
+        first = {path: values[0] for path, values in vary.items()}
+        seconds, group = best(
+            lambda v=variants, x=first, y=vary: Traced(v, asked, ("B0",), x).group(y), 2
+        )
+        rows.append(
+            (f"{count} models, {label}", f"{seconds:.2f} s; {len(group.which)} by one tape")
         )
     return rows
 
@@ -217,6 +252,7 @@ def _tip(states: np.ndarray) -> np.ndarray:
 PARTS = {
     "first": first,
     "whole": whole,
+    "build": build,
     "large": large,
     "many": many,
     "stiff": stiff,

@@ -169,7 +169,7 @@ KERNEL = """
 import sys
 from sarrus.kernels.compiler import STORE, entry
 import kernel_of_a_test
-print(kernel_of_a_test.twice(21.0), len(kernel_of_a_test.twice.stats.cache_hits))
+print(kernel_of_a_test.twice(21.0), kernel_of_a_test.twice.from_disk)
 """
 FUNCTION = """
 from sarrus.kernels.compiler import entry

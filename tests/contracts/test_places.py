@@ -30,6 +30,7 @@ MORE = {
     "many.py": "their numbers in the units of the first variant",
     "scene/draw.py": "drawn",
     "scene/sketch.py": "drawn",
+    "workbench/edit.py": "drawn by hand",
     "studies/changes.py": "ends move with a rod that grows",
     "specification/writing.py": "no part of the library's files",
 }

@@ -157,7 +157,7 @@ def project_and_accelerate(form, ws, loads, t, tolerance, q, v, a, lam):
     moved, and the smallest pivot against what is usual. ws.L: factor of K there.
     """
     moved, turned, smallest, drop = project_state(
-        form, ws, loads, t, 1.0, MOST_CORRECTIONS, tolerance, q, v
+        form, ws, loads, t, 1.0, MOST_CORRECTIONS, tolerance, 0.0, q, v
     )
     refinements = refinements_for(smallest, tolerance)
     accelerate_projected(form, ws, loads, t, refinements, q, v, a, lam)
