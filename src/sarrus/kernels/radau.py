@@ -168,6 +168,9 @@ def project_and_accelerate(form, ws, loads, t, tolerance, q, v, a, lam):
 def follow_and_accelerate(form, ws, st, loads, k, t, tolerance):
     """The same for stage k, which moved a little since its last projection, with the factor made then.
 
+    It starts anew from the stage before its projection: going on from the last one would add up what the normals
+    of several places do along the constraints.
+
     Returns the smallest pivot against what is usual.
     """
     q, v, L = st.q[k], st.v[k], st.L[k]
@@ -230,24 +233,14 @@ def eval_stages(form, ws, st, loads, t, h, first, tolerance):
     """
     nearest = 1.0
     for k in range(len(st.q)):
-        q, v, shift = st.q[k], st.v[k], st.shift[:, k]
+        q, v = st.q[k], st.v[k]
         at = t + st.rule.nodes[k] * h
         if first:
-            for i in range(len(q)):
-                shift[0, i], shift[1, i] = -q[i], -v[i]
             _, _, drop = project_and_accelerate(
                 form, ws, loads, at, tolerance, q, v, st.a[k], st.lam[k]
             )
         else:
-            for i in range(len(q)):
-                x, y = q[i], v[i]
-                q[i] += shift[0, i]
-                v[i] += shift[1, i]
-                shift[0, i], shift[1, i] = -x, -y
             drop = follow_and_accelerate(form, ws, st, loads, k, at, tolerance)
-        for i in range(len(q)):
-            shift[0, i] += q[i]
-            shift[1, i] += v[i]
         for n in range(len(ws.L)):
             st.L[k, n] = ws.L[n]
         nearest = min(nearest, drop)

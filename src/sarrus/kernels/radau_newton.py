@@ -135,9 +135,7 @@ class Stages(NamedTuple):
     dz: Floats
     past: Floats
     sums: Floats
-    # how far projections moved the stages, and K's factor there; what the step's velocity bends more than
-    # its stages tell
-    shift: Floats
+    # K's factor at the stages; what the step's velocity bends more than its stages tell
     L: Floats
     bend: Floats
     # projected states, accelerations, multipliers; work of all forces in a second

@@ -302,7 +302,7 @@ def make_stages(
         free.N[-1] = motions
     return pack(Stages(
         rule=make_rule(s), z=z((2, s, nq)), dz=z((2, s, nq)), past=z((s, nq)), sums=z((2, s, nq)),
-        shift=z((2, s, nq)), L=z((s, n + len(form.L_row))), bend=z(nq),
+        L=z((s, n + len(form.L_row))), bend=z(nq),
         q=z((s, nq)), v=z((s, nq)), a=z((s, nq)),
         lam=z((s + 1, nc)), power=z(s), J=z((s + 1, len(form.J_eq))),
         A=z(len(loads.G_row)), B=z(len(loads.G_row)),
