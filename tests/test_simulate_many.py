@@ -22,7 +22,7 @@ def check_same(runs, mechanisms, limit, points, duration=2.0, times=TIMES):
     for i, mechanism in mechanisms.items():
         one = sarrus.simulate(mechanism, duration, outputs=times)
         assert (runs.status[i], runs.message[i]) == (one.status, one.message)
-        assert runs.notes(i) == one.notes
+        assert runs.notes(i) == one.outcome.notes
         for name in points:
             place, rate = one.position(name), one.velocity(name)
             n = len(one.times)

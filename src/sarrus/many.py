@@ -421,7 +421,7 @@ class Table:
                 self.refuse(i, str(error))
                 continue
             self.status[i], self.message[i] = result.status, result.message
-            self.notes[i] = list(result.notes)
+            self.notes[i] = list(result.outcome.notes)
             self.drift[i] = result.energy_drift
             for name in COUNTERS:
                 self.counters[name][i] = result.counters[name]

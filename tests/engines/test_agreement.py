@@ -68,6 +68,10 @@ def test_loops(engine, make):
         return
     if engine == "sympy" and make is spatial_four_bar:
         pytest.skip("SymPy derives the formulas of this loop in minutes")
+    if engine == "newton" and make is spatial_four_bar:
+        with pytest.raises(MechanismError, match=r"joint 'B' of .* is not given to Newton"):
+            simulate_with(engine, make(), DURATION, step=0.01)
+        return
     check_order(row, make, row.loop_order)
 
 
@@ -169,9 +173,7 @@ def test_words_that_are_wrong():
 
 def test_an_engine_that_is_not_there_says_how_to_install_it(monkeypatch):
     monkeypatch.setattr("sarrus.engines.engine.find_spec", lambda name: None)
-    with pytest.raises(
-        ValueError, match=r"MuJoCo is not installed; pip install 'sarrus\[mujoco\]'"
-    ):
+    with pytest.raises(ValueError, match=r"MuJoCo is not installed; pip install '\.\[mujoco\]'"):
         simulate_with("mujoco", double_pendulum(), 1.0, step=0.01)
 
 

@@ -164,3 +164,19 @@ def test_an_installed_package_brings_an_engine(tmp_path):
     assert "still: It stands." in done.stdout
     entry.write_text("[sarrus.engines]\nstill = still_engine:GONE\n")
     assert "engine 'still' of still-engine cannot be loaded" in run().stderr
+
+
+def test_a_problem_of_ones_own_reaches_the_process(tmp_path):
+    """A model file that has no name anywhere is a problem for engines as well: it travels as a folder."""
+    from sarrus.bench.engine_process import answer
+    from sarrus.bench.engines import EngineCell
+    from sarrus.bench.own_methods import _four_bar
+    from sarrus.bench.own_problem import make_own_problem
+
+    if not ENGINES["mujoco"].installed:
+        pytest.skip(f"MuJoCo is not installed; {ENGINES['mujoco'].install}")
+    own, _ = make_own_problem(_four_bar(), "nobody knows it", duration=0.2, output_step=0.01)
+    cell = EngineCell(own.problem, "mujoco", {"integrator": "RK4"}, 0.002, "a test")
+    told = answer(cell.question(1, 0.0, "test", tmp_path))
+    assert told["status"] == "done", told
+    assert told["problem"]["id"] == "nobody-knows-it"

@@ -302,5 +302,5 @@ def test_package_missing_is_said_with_the_extra(tmp_path, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(sarrus.MechanismError, match=r"pip install 'sarrus\[formats\]'"):
+    with pytest.raises(sarrus.MechanismError, match=r"pip install '\.\[formats\]'"):
         read(mjcf(tmp_path, block("a")))

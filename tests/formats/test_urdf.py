@@ -378,3 +378,35 @@ def test_xml_that_is_a_urdf(tmp_path):
         sarrus.load(strange)
     with pytest.raises(sarrus.MechanismError, match="only MJCF has keyframes"):
         read(path, keyframe="home")
+
+
+@pytest.mark.parametrize(
+    ("ratios", "sentence", "freedoms"),
+    [
+        ({"a": ("a", "1")}, "couples joint 'a' with itself", None),
+        ({"b": ("a", "nan")}, "cannot be meant", None),
+        ({"b": ("a", "1e-300")}, "is no ratio of whole numbers", None),
+        ({"b": ("a", "0.998")}, "", 1),
+        ({"a": ("b", "1"), "b": ("a", "1")}, "", 1),
+        ({"a": ("b", "2"), "b": ("a", "2")}, "", 0),
+    ],
+)
+def test_odd_mimics(tmp_path, ratios, sentence, freedoms):
+    """Joints that copy themselves or each other, and numbers that no gear has: one sentence, or the truth."""
+    lines = ['<robot name="r"><link name="base"/>']
+    for name, parent, child in (("a", "base", "one"), ("b", "one", "two")):
+        mimic = (
+            "<mimic joint='{}' multiplier='{}'/>".format(*ratios[name]) if name in ratios else ""
+        )
+        lines.append(
+            f"<link name='{child}'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"
+            f"<joint name='{name}' type='continuous'><parent link='{parent}'/><child link='{child}'/>"
+            f"<axis xyz='0 0 1'/>{mimic}</joint>"
+        )
+    path = tmp_path / "r.urdf"
+    path.write_text("".join([*lines, "</robot>"]))
+    if sentence:
+        with pytest.raises(sarrus.MechanismError, match=sentence):
+            read(path)
+        return
+    assert sarrus.inspect(read(path).mechanism).mobility_motion == freedoms

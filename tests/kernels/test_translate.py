@@ -1,10 +1,19 @@
 """Kernels translated to LLVM's language do what they do in Python."""
 
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
+import sarrus
+from builders import bricard, n_four_bar
+from random_mechanisms import random_mechanism
+from sarrus.kernels import record
 from sarrus.kernels.compiler import COMPILES, block, entry, exact, kernel
 from sarrus.kernels.translate import TranslationError
 
@@ -210,3 +219,53 @@ def test_what_is_no_part_of_the_language_is_told():
 
     with pytest.raises(TranslationError, match=r"test_translate.py:\d+: cannot be translated"):
         entry(listing)(np.zeros(3))
+
+
+SAMPLED = {
+    "through singular positions": lambda: n_four_bar(2),
+    "redundant": lambda: bricard(0.0),
+    "plane": lambda: random_mechanism(4, 2),
+    "space": lambda: random_mechanism(9, 3),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_outputs_side_by_side_are_those_of_one_by_one(name, monkeypatch):
+    """Bit for bit, however many there are in a step, and beside singular positions."""
+    some = np.sort(np.random.default_rng(2).uniform(0, 3, 50))
+    # tolerances of which outputs are projected with one factor, and with two
+    for outputs, tolerance in itertools.product((np.linspace(0.0, 3.0, 1001), some), (1e-10, 1e-4)):
+        asked = {"outputs": outputs, "tolerance": tolerance}
+        together = sarrus.simulate(SAMPLED[name](), 3.0, **asked)
+        with monkeypatch.context() as patch:
+            patch.setattr(record, "make_side", lambda *_: None)
+            alone = sarrus.simulate(SAMPLED[name](), 3.0, **asked)
+        for a, b in zip(together.record.outputs, alone.record.outputs, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+FIRST = """
+import sys, time
+import sarrus
+from sarrus.problems import get
+result = sarrus.simulate(get("double-four-bar").mechanism(), 10.0)
+print(result.status, len(result.crossings), "numba" in sys.modules, time.process_time())
+"""
+
+
+@pytest.mark.slow
+def test_first_result_in_seconds(tmp_path):
+    """On a fresh installation, with nothing compiled: seconds of CPU time in all, and no other compiler."""
+    place = {"SARRUS_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(Path(sarrus.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST],
+        env={**os.environ, **place},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    status, crossings, numba, seconds = done.stdout.split()
+    assert (status, crossings, numba) == ("done", "10", "False")
+    # 2.7 where it was measured, two processes sharing a core
+    assert float(seconds) < 10.0

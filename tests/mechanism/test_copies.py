@@ -102,9 +102,9 @@ def test_a_pickled_mechanism_moves_the_same():
 def test_without_drives_leaves_the_driven_one_alone():
     """A drive more or less is the business of the copy."""
     m = four_bar()
-    m.drive("motor", "A", 0.0)
+    m.drive("engine", "A", 0.0)
     free = without_drives(m)
-    assert [d.name for d in m.drives] == ["motor"]
+    assert [d.name for d in m.drives] == ["engine"]
     assert free.drives == []
     free.torsion("more", "A", stiffness=1)
     assert [t.name for t in m.torsions] == ["coil"]

@@ -483,7 +483,7 @@ def test_what_is_no_mechanism_is_refused(thing):
 
 def test_check_raises_the_same_error():
     """Mechanism.check gives the message that simulate gives."""
-    m = pendulum(mass=-1)
+    m = pendulum(at=[(0, 0), (0.5, 0)])
     with pytest.raises(MechanismError) as early:
         m.check()
     with pytest.raises(MechanismError) as late:

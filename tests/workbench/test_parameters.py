@@ -4,13 +4,48 @@ import numpy as np
 import pytest
 
 import sarrus
-from mechanism.everything import plane_of_everything, space_of_everything
-from sarrus.mechanism.files import from_data, get_value, to_data
-from sarrus.mechanism.files.paths import join_path
+from sarrus.mechanism.files import from_data, get_value, set_value, to_data
+from sarrus.mechanism.files.paths import join_path, split_path
 from sarrus.studies.study import ChangeKind
 from sarrus.workbench.parameters import find_parameters, with_values
 
 PROBLEMS = sarrus.problems.names()
+
+
+def all_kinds():
+    """One of everything that a file in the plane names numbers of."""
+    m = sarrus.Mechanism("all kinds", gravity=(0.1, -9.81))
+    m.rod("a", (0, 0), (0, 1), mass=1, section=0.01)
+    m.rod("b", (0, 1), (1, 1), mass=2)
+    m.body("plate", 2, (2, 0.5), 0.1)
+    m.body("cart", 1, (3, 0), 0.1)
+    m.body("sledge", 1, (4, 0), 0.1)
+    m.revolute("A", m.ground, "a", at=(0, 0))
+    m.revolute("B", "a", "b", at=(0, 1))
+    m.revolute("C", m.ground, "plate", at=(2, 0))
+    m.prismatic("S", m.ground, "cart", at=(3, 0), axis=(1, 0))
+    m.prismatic("T", m.ground, "sledge", at=(4, 0), axis=(0, 1))
+    m.distance("link", "b", "plate", start=(1, 1), end=(2, 1))
+    m.point("tip", "plate", (2, 1))
+    m.force("push", "plate", at=(2, 1), vector=(3, 1))
+    m.torque("turn", "plate", -3.5)
+    m.spring("pull", "a", "plate", start=(0, 1), end=(2, 1), stiffness=10, damping=1, preload=2)
+    m.torsion("coil", "A", stiffness=3, damping=0.1, free_angle=-0.2)
+    m.rotor("wheel", "B", inertia=0.02)
+    m.rotor("rack", "S", mass=0.2)
+    m.coupling("belt", "A", "B", ratio=2)
+    m.drive("motor", "C", sarrus.Polynomial((0.0, -2.0, 0.5)))
+    m.drive("shaker", "S", sarrus.Sine(0.01, 2.0))
+    m.drive("table", "T", sarrus.Table((0.0, 1.0, 2.5, 3.0), (0.0, 0.1, 0.3, -0.2)))
+    m.drive("strut", "link", sarrus.SmoothStep(1.0, 1.5, 0.0, 2.0))
+    m.set_velocity("tip", (1, 0))
+    m.set_angular_velocity("a", -2)
+    return m
+
+
+def mechanism_of(name):
+    """A problem's, or the one of all kinds."""
+    return all_kinds() if name == "all kinds" else sarrus.problems.get(name).mechanism()
 
 
 def numbers(value, parts=()):
@@ -34,11 +69,10 @@ def is_left_out(data, parts):
     return any("rod" in data["bodies"].get(name, {}) for name in bodies)
 
 
-@pytest.mark.parametrize("name", [*PROBLEMS, "plane", "space"])
+@pytest.mark.parametrize("name", [*PROBLEMS, "all kinds"])
 def test_every_number_of_a_file_has_a_slider(name):
     """Numbers without one are of the kinds that have none; rods have a length, ground pins on rods their place."""
-    own = {"plane": plane_of_everything, "space": space_of_everything}
-    data = to_data(own[name]() if name in own else sarrus.problems.get(name).mechanism())
+    data = to_data(mechanism_of(name))
     found = {p.path for p in find_parameters(data)}
     wanted = {join_path(p) for p in numbers(data) if not is_left_out(data, p)}
     rods = {join_path(("bodies", n, "length")) for n, b in data["bodies"].items() if "rod" in b}
@@ -95,3 +129,33 @@ def test_lengths_are_those_of_studies():
 
     data = to_data(sarrus.problems.get("double-four-bar").mechanism())
     assert change_kind(Base("", {}, data, ""), "bodies.crank 0.length") is ChangeKind.LENGTH
+
+
+@pytest.mark.parametrize("name", [*PROBLEMS, "all kinds"])
+def test_units_are_those_that_files_read(name):
+    """A value written with the slider's unit is read back as the same number: the schema knows the unit."""
+    data = to_data(mechanism_of(name))
+    same = to_data(from_data(data, check=False))
+    for p in find_parameters(data)[:60]:
+        parts = split_path(p.path)
+        if (
+            not p.unit
+            or parts[-1] == "length"
+            or "inertia" in parts[:-1]
+            or get_or_none(data, p.path) is None
+        ):
+            continue
+        path, value = p.path, f"{p.value!r} {p.unit}"
+        if parts[-1].isdigit() and "polynomial" not in parts:
+            # units are told apart for whole vectors
+            path = join_path(parts[:-1])
+            value = f"{get_value(data, path)} {p.unit}"
+        assert to_data(from_data(set_value(data, path, value), check=False)) == same, p
+
+
+def get_or_none(data, path):
+    """The value at a path, or None where the data have one place for all bodies."""
+    try:
+        return get_value(data, path)
+    except sarrus.MechanismError:
+        return None

@@ -123,6 +123,7 @@ def test_questions_of_strangers_are_refused(client, target):
         (b"{}", {}, 400),
         (b'{"number": true}', {}, 400),
         (b"\xff\xfe", {}, 400),
+        (b"", {"Content-Length": "\u00b2"}, 413),
     ],
 )
 def test_bodies_that_are_no_question_are_refused(client, body, headers, status):
@@ -217,6 +218,54 @@ def test_of_questions_that_wait_only_the_newest_is_answered(client):
         bench.answers["/solve"], bench.turns.announce = kept, announce
     assert solved == [1, 6]
     assert {n for n in answers if answers[n].get("stale")} == {2, 3, 4, 5}
+
+
+def test_a_slow_question_does_not_keep_a_quick_one_waiting(client):
+    """While a full answer is being made, a quick one comes and goes."""
+    bench = client.bench
+    gate, inside = threading.Event(), threading.Event()
+    solve = bench.answers["/solve"]
+
+    def slow(question):
+        if question.get("full"):
+            inside.set()
+            assert gate.wait(PATIENCE)
+        return {}
+
+    def ask():
+        body = json.dumps({"page": "two", "number": 1, "full": True})
+        client.request("POST", "/solve", body, **client.own)
+
+    bench.answers["/solve"] = slow
+    thread = threading.Thread(target=ask)
+    try:
+        thread.start()
+        assert inside.wait(PATIENCE)
+        assert client.ask("/solve", page="two", number=2) == {"number": 2}
+    finally:
+        gate.set()
+        thread.join()
+        bench.answers["/solve"] = solve
+
+
+def test_a_fault_of_ours_is_told_and_the_server_goes_on(client):
+    """Whatever an answer raises becomes a sentence of the page."""
+    bench, solve = client.bench, client.bench.answers["/solve"]
+    bench.answers["/solve"] = lambda question: 1 / 0
+    try:
+        assert "ZeroDivisionError" in client.ask("/solve")["errors"][0]
+    finally:
+        bench.answers["/solve"] = solve
+    assert client.ask("/solve", data=EMPTY)["empty"]
+
+
+def test_json_stays_json(tmp_path):
+    """A model file in JSON is written as JSON."""
+    path = tmp_path / "my.json"
+    data = to_data(sarrus.problems.get("simple-pendulum").mechanism())
+    OpenedFile(path).write(data, {"bodies.bob.mass": 3.0})
+    assert json.loads(path.read_text())["bodies"]["bob"]["mass"] == 3.0
+    assert load(path).bodies[0].mass == 3.0
 
 
 def test_pages_do_not_drop_each_others_questions(client):

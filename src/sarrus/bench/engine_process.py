@@ -28,7 +28,10 @@ OURS = "sarrus"
 def answer(question: dict[str, Any]) -> dict[str, Any]:
     """Do a run, judge it, and tell its record; a sentence under "refused" if it cannot be done."""
     asked = question["problem"]
-    problem = problems.get(asked["id"], **asked["options"])
+    if asked["folder"]:
+        problem = problems.load_packed(asked["folder"])
+    else:
+        problem = problems.get(asked["id"], **asked["options"])
     problem = replace(problem, duration=asked["duration"])
     try:
         result, timing = _run(problem, question)

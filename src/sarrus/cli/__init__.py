@@ -14,6 +14,8 @@ from .screen import Screen
 
 __all__ = ["app", "main"]
 
+# how programs end that Ctrl-C has stopped
+STOPPED = 130
 # a word that no command knows: ClickException, wherever this version of typer keeps it
 USAGE: Any = typer.BadParameter.__mro__[2]
 
@@ -80,13 +82,15 @@ def main() -> None:
         _fail(str(error))
     except MemoryError as error:
         _fail(f"out of memory: {str(error) or 'ask for fewer outputs'}")
+    if status == STOPPED:
+        _stopped()
     sys.exit(status if isinstance(status, int) else 0)
 
 
 def _stopped() -> NoReturn:
     """End as programs do that Ctrl-C has stopped; what was half written is gone."""
     Screen(stderr=True).print("stopped")
-    sys.exit(130)
+    sys.exit(STOPPED)
 
 
 def _fail(why: str) -> NoReturn:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
-import typer
 from rich import box
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -75,7 +75,8 @@ def bench_engines(
             records = run_engine_cells(cells, out, repeats, command, budget, show)
         except KeyboardInterrupt:
             screen.print("stopped; the same command goes on from here")
-            raise typer.Exit(130) from None
+            # it has said so itself
+            sys.exit(130)
     page = save_engine_report(out, records, command)
     screen = Screen()
     screen.width = max(screen.width, 150)

@@ -121,6 +121,8 @@ def problem(
     )
     pack_problem(own, out)
     name = own.numbers["id"]
+    # pip looks elsewhere for a bare word
+    where = out if out.is_absolute() else f"./{out}"
     Screen().print(
-        f"{out}: `pip install {out}`, then `sarrus bench {name}`", soft_wrap=True, highlight=False
+        f"{out}: `pip install {where}`, then `sarrus bench {name}`", soft_wrap=True, highlight=False
     )

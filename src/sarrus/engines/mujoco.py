@@ -94,8 +94,9 @@ def make_xml(tree: Tree, plan: Plan) -> str:
         anchor = tree.place(first, c.place)
         lines.append(f"{_tag('connect', body1=f'link {first}', body2=other, anchor=anchor)}/>")
     for t in tree.tied:
-        ends = {"joint1": f"step {t.v[0]}", "joint2": f"step {t.v[1]}"}
-        lines.append(f"{_tag('joint', **ends, polycoef=np.array([0.0, t.ratio, 0.0, 0.0, 0.0]))}/>")
+        names = {"joint1": f"step {t.v[0]}", "joint2": f"step {t.v[1]}"}
+        line = np.array([0.0, t.ratio, 0.0, 0.0, 0.0])
+        lines.append(f"{_tag('joint', **names, polycoef=line)}/>")
     lines += ["</equality>", "<actuator>", *_actuators(tree), "</actuator>", "</mujoco>"]
     return "\n".join(lines)
 

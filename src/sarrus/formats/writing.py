@@ -104,7 +104,7 @@ def _grow(mechanism: Mechanism, joints: list[WrittenJoint]) -> Tree:
     Loops are closed by joints in which nothing acts, where that can be.
     """
     ties = [name for c in mechanism.couplings for name in (c.joint, c.other)]
-    acted = {*ties, *(part.joint for part in (*mechanism.torsions, *mechanism.rotors))}
+    acted = {*ties, *(t.joint for t in mechanism.torsions), *(r.joint for r in mechanism.rotors)}
     group = {name: name for name in (GROUND, *(b.name for b in mechanism.bodies))}
 
     def top(name: str) -> str:

@@ -83,7 +83,7 @@ def pack(args: tuple[Any, ...], *, anew: bool = False) -> Packed:
         if kind is None:
             continue
         if isinstance(kind, str):
-            words.append(value)
+            words.append(value if kind == FLOAT else int(value))
         elif isinstance(kind, Record) and not kind.plain:
             keep.append(_words_of(value))
             words.append(keep[-1].address)
@@ -167,5 +167,5 @@ def _flatten(value: Any) -> list[bytes]:
             address = x.__array_interface__["data"][0]
             out.append(struct.pack(f"{1 + x.ndim}q", address, *x.shape))
         elif x is not None:
-            out.append(struct.pack("d" if isinstance(x, float) else "q", x))
+            out.append(struct.pack("d", x) if isinstance(x, float) else struct.pack("q", int(x)))
     return out

@@ -92,10 +92,10 @@ class Kernel:
     def __call__(self, *args: Any) -> Any:
         """Run it."""
         kinds, words, keep = pack(args)
-        made = self._made.get(kinds) or self._make(kinds)
-        found = made(words)
+        made = self._made.get(kinds)
+        found = WRONG if made is None else made(words)
         if found is WRONG:
-            # a tuple of other types than others of its class
+            # new, or a tuple of other types than others of its class
             check(args)
             kinds, words, keep = pack(args, anew=True)
             found = (self._made.get(kinds) or self._make(kinds))(words)

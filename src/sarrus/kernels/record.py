@@ -15,7 +15,6 @@ from ..arrays import Floats, Ints
 from ..thresholds import (
     PERMANENT_PIVOT,
     ROUND_OFF,
-    SAME_FACTOR,
     SINGULAR_LANDING,
     WEAK_PIVOT,
 )
@@ -70,7 +69,8 @@ class Sampling(NamedTuple):
     accelerations; same: outputs this close to the start of a step, in steps, are that start. Of projections:
     damping and corrections as in `project_state`; one that moves by more than `limit`, or at a pivot smaller
     than `near` of what is usual, would divide rounding by a vanishing pivot: there the polynomial is recorded
-    as it is. nodes, weights: Gauss's rule for the work, on -1 .. 1.
+    as it is. nodes, weights: Gauss's rule for the work, on -1 .. 1. same_factor: where the position moves by no
+    more, the factor of before serves for the velocity.
     """
 
     projects: bool
@@ -82,6 +82,7 @@ class Sampling(NamedTuple):
     near: float
     nodes: Floats
     weights: Floats
+    same_factor: float = 0.0
 
 
 class Side(NamedTuple):
@@ -224,7 +225,7 @@ def sample_alone(form, ws, loads, sampling, pieces, n, k, out):
         h = pieces.starts[n + 1] - pieces.starts[n] if n + 1 < len(pieces.starts) else 0.0
         moved, turned, _, drop = project_state(
             form, ws, loads, out.times[k], sampling.damping, sampling.corrections, 0.0,
-            SAME_FACTOR, ws.q, ws.v,
+            sampling.same_factor, ws.q, ws.v,
         )  # fmt: skip
         # written so that nan is refused too
         if drop < sampling.near or not max(moved, h * turned) <= sampling.limit:
@@ -239,7 +240,7 @@ def sample_alone(form, ws, loads, sampling, pieces, n, k, out):
 
 
 @block
-def project_lanes(form, side, usual, near, corrections):
+def project_lanes(form, side, usual, near, corrections, same):
     """Positions and velocities back onto the constraints, as `project_state` does it, lane by lane.
 
     side: memory of lanes. Its last rows tell how far each lane was moved, and its smallest pivot against what is
@@ -267,6 +268,9 @@ def project_lanes(form, side, usual, near, corrections):
         better = now < left
         left = choose(active & better, now, left)
         active = active & better & (now > ROUND_OFF)
+    if same == 0.0:
+        eval_jacobian(form, ws.e, ws.J)
+        factorise(form, ws.J, ws.L)
     smallest = 1.0
     drop = 1.0
     for k in range(len(usual)):
@@ -276,7 +280,9 @@ def project_lanes(form, side, usual, near, corrections):
             drop = min(drop, pivot / usual[k])
     turned = project_velocity(form, ws, None, 1, ws.v)
     # rows that say whether this was enough: another factor, more refinements, parts that pivots change
-    care = min(drop - near, min(smallest - WEAK_PIVOT, SAME_FACTOR - moved))
+    care = min(drop - near, smallest - WEAK_PIVOT)
+    if same > 0.0:
+        care = min(care, same - moved)
     ws.moved[0] = max(moved, turned)
     ws.moved[1] = care
 
@@ -290,7 +296,7 @@ def sample_lanes(form, ws, side, sampling, pieces, n, k, count, out):
         side.s[0, lane] = find_share(sampling, pieces.starts, n, t)
     eval_piece(pieces.coefficients[n], pieces.orders[n], wide.s[0], wide.q, wide.v)
     near = max(sampling.near, SINGULAR_LANDING)
-    project_lanes(form, side, ws.usual, near, sampling.corrections)
+    project_lanes(form, side, ws.usual, near, sampling.corrections, sampling.same_factor)
     for lane in range(count):
         # written so that nan is taken care of too
         if side.moved[1, lane] > 0.0 and side.moved[0, lane] < np.inf:

@@ -88,7 +88,7 @@ class Record:
             at += words_of(kind)
         self.words = at
         # whether there is nothing but arrays in it
-        self.plain = all(
+        self.plain: bool = all(
             k.plain if isinstance(k, Record) else k is None or isinstance(k, Rank) for k in kinds
         )
         self.text = repr((names, [getattr(k, "text", k) for k in kinds]))

@@ -12,8 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ..tape import is_finite
-from .elements import Element, Known, MechanismError, show, turning_problems, velocity_problems
+from .elements import (
+    Element,
+    Known,
+    MechanismError,
+    gravity_problems,
+    turning_problems,
+    velocity_problems,
+)
 from .forces import LOADS
 from .joints import find_gap
 from .mechanism import STRUCTURE, Mechanism
@@ -40,15 +46,8 @@ def check_mechanism(mechanism: Mechanism, *, closed: bool = True) -> None:
 def find_problems(mechanism: Mechanism) -> list[str]:
     """All reasons why this mechanism cannot be simulated, in the order it was written."""
     m = mechanism
-    if m.gravity.shape not in ((2,), (3,)):
-        return [
-            f"mechanism '{m.name}': gravity has {m.gravity.size} numbers; "
-            "give 2 for a planar, 3 for a spatial mechanism"
-        ]
-    if not all(map(is_finite, m.gravity.tolist())):
-        return [
-            f"mechanism '{m.name}': gravity {show(m.gravity)} is not finite; give finite numbers"
-        ]
+    if wrong := list(gravity_problems(m.name, m.gravity)):
+        return wrong
     if not m.bodies:
         return [f"mechanism '{m.name}' has no bodies; add one with rod() or body()"]
     known = Known(m)

@@ -197,6 +197,17 @@ class Known:
             yield from self.on_body(name, at, what)
 
 
+def gravity_problems(name: str, gravity: Floats) -> Iterator[str]:
+    """What is wrong with the gravity of a mechanism, which says its dimension."""
+    if gravity.shape not in ((2,), (3,)):
+        yield (
+            f"mechanism '{name}': gravity has {gravity.size} numbers; "
+            "give 2 for a planar, 3 for a spatial mechanism"
+        )
+    elif not all(map(is_finite, gravity.tolist())):
+        yield f"mechanism '{name}': gravity {show(gravity)} is not finite; give finite numbers"
+
+
 def velocity_problems(given: tuple[str, Floats], known: Known) -> Iterator[str]:
     """What is wrong with the start velocity of a point."""
     name, velocity = given

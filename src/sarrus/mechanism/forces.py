@@ -544,8 +544,7 @@ class LoadCalls:
             self._joint_name(other, what),
             as_number(ratio, f"ratio of {what}"),
         )
-        self.couplings.append(coupling)
-        return coupling
+        return self._add("couplings", coupling)
 
     def user_force(
         self,

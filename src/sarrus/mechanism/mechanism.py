@@ -28,6 +28,7 @@ from .elements import (
     as_number,
     as_vector,
     as_word,
+    gravity_problems,
     turning_problems,
     velocity_problems,
 )
@@ -54,11 +55,7 @@ class Mechanism(JointCalls, LoadCalls):
     def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, -9.81)) -> None:
         self.name = as_word(name, "name of a mechanism")
         self.gravity = as_vector(gravity, f"gravity of mechanism '{name}'")
-        if self.gravity.shape not in ((2,), (3,)):
-            raise MechanismError(
-                f"mechanism '{name}': gravity has {self.gravity.size} numbers; "
-                "give 2 for a planar, 3 for a spatial mechanism"
-            )
+        self._refuse(gravity_problems(self.name, self.gravity))
         self.assemble = False
         self.ground = Body(self.GROUND, np.inf, np.zeros(self.dimension), np.zeros(0))
         self.bodies: list[Body] = []

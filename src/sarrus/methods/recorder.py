@@ -33,11 +33,18 @@ def sample_own(*, accelerations: bool, same: float = 0.0, points: int = 3) -> ke
 
 @lru_cache(maxsize=16)
 def sample_projected(
-    *, corrections: int, near: float, damped: bool = False, limit: float = np.inf
+    *,
+    corrections: int,
+    near: float,
+    damped: bool = False,
+    limit: float = np.inf,
+    same_factor: float = 0.0,
 ) -> kernels.Sampling:
     """Outputs are taken back onto the constraints, as `kernels.Sampling` says."""
     rule = np.polynomial.legendre.leggauss(3)
-    return kernels.Sampling(True, False, 0.0, float(damped), corrections, float(limit), near, *rule)
+    return kernels.Sampling(
+        True, False, 0.0, float(damped), corrections, float(limit), near, *rule, same_factor
+    )
 
 
 class Recorder:

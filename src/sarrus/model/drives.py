@@ -108,8 +108,9 @@ def joint_forms(
 def coordinate_needs(mechanism: Mechanism) -> Iterator[tuple[str, Any, list[Vector]]]:
     """What frames must be able to express of driven, coupled and rotor joints: a place [m], or directions."""
     joints, bodies = named_parts(mechanism)
-    names = [part.joint for part in (*mechanism.drives, *mechanism.rotors, *mechanism.couplings)]
-    for name in [*names, *(c.other for c in mechanism.couplings)]:
+    ties = [name for c in mechanism.couplings for name in (c.joint, c.other)]
+    names = [*(d.joint for d in mechanism.drives), *(r.joint for r in mechanism.rotors), *ties]
+    for name in names:
         joint = joints[name]
         if joint.kind.row.is_ball:
             for body in joint.bodies:

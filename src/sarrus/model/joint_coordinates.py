@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .quadratic import Equations
 
 # vectors: rows over q of their components, and their values at the start
-Form = tuple[Sequence[Row], Sequence[Scalar]]
+Form = tuple[list[Row], Sequence[Scalar]]
 # a number: its row over q, and its value at the start
 Number = tuple[Row, Scalar]
 # cosine and sine
@@ -173,7 +173,7 @@ class _Adding:
         return {self.free - 1: 1.0}, start
 
 
-def _vector(*numbers: Number) -> Form:
+def _vector(*numbers: Number) -> tuple[list[Row], list[float]]:
     return [row for row, _ in numbers], [start for _, start in numbers]
 
 

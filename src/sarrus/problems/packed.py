@@ -62,6 +62,7 @@ class OwnProblem:
             ),
             build=self.mechanism.copy,
             exact=interpolate(self.times, self.motion),
+            save=self.save,
         )
 
     def save(self, folder: Path) -> None:

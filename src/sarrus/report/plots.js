@@ -5,9 +5,11 @@ const SarrusPlots = (() => {
   // no button of a page sends anything anywhere
   Plotly.setPlotConfig({ showSendToCloud: false, showEditInChartStudio: false, plotlyServerURL: "", showLink: false,
     displaylogo: false });
-  const SIGNS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star"];
+  const SIGNS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star", "hexagon", "bowtie",
+    "pentagon", "hourglass"];
+  const COLORS = 12;
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const traceColor = (k) => css(`--curve${k % 8}`);
+  const traceColor = (k) => css(`--curve${k % COLORS}`);
   const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
   const unit = (column) => column.slice(column.lastIndexOf(" [") + 2, -1);
   const short = (column, item) => {
@@ -35,7 +37,7 @@ const SarrusPlots = (() => {
         xaxis: "x", yaxis: t.axis, legendgroup: t.group, showlegend: t.legend,
         line: { color, width: exact ? 6 : 1.6, dash: t.dash || "solid", simplify: false },
         hovertemplate: t.hover || "%{y:.8g}<extra>%{fullData.name}</extra>" };
-      if (t.marker) trace.marker = { color, size: 9, symbol: t.open.map((o) => SIGNS[t.sign % 8] + (o ? "-open" : "")), line: { width: 2, color } };
+      if (t.marker) trace.marker = { color, size: 9, symbol: t.open.map((o) => SIGNS[t.sign % SIGNS.length] + (o ? "-open" : "")), line: { width: 2, color } };
       if (t.text) trace.text = t.text;
       return trace;
     });

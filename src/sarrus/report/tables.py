@@ -60,12 +60,12 @@ def fit_table(
             table.add_column(heads[k].replace(" ", "\n"), justify="right", no_wrap=True)
         table.add_column("", no_wrap=True, min_width=4)
         for name, cells, word in rows:
-            table.add_row(name, *(cells[k] for k in kept), word)
+            table.add_row(Text(name), *(cells[k] for k in kept), word)
         if Console(width=1000).measure(table).maximum <= width:
             return table
     stack = Table(box=None, show_header=False, padding=(0, 1, 0, 0))
     for name, cells, word in rows:
-        stack.add_row(name, word)
+        stack.add_row(Text(name), word)
         for head, cell in zip(heads, cells, strict=True):
             stack.add_row(f"  {head}", cell)
     return stack

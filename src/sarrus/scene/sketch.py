@@ -1,7 +1,7 @@
 """The sketch of a mechanism: bars, plates, joints and springs over a list of points fixed in bodies.
 
 A sketch knows names, kinds and which points belong together; it knows neither time nor pixels. Every
-picture (page, movie, figure, live viewer) draws the same one.
+picture (page, movie, figure, workbench) draws the same one.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -294,7 +295,7 @@ class JointEquations(JointPairs):
         Where there are couplings (rows, 4, 6): behind them the bodies of the other joint.
         """
         out = np.zeros((*self._row_bodies.shape, 6))
-        ends = [(self.row_pair, u, 1.0)]
+        ends: list[tuple[Ints, Floats, Any]] = [(self.row_pair, u, 1.0)]
         if out.shape[1] == 4:
             ends.append((self.row_other, at.axes[self.row_other], -self.row_ratio[:, None]))
         along = ~self.row_about[:, None]
@@ -372,14 +373,14 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
     for j, joint in enumerate(mechanism.joints):
         first, *others = (number[name] for name in joint.bodies)
         for k, other in enumerate(others):
-            own = [(about, u, -1) for about, u in _frame_of(joint, mechanism).rows]
+            kept = [(about, u, -1) for about, u in _frame_of(joint, mechanism).rows]
             # a drive moves the second body named from the first
             for d in driven.get(joint.name, []) if k == 0 else ():
                 # the one equation of a driven length is that of its drive
                 if joint.kind.row.coordinate == "length":
-                    own = [row for row in own if row[2] >= 0]
-                own.append((joint.kind.row.coordinate == "angle", 0, d))
-            rows += [(len(pair_joint), *row, -1, 0.0) for row in own]
+                    kept = [row for row in kept if row[2] >= 0]
+                kept.append((joint.kind.row.coordinate == "angle", 0, d))
+            rows += [(len(pair_joint), *row, -1, 0.0) for row in kept]
             pair_joint.append(j)
             pair_bodies.append((first, other))
             places.append(_places(joint, k + 1, origin, centers, first, other))
@@ -388,14 +389,15 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
     for kind, mine, other, ratio in ties:
         rows.append((len(pair_joint), kind.row.coordinate == "angle", 0, -1, other, ratio))
         pair_joint.append(len(mechanism.joints) + len(rows) - 1 - plain)
-        for values in (pair_bodies, places, axes):
-            values.append(values[mine])
+        pair_bodies.append(pair_bodies[mine])
+        places.append(places[mine])
+        axes.append(axes[mine])
     columns = list(zip(*rows, strict=True)) or [()] * 6
     pairs = np.array(pair_bodies, dtype=np.int64).reshape(-1, 2)
     where = np.array(places, dtype=float).reshape(-1, 2, 3)
     directions = np.array(axes, dtype=float).reshape(-1, 2, 3)
     length = measure_length(mechanism)
-    own = measure_reach(masses, centers, inertias, pairs, where, length)
+    reach = measure_reach(masses, centers, inertias, pairs, where, length)
     return JointEquations(
         dimension=mechanism.dimension,
         gravity=in_space(mechanism.gravity),
@@ -420,8 +422,8 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
         row_other=np.array(columns[4], dtype=np.int64),
         row_ratio=np.array(columns[5], dtype=float),
         length=length,
-        reach=own,
-        _scale=make_scale(masses, inertias, own, length),
+        reach=reach,
+        _scale=make_scale(masses, inertias, reach, length),
     )
 
 

@@ -7,6 +7,7 @@ of the file and the values of the sliders.
 from __future__ import annotations
 
 import json
+import threading
 from collections import OrderedDict
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -43,6 +44,7 @@ class Desk:
     """Answers questions about documents; what was computed for the last ones is kept."""
 
     kept: OrderedDict[str, _Subject] = field(default_factory=OrderedDict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def subject(self, question: Record) -> _Subject:
         """The mechanism of a question's document."""
@@ -50,12 +52,13 @@ class Desk:
         if not isinstance(data, dict) or not isinstance(values, dict):
             raise MechanismError("a question needs the data of a model file and values by path")
         key = json.dumps([data, values])
-        if key not in self.kept:
-            self.kept[key] = _Subject(with_values(data, values))
-            while len(self.kept) > MOST_KEPT:
-                self.kept.popitem(last=False)
-        self.kept.move_to_end(key)
-        return self.kept[key]
+        with self.lock:
+            if key not in self.kept:
+                self.kept[key] = _Subject(with_values(data, values))
+                while len(self.kept) > MOST_KEPT:
+                    self.kept.popitem(last=False)
+            self.kept.move_to_end(key)
+            return self.kept[key]
 
     def solve(self, question: Record) -> Record:
         """Motion, plots and messages; full: also reactions, crossings and the verdict, which take longer."""
@@ -138,7 +141,7 @@ class _Subject:
 
     def run(self, seconds: float | None) -> Result:
         """Its motion."""
-        settings = dict(self.mechanism.defaults)
+        settings: Record = dict(self.mechanism.defaults)
         given = settings.pop("duration", DURATION)
         settings.pop("output_step", None)
         duration = float(given if seconds is None else seconds)

@@ -24,7 +24,7 @@ SAME = 1e-6
 MASS, STIFFNESS, DAMPING, TURNING, FREQUENCY, TRAVEL = 1.0, 100.0, 1.0, 1.0, 0.5, 0.2
 # where names of bodies and of joints stand
 OF_BODIES = ("points", "forces", "torques")
-OF_JOINTS = ("drives", "torsions", "rotors")
+OF_JOINTS = ("drives", "torsions", "rotors", "couplings")
 # blocks as a file has them
 ORDER = list(ModelFile.model_fields)
 EMPTY: Data = {"sarrus": 1, "name": "mechanism", "gravity": [0.0, -9.81], "bodies": {}}
@@ -86,7 +86,7 @@ class _Drawing:
         """The pin at a place."""
         for joint in self.block("joints").values():
             if "revolute" in joint and self.same(_places(joint["at"])[0], at):
-                return joint  # type: ignore[no-any-return]
+                return joint
         return None
 
     def pin(self, bodies: list[str], at: Floats) -> None:
@@ -239,7 +239,9 @@ def _without_joint(drawing: _Drawing, name: str) -> None:
     """Whatever named a joint that is gone."""
     drawing.block("velocities").pop(name, None)
     for block in OF_JOINTS:
-        for key in [k for k, entry in drawing.block(block).items() if entry["joint"] == name]:
+        for key in [
+            k for k, e in drawing.block(block).items() if name in (e["joint"], e.get("other"))
+        ]:
             del drawing.data[block][key]
 
 
@@ -257,8 +259,8 @@ def _rename(drawing: _Drawing, change: Record) -> None:
             names[:] = [new if name == old else name for name in names]
     key, blocks = ("body", OF_BODIES) if block == "bodies" else ("joint", OF_JOINTS)
     for entry in (e for b in blocks for e in drawing.block(b).values()):
-        if block in ("bodies", "joints") and entry[key] == old:
-            entry[key] = new
+        if block in ("bodies", "joints"):
+            entry |= {k: new for k in (key, "other") if entry.get(k) == old}
     starts = drawing.block("angular_velocities" if block == "bodies" else "velocities")
     if old in starts and block in ("bodies", "joints", "points"):
         starts[new] = starts.pop(old)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..mechanism import MechanismError, set_value
 from ..mechanism.elements import GROUND
-from ..mechanism.files.paths import join_path, split_path
+from ..mechanism.files.paths import join_path, split_path, unit_at
 from ..studies.changes import apply_change, change_kind
 from ..studies.study import Base, Change
 
@@ -29,36 +29,18 @@ GROUPS = {
     "dimensions": ("bodies", "joints", "points"),
     "masses": ("bodies", "rotors"),
     "springs": ("springs", "torsions"),
-    "drives": ("drives",),
+    "drives": ("drives", "couplings"),
     "forces": ("forces", "torques"),
     "start": ("velocities", "angular_velocities"),
     "gravity": ("gravity",),
 }
 INERT = ("mass", "inertia")
+# keys of places
+PLACES = ("center", "at", "start", "end")
 DIRECTIONS = ("axis", "second_axis", "normal")
 # numbers that must stay positive, or may be zero but not less
 POSITIVE = ("mass", "length", "frequency")
 NOT_NEGATIVE = ("inertia", "section", "stiffness", "damping", "free_length")
-UNITS = {
-    "mass": "kg",
-    "inertia": "kg m^2",
-    "length": "m",
-    "section": "m",
-    "center": "m",
-    "at": "m",
-    "start": "m",
-    "end": "m",
-    "free_length": "m",
-    "preload": "N",
-    "free_angle": "rad",
-    "torque": "N m",
-    "frequency": "Hz",
-    "phase": "rad",
-    "begin": "s",
-    "gravity": "m/s^2",
-    "velocities": "m/s",
-    "angular_velocities": "rad/s",
-}
 
 
 @dataclass(frozen=True)
@@ -139,7 +121,7 @@ def _leaves(value: Any, parts: Parts) -> Iterator[tuple[Parts, float]]:
 def _parameter(parts: Parts, value: float, data: Data, size: float) -> Parameter:
     words = [part for part in parts if isinstance(part, str)]
     key = words[-1] if len(words) > 2 else words[0]
-    unit = _unit(parts, key, data)
+    unit = unit_at(data, parts)
     low, high = _range(key, unit, value, size)
     return Parameter(join_path(parts), value, low, high, unit, _group(parts, key))
 
@@ -150,35 +132,13 @@ def _group(parts: Parts, key: str) -> str:
     return next(name for name, blocks in GROUPS.items() if parts[0] in blocks)
 
 
-def _unit(parts: Parts, key: str, data: Data) -> str:
-    block = parts[0]
-    if block == "drives":
-        return _drive_unit(parts, key, data)
-    if key == "vector":
-        return "N" if block == "forces" else "N m"
-    if key in ("stiffness", "damping"):
-        units = ("N/m", "N s/m") if block == "springs" else ("N m/rad", "N m s/rad")
-        return units[key == "damping"]
-    return UNITS.get(key, "")
-
-
-def _drive_unit(parts: Parts, key: str, data: Data) -> str:
-    """Angles or lengths, as the joint has them, over powers of time."""
-    joint = (data.get("joints") or {}).get(data["drives"][parts[1]]["joint"], {})
-    unit = "rad" if "revolute" in joint else "m"
-    power = parts[3] if key == "polynomial" else 0
-    if key in ("begin", "frequency", "phase") or parts[2:4] == ("step", "end"):
-        return "s" if key == "end" else UNITS[key]
-    return unit if power == 0 else f"{unit}/s" if power == 1 else f"{unit}/s^{power}"
-
-
 def _range(key: str, unit: str, value: float, size: float) -> tuple[float, float]:
     """From where to where a slider goes: around the value, places by the mechanism's size."""
     if key in POSITIVE and value > 0:
         return 0.1 * value, 3 * value
     if key in NOT_NEGATIVE and value >= 0:
         return 0.0, 3 * value if value > 0 else {"m": size}.get(unit, 10.0)
-    if unit == "m" and key in UNITS:
+    if unit == "m" and key in PLACES:
         return value - size, value + size
     reach = 2 * abs(value) if value else {"m/s^2": 10.0, "rad": np.pi}.get(unit, 1.0)
     return value - reach, value + reach
@@ -190,7 +150,7 @@ def measure_size(data: Data) -> float:
         place
         for name in ("bodies", "joints", "points", "springs")
         for entry in (data.get(name) or {}).values()
-        for key in ("rod", "center", "at", "start", "end")
+        for key in ("rod", *PLACES)
         for place in _places(entry.get(key))
     ]
     return float(0.5 * np.ptp(np.array(places), axis=0).max()) or 1.0 if places else 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,13 +43,20 @@ class OpenedFile:
             )
         text = patched(self.text, values) if data == self.data else None
         said = [] if text is not None or not self.text else [WRITTEN_ANEW]
-        text = to_text(with_values(data, values)) if text is None else text
+        text = self._whole(with_values(data, values)) if text is None else text
         try:
             write_file(self.path, text)
         except OSError as error:
             raise MechanismError(f"{self.path.name} cannot be written: {error}") from None
         self.text, self.data = text, with_values(data, values)
         return [f"saved: {self.path.name}", *said]
+
+    def _whole(self, data: Data) -> str:
+        """The text of the file, written anew: JSON stays JSON."""
+        assert self.path is not None
+        if self.path.suffix.lower() == ".json":
+            return json.dumps(data, indent=2, allow_nan=False) + "\n"
+        return to_text(data)
 
     def _on_disk(self) -> str:
         assert self.path is not None

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 import secrets
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -71,10 +73,10 @@ class Guard:
 
 
 class Turns:
-    """One question at a time, and of those that wait only the newest of each page."""
+    """One question at a time, beside it one that takes longer; of those that wait only the newest of each page."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.quick, self.slow = threading.Lock(), threading.Lock()
         self.newest: dict[str, int] = {}
         self.guard = threading.Lock()
 
@@ -86,9 +88,9 @@ class Turns:
                 del self.newest[next(iter(self.newest))]
 
     @contextmanager
-    def turn(self, page: str, number: int) -> Iterator[bool]:
+    def turn(self, page: str, number: int, slow: bool = False) -> Iterator[bool]:
         """Wait for one's turn; whether the question is still the newest then."""
-        with self.lock:
+        with self.slow if slow else self.quick:
             yield self.newest.get(page, number) <= number
 
 
@@ -164,16 +166,16 @@ class Workbench:
         if not isinstance(number, int) or isinstance(number, bool):
             raise MechanismError("a question has a number; the page counts them")
         self.turns.announce(page, number)
-        with self.turns.turn(page, number) as newest:
+        with self.turns.turn(page, number, bool(question.get("full"))) as newest:
             if not newest:
                 return {"number": number, "stale": True}
             try:
                 return {"number": number, **self.answers[target](question)}
             except (MechanismError, ValueError) as error:
                 return {"number": number, "errors": sentences_of(error)}
-            except (KeyError, TypeError, AttributeError, IndexError) as error:
-                # data that no page of ours sends
-                why = f"this question cannot be read: {type(error).__name__} {error}"
+            except Exception as error:
+                # data that no page of ours sends, or a fault of ours: the page is told, and goes on
+                why = f"this cannot be answered: {type(error).__name__} {error}"
                 return {"number": number, "errors": [why]}
 
 
@@ -182,6 +184,12 @@ class _Server(ThreadingHTTPServer):
     # a port that was just left may be taken again, one that is in use may not
     allow_reuse_address = True
     workbench: Workbench
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A page that was closed meanwhile is none; others are told what went wrong."""
+        error = sys.exception()
+        if not isinstance(error, OSError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -231,7 +239,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _wrong_size(self) -> str:
         length = self.headers.get("Content-Length", "")
-        if self.headers.get("Transfer-Encoding") or not length.isdigit():
+        if self.headers.get("Transfer-Encoding") or not re.fullmatch("[0-9]{1,12}", length):
             return "a question says how long it is"
         return f"more than {MOST_BYTES} bytes are not read" if int(length) > MOST_BYTES else ""
 

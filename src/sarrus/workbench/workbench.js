@@ -61,6 +61,8 @@
     }
   }
   const ways = Object.fromEntries(["solve", "pull", "edit", "from-here", "text", "save"].map((word) => [word, new Way(`/${word}`)]));
+  // what takes longer does not keep the quick ones waiting
+  ways.full = new Way("/solve");
 
   let wanted = 0, listed = null;
   function solve(full, parameters) {
@@ -68,7 +70,8 @@
     status("solving", "wait");
     const asked = { ...current(), duration, full, parameters: parameters && listed !== doc().data };
     const data = doc().data;
-    ways.solve.ask(asked, (found, older) => {
+    ways[full ? "full" : "solve"].ask(asked, (found, older) => {
+      if (full && mine !== wanted) return;
       if (found.parameters) { listed = data; showSliders(found.parameters); }
       show(found, full);
       // reactions, crossings and the verdict follow as soon as nothing moves
@@ -531,6 +534,7 @@
 
   clock.onChange(() => plots.placeAll());
   get("duration").value = begin.duration ?? (begin.data.simulate || {}).duration ?? 10;
+  document.querySelector("[data-mode=edit]").disabled = begin.data.gravity.length !== 2;
   if (!begin.file) get("save").title = "no file is opened; take the YAML";
   changed();
   // for tests and for the curious

@@ -52,7 +52,8 @@ def build_plainly(data: dict[str, Any]) -> Mechanism:
     m.at_once = False
     for name, body in data["bodies"].items():
         if "rod" in body:
-            m.rod(name, *body["rod"], body["mass"], body.get("section", 0.0))
+            start, end = body["rod"]
+            m.rod(name, start, end, body["mass"], body.get("section", 0.0))
         else:
             m.body(name, **body)
     for name, joint in data.get("joints", {}).items():

@@ -168,6 +168,7 @@ def test_drawing_a_four_bar(browser):
                 f"Object.keys(sarrusBench.doc().data.joints || {{}}).length === {joints} && "
                 "sarrusBench.player.scene.shapes.length === "
                 f"{count} && !sarrusBench.way.edit.busy && !sarrusBench.way.solve.busy"
+                " && !sarrusBench.way.full.busy"
             )
 
         page.click("[data-tool=ground]")
