@@ -71,7 +71,7 @@ def test_the_file_of_the_docs_loads():
         *(example.replace(lift, line.replace("# ", "", 1)) for line in others),
     ):
         m = build_mechanism(read_document(content, "docs"))
-        assert len(m.joints) == 5
+        assert len(m.joints) == 6
         assert to_data(build_mechanism(read_document(to_text(to_data(m)), "again"))) == to_data(m)
 
 

@@ -155,7 +155,7 @@ def find_wrong_types(value: Any, shape: Any = _SHAPE, where: str = "") -> str:
         if not isinstance(value, list):
             return f"{where} is no list"
         found = (find_wrong_types(item, shape[0], f"{where}.{i}") for i, item in enumerate(value))
-        return next(filter(None, found), "")
+        return next(filter(None, found), "") or _find_missing(value, shape[0], where)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     right = {
         _TEXT: isinstance(value, str),
@@ -164,6 +164,17 @@ def find_wrong_types(value: Any, shape: Any = _SHAPE, where: str = "") -> str:
         _MAYBE: value is None or (number and abs(value) <= float_info.max),
     }[shape]
     return "" if right else f"{where} is not {shape}"
+
+
+def _find_missing(items: list[Any], shape: Any, where: str) -> str:
+    """What the records of a list lack."""
+    needed = (
+        [key for key, kind in shape.items() if kind != _MAYBE] if isinstance(shape, dict) else []
+    )
+    lacking = (
+        f"{where}.{i} lacks {key}" for i, x in enumerate(items) for key in needed if key not in x
+    )
+    return next(lacking, "")
 
 
 def save_record(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
