@@ -1,6 +1,7 @@
 # make run    set everything up, run the seed problems
 # make test   set everything up, run all tests
 # make soak   random mechanisms against the independent simulator, studies and caches disturbed, 30 minutes
+# make docs   the site, in build/site; every block of every page is run
 # make check  format, lint, types, import contracts, fast tests (under a minute)
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ JOBS ?= 2
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: run test check test-nojit soak bench clean
+.PHONY: run test check test-nojit soak bench docs clean
 
 run: $(VENV)/installed
 	$(BIN)/sarrus run --out runs
@@ -26,7 +27,7 @@ check: $(VENV)/installed
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
 test-nojit: $(VENV)/installed
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(JOBS) tests/kernels tests/model tests/mechanism
+	SARRUS_PLAIN_KERNELS=1 $(BIN)/python -m pytest -n $(JOBS) tests/kernels tests/model tests/mechanism
 
 soak: $(VENV)/installed
 	PYTHONPATH=tests $(BIN)/python tests/soak.py --minutes 15
@@ -34,6 +35,13 @@ soak: $(VENV)/installed
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/figures.py
+
+docs: $(VENV)/installed-docs
+	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/mkdocs build
+
+$(VENV)/installed-docs: $(VENV)/installed
+	$(BIN)/pip install --quiet --editable ".[docs]"
+	touch $@
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

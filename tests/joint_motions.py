@@ -78,5 +78,5 @@ def two_bodies(dimension, kind, drive=False):
         given = {"start": AT[:d], "end": END[:d]}
     getattr(m, kind)("J", "a", "b", **given)
     if drive:
-        m.drive("motor", "J", 0.0)
+        m.drive("motor", "J", float(np.linalg.norm((END - AT)[:d])) if kind == "distance" else 0.0)
     return m

@@ -20,7 +20,9 @@ DEFAULT_METHOD = "auto"
 MOST_OUTPUTS = 10_000_000
 # of the memory that is free, what a run may take: the rest of the program and of the machine need some
 MEMORY_SHARE = 0.8
-CONTINUE, STOP, BRANCHES = "continue", "stop", "branches"
+# bytes that any machine has on which this program starts
+LITTLE = 8e5
+AT_CROSSING = CONTINUE, STOP, BRANCHES = "continue", "stop", "branches"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,9 @@ def check_outputs(
 
 def check_memory(outputs: int, numbers: float, duration: float) -> None:
     """Refuse outputs that do not fit into memory; numbers: that are kept or made of each of them."""
-    need, free = 8.0 * outputs * numbers, free_memory()
+    need = 8.0 * outputs * numbers
+    # what is free is read from files, which takes longer than a small run
+    free = np.inf if need < LITTLE else free_memory()
     if need <= MEMORY_SHARE * free:
         return
     fitting = max(int(MEMORY_SHARE * free / (8.0 * numbers)), 1)
@@ -202,7 +206,7 @@ def ask_plainly(
 
 def check_at_crossing(word: str) -> str:
     """One of the three words, or a sentence."""
-    if word not in (CONTINUE, STOP, BRANCHES):
+    if word not in AT_CROSSING:
         raise ValueError(f"at_crossing = {word!r}; give '{CONTINUE}', '{STOP}' or '{BRANCHES}'")
     return word
 

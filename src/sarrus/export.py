@@ -196,5 +196,5 @@ def _load(module: str, what: str) -> Any:
     except ImportError as error:
         name = module.split(".")[0]
         raise ImportError(
-            f"{what} needs the package {name}; install it by: pip install 'sarrus[data]'", name=name
+            f"{what} needs the package {name}; install it by: pip install '.[data]'", name=name
         ) from error

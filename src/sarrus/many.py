@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from .arrays import Flags, Floats
 from .asked import Asked
-from .codegen import machine, series
+from .assembly.velocities import solve_start_velocities
+from .codegen import series
 from .codegen.lanes import Found, lanes_of
 from .codegen.structure import (
     PLACE,
@@ -24,22 +26,31 @@ from .codegen.structure import (
     Slot,
     Structure,
     make_structure,
+    number_arrays,
     number_values,
 )
-from .kernels.loads import Loads, is_damped
+from .kernels.layout import Form
+from .kernels.loads import is_damped
+from .kernels.native import is_available
 from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
+from .mechanism.check import find_gaps, find_problems
 from .methods.series import describe_steps
 from .methods.status import done
 from .model import Model
+from .model.build import make_blueprint
+from .model.model import Rows
 from .solving import Prepared, is_held, prepare, solve
-from .thresholds import EPS, SINGULAR_LANDING
+from .tape import Tape, UntracedError
+from .thresholds import SINGULAR_LANDING
 from .variants import Runs, Variants
 
 # unrolled updates of a factor up to which code of its own pays; and runs for which it is compiled
 MOST_UPDATES = 20_000
 FEWEST_RUNS = 16
-# variants built wholly to check numbers that were interpolated, and how well these agree: rounding
-CHECKED, AGREE = 4, 1e-11
+# structures that are tried among the variants of an ensemble
+MOST_STRUCTURES = 16
+# how well a model by its tape agrees with that of a file's numbers, which are made by other arithmetic: rounding
+AGREE = 1e-11
 REFUSED = "refused"
 COUNTERS = {
     "steps": series.STEPS,
@@ -118,7 +129,7 @@ def _has_code(model: Model) -> bool:
     loads = model.loads
     # dampers may be stiff, which `auto` finds out on the way; motions of drives and users' functions have no code
     plain = not (is_damped(loads) or len(loads.drives.equations) or len(loads.user.calls))
-    return machine.is_available() and small and plain and not is_held(model)
+    return is_available() and small and plain and not is_held(model)
 
 
 def _split(ready: Prepared, points: tuple[str, ...]) -> tuple[Structure, Floats]:
@@ -132,10 +143,8 @@ def _groups(
 ) -> Iterator[Group]:
     """Runs that have code of their own, by structure; the others are left to the table."""
     if isinstance(mechanisms, Variants) and len(mechanisms) >= FEWEST_RUNS:
-        group = interpolate(mechanisms, asked, points)
-        if group is not None:
-            yield group
-            return
+        yield from _trace_groups(mechanisms, asked, points)
+        return
     found: dict[str, tuple[Structure, list[tuple[int, Floats, float, list[str]]]]] = {}
     for i, mechanism in enumerate(mechanisms):
         try:
@@ -157,146 +166,192 @@ def _groups(
             yield Group(np.array(which), structure, block, np.array(energy), list(notes))
 
 
-def interpolate(ensemble: Variants, asked: Asked, points: tuple[str, ...]) -> Group | None:
-    """The numbers of all variants, where they are linear in what varies; None where they are not.
+def _trace_groups(ensemble: Variants, asked: Asked, points: tuple[str, ...]) -> Iterator[Group]:
+    """Variants by their numbers alone, one group a structure; those that are left are run one by one."""
+    left, found = np.arange(len(ensemble)), {}  # type: Any, dict[str, list[Group]]
+    for _ in range(MOST_STRUCTURES):
+        if not len(left):
+            break
+        try:
+            base = {path: values[left[0]] for path, values in ensemble.vary.items()}
+            traced = Traced(ensemble, asked, points, base)
+        except NotTogetherError:
+            # it is told by itself why
+            left = left[1:]
+            continue
+        group = traced.group({path: values[left] for path, values in ensemble.vary.items()})
+        which, left = left[group.which], np.delete(left, group.which)
+        found.setdefault(group.structure.digest, []).append(replace(group, which=which))
+    for groups in found.values():
+        # what a model's builder decides is often no other structure for its code
+        if sum(len(group.which) for group in groups) >= FEWEST_RUNS:
+            yield Group(
+                np.concatenate([group.which for group in groups]),
+                groups[0].structure,
+                np.concatenate([group.numbers for group in groups], axis=1),
+                np.concatenate([group.energy for group in groups]),
+                [notes for group in groups for notes in group.notes],
+            )
 
-    Every parameter is tried at its least and largest value, which are checked as any mechanism is; then some
-    variants are built wholly, and have to agree.
-    """
-    vary, n = ensemble.vary, len(ensemble)
-    base = {path: values[0] for path, values in vary.items()}
-    ends = {path: (values.min(axis=0), values.max(axis=0)) for path, values in vary.items()}
-    try:
-        numbers = LinearNumbers(ensemble, asked, points, base, ends)
-        group = numbers.group(vary)
-        some = np.random.default_rng(0).permutation(n - 1)[: CHECKED - 1] + 1
-        for i in {int(x) for x in some} | {n - 1}:
-            numbers.check({path: values[i] for path, values in vary.items()}, group.numbers[:, i])
-    except NotLinearError:
-        return None
-    return group
+
+class NotTogetherError(Exception):
+    """Variants that cannot be built of one tape: this one cannot be simulated, or has no code of its own."""
 
 
-class NotLinearError(Exception):
-    """The numbers of a model are not linear in its parameters, or some of its variants cannot be simulated."""
+class Traced:
+    """Models of variants by their numbers alone: one of them is built, and others follow from its tape.
 
-
-class LinearNumbers:
-    """Numbers of models as linear functions of parameters, as they are of masses, velocities and gravity.
-
-    Units are those of the base. base: a value a path; ends: two values a path between which its slope is taken.
+    base: a value a path, of the one that is built. What the numbers of another decide otherwise, checks included,
+    is found; such a variant is none of the group.
     """
 
     def __init__(
-        self,
-        variants: Variants,
-        asked: Asked,
-        points: tuple[str, ...],
-        base: dict[str, Floats],
-        ends: dict[str, tuple[Floats, Floats]],
+        self, variants: Variants, asked: Asked, points: tuple[str, ...], base: dict[str, Floats]
     ) -> None:
-        self.variants, self.asked, self.points = variants, asked, points
-        self.base = {path: np.asarray(value, float) for path, value in base.items()}
-        self.ready = self._prepare({})
-        if not _has_code(self.ready.model):
-            raise NotLinearError
-        self.structure, self.start = _split(self.ready, points)
-        self.slopes = {path: self._slopes(path, *ends[path]) for path in base}
+        mechanism = variants.with_values(base)
+        try:
+            _check(mechanism, asked)
+            self.ready = prepare(mechanism, asked)
+            for name in points:
+                self.ready.model.origin(name)
+        except (MechanismError, ValueError) as error:
+            raise NotTogetherError from error
+        if mechanism.assemble or not _has_code(self.ready.model):
+            raise NotTogetherError
+        self.paths = list(base)
+        tape = Tape()
+        numbers = {path: tape.numbers(np.asarray(value, float)) for path, value in base.items()}
+        try:
+            traced = variants.with_numbers(numbers)
+            if find_problems(traced) or find_gaps(traced):
+                raise NotTogetherError
+            blueprint, block = make_blueprint(traced)
+        except UntracedError as error:
+            raise NotTogetherError from error
+        given = [*traced.velocities, *traced.angular_velocities]
+        self.start = len(block)
+        self.replay = tape.replay([*block, *(x for _, v in given for x in v.ravel().tolist())])
+        # where in the block each number of the model is
+        self.places = blueprint.make(mechanism, np.arange(len(block)))
+        self.points, self.mechanism = points, mechanism
+        self._set_base(base)
+
+    def _set_base(self, base: dict[str, Floats]) -> None:
+        """Structure and numbers of the variant that was built; it has to be the same by both ways."""
+        values, good = self.replay.many(self._inputs({path: x[None] for path, x in base.items()}))
+        model = self.ready.model
+        velocity, fits, self.open = self._start_velocities(values)
+        found = self.places.form._replace(
+            **{name: values[x.astype(int), 0] for name, x in _floats(self.places.form)}
+        )
+        if not (good[0] and fits[0]):
+            raise NotTogetherError
+        for name, x in _floats(model.form):
+            other = getattr(found, name)
+            if x.shape != other.shape or np.abs(x - other).max(initial=0.0) > AGREE * np.abs(x).max(
+                initial=0.0
+            ):
+                raise NotTogetherError
+        # which linkages a misfit locks is decided by places and axes: those that move without one more equation
+        # than others have to keep them
+        if model.equations >= model.coordinates and not self._keeps_geometry():
+            raise NotTogetherError
+        columns, rows = point_columns(self.places, self.points)
+        loads = self.places.loads if self.places.loaded else None
+        at = len(values) + np.arange(model.coordinates, dtype=float)
+        self.slots = number_arrays(self.places.form, loads, at, rows)
+        whole = np.concatenate([values, velocity.T])[:, 0]
+        acting = None if loads is None else replace_floats(loads, whole)
+        form = replace_floats(self.places.form, whole)
+        own = [whole[x.astype(int)] for x in rows]
+        self.structure = make_structure(form, acting, velocity[0], columns, own)
+        self.known = [_flags(whole[x.astype(int)], constants) for x, constants in self.slots]
+
+    def _keeps_geometry(self) -> bool:
+        form = self.places.form
+        return not self.replay.varies(np.concatenate([form.D_val, form.e0]).astype(int).tolist())
+
+    def _inputs(self, values: dict[str, Floats]) -> Floats:
+        n = len(values[self.paths[0]])
+        return np.concatenate([values[path].reshape(n, -1).T for path in self.paths])
 
     def group(self, values: dict[str, Floats]) -> Group:
-        """Variants with these values, an array a path."""
-        n = len(next(iter(values.values())))
-        numbers = np.repeat(self.start[:, None], n, axis=1)
-        for path, given in values.items():
-            away = given.reshape(n, -1) - self.base[path].reshape(-1)
-            for slope, step in zip(self.slopes[path], away.T, strict=True):
-                numbers += slope[:, None] * step
-        self._set_eps(numbers)
-        energy = np.full(n, self.ready.model.units.energy)
-        return Group(np.arange(n), self.structure, numbers, energy, [self.ready.notes] * n)
+        """Those of the variants with these values, an array a path, that follow from the tape."""
+        found, good = self.replay.many(self._inputs(values))
+        velocity, fits, open_start = self._start_velocities(found)
+        good &= fits & (open_start == self.open)
+        whole = np.concatenate([found, velocity.T])
+        numbers = []
+        for (x, constants), known in zip(self.slots, self.known, strict=True):
+            own = whole[x.astype(int)]
+            for mine, base in zip(_flags(own, constants), known, strict=True):
+                good &= (mine == base[:, None]).all(axis=0)
+            numbers.append(own[~np.any(known, axis=0)] if known else own)
+        which = np.flatnonzero(good)
+        units = int(self.places.units.length)
+        length, mass = found[units : units + 2, which]
+        block = np.concatenate(numbers)[:, which]
+        notes = [self.ready.notes] * len(which)
+        return Group(which, self.structure, block, mass * length * length, notes)
 
-    def check(self, values: dict[str, Floats], numbers: Floats) -> None:
-        """Raises if the numbers of a variant are not those of its model, but for rounding."""
-        whole, s = self._numbers(self._prepare(values)), self.structure
-        kinds = [s.e0, s.phi0, s.Q, s.start, [c for row in s.M for _, c in row]]
-        kinds += [[c for terms in s.forms for _, c in terms]]
-        kinds += [[c for *_, c in (*s.squares, *s.pairs)]]
-        kinds += [[*factors, offset] for factors, offset in s.column_rows]
-        kinds += [s.f0, [c for terms in s.load_forms for _, c in terms], [c for *_, c in s.turning]]
-        kinds += [[c] for _, numbers in (*s.springs, *s.torsions) for c in numbers]
-        for kind in kinds:
-            slots = sorted({x.n for x in kind if isinstance(x, Slot)})
-            scale = np.abs(whole[slots]).max(initial=0.0)
-            # written so that nan is refused too
-            if not np.abs(numbers[slots] - whole[slots]).max(initial=0.0) <= AGREE * scale:
-                raise NotLinearError
+    def _start_velocities(self, found: Floats) -> tuple[Floats, Flags, Flags]:
+        """Start velocities (n, nq), whether the joints allow them, and whether they leave something open."""
+        m, model, n = self.mechanism, self.places, found.shape[1]
+        if not (m.velocities or m.angular_velocities):
+            return np.zeros((n, model.coordinates)), np.ones(n, bool), np.zeros(n, bool)
+        length = found[int(model.units.length)]
+        at, wanted = self.start, []
+        for name, v in m.velocities:
+            rows = _dense(model.rows_of(name), found) / length[:, None, None]
+            side = (found[at : at + v.size] / length).T
+            wanted.append((rows, side, np.linalg.norm(side, axis=1)))
+            at += v.size
+        for name, rate in m.angular_velocities:
+            rows, starts = model.spun[name]
+            spin = np.zeros((n, 3))
+            spin[:, 3 - rate.size :] = found[at : at + rate.size].T
+            own = np.moveaxis(found[starts.astype(int)], -1, 0)
+            side = np.cross(spin[:, None], own).reshape(n, -1)
+            size = np.linalg.norm(spin, axis=1) * np.linalg.norm(own, axis=(1, 2))
+            wanted.append((_dense(rows, found), side, size))
+            at += rate.size
+        return solve_start_velocities(*self._matrices(found), wanted)
 
-    def _prepare(self, values: dict[str, Floats]) -> Prepared:
-        mechanism = self.variants.with_values(self.base | values)
-        try:
-            _check(mechanism, self.asked)
-            return prepare(mechanism, self.asked)
-        except (MechanismError, ValueError) as error:
-            # one by one they are told apart
-            raise NotLinearError from error
-
-    def _numbers(self, ready: Prepared) -> Floats:
-        """Numbers in the units of the base."""
-        unit, model = self.ready.model.units, ready.model
-        if model.units.length != unit.length or ready.notes != self.ready.notes:
-            raise NotLinearError
-        scale = model.units.mass / unit.mass
-        form = model.form._replace(
-            M_val=model.form.M_val * scale,
-            Q=model.form.Q * scale,
-            rho=model.form.rho * scale,
-            eps=model.form.eps / scale,
-        )
-        loads = _scaled_loads(model.loads, scale)
-        ready = ready._replace(model=replace(model, form=form, loads=loads))
-        structure, numbers = _split(ready, self.points)
-        if structure != self.structure:
-            raise NotLinearError
-        return numbers
-
-    def _slopes(self, path: str, low: Floats, high: Floats) -> list[Floats]:
-        """Change of all numbers with each entry of a parameter."""
-        out = []
-        base, low, high = self.base[path].reshape(-1), np.ravel(low), np.ravel(high)
-        for k in range(len(base)):
-            if low[k] == high[k]:
-                out.append(np.zeros_like(self.start))
-                continue
-            found = []
-            for end in (low, high):
-                changed = base.copy()
-                changed[k] = end[k]
-                values = {path: changed.reshape(self.base[path].shape)}
-                found.append(self._numbers(self._prepare(values)))
-            out.append((found[1] - found[0]) / (high[k] - low[k]))
-        return out
-
-    def _set_eps(self, numbers: Floats) -> None:
-        """eps of each equation from M, as a model has it; where M is augmented the base's serves."""
-        s, model = self.structure, self.ready.model
-        slots = [x.n for x in s.eps if isinstance(x, Slot)]
-        if model.form.rho.any():
-            numbers[slots] = self.start[slots, None]
-            return
-        places = [dict(row)[i] for i, row in enumerate(s.M)]
-        diagonal = numbers[[x.n for x in places if isinstance(x, Slot)]]
-        J = model.jacobian()
-        numbers[slots] = EPS * (J.multiply(J) @ (1.0 / diagonal))
+    def _matrices(self, found: Floats) -> tuple[Floats, Floats]:
+        """M and J at the start of all."""
+        f, n = self.places.form, found.shape[1]
+        M, J = np.zeros((n, len(f.Q), len(f.Q))), np.zeros((n, len(f.phi0), len(f.Q)))
+        row = np.repeat(np.arange(len(f.Q)), np.diff(f.M_start))
+        M[:, row, f.M_col] = found[f.M_val.astype(int)].T
+        if len(f.J_eq):
+            parts = found[f.C_val.astype(int)] * found[f.e0.astype(int)][f.C_form]
+            J[:, f.J_eq, f.J_col] = np.add.reduceat(parts, f.C_start[:-1], axis=0).T
+        return M, J
 
 
-def _scaled_loads(loads: Loads, scale: float) -> Loads:
-    """Loads in a unit of mass so many times smaller; the third number of springs and torsions has no mass."""
-    factor = np.array([scale, scale, 1.0, scale])
-    return loads._replace(
-        springs=loads.springs._replace(numbers=loads.springs.numbers * factor),
-        torsions=loads.torsions._replace(numbers=loads.torsions.numbers * factor),
-        turning=loads.turning._replace(c=loads.turning.c * scale),
-    )
+def _floats(form: Form) -> list[tuple[str, Floats]]:
+    return [(name, x) for name, x in form._asdict().items() if x.dtype == float]
+
+
+def _flags(values: Floats, constants: tuple[float, ...]) -> list[Flags]:
+    """Which values are constants that are written into code."""
+    return [values == x for x in constants]
+
+
+def replace_floats(arrays: Any, values: Floats) -> Any:
+    """The same tuples with numbers for their places."""
+    if isinstance(arrays, tuple):
+        return type(arrays)(*(replace_floats(x, values) for x in arrays))
+    return values[arrays.astype(int)] if arrays.dtype == float else arrays
+
+
+def _dense(rows: Rows, found: Floats) -> Floats:
+    """Rows of all variants, (n, rows, nq)."""
+    out = np.zeros((found.shape[1], len(rows.start) - 1, rows.columns))
+    out[:, np.repeat(np.arange(out.shape[1]), np.diff(rows.start)), rows.col] = found[
+        rows.val.astype(int)
+    ].T
+    return out
 
 
 # results
@@ -366,7 +421,7 @@ class Table:
                 self.refuse(i, str(error))
                 continue
             self.status[i], self.message[i] = result.status, result.message
-            self.notes[i] = list(result.notes)
+            self.notes[i] = list(result.outcome.notes)
             self.drift[i] = result.energy_drift
             for name in COUNTERS:
                 self.counters[name][i] = result.counters[name]

@@ -12,6 +12,8 @@ T = TypeVar("T")
 MOST_SHOWN = 12
 # how alike two words have to be, of 1
 ALIKE = 0.5
+# how alike its beginning has to be, where a name is the short form of a longer word
+BEGINS_ALIKE = 0.7
 
 
 def shown(text: object) -> str:
@@ -50,5 +52,12 @@ def describe_known(name: object, known: Iterable[str]) -> str:
 
 
 def find_meant(name: object, known: Iterable[str]) -> str:
-    """The known word that is most like a name, empty if none is."""
-    return next(iter(difflib.get_close_matches(str(name), list(known), n=1, cutoff=ALIKE)), "")
+    """The known word that is most like a name, or begins most like it; empty if none is."""
+    word, names = str(name), list(known)
+    alike = difflib.get_close_matches(word, names, n=1, cutoff=ALIKE)
+    if alike or len(word) < 3:
+        return next(iter(alike), "")
+    begins = {n[: len(word)]: n for n in reversed(names)}
+    return next(
+        (begins[b] for b in difflib.get_close_matches(word, begins, n=1, cutoff=BEGINS_ALIKE)), ""
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from .export import LEVELS, TIME, point_columns, quality_columns, reaction_colum
 from .mechanism import Mechanism, MechanismError
 from .names import pick
 from .readout import Readout
+from .thresholds import FAR_AWAY
 
 if TYPE_CHECKING:
     from .methods.outcome import Outcome, Record
@@ -88,8 +89,34 @@ class Result(Readout):
 
     @property
     def notes(self) -> list[str]:
-        """Decisions taken that a user should know."""
-        return self.outcome.notes
+        """What a user should know: decisions taken, crossings, near misses, bodies that went far away."""
+        return [*self.outcome.notes, *self._happened]
+
+    @cached_property
+    def _happened(self) -> list[str]:
+        """What the motion met, a line each; judged when first asked for."""
+        from .verdict.sentences import tell_moments
+
+        met = [] if self.outcome.watch is None else tell_moments(self.crossings, self.near_singular)
+        return [*met, *self._gone_far()]
+
+    def _gone_far(self) -> Iterator[str]:
+        """The body that is farthest from its start, if that is many times the mechanism's size."""
+        size = self.mechanism.size
+        moved = np.abs(self.coordinates).max(axis=1, initial=0.0) * self.model.units.length
+        if size == 0 or not moved.max(initial=0.0) > FAR_AWAY * size:
+            return
+        k = int(np.argmax(moved > FAR_AWAY * size))
+        away = {
+            body.name: float(np.linalg.norm(self.position(body.name)[k] - body.center))
+            for body in self.mechanism.bodies
+        }
+        name = max(away, key=lambda body: away[body])
+        yield (
+            f"body '{name}' is {away[name]:.3g} m from its start at t = {self.times[k]:.6g} s, more than "
+            f"{FAR_AWAY:g} times the mechanism's size ({size:.3g} m); check its joints, speeds and units if that "
+            "is not meant"
+        )
 
     @property
     def method(self) -> str:

@@ -92,7 +92,7 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
         ),
     )
     if outcome.status == Status.STOPPED and asked.at_crossing == BRANCHES:
-        result.notes.append(str(result.branches))
+        result.outcome.notes.append(str(result.branches))
     return result
 
 

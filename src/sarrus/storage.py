@@ -32,6 +32,8 @@ FORMAT = "sarrus result"
 VERSION = 1
 # arrays smaller than this are not worth compressing
 SMALL = 256
+# bytes that a byte of a file may become: the most that gzip can, and some for what is small
+MOST_EXPANDED, SMALL_BYTES = 1100, 1_000_000
 # what a record computes when asked for: kept, since it may take functions that are not
 DERIVED = ("a", "norms", "energies", "drive_forces")
 
@@ -85,7 +87,9 @@ def load_parts(path: str | Path, names: Iterable[str]) -> tuple[Mechanism, Model
             )
         try:
             return _read_parts(file, path, names)
-        except (KeyError, ValueError, TypeError, AttributeError, OSError, RuntimeError) as error:
+        except (
+            KeyError, ValueError, TypeError, AttributeError, OSError, RuntimeError, MemoryError,
+        ) as error:  # fmt: skip
             if isinstance(error, SavedResultError):
                 raise
             raise SavedResultError(
@@ -109,12 +113,10 @@ def load_arrays(path: Path, group: str) -> dict[str, NDArray[Any]]:
     import h5py
 
     with h5py.File(path, "r") as file:
-        found = {}
-        for i in range(len(file[group])):
-            item = file[group][str(i)]
-            if item.dtype.kind not in "fiub":
-                raise ValueError(f"{item.attrs['name']} holds no plain numbers")
-            found[str(item.attrs["name"])] = np.asarray(item[()])
+        found, below = {}, _member(file, group)
+        for i in range(len(below)):
+            item = _member(below, str(i))
+            found[str(item.attrs["name"])] = np.asarray(_numbers(item))
         return found
 
 
@@ -125,21 +127,22 @@ def _read_parts(
     from .mechanism.files.reading import read_document
     from .model import make_model
 
-    text = file["mechanism"].asstr()[()]
+    text = _member(file, "mechanism").asstr()[()]
     mechanism = build_mechanism(read_document(text, str(path)), check=False)
-    for name, *points in _read(file["user_forces"], None):
+    for name, *points in _read(_member(file, "user_forces"), None):
         mechanism.user_force(name, points, _not_kept(name, path))
     model = make_model(mechanism)
-    before, now = _read(file["model"], model), _signature(model)
+    before, now = _read(_member(file, "model"), model), _signature(model)
     if before.shape != now.shape or not np.allclose(before, now, SAME_MODEL, SAME_MODEL):
         raise SavedResultError(
             f"{path} was written by {file.attrs['program']}, which modelled '{mechanism.name}' in other "
             "coordinates than this program; read it with that one, or simulate again"
         )
-    parts = {name: _read(file[name], model) for name in names}
+    parts = {name: _read(_member(file, name), model) for name in names}
+    derived = _member(file, "derived")
     for name in DERIVED:
         # where a cached property looks first
-        vars(parts["outcome"].record)[name] = _read(file[f"derived/{name}"], model)
+        vars(parts["outcome"].record)[name] = _read(_member(derived, name), model)
     return mechanism, model, parts
 
 
@@ -187,9 +190,9 @@ def _parts(value: Any, model: Model) -> dict[str, Any] | None:
 def _read(node: h5py.Group | h5py.Dataset, model: Any) -> Any:
     """The value that `_write` wrote."""
     if hasattr(node, "shape"):
-        return json.loads(node.asstr()[()]) if node.attrs.get("json") else node[()]
+        return json.loads(node.asstr()[()]) if node.attrs.get("json") else _numbers(node)
     word = node.attrs["class"]
-    parts = {name: _read(item, model) for name, item in node.items()}
+    parts = {name: _read(_member(node, name), model) for name in node}
     if word == "Model":
         return model
     if word == "Form":
@@ -197,6 +200,32 @@ def _read(node: h5py.Group | h5py.Dataset, model: Any) -> Any:
     if word == "tuple":
         return tuple(parts[str(i)] for i in range(len(parts)))
     return _makers()[word](**parts)
+
+
+def _member(group: h5py.Group, name: str) -> Any:
+    """A group or dataset that lies in this very file, no larger than its bytes can be.
+
+    HDF5 has links to other files, datasets whose bytes are other files', and datasets of any size that take no
+    place: a file from a stranger may hold them, ours do not.
+    """
+    import h5py
+
+    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+        raise ValueError(f"'{name}' is missing, or a link")
+    node = group[name]
+    if isinstance(node, h5py.Dataset):
+        if node.external or node.is_virtual:
+            raise ValueError(f"'{name}' takes its numbers from another file")
+        if node.nbytes > MOST_EXPANDED * node.id.get_storage_size() + SMALL_BYTES:
+            raise ValueError(f"'{name}' claims {node.nbytes} bytes, more than the file can hold")
+    return node
+
+
+def _numbers(node: h5py.Dataset) -> Any:
+    """What an array holds, if it is plain numbers."""
+    if node.dtype.kind not in "fiub":
+        raise ValueError(f"'{node.name}' holds no plain numbers")
+    return node[()]
 
 
 def _makers() -> dict[str, Callable[..., Any]]:

@@ -23,12 +23,16 @@ TYPED_VELOCITY = 1e-8
 # the largest velocity: two motions that differ by more are two answers
 SAME_VELOCITY = 1e-6
 
+# the mechanism's size at the start: a body that has gone farther is told; linkages turn within a few sizes, what
+# falls or flies goes on
+FAR_AWAY = 10.0
+
 # == Files of other programs ==
 
 # the mechanism's size, and rad: places and directions that are the same but for a file's own arithmetic
 SAME_IN_FILE = 1e-13
-# 1, and m: directions and places of coupled joints that count as the same
-SAME_COUPLED = 1e-9
+# the ratio: of coupled joints, one of whole numbers but for printed digits
+SAME_RATIO = 1e-9
 # rad, or the mechanism's size: axes that count as parallel, at right angles or meeting
 ROUGHLY_PARALLEL = 1e-6
 # rad: axes of a body that are meant to be parallel or square: printed digits
@@ -50,6 +54,11 @@ FLATTEST = 0.1
 ZERO_COEFFICIENT = 1e-12
 # the vector's length: a component that rounding left of a zero
 ZERO_COMPONENT = 1e-14
+# 1, numbers of order one: linear forms whose factors and start differ by less are one form; rounding of a few
+# products. Two forms that are not quite one would only cost time
+SAME_FORM = 5e-14
+# 1, numbers of order one: products of such forms that differ by less are one equation
+SAME_PRODUCT = 5e-13
 # its entry in M: a coordinate with less mass is treated like one without: J M^-1 J^T would be huge there and
 # cost digits
 LIGHT_MASS = 1e-4
@@ -107,6 +116,9 @@ WEAK_CHOICE = 1e-9
 NEW_MOTION = 1e-6
 # terms of a constraint, of order one: met when what is left is their rounding
 ROUND_OFF = 4e-16
+# the length: a position that moved by less on its way back onto the constraints leaves J as it was: what a factor
+# of before leaves of a velocity's correction, itself about as small, is the product of both, below rounding
+SAME_FACTOR = 1e-9
 # the length: a constraint violated by a whole link is torn open
 TORN_OPEN = 1.0
 # the largest value: compiled and plain user functions may differ by the order of operations

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from .arrays import Flags, Floats
 from .mechanism import Mechanism, from_data, get_value, set_value, to_data
 from .names import pick
+from .tape import UntracedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +217,18 @@ class Variants:
 
     def with_values(self, values: Mapping[str, Any]) -> Mechanism:
         """The mechanism with these values at their paths."""
+        return from_data(self._data_with(values), self.base.name, check=False)
+
+    def with_numbers(self, values: Mapping[str, Any]) -> Mechanism:
+        """The same with numbers of a tape."""
+        from .mechanism.files.building import build_plainly
+
+        if "drives" in self.data:
+            raise UntracedError("motions of drives are not traced")
+        return build_plainly(self._data_with(values))
+
+    def _data_with(self, values: Mapping[str, Any]) -> dict[str, Any]:
         data = self.data
         for path, value in values.items():
             data = set_value(data, path, np.asarray(value))
-        return from_data(data, self.base.name, check=False)
+        return data

@@ -74,6 +74,7 @@ def assert_same(a, b, names, R, tolerance, offset=0.0, length=1.0):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
     ("build", "names"),

@@ -82,6 +82,7 @@ def test_packed_and_read_back(tmp_path):
         load_packed(tmp_path)
 
 
+@pytest.mark.slow
 def test_an_installed_package_brings_a_problem_and_a_method(tmp_path):
     """Entry points of a package, found by a fresh interpreter: `problems.get` and `method="..."`."""
     own, _ = make(point="B")

@@ -254,6 +254,7 @@ def test_any_bytes_give_the_one_error(tmp_path, content):
     survives(tmp_path, content)
 
 
+@pytest.mark.slow
 @QUICK
 @given(GARBAGE, st.sampled_from(["utf-8", "utf-16", "utf-16-le", "utf-8-sig"]))
 def test_any_rows_give_the_one_error(tmp_path, content, encoding):

@@ -10,6 +10,7 @@ from sarrus.cli import app, main
 runner = CliRunner()
 
 
+@pytest.mark.slow
 def test_bench_submit_board(tmp_path):
     """A short benchmark writes its report; its winner can be submitted and put on a board."""
     out = tmp_path / "bench"

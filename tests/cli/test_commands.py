@@ -10,8 +10,10 @@ from typer.testing import CliRunner
 import sarrus
 from sarrus import problems
 from sarrus.cli import app, main
+from sarrus.cli.options import METHODS
 from sarrus.methods import CHOICES
 from sarrus.methods.method import DRIVES, USER_FORCES
+from sarrus.progress import listening
 
 # together they take several seconds
 pytestmark = pytest.mark.slow
@@ -182,3 +184,57 @@ def test_no_digit_is_lost_on_a_narrow_screen(width, tmp_path, monkeypatch):
     assert "PASS" in shown.output
     table = shown.output.split("files and figures")[0].splitlines()
     assert all(len(line.rstrip()) <= width for line in table)
+
+
+def test_list_as_json():
+    """Every problem with its options, as data."""
+    found = json.loads(call("list", "--json").stdout)
+    assert [item["id"] for item in found] == problems.names()
+    windows = next(i for i in found if i["id"] == "n-four-bar")["options"][0]
+    assert windows["name"] == "windows"
+    assert windows["default"] == 40
+
+
+def test_help_names_all_choices():
+    """Methods, problems, and what to do at a crossing; the names of methods are those there are."""
+    assert tuple(CHOICES) == METHODS
+    # lines are broken within words
+    text = "".join(call("run", "--help").stdout.split())
+    for word in (*METHODS, *problems.names(), "continue|stop|branches"):
+        assert word in text
+
+
+@pytest.mark.parametrize(
+    "words", [["spec", "write", "n-four-bar", "--out"], ["export", "n-four-bar"]]
+)
+def test_commands_that_write_say_where(words, tmp_path):
+    """The path of the file, in one line."""
+    goal = tmp_path / ("a.xml" if words[0] == "spec" else "a.yaml")
+    out = call(*words, str(goal))
+    assert f"written: {goal}" in out.stdout.replace("\n", "")
+    assert goal.is_file()
+
+
+def test_ctrl_c_is_a_word_and_a_status(monkeypatch, capsys):
+    """Stopped by its user a command ends with 130, without a traceback."""
+
+    def stop():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(problems, "names", stop)
+    monkeypatch.setattr(sys, "argv", ["sarrus", "list"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 130
+    assert capsys.readouterr().err.strip() == "stopped"
+
+
+def test_a_run_tells_how_far_it_is():
+    """Simulated seconds of all, growing to the end."""
+    told = []
+    with listening(lambda done, total: told.append((done, total))):
+        sarrus.simulate(problems.get("simple-pendulum").mechanism(), 1000.0, 1.0)
+    times = [done for done, _ in told]
+    assert times == sorted(times)
+    assert len(times) > 3
+    assert told[-1] == (1000.0, 1000.0)

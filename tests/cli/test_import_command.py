@@ -59,6 +59,7 @@ def test_as_authored_leaves_loops_open(tmp_path, run):
     assert sarrus.simulate(m, 0.1).status == "done"
 
 
+@pytest.mark.slow
 def test_simulate_and_inspect_read_the_file_directly(tmp_path, run):
     """No step between: a second of motion, notes with the report, and the file's own count beside the mobility."""
     path = four_bar(tmp_path)

@@ -19,6 +19,7 @@ def call(*words):
     return runner.invoke(app, ["judge", *map(str, words)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", problem_cases())
 def test_the_exact_motion_passes(tmp_path, name):
     """Status 0, a line for each limit."""

@@ -122,6 +122,7 @@ def test_a_run_that_ends_early_exits_with_1(file, tmp_path):
     assert record["message"] in answer.output.replace("\n", " ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", problems.names())
 def test_export_gives_the_problem(name, tmp_path):
     """The file holds the mechanism, its duration and its output step; screen and file are the same."""
@@ -245,6 +246,7 @@ def test_method_that_cannot_do_it_is_an_error(tmp_path, monkeypatch, capsys):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_simulate_stops_at_a_crossing_if_asked(tmp_path):
     """--at-crossing: the run ends there, lists the motions, and that is no failure."""
     path = tmp_path / "window.yaml"

@@ -65,6 +65,7 @@ def test_an_order_that_is_not_kept_is_told(tmp_path):
     assert order == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.slow
 def test_bench_with_both_of_one_s_own(template, tmp_path, monkeypatch):
     """A model file as a problem, a file as a method: judged, timed, told as Python; changed text runs again."""
     monkeypatch.chdir(tmp_path)

@@ -22,6 +22,7 @@ def folder(tmp_path_factory):
     return save_example(tmp_path_factory.mktemp("cli") / "run", duration=1.0)
 
 
+@pytest.mark.slow
 def test_run_with_report_and_report_later(tmp_path):
     """--report writes the page beside the record; `sarrus report` writes the same one later."""
     words = ("run", "double-four-bar", "--duration", "1", "--report", "--out", tmp_path)
@@ -94,32 +95,46 @@ def test_movie_of_a_folder(tmp_path, folder):
     assert len(list(out.iterdir())) == 2
 
 
-def test_view_opens_a_problem_and_a_folder(folder, monkeypatch):
-    """The viewer gets the scene and sliders, and its re-run simulates; here it ends at once."""
-    viewer = pytest.importorskip("sarrus.report.viewer")
+def test_view_opens_files_problems_folders_and_an_empty_plane(tmp_path, folder, monkeypatch):
+    """The workbench gets the data, the file that it saves, and how long; here it ends at once."""
+    from sarrus.workbench import server
+
     made = []
 
     class Silent:
         address = "http://127.0.0.1:0"
 
-        def __init__(self, scene, controls, rerun, port):
-            made.append((scene, controls, rerun))
+        def __init__(self, data, opened, duration, port):
+            made.append((data, opened, duration))
 
-        def play(self):
+        def serve(self):
             raise KeyboardInterrupt
 
-        def stop(self):
+        def close(self):
             pass
 
-    monkeypatch.setattr(viewer, "Viewer", Silent)
-    assert call("view", folder, "--no-browser").exit_code == 0
-    scene, controls, rerun = made[0]
-    assert scene.end == 1.0
-    values = {c.name: c.value for c in controls}
-    assert {"windows", "speed", "size x"} <= set(values)
-    again = rerun({**values, "windows": 1})
-    assert len(again.sketch.shapes) == 3
-    assert again.end == 1.0
+    monkeypatch.setattr(server, "Workbench", Silent)
+    path, empty = tmp_path / "my.yaml", tmp_path / "empty.yaml"
+    assert call("export", "double-four-bar", path).exit_code == 0
+    empty.touch()
+    for words in (
+        (folder,),
+        ("double-four-bar", "--windows", "1", "--duration", "3"),
+        (path,),
+        (empty,),
+        ("--new",),
+        (tmp_path / "new.yaml", "--new"),
+    ):
+        answer = call("view", *words, "--no-browser")
+        assert answer.exit_code == 0, answer.output
+    counts = [len(data["bodies"]) for data, _, _ in made]
+    assert counts == [5, 3, 5, 0, 0, 0]
+    assert [duration for _, _, duration in made] == [1.0, 3.0, None, None, None, None]
+    files = [opened.path for _, opened, _ in made]
+    assert files == [None, None, path, empty, None, tmp_path / "new.yaml"]
+    assert made[2][1].text == path.read_text()
+    # a file that is there is not begun anew
+    assert "leave out --new" in str(call("view", path, "--new", "--no-browser").exception)
 
 
 @pytest.mark.parametrize(

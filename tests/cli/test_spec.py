@@ -58,6 +58,7 @@ def test_show_prints_brackets_as_they_are(file):
     assert "[red]bold[/] [/nonsense]" in answer.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*problems.names(), "A02"])
 def test_write_to_screen_and_to_a_file(tmp_path, name):
     """The same text both ways, and it can be read."""

@@ -84,4 +84,4 @@ def test_a_missing_extra_says_what_to_install(study, tmp_path, monkeypatch, caps
     """Instead of a traceback."""
     monkeypatch.setattr("sarrus.studies.session.NEEDED", ("dask", "no_such_package"))
     told = refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o")
-    assert "studies need no_such_package: install them with `pip install sarrus[sweep]`" in told
+    assert "studies need no_such_package: install them with `pip install '.[sweep]'`" in told

@@ -56,6 +56,7 @@ def test_twin_makes_the_steps_of_the_general_kernel():
     assert np.abs(o.results[:-1, :-1, 0] - states).max() < 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
 def test_lanes_are_their_twin(lanes):
     """Written as LLVM's language and compiled, lanes with numbers of their own make what NumPy makes."""
@@ -174,6 +175,7 @@ def test_kept_code_is_checked_before_use(tmp_path, monkeypatch):
         assert path.read_bytes() == good
 
 
+@pytest.mark.slow
 def test_needs_no_general_compiler():
     """What runs on a device needs NumPy, SciPy and llvmlite alone: a model, its code, its text for the device."""
     code = """

@@ -71,6 +71,7 @@ def test_start_is_the_given_state(method, name):
     assert record.norms[0, 0] < 1e-14
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(MECHANISMS))
 def test_same_bits_twice(method, name):
     """The same run gives the same bits, and outputs do not depend on the other outputs."""

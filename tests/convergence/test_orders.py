@@ -68,6 +68,7 @@ def test_order_across_the_flat_position(method, options, order):
     assert fitted_order(steps, errors[:, 0]) == pytest.approx(order, abs=0.1 * (order - 1))
 
 
+@pytest.mark.slow
 @CASES
 def test_order_with_dependent_equations(method, options, order):
     """Bricard's mechanism for 2 s: one equation too many at every position."""

@@ -78,6 +78,7 @@ def test_local_error_has_order_p_plus_one(problem, order):
     assert expected - 0.5 < slope < expected + 1.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", ["four-bar", "bricard", "thin bricard"])
 def test_error_falls_with_the_tolerance(problem):
     """Ten times less tolerance gives about ten times less error, on average over a sweep."""

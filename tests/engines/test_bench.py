@@ -118,3 +118,65 @@ def test_the_command_lists_every_engine():
 def test_methods_and_engines_are_two_benchmarks():
     told = CliRunner().invoke(app, ["bench", "--engine", "mujoco", "--method", "series"])
     assert "two benchmarks" in str(told.exception)
+
+
+def test_an_installed_package_brings_an_engine(tmp_path):
+    """An entry point with a row and an adapter of its own, found by a fresh interpreter; a broken one is told."""
+    import os
+    import subprocess
+    import sys
+
+    (tmp_path / "still_engine.py").write_text(
+        '"""An engine in which nothing moves."""\n'
+        "import numpy as np\n"
+        "from sarrus.engines import Engine, Poses, Trial\n"
+        "class Job:\n"
+        "    def __init__(self, world, plan): self.world, self.plan = world, plan\n"
+        "    def solve(self): return ''\n"
+        "    def poses(self): return Poses.still(self.world.tree.centers, len(self.plan.kept))\n"
+        "def build(world, plan): return Job(world, plan)\n"
+        "ROW = Engine('still', 'Still', 'still-engine', 'still_engine', frozenset({'loops'}), 1, {}, {},\n"
+        "             (Trial({}, (10, 20), 'nothing to choose'),), 'It stands.', adapter='still_engine')\n"
+    )
+    info = tmp_path / "still_engine-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: still-engine\nVersion: 1.0\n")
+    entry = info / "entry_points.txt"
+    entry.write_text("[sarrus.engines]\nstill = still_engine:ROW\n")
+    code = (
+        "import sys, sarrus; m = sarrus.problems.get('double-four-bar').mechanism()\n"
+        "r = sarrus.simulate_with('still', m, 1.0, step=0.1); print(r.message, float(r.position('B0').std()))\n"
+        "sys.argv = ['sarrus', 'engines']; from sarrus.cli import main; main()"
+    )
+
+    def run():
+        path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    done = run()
+    assert "simulated 1 s in 10 steps of 0.1 s by Still 1.0" in done.stdout, done.stderr
+    assert "still: It stands." in done.stdout
+    entry.write_text("[sarrus.engines]\nstill = still_engine:GONE\n")
+    assert "engine 'still' of still-engine cannot be loaded" in run().stderr
+
+
+def test_a_problem_of_ones_own_reaches_the_process(tmp_path):
+    """A model file that has no name anywhere is a problem for engines as well: it travels as a folder."""
+    from sarrus.bench.engine_process import answer
+    from sarrus.bench.engines import EngineCell
+    from sarrus.bench.own_methods import _four_bar
+    from sarrus.bench.own_problem import make_own_problem
+
+    if not ENGINES["mujoco"].installed:
+        pytest.skip(f"MuJoCo is not installed; {ENGINES['mujoco'].install}")
+    own, _ = make_own_problem(_four_bar(), "nobody knows it", duration=0.2, output_step=0.01)
+    cell = EngineCell(own.problem, "mujoco", {"integrator": "RK4"}, 0.002, "a test")
+    told = answer(cell.question(1, 0.0, "test", tmp_path))
+    assert told["status"] == "done", told
+    assert told["problem"]["id"] == "nobody-knows-it"

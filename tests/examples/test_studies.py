@@ -56,7 +56,7 @@ def test_a_study_in_python():
 def test_the_study_of_the_docs_runs():
     """With the count of runs it names, and none of those that are tried is refused."""
     text = (EXAMPLES.parent / "docs" / "sweeps.md").read_text(encoding="utf-8")
-    example = text.split("```yaml\n")[1].split("```")[0]
+    example = text.split('```yaml title="examples/everything.yaml"\n')[1].split("```")[0]
     study = read_study(read_document(example, "docs"), EXAMPLES)
     assert count_runs(study) == 240
     drawn = draw_samples(study)

@@ -73,7 +73,8 @@ def test_a_tree_moves_as_in_mujoco_to_its_order(tmp_path):
     """
     path = write(tmp_path, "tree.xml", TREE)
     found = read(path)
-    result = sarrus.simulate(found.mechanism, 0.4, output_step=0.4, tolerance=1e-12)
+    # series has rounding of 5e-11 here, as much as MuJoCo's error in the shorter step
+    result = sarrus.simulate(found.mechanism, 0.4, 0.4, tolerance=1e-11, method="radau")
     model = mujoco.MjModel.from_xml_path(str(path))
     errors = []
     for step in (4e-3, 2e-3):
@@ -157,19 +158,56 @@ def test_weld_makes_one_body(tmp_path):
 
 
 def test_joint_equalities(tmp_path):
-    """Held joints are welds, parallel sliders that move alike one body; the rest is told with its polynomial."""
+    """Held joints are welds, proportional ones couplings; a polynomial that no equation says is refused."""
     slides = "<joint name='{0}' type='slide' axis='0 0 1'/>"
     two = block("a", slides) + block("b", slides, "1 0 0")
-    found = read(mjcf(tmp_path, two, "<equality><joint joint1='a' joint2='b'/></equality>"))
-    assert len(found.mechanism.bodies) == 1
+    gear = "<equality><joint name='gear' joint1='a' joint2='b' polycoef='{}'/></equality>"
+    found = read(mjcf(tmp_path, two, gear.format("0 -1.7 0 0 0")))
+    assert [(c.joint, c.other, c.ratio) for c in found.mechanism.couplings] == [("a", "b", -1.7)]
+    assert sarrus.inspect(found.mechanism).mobility_motion == 1
+    assert found.report.believed == 1
+    out = tmp_path / "out.xml"
+    sarrus.formats.write_mjcf(found.mechanism, out)
+    assert [c.ratio for c in read(out).mechanism.couplings] == [-1.7]
     found = read(mjcf(tmp_path, two, "<equality><joint joint1='a' polycoef='0.2'/></equality>"))
     assert [b.name for b in found.mechanism.bodies] == ["b"]
-    rest = "<equality><joint name='gear' joint1='a' joint2='b' polycoef='0 2 0 0.5 0'/></equality>"
+    with pytest.raises(
+        sarrus.MechanismError, match=r"'gear' \(a = 2 b \+ 0.5 b\^3\) is no straight"
+    ):
+        read(mjcf(tmp_path, two, gear.format("0 2 0 0.5 0")))
+
+
+def test_coupled_hinges_against_mujoco(tmp_path):
+    """A mirrored pair, an offset, a keyframe: counted from qpos0, and MuJoCo's stiff equality agrees."""
+    import mujoco
+
+    hinge = "<joint name='{0}' axis='0 1 0'/>"
+    two = block("a", hinge, com="0.3 0 0") + block("b", hinge, "1 0 0", com="0.2 0 0.1")
+    rest = (
+        "<equality><joint name='gear' joint1='a' joint2='b' polycoef='0.1 -1 0 0 0' solref='0.0004 1' "
+        "solimp='0.9999 0.9999 0.001 0.5 2'/></equality><keyframe><key name='up' qpos='-0.2 0.3'/></keyframe>"
+    )
+    path = mjcf(tmp_path, two, rest)
+    found = read(path, keyframe="up")
+    result = sarrus.simulate(found.mechanism, 0.5, output_step=0.1)
+    model = mujoco.MjModel.from_xml_path(str(path))
+    model.opt.timestep, model.opt.integrator = 1e-4, mujoco.mjtIntegrator.mjINT_RK4
+    data = mujoco.MjData(model)
+    data.qpos[:] = (-0.2, 0.3)
+    mujoco.mj_step(model, data, 5000)
+    # the impedance is clamped at 0.9999: the equality gives way by 1e-4 of what it bears
+    assert result.angle("b")[-1] == pytest.approx(data.qpos[1] - 0.3, abs=1e-4)
+    assert result.angle("a")[-1] == pytest.approx(data.qpos[0] + 0.2, abs=1e-4)
+
+
+def test_springs_stay_free_where_they_were(tmp_path):
+    """A coupling that stands open moves its joint at the start; the spring in it is free where it was."""
+    two = block("a", "<joint name='{0}' axis='0 1 0' stiffness='2'/>") + block(
+        "b", "<joint name='{0}' axis='0 1 0'/>", "1 0 0"
+    )
+    rest = "<equality><joint joint1='a' joint2='b' polycoef='0.4 1 0 0 0'/></equality>"
     found = read(mjcf(tmp_path, two, rest))
-    (names,) = (v for k, v in found.report.dropped.items() if k.startswith("couplings"))
-    assert names == ["gear (a = 2 b + 0.5 b^3)"]
-    assert sarrus.inspect(found.mechanism).mobility_motion == 2
-    assert found.report.believed == 1
+    assert found.mechanism.torsions[0].free_angle == pytest.approx(-0.4, abs=1e-12)
 
 
 def test_keyframe_is_the_start(tmp_path):
@@ -264,5 +302,5 @@ def test_package_missing_is_said_with_the_extra(tmp_path, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(sarrus.MechanismError, match=r"pip install 'sarrus\[formats\]'"):
+    with pytest.raises(sarrus.MechanismError, match=r"pip install '\.\[formats\]'"):
         read(mjcf(tmp_path, block("a")))

@@ -112,6 +112,7 @@ def chain(tmp_path, first, second, xyz="0 0 0"):
     return four_bar(tmp_path, more=more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second", "xyz", "expected", "freedom"),
     [
@@ -181,25 +182,47 @@ MIMIC = """
 """
 
 
-def test_mimic_of_a_parallel_hinge_is_two_massless_links(tmp_path):
-    """A hinge that copies a parallel one of the same parent turns by the same angle at all times."""
-    more = MIMIC.format(kind="continuous", y=0.2, axis="0 1 0", ratio=1, offset=0)
+@pytest.mark.parametrize("ratio", [1.0, -2.0, 0.3333333333])
+def test_mimic_is_a_coupling(tmp_path, ratio):
+    """A hinge that copies another one turns in proportion; the freedoms are those that the file believes in."""
+    more = MIMIC.format(kind="continuous", y=0.2, axis="0 1 0", ratio=ratio, offset=0)
     found = read(four_bar(tmp_path, more=more))
     result = sarrus.simulate(found.mechanism, 1.0, output_step=0.05)
-    turns = [result.orientation(b) for b in ("crank", "twin")]
-    assert np.abs(turns[0] - turns[1]).max() < 1e-12
-    # it does move
-    assert np.abs(turns[0][-1] - turns[0][0]).max() > 0.1
+    a, t = result.angle("a"), result.angle("t")
+    # ten printed digits of a third
+    assert np.abs(t - ratio * a).max() < 1e-9
+    assert np.abs(a).max() > 0.1
+    assert sarrus.inspect(found.mechanism).mobility_motion == 1
+    out = tmp_path / "out.urdf"
+    sarrus.formats.write_urdf(found.mechanism, out)
+    (again,) = read(out).mechanism.couplings
+    assert (again.joint, again.other, again.ratio) == ("t", "a", ratio)
 
 
-def test_mimic_that_does_not_fit_is_told(tmp_path):
-    """A ratio that no joint here equals is dropped by name, with what that means."""
-    more = MIMIC.format(kind="continuous", y=0.2, axis="0 1 0", ratio=-2, offset=0)
-    found = read(four_bar(tmp_path, more=more))
-    kind = "couplings of joints that no joint here equals (each leaves one freedom more)"
-    assert found.report.dropped[kind] == ["mimic of t (t = -2 a)"]
-    assert sarrus.inspect(found.mechanism).mobility_motion == 2
-    assert found.report.believed == 0
+def test_mimic_with_an_offset(tmp_path):
+    """The joint stands where the other one says before anything moves, and after the loop is closed."""
+    ahead = []
+    for offset in (0.0, 0.4):
+        more = MIMIC.format(kind="continuous", y=0.2, axis="0 1 0", ratio=1, offset=offset)
+        found = read(four_bar(tmp_path, more=more))
+        angles = []
+        for joint, body in (("a", "crank"), ("t", "twin")):
+            at = next(j.at for j in found.mechanism.joints if j.name == joint)
+            x, _, z = next(b.center for b in found.mechanism.bodies if b.name == body) - at
+            angles.append(np.arctan2(-z, x))
+        ahead.append(angles[1] - angles[0])
+    assert told(found, "body 'twin' was moved by 0.4 rad")
+    assert ahead[1] - ahead[0] == pytest.approx(0.4, abs=1e-12)
+
+
+def test_mimic_that_no_equation_says_is_refused(tmp_path):
+    """An irrational ratio, and a slider that copies a hinge: one sentence with the numbers."""
+    more = MIMIC.format(kind="continuous", y=0.2, axis="0 1 0", ratio=3.14159265, offset=0)
+    with pytest.raises(sarrus.MechanismError, match=r"3\.14159265 is no ratio of whole numbers"):
+        read(four_bar(tmp_path, more=more))
+    more = MIMIC.format(kind="prismatic", y=0.2, axis="0 1 0", ratio=2, offset=0)
+    with pytest.raises(sarrus.MechanismError, match="does not tie two hinges or two sliders"):
+        read(four_bar(tmp_path, more=more))
 
 
 def test_held_mimic_is_a_weld(tmp_path):
@@ -210,6 +233,7 @@ def test_held_mimic_is_a_weld(tmp_path):
     assert told(found, "joint 't' is held at 0.5")
 
 
+@pytest.mark.slow
 def test_loop_that_cannot_close_is_refused_with_the_gap(tmp_path):
     """A rocker that is too far away: the loop and its gap are named."""
     path = four_bar(tmp_path)
@@ -220,6 +244,7 @@ def test_loop_that_cannot_close_is_refused_with_the_gap(tmp_path):
     assert "inconsistent" in sarrus.inspect(read(path, close=False).mechanism).classes
 
 
+@pytest.mark.slow
 def test_loop_that_nearly_closes_is_bridged_and_told(tmp_path):
     """A hinge closure 1e-7 m out of the plane cannot close exactly: it is bridged, with the misfit."""
     loop = (
@@ -353,3 +378,35 @@ def test_xml_that_is_a_urdf(tmp_path):
         sarrus.load(strange)
     with pytest.raises(sarrus.MechanismError, match="only MJCF has keyframes"):
         read(path, keyframe="home")
+
+
+@pytest.mark.parametrize(
+    ("ratios", "sentence", "freedoms"),
+    [
+        ({"a": ("a", "1")}, "couples joint 'a' with itself", None),
+        ({"b": ("a", "nan")}, "cannot be meant", None),
+        ({"b": ("a", "1e-300")}, "is no ratio of whole numbers", None),
+        ({"b": ("a", "0.998")}, "", 1),
+        ({"a": ("b", "1"), "b": ("a", "1")}, "", 1),
+        ({"a": ("b", "2"), "b": ("a", "2")}, "", 0),
+    ],
+)
+def test_odd_mimics(tmp_path, ratios, sentence, freedoms):
+    """Joints that copy themselves or each other, and numbers that no gear has: one sentence, or the truth."""
+    lines = ['<robot name="r"><link name="base"/>']
+    for name, parent, child in (("a", "base", "one"), ("b", "one", "two")):
+        mimic = (
+            "<mimic joint='{}' multiplier='{}'/>".format(*ratios[name]) if name in ratios else ""
+        )
+        lines.append(
+            f"<link name='{child}'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"
+            f"<joint name='{name}' type='continuous'><parent link='{parent}'/><child link='{child}'/>"
+            f"<axis xyz='0 0 1'/>{mimic}</joint>"
+        )
+    path = tmp_path / "r.urdf"
+    path.write_text("".join([*lines, "</robot>"]))
+    if sentence:
+        with pytest.raises(sarrus.MechanismError, match=sentence):
+            read(path)
+        return
+    assert sarrus.inspect(read(path).mechanism).mobility_motion == freedoms

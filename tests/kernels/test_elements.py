@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 
+from sarrus.kernels.compiler import entry
 from sarrus.kernels.elements import drive, spring, torsion, turning
 
 # wrappers are compiled in every run of the tests
@@ -18,12 +18,7 @@ TINY = 1e-30
 ORDER = 9
 
 
-def compiled(function):
-    """Compile a wrapper as the kernels are: without counting references."""
-    return numba.njit(error_model="numpy", _nrt=False)(function)
-
-
-@compiled
+@entry
 def call_laws(p, x, rate, kind, out):
     """All laws at numbers."""
     out[0] = spring.pull(p, x, rate)
@@ -33,7 +28,7 @@ def call_laws(p, x, rate, kind, out):
     out[4] = drive.slope(kind, x)
 
 
-@compiled
+@entry
 def call_spring(springs, f, df, w, A, B, sums):
     """What a spring exerts, its derivatives, energy and power."""
     spring.add_weights(springs, f, df, w)
@@ -42,7 +37,7 @@ def call_spring(springs, f, df, w, A, B, sums):
     sums[1] = spring.add_power(springs, f, df, 0.0)
 
 
-@compiled
+@entry
 def call_torsion(torsions, f, df, theta, w, A, B, sums):
     """What a torsion exerts, its derivatives, energy and power."""
     torsion.add_weights(torsions, f, df, theta, w)
@@ -51,7 +46,7 @@ def call_torsion(torsions, f, df, theta, w, A, B, sums):
     sums[1] = torsion.add_power(torsions, f, df, 0.0)
 
 
-@compiled
+@entry
 def call_series(springs, torsions, products, fc, theta, known, w, work):
     """Coefficients of what all of them exert, and of their work: a row an element."""
     for k in range(known):
@@ -69,7 +64,7 @@ class Only(NamedTuple):
     drives: drive.Drives
 
 
-@compiled
+@entry
 def call_drives(loads, t, order):
     """Coefficients of motions and right sides."""
     drive.start_drives(loads, t)

@@ -1,6 +1,5 @@
 """Loads and drives at a state, against slow twins: virtual work, differences, NumPy."""
 
-import numba
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,6 +8,7 @@ from builders import rotation
 from dense_series import dense_rows
 from sarrus import Mechanism, Polynomial, Sine, SmoothStep
 from sarrus.kernels import loads as kernels
+from sarrus.kernels.compiler import entry
 from sarrus.kernels.elements.drive import eval_drives
 from sarrus.kernels.loads import make_loads
 from sarrus.mechanism.motion import make_pieces
@@ -18,30 +18,25 @@ from sarrus.model import make_model
 pytestmark = pytest.mark.slow
 
 
-def compiled(function):
-    """Compile a wrapper as the kernels are: without counting references."""
-    return numba.njit(error_model="numpy", _nrt=False)(function)
-
-
-@compiled
+@entry
 def call_loads(form, loads, t, q, v, Q):
     """Call the kernel of that name."""
     kernels.eval_loads(form, loads, t, q, v, Q)
 
 
-@compiled
+@entry
 def call_derivatives(loads, t, q, v, A, B):
     """Call the kernel of that name."""
     kernels.eval_load_derivatives(loads, t, q, v, A, B)
 
 
-@compiled
+@entry
 def call_drives(loads, t):
     """Call the kernel of that name."""
     eval_drives(loads, t)
 
 
-@compiled
+@entry
 def call_energy(loads):
     """Potential of the springs and power of the rest, after eval_loads."""
     potential = kernels.eval_load_energy(loads, loads.theta)

@@ -3,7 +3,6 @@
 Kernels that call no other run as plain Python here; the others through a small compiled wrapper.
 """
 
-import numba
 import numpy as np
 import pytest
 
@@ -17,6 +16,8 @@ from dense_series import (
 )
 from random_mechanisms import random_mechanism
 from sarrus.kernels import forms, polynomials, series, solve
+from sarrus.kernels.compiler import entry
+from sarrus.kernels.lanes import WIDTH
 from sarrus.kernels.layout import make_workspace
 from sarrus.model import make_model
 
@@ -38,42 +39,37 @@ def plain(kernel):
     return getattr(kernel, "py_func", kernel)
 
 
-def compiled(function):
-    """Compile a wrapper as the kernels are: without counting references."""
-    return numba.njit(error_model="numpy", _nrt=False)(function)
-
-
-@compiled
+@entry
 def factorise(form, J, L):
     """Call the kernel of that name."""
     solve.factorise(form, J, L)
 
 
-@compiled
+@entry
 def call_solve_factored(form, L, x):
     """Call the kernel of that name."""
     solve.solve_factored(form, L, x)
 
 
-@compiled
+@entry
 def call_solve_refined(form, J, L, b, refinements, r, x):
     """Call the kernel of that name."""
     solve.solve_refined(form, J, L, b, refinements, r, x)
 
 
-@compiled
+@entry
 def call_next_coefficient(form, ws, k, refinements, qc):
     """Call the kernel of that name."""
     return series.next_coefficient(form, ws, None, k, refinements, qc)
 
 
-@compiled
+@entry
 def call_project_position(form, ws, iterations, q):
     """Call the kernel of that name."""
     return solve.project_position(form, ws, None, iterations, q)
 
 
-@compiled
+@entry
 def call_project_velocity(form, ws, refinements, v):
     """Call the kernel of that name."""
     return solve.project_velocity(form, ws, None, refinements, v)
@@ -183,6 +179,7 @@ def test_energy_is_kinetic_minus_weight(case):
     assert abs(kinetic + potential - (expected - case.form.Q @ case.q)) < 1e-13 * scale
 
 
+@pytest.mark.slow
 def test_factorise_and_solve_equals_dense_solve(case):
     """L D L^T in the static order solves the dense K."""
     J = dense_jacobian(case.form, np.zeros(case.nq))
@@ -245,14 +242,15 @@ def test_solve_refined_equals_dense_kkt(case):
 def test_convolve_is_the_cauchy_product(total):
     """The sum over j of x_j y_{total-j} is np.convolve's coefficient, for any range of j."""
     rng = np.random.default_rng(total)
-    x, y = rng.normal(size=(2, total + 1, 3))
-    acc = np.full(3, np.nan)
+    x, y = rng.normal(size=(2, total + 1, WIDTH))
+    acc = np.full(WIDTH, np.nan)
     plain(series.convolve)(x, y, 0, total + 1, total, acc)
-    expected = [np.convolve(x[:, t], y[:, t])[total] for t in range(3)]
+    expected = [np.convolve(x[:, t], y[:, t])[total] for t in range(WIDTH)]
     np.testing.assert_allclose(acc, expected, atol=10 * ROUNDING)
     plain(series.convolve)(x, y, 1, total, total, acc)
     inner = [
-        np.convolve(x[1:total, t], y[1:total, t])[total - 2] if total > 1 else 0.0 for t in range(3)
+        np.convolve(x[1:total, t], y[1:total, t])[total - 2] if total > 1 else 0.0
+        for t in range(WIDTH)
     ]
     np.testing.assert_allclose(acc, inner, atol=10 * ROUNDING)
 

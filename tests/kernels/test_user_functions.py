@@ -14,7 +14,7 @@ PLACES = np.zeros((1, 2))
 # every call compiles; without the compiler there is nothing to keep
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(user.numba.config.DISABLE_JIT, reason="needs the compiler"),
+    pytest.mark.skipif(not user.COMPILES, reason="needs the compiler"),
 ]
 
 

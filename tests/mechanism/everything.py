@@ -16,6 +16,7 @@ LISTS = (
     "springs",
     "torsions",
     "rotors",
+    "couplings",
     "drives",
     "velocities",
     "angular_velocities",
@@ -25,6 +26,7 @@ LISTS = (
 def plane_of_everything():
     """Every planar joint, force, motion and start velocity; no mechanism of sense."""
     m = Mechanism("plane: 'everything'", gravity=(0.1, -9.81))
+    m.at_once = False
     m.rod("no", (0, 0), (0.1, 1 / 3), mass=1.1)
     m.rod("thick", (0.1, 1 / 3), (1, 1), mass=0.3, section=1e-5)
     m.body("plate", 2.5, (0.5, np.pi), 0.1)
@@ -55,6 +57,7 @@ def plane_of_everything():
     m.joint_torque("motor torque", "pin", 0.7)
     m.rotor("flywheel", "pin", inertia=0.02)
     m.rotor("rack", "slider", mass=1 / 7)
+    m.coupling("gear", "pin", "slider", ratio=-17 / 43)
     m.drive("constant", "pin", 0.5)
     m.drive("cubic", "pin", Polynomial((0.1, -2.0, 0.0, 1e-9)))
     m.drive("sine", "slider", Sine(0.01, 2.0, phase=1.0, offset=-0.5))
@@ -70,6 +73,7 @@ def plane_of_everything():
 def space_of_everything():
     """Every spatial joint, and vectors of three."""
     m = Mechanism("space", gravity=(0, 0, -9.81))
+    m.at_once = False
     m.rod("1", (0, 0, 0), (0, 0, 1), mass=1, section=0.1)
     m.body("a.b", 2, (1, 2, 3), (0.1, 0.2, 0.25))
     m.body("full", 2, (1, 2, 3), [[0.3, -0.01, 0.02], [-0.01, 0.3, 0.0], [0.02, 0.0, 0.4]])

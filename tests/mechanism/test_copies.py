@@ -68,6 +68,7 @@ def test_what_is_added_to_a_copy_is_not_added_to_the_other(make):
     new.spring("s", new.ground, body, start=(3, 1), end=(3, 0), stiffness=1)
     new.torsion("k", "E", stiffness=1)
     new.rotor("r", "E", inertia=1)
+    new.coupling("c", "E", "A", ratio=2)
     new.user_force("u", ["tip"], lambda t, x, v: 0 * x)
     new.drive("d", "E", 0.0)
     new.set_velocity("end", (0, 1))
@@ -101,9 +102,9 @@ def test_a_pickled_mechanism_moves_the_same():
 def test_without_drives_leaves_the_driven_one_alone():
     """A drive more or less is the business of the copy."""
     m = four_bar()
-    m.drive("motor", "A", 0.0)
+    m.drive("engine", "A", 0.0)
     free = without_drives(m)
-    assert [d.name for d in m.drives] == ["motor"]
+    assert [d.name for d in m.drives] == ["engine"]
     assert free.drives == []
     free.torsion("more", "A", stiffness=1)
     assert [t.name for t in m.torsions] == ["coil"]

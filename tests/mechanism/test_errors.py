@@ -444,6 +444,8 @@ def test_corpus_is_large():
 def test_all_problems_are_listed_at_once():
     """Several problems of several parts are one error with a line each."""
     m = Mechanism("wreck")
+    # as files are read: to their end
+    m.at_once = False
     m.rod("crank", (0, 0), (0, 0), mass=-1)
     m.rod("rocker", (1, 0), (NAN, 0), mass=0, section=-1)
     m.body("plate", 1.0, (0, 0), -2.0)
@@ -481,7 +483,7 @@ def test_what_is_no_mechanism_is_refused(thing):
 
 def test_check_raises_the_same_error():
     """Mechanism.check gives the message that simulate gives."""
-    m = pendulum(mass=-1)
+    m = pendulum(at=[(0, 0), (0.5, 0)])
     with pytest.raises(MechanismError) as early:
         m.check()
     with pytest.raises(MechanismError) as late:

@@ -137,14 +137,17 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize("at_once", [True, False], ids=["call", "check"])
 @pytest.mark.parametrize("name", CASES)
-def test_message_names_what_is_wrong(name):
-    """The check raises before anything is simulated."""
+def test_message_names_what_is_wrong(name, at_once):
+    """The call raises; as files are read, the check does, before anything is simulated."""
     change, words = CASES[name]
     m = pair()
-    change(m)
+    m.at_once = at_once
+    if not at_once:
+        change(m)
     with pytest.raises(MechanismError) as raised:
-        m.check()
+        change(m) if at_once else m.check()
     assert words in str(raised.value)
 
 

@@ -103,6 +103,7 @@ def test_all_coordinates_give_the_same_accelerations(name, kind):
     assert np.abs(same - expected).max() < 1e-11 * max(1.0, np.abs(expected).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["natural", "euler", "points"])
 def test_order_in_all_coordinates(kind):
     """Runge-Kutta has its order, and its outputs meet the constraints."""

@@ -7,12 +7,13 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from builders import bricard, n_four_bar
-from sarrus import Mechanism, simulate
+from sarrus import Mechanism, problems, simulate
 from sarrus.assembly import solve_start_velocity
-from sarrus.kernels import polynomials, radau_newton
+from sarrus.kernels import forms, polynomials, radau_freedoms, radau_newton, solve
 from sarrus.kernels import radau as kernels
 from sarrus.kernels.compiler import entry
 from sarrus.kernels.layout import make_workspace
+from sarrus.kernels.loads import make_loads
 from sarrus.mechanism.motion import Sine
 from sarrus.methods import Run, radau
 from sarrus.methods.time_loop import run_steps
@@ -35,6 +36,11 @@ def elbow(stiffness, damping):
     return m
 
 
+def governor():
+    """Two stiff dampers that go round."""
+    return problems.get("flyball-governor", section=0.01).mechanism()
+
+
 def elbow_rates(stiffness, damping):
     """The same in the angles x, y of the rods: Lagrange's equations by hand."""
 
@@ -50,17 +56,34 @@ def elbow_rates(stiffness, damping):
     return rates
 
 
-def test_constants_are_those_of_collocation():
-    """A integrates 1, s, s^2 over each stage exactly, the last row s^4 too (order 5)."""
-    for power in range(3):
-        exact = kernels.STAGES ** (power + 1) / (power + 1)
-        assert np.abs(kernels.A @ kernels.STAGES**power - exact).max() < 1e-15
-    for power in range(5):
-        assert kernels.A[2] @ kernels.STAGES**power == pytest.approx(1 / (power + 1), abs=1e-15)
-    # the estimate of the error vanishes for motions whose velocity is a polynomial of third degree
-    for power in (1, 2, 3):
+@pytest.mark.parametrize("stages", [3, 5, 7])
+def test_constants_are_those_of_collocation(stages):
+    """A integrates all powers below s over each stage exactly, the last row up to 2 s - 2 (order 2 s - 1)."""
+    rule = radau_newton.make_rule(stages)
+    nodes = rule.nodes
+    for power in range(stages):
+        exact = nodes ** (power + 1) / (power + 1)
+        assert np.abs(rule.A @ nodes**power - exact).max() < 2e-15
+    for power in range(2 * stages - 1):
+        assert rule.A[-1] @ nodes**power == pytest.approx(1 / (power + 1), abs=2e-15)
+    assert np.abs(rule.W @ rule.A - np.eye(stages)).max() < 1e-12
+    assert np.linalg.det(rule.W - rule.mu * np.eye(stages)) == pytest.approx(
+        0.0, abs=1e-10 * np.linalg.det(rule.W)
+    )
+    # the estimate of the error vanishes for motions whose velocity is a polynomial of degree s
+    for power in range(1, stages + 1):
         slope = 1.0 if power == 1 else 0.0
-        assert slope + kernels.WEIGHTS @ kernels.STAGES**power == pytest.approx(0.0, abs=1e-14)
+        assert slope + rule.weights @ nodes**power == pytest.approx(0.0, abs=1e-12)
+
+
+def test_three_stages_are_those_of_the_book():
+    """[HairerWanner1996] table IV.5.6 and eq. (IV.8.20)."""
+    r, rule = np.sqrt(6.0), radau_newton.make_rule(3)
+    assert rule.nodes == pytest.approx([(4 - r) / 10, (4 + r) / 10, 1.0], rel=1e-15)
+    assert rule.A[0] == pytest.approx(
+        [(88 - 7 * r) / 360, (296 - 169 * r) / 1800, (-2 + 3 * r) / 225]
+    )
+    assert 3 * rule.weights == pytest.approx([-13 - 7 * r, -13 + 7 * r, -1.0])
 
 
 @pytest.mark.parametrize(
@@ -73,8 +96,9 @@ def test_constants_are_those_of_collocation():
     ],
     ids=["four-bar", "three windows", "Bricard"],
 )
-def test_fifth_order(make, point, reference, duration, steps):
-    """Positions and velocities of fixed steps, also with dependent equations: slope 5."""
+def test_fifth_order(make, point, reference, duration, steps, monkeypatch):
+    """Positions and velocities of fixed steps of three stages, also with dependent equations: slope 5."""
+    monkeypatch.setattr(radau, "choose_stages", lambda *_: 3)
     errors = []
     for step in steps:
         # the step is held by its limit: the tolerance would allow longer ones, the iteration is exact
@@ -145,31 +169,146 @@ def test_agrees_with_scipy_on_the_reduced_model(stiffness, damping):
     assert r.counters["steps"] < 200
 
 
-def test_stiff_damper_on_a_driven_point():
-    """Prothero and Robinson: a damped spring pulls a mass after a driven one; the exact answer is known.
+def follower(damping, stiffness=1e4, rate=3.0, amplitude=0.1):
+    """Prothero and Robinson: a damped spring pulls a mass after a driven one; and the mass's exact motion.
 
-    m x'' = -k (x - s) - c (x' - s'), s = a sin(w t): amplitude and phase of the steady motion.
+    x'' = -k (x - s) - c (x' - s'), s = a sin(w t), from x = 0 with the velocity of the steady motion.
     """
-    k, c, w, a = 1e4, 1e6, 3.0, 0.1
     m = Mechanism("follower", gravity=(0, 0))
     m.body("cart", 1.0, (0, 0), inertia=1.0)
     m.body("mass", 1.0, (1, 0), inertia=1.0)
     m.prismatic("rail", m.ground, "cart", at=(0, 0), axis=(1, 0))
     m.prismatic("slot", m.ground, "mass", at=(1, 0), axis=(1, 0))
-    m.drive("shake", "rail", Sine(a, w / (2 * np.pi)))
-    m.spring("pull", "cart", "mass", start=(0, 0), end=(1, 0), stiffness=k, damping=c)
-    # started on the steady motion: no transient
-    steady = (k + 1j * w * c) / (k + 1j * w * c - w * w)
+    m.drive("shake", "rail", Sine(amplitude, rate / (2 * np.pi)))
+    m.spring("pull", "cart", "mass", start=(0, 0), end=(1, 0), stiffness=stiffness, damping=damping)
+    pull = stiffness + 1j * rate * damping
+    steady = -1j * amplitude * pull / (pull - rate**2)
     m.point("bob", "mass", (1, 0))
-    m.set_velocity("bob", ((1j * w * a * steady * -1j).real, 0.0))
-    r = simulate(m, 3.0, 0.1, method="radau", tolerance=1e-8)
+    m.set_velocity("bob", ((1j * rate * steady).real, 0.0))
+    # the small offset of the start from the steady motion decays with both roots
+    slow, fast = np.roots([1.0, damping, stiffness])[::-1]
+    part = fast * steady.real / (slow - fast)
+
+    def exact(t):
+        free = part * np.exp(slow * t) - (part + steady.real) * np.exp(fast * t)
+        return (steady * np.exp(1j * rate * t) + free).real
+
+    return m, exact
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8, 1e-10])
+@pytest.mark.parametrize("damping", [1e2, 1e4, 1e6, 1e8])
+def test_stiff_damper_on_a_driven_point(damping, tolerance):
+    """A mass behind a driven damper of any strength: the error is below the tolerance, in few steps."""
+    m, exact = follower(damping)
+    r = simulate(m, 3.0, 0.1, method="radau", tolerance=tolerance)
     assert r.status == "done", r.message
-    exact = (a * steady * -1j * np.exp(1j * w * r.times)).real
     found = r.position("bob")[:, 0] - 1.0
-    # the start may be off the steady motion by its own small offset, which the damper forgets slowly
-    assert np.abs(found - found[0] - (exact - exact[0])).max() < 3e-8
-    # c / m = 1e6 per second; a method that had to follow it would need a million steps
-    assert r.counters["steps"] < 400
+    # rounding: 1e-16 of a velocity of 0.3 m/s in each of some hundred steps
+    assert np.abs(found - exact(r.times)).max() < tolerance + 1e-13
+    # up to 1e8 per second; a method that had to follow it would need as many steps
+    assert r.counters["steps"] < 200
+
+
+def test_newton_converges_however_stiff():
+    """Derivatives are exact: about two iterations a step, whatever the damper."""
+    for damping in (1e2, 1e4, 1e6, 1e8):
+        for make in (lambda c=damping: follower(c)[0], lambda c=damping: elbow(10.0 * c, c)):
+            r = simulate(make(), 1.0, 0.1, method="radau", tolerance=1e-8)
+            assert r.status == "done"
+            assert r.counters["iterations"] < 3.0 * (r.counters["steps"] + r.counters["rejected"])
+
+
+def crank(seed):
+    """A driven crank pulls a block on a rail by a stiff damped spring; and the block's equation by hand."""
+    rng = np.random.default_rng(seed)
+    radius, rate, swing = rng.uniform(0.2, 0.4), rng.uniform(2.0, 6.0), rng.uniform(0.3, 1.2)
+    stiffness, damping = 10.0 ** rng.uniform(2, 5), 10.0 ** rng.uniform(1, 5)
+    mass, place = rng.uniform(0.5, 3.0), rng.uniform(1.0, 1.6)
+    m = Mechanism("crank", gravity=(0, 0))
+    m.rod("crank", (0, 0), (radius, 0), mass=1.0)
+    m.revolute("pin", m.ground, "crank", at=(0, 0))
+    m.drive("turn", "pin", Sine(swing, rate / (2 * np.pi)))
+    m.body("block", mass, (place, 0), inertia=1.0)
+    m.prismatic("slot", m.ground, "block", at=(place, 0), axis=(1, 0))
+    m.spring(
+        "link", "crank", "block", start=(radius, 0), end=(place, 0), stiffness=stiffness, damping=damping
+    )  # fmt: skip
+
+    def rates(t, y):
+        angle, turning = swing * np.sin(rate * t), swing * rate * np.cos(rate * t)
+        tip = radius * np.array([np.cos(angle), np.sin(angle)])
+        apart = np.array([y[0], 0.0]) - tip
+        length = np.hypot(*apart)
+        speed = apart @ (np.array([y[1], 0.0]) - turning * np.array([-tip[1], tip[0]])) / length
+        force = stiffness * (length - (place - radius)) + damping * speed
+        return [y[1], -force * apart[0] / length / mass]
+
+    return m, rates, place
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_driven_cranks_with_stiff_dampers(seed):
+    """Dampers that turn with what drives them, against SciPy's Radau in the one freedom."""
+    m, rates, place = crank(seed)
+    r = simulate(m, 1.0, 0.05, method="radau", tolerance=1e-7)
+    assert r.status == "done", r.message
+    start = [place, r.velocity("block")[0, 0]]
+    twin = solve_ivp(rates, (0, 1), start, "Radau", r.times, rtol=1e-9, atol=1e-11)
+    # the tolerance, and what the twin leaves
+    assert np.abs(r.position("block")[:, 0] - twin.y[0]).max() < 1e-7
+
+
+def moved_acceleration(model, t, q, v):
+    """Projected state and acceleration, by a dense solve that knows no freedoms."""
+    ws, loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
+    q, v, a, lam = q.copy(), v.copy(), np.zeros_like(q), np.zeros(model.equations)
+    project(model.form, ws, loads, t, q, v, a, lam)
+    return q, v, a, lam
+
+
+@entry
+def project(form, ws, loads, t, q, v, a, lam):
+    """The kernel, as the time loop calls it."""
+    kernels.project_and_accelerate(form, ws, loads, t, 0.0, q, v, a, lam)
+
+
+@entry
+def turn_and_derive(form, tangent, ws, stages, loads, t):
+    """Motions and derivatives of the first stage."""
+    forms.eval_forms(form, stages.q[0], ws.e)
+    forms.eval_jacobian(form, ws.e, ws.J)
+    solve.factorise(form, ws.J, ws.L)
+    radau_newton.eval_tangents(
+        form, tangent, ws, stages, loads, 0, t, 0.0, stages.q[0], stages.v[0], stages.lam[0]
+    )
+    radau_freedoms.eval_freedoms(form, tangent, ws, stages, 0)
+
+
+@pytest.mark.parametrize("make", [lambda: elbow(3e2, 7.0), lambda: crank(1)[0], governor])
+def test_freedoms_give_the_derivative_of_the_projected_acceleration(make):
+    """T (x, w) against central differences of the whole evaluation, in random directions."""
+    mechanism, t = make(), 0.3
+    model = make_model(mechanism)
+    rng = np.random.default_rng(5)
+    nq = model.coordinates
+    ws, loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
+    scratch = rng.normal(size=(2, nq)) * 0.05
+    q, v, a, lam = moved_acceleration(model, t, scratch[0], 20.0 * scratch[1])
+    tangent = radau.make_tangent(model.form, model.loads)
+    motions = radau.find_motions(model, q)
+    stages = radau.make_stages(model.form, model.loads, tangent, 3, motions)
+    stages.q[0], stages.v[0], stages.a[0], stages.lam[0] = q, v, a, lam
+    turn_and_derive(model.form, tangent, ws, stages, loads, t)
+    free = stages.freedoms
+    for _ in range(3):
+        dq, dv = rng.normal(size=(2, nq))
+        change = free.T[0] @ np.concatenate([free.MN[0].T @ dq, free.MN[0].T @ dv])
+        e = 1e-5
+        ends = [moved_acceleration(model, t, q + s * e * dq, v + s * e * dv)[2] for s in (1, -1)]
+        # differences of second order, over accelerations whose second derivatives are a thousand times larger
+        expected = (ends[0] - ends[1]) / (2 * e)
+        assert np.abs(change - expected).max() < 1e-5 * np.abs(expected).max()
 
 
 def test_newton_matrix_is_the_derivative_of_the_stages():
@@ -197,9 +336,9 @@ def test_newton_matrix_is_the_derivative_of_the_stages():
         G[tangent.S_row, tangent.S_col] = stages.G[k]
         for m in range(3):
             cols = slice(m * nq, (m + 1) * nq)
-            dense[rows, cols] = kernels.W[k, m] * M - h * h * kernels.A[k, m] * S
+            dense[rows, cols] = radau_newton.W[k, m] * M - h * h * radau_newton.A[k, m] * S
             dense[rows, cols] -= h * G * (k == m)
-            dense[equations, cols] = kernels.W[k, m] * J
+            dense[equations, cols] = radau_newton.W[k, m] * J
         dense[rows, equations] = J.T
         dense[equations, equations] = -np.diag(form.eps)
         right[rows] = h * M @ rest[k]
@@ -217,19 +356,15 @@ def factor_and_solve(form, tangent, stages, h):
 
 
 def test_polynomials_from_states_are_exact():
-    """Hermite's polynomials of degree 3 and 5, over one step and over two unequal ones, give back theirs."""
+    """Hermite's polynomials of degree 3 and 5 give back theirs."""
     rng = np.random.default_rng(1)
     times = np.array([0.1, 0.3, 0.7, 0.8])
-    for degree, fill, first in (
-        (3, polynomials.fill_cubics, 0),
-        (5, polynomials.fill_quintics, 0),
-        (5, polynomials.fill_quintics_over_two, 1),
-    ):
+    for degree, fill in ((3, polynomials.fill_cubics), (5, polynomials.fill_quintics)):
         exact = np.polynomial.Polynomial(rng.normal(size=degree + 1))
         states = np.array([[[exact.deriv(k)(t)] for k in range(3)] for t in times])
-        rows = np.zeros((3 - first, degree + 1, 1))
+        rows = np.zeros((3, degree + 1, 1))
         fill(times, states, rows)
-        for row, start in zip(rows, times[first:], strict=False):
+        for row, start in zip(rows, times, strict=False):
             found = np.polynomial.Polynomial(row[:, 0])
             for k in range(3):
                 # three orders of differences over steps of a tenth

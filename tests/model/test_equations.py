@@ -9,7 +9,8 @@ from random_mechanisms import random_mechanism
 from sarrus import Mechanism
 from sarrus.model import make_model
 from sarrus.model.quadratic import Equations
-from sarrus.model.reduce import Reduction, component_rows, drop_fixed
+from sarrus.model.reduce import Reduction, drop_fixed
+from sarrus.model.vectors import cleaned
 
 
 def evaluate(equations, q):
@@ -109,8 +110,8 @@ def test_a_linear_form_means_the_same_after_substitution(seed):
 
 def test_rows_of_a_form_of_features():
     """Feature k owns variables 3k, 3k + 1, 3k + 2; rounding left of a zero is a zero."""
-    A = np.array([[1.0, 1e-17, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0]])
-    assert component_rows({2: A}) == [{6: 1.0}, {7: 2.0}, {8: 3.0}]
+    rows = [{6: 1.0, 7: 1e-17}, {7: 2.0}, {8: 3.0}]
+    assert cleaned(rows) == [{6: 1.0}, {7: 2.0}, {8: 3.0}]
     assert drop_fixed({6: 1.0, 7: 2.0, 8: 0.0}, {7}) == {6: 1.0}
 
 

@@ -8,18 +8,20 @@ from hypothesis import strategies as st
 from builders import bricard, n_four_bar
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism
-from sarrus.model.build import _joint_factors, _readable_points
+from sarrus.model.build import joint_factors, readable_points
 from sarrus.model.coordinates import make_skeleton, make_space
+from sarrus.model.vectors import dense
 
 
 def skeleton_of(m):
     """Groups, features and frames of a mechanism."""
-    return make_skeleton(m, make_space(m), _readable_points(m), _joint_factors(m))
+    return make_skeleton(m, make_space(m), readable_points(m), joint_factors(m))
 
 
 def value(features, linear):
     """A linear form at the start."""
-    return sum((A @ features[k].start for k, A in linear.items()), np.zeros(3))
+    starts = np.array([f.start for f in features]).ravel()
+    return np.array([sum(c * starts[i] for i, c in row.items()) for row in linear])
 
 
 def columns_of(frame):
@@ -39,24 +41,24 @@ def test_a_frame_expresses_its_features(seed, dimension):
     """Every point and vector that a frame writes has its own value at the start."""
     m, skeleton = random_skeleton(seed, dimension)
     features, space = skeleton.sharing.features, skeleton.space
-    for body, at in _readable_points(m).values():
+    for body, at in readable_points(m).values():
         frame = skeleton.frame(body)
         if frame is None:
             continue
         form = skeleton.point(body, at)
         # parts along fixed directions do not move: what is left has to agree
         flat = np.eye(3) - sum((np.outer(d, d) for d in frame.directions), np.zeros((3, 3)))
-        place = value(features, form) - space.place(at)
+        place = value(features, form) - np.array(space.place(at))
         np.testing.assert_allclose(flat @ place, 0.0, atol=1e-12 * (1 + np.abs(at).max()))
     for frame in skeleton.frames:
         for vector in frame.vectors:
             np.testing.assert_allclose(value(features, vector.linear), vector.start, atol=1e-13)
         for linear, _ in frame.relations:
-            if all(A.shape[0] == 3 for A in linear.values()):
+            if len(linear) == 3:
                 # constant along fixed directions, zero across
                 left = value(features, linear)
                 for d in frame.directions:
-                    left = left - (d @ left) * d
+                    left = left - (np.array(d) @ left) * np.array(d)
                 np.testing.assert_allclose(left, 0.0, atol=1e-11)
 
 
@@ -90,9 +92,11 @@ def test_gram_matrix_is_the_kinetic_energy_of_a_rigid_motion(seed):
     skeleton = skeleton_of(m)
     frame, units = skeleton.frame("b"), skeleton.space.units
     w, v = rng.normal(size=3), rng.normal(size=3)
-    turn = skeleton.space.turn
+    turn = dense(skeleton.space.turn)
     w_model, v_model = turn @ w, turn @ v / units.length
-    origin = v_model + np.cross(w_model, frame.origin_start - skeleton.space.place(center))
+    origin = v_model + np.cross(
+        w_model, np.subtract(frame.origin_start, skeleton.space.place(center))
+    )
     rates = [origin, *(np.cross(w_model, vector.start) for vector in frame.vectors)]
     energy = 0.5 * np.einsum("ij,ik,jk->", frame.gram, rates, rates) * units.energy
     expected = 0.5 * mass * v @ v + 0.5 * w @ inertia @ w
@@ -130,7 +134,7 @@ def test_a_body_that_only_translates_has_its_origin_alone():
     frame = skeleton_of(m).frame("s")
     assert (len(frame.directions), frame.vectors, frame.products) == (3, [], [])
     np.testing.assert_allclose(columns_of(frame) @ columns_of(frame).T, np.eye(3), atol=1e-15)
-    assert frame.gram.shape == (1, 1)
+    assert len(frame.gram) == len(frame.gram[0]) == 1
 
 
 def test_of_bodies_that_turn_as_one_only_one_frame_is_kept_rigid():

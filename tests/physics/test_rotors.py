@@ -138,6 +138,8 @@ def test_what_a_rotor_cannot_be():
     m = sarrus.Mechanism("pendulum")
     m.rod("b", (0, 0), (1, 0), mass=1.0)
     m.revolute("O", "ground", "b", at=(0, 0))
+    # as files are read: to their end
+    m.at_once = False
     m.rotor("one", "O", mass=1.0)
     m.rotor("two", "P", inertia=1.0)
     m.rotor("three", "O", inertia=-1.0)

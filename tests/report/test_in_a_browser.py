@@ -190,6 +190,9 @@ def test_a_click_on_a_part_shows_its_curves(seen):
     box = seen.page.locator("#chosen .nsewdrag").first.bounding_box()
     seen.page.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
     assert seen.value("sarrusReport.clock.time") == pytest.approx(5.0, abs=0.05)
+    # so does pointing into it, without a click
+    seen.page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 0.5 * box["height"])
+    seen.page.wait_for_function("() => Math.abs(sarrusReport.clock.time - 2.5) < 0.05")
     seen.page.keyboard.press("Escape")
     assert not seen.page.is_visible("#chosen")
     assert seen.errors == []

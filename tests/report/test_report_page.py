@@ -189,7 +189,7 @@ def test_bad_folders_are_refused_in_words(tmp_path, folder):
         del file["pictures/0"]
         file["pictures/0"] = "some text"
         file["pictures/0"].attrs["name"] = name
-    with pytest.raises(RunFolderError, match="version holds no plain numbers"):
+    with pytest.raises(RunFolderError, match="holds no plain numbers"):
         load_run(tmp_path)
 
 

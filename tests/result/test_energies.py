@@ -86,6 +86,7 @@ def test_clock_tells_both():
     assert many.cpu_seconds - many.solve_seconds > 3 * many.solve_seconds
 
 
+@pytest.mark.slow
 def test_success_is_one_word():
     """Done and stopped as asked are a success, all else is not."""
     problem = sarrus.problems.get("double-four-bar")

@@ -174,7 +174,7 @@ def test_parquet_and_hdf5_are_read_back(result, tmp_path):
 def test_a_missing_package_is_named_with_its_extra(result, tmp_path, monkeypatch, package, call):
     """The message says what to install."""
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ImportError, match=rf"{package}.*sarrus\[data\]"):
+    with pytest.raises(ImportError, match=rf"{package}.*.\[data\]"):
         call(result, tmp_path / "file")
 
 
@@ -206,6 +206,7 @@ def test_animation_is_a_page_of_its_own(result, tmp_path):
     assert player._repr_html_().startswith("<iframe srcdoc=")
 
 
+@pytest.mark.slow
 def test_early_end_and_single_output_can_be_shown():
     """A run that ended at once still has a picture and a table."""
     problem = sarrus.problems.get("double-four-bar")
@@ -236,3 +237,18 @@ def test_a_simulation_builds_no_drawing_and_judges_nothing(monkeypatch):
     assert built == ["make_joint_equations", "make_body_loads"]
     assert len(result.scene.times) == 6
     assert built[2:] == ["make_sketch"]
+
+
+def test_crossings_and_what_goes_far_away_are_noted():
+    """A four-bar that lies flat, and a rod that nothing holds."""
+    flat = sarrus.simulate(sarrus.problems.get("n-four-bar", windows=1).mechanism(), 1.0)
+    assert any(note.startswith("1 crossing at t = 0.708450009 s") for note in flat.notes)
+    m = sarrus.Mechanism("fallen")
+    m.rod("held", (0, 0), (1, 0), mass=1)
+    m.rod("loose", (0, 1), (1, 1), mass=1)
+    m.revolute("pin", m.ground, "held", at=(0, 0))
+    far = [note for note in sarrus.simulate(m, 3.0).notes if "more than 10 times" in note]
+    # the box is sqrt(2) m wide: 14.1 m are fallen after sqrt(2 * 14.14 / 9.81) = 1.698 s; outputs are 3 ms apart
+    assert len(far) == 1
+    assert "'loose' is 14.2 m from its start at t = 1.7" in far[0]
+    assert not any("10 times" in note for note in sarrus.simulate(m, 1.0).notes)

@@ -173,6 +173,7 @@ def questions(result, folder):
             yield name, given
 
 
+@pytest.mark.slow
 def test_everything_that_can_be_asked_is_the_same(pair, tmp_path):
     """Every attribute, and every method for every name there is."""
     one, two = pair
@@ -203,6 +204,7 @@ def test_a_loaded_result_can_be_saved_again(pair, tmp_path):
 # user forces
 
 
+@pytest.mark.slow
 def test_user_forces_are_kept_by_name_and_say_so(tmp_path):
     """What was recorded is there; what needs the function again says in a sentence that it is not."""
     r = simulate(dragged(), 0.5, 0.1, dense=True)
@@ -265,7 +267,34 @@ SPOILT = {
         lambda f: f["model"].write_direct(f["model"][()] + 0.1),
         "in other coordinates than this program",
     ),
+    "link elsewhere": (
+        lambda f: put(f, "mechanism", h5py.ExternalLink("other.h5", "/x")),
+        "is missing, or a link",
+    ),
+    "link inside": (lambda f: put(f, "asked", h5py.SoftLink("/outcome")), "is missing, or a link"),
+    "another's bytes": (
+        lambda f: replace_array(f, "model", (8,), external=[("/proc/self/environ", 0, 64)]),
+        "takes its numbers from another file",
+    ),
+    "a terabyte of nothing": (
+        lambda f: replace_array(f, "model", (10**11,), chunks=(10**6,)),
+        "more than the file can hold",
+    ),
+    "words": (lambda f: put(f, "model", np.array([b"a", b"b"])), "holds no plain numbers"),
+    "a loop": (lambda f: put(f, "outcome/record/again", f["outcome"]), "is damaged"),
 }
+
+
+def put(file, name, value):
+    """Something else of a name."""
+    if name in file:
+        del file[name]
+    file[name] = value
+
+
+def replace_array(file, name, shape, **how):
+    del file[name]
+    file.create_dataset(name, shape, float, **how)
 
 
 @pytest.mark.parametrize("case", list(SPOILT))

@@ -245,6 +245,7 @@ def test_a_driven_start_where_motions_meet():
     assert "at rest" not in result.message
 
 
+@pytest.mark.slow
 def test_a_stretched_linkage_leads_nowhere():
     """Rods in line between their supports: velocities, but no motion."""
     for n in (2, 3):

@@ -59,6 +59,7 @@ def check_sweep(windows, speed, tolerances, duration=10.0):
         assert result.status == "done", f"{result.message} at {tolerance:g}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("windows", [1, 2, 10])
 def test_no_wrong_branch_at_any_tolerance(windows):
     """Fifteen tolerances from 1e-3 to 1e-12 all stay on the parallelogram branch."""

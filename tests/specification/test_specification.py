@@ -473,6 +473,7 @@ def survives(read, content):
         specification_notes(found)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(data=st.binary(max_size=300))
 def test_random_bytes(read, data):
@@ -481,6 +482,7 @@ def test_random_bytes(read, data):
     survives(read, make_text().encode()[:700] + data)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     cuts=st.lists(
@@ -512,6 +514,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(parts=st.lists(st.lists(st.sampled_from(WORDS), max_size=30), min_size=3, max_size=3))
 def test_random_sentences(read, parts):

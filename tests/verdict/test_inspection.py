@@ -16,6 +16,7 @@ from sarrus.cli import app, main
 runner = CliRunner()
 
 
+@pytest.mark.slow
 def test_sentences_have_the_numbers():
     """The text names count, mobilities, words, tolerance and the values around the gap."""
     text = str(inspect(bricard()))
@@ -48,6 +49,7 @@ def test_record_is_plain():
     assert repr(found) == "<Inspection 'Bricard': permanently redundant>"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("problem", "word"),
     [

@@ -179,7 +179,8 @@ def test_dixon_lines_stay_square():
     x, y = nodes[1] - nodes[0], nodes[4] - nodes[3]
     assert np.abs(np.einsum("ti,ti->t", x, y)).max() < RIGHT
     for line in (nodes[:3], nodes[3:]):
-        flat = np.cross(line[1] - line[0], line[2] - line[0])
+        a, b = line[1] - line[0], line[2] - line[0]
+        flat = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
         assert np.abs(flat).max() < RIGHT
     assert np.ptp(np.linalg.norm(x, axis=1)) > 1e-3
 

@@ -171,6 +171,7 @@ def test_every_body_is_balanced(build):
     assert result.reactions.imbalance.max() < ROUND_OFF
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_random_mechanisms_are_balanced(dimension):
     """The same for random trees and loops of rods, plates, points and welds."""

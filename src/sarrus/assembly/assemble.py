@@ -243,8 +243,11 @@ def _reached(equations: JointEquations) -> Flags:
     from scipy import sparse
     from scipy.sparse.csgraph import connected_components
 
-    pairs = equations.pair_bodies
-    free = pairs[(pairs >= 0).all(axis=1)]
+    pairs, tied = equations.pair_bodies, equations.row_other >= 0
+    # a coupling reaches over the ground
+    ends = [pairs[number[tied]].max(axis=1) for number in (equations.row_pair, equations.row_other)]
+    free = np.vstack([pairs, np.column_stack(ends)])
+    free = free[(free >= 0).all(axis=1)]
     n = len(equations.bodies)
     links = sparse.coo_array((np.ones(len(free)), (free[:, 0], free[:, 1])), shape=(n, n))
     _, part = connected_components(links, directed=False)

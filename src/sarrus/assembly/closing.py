@@ -70,11 +70,12 @@ def find_closed(
     return _Search(equations, weights, closed).run(branches, restarts)
 
 
-class _Search:
-    def __init__(self, equations: JointEquations, weights: Floats, closed: float) -> None:
+class Displacements:
+    """Poses of a mechanism with joints as pure numbers: gaps, their rates against x, and what closes them."""
+
+    def __init__(self, equations: JointEquations, weights: Floats) -> None:
         self.equations = equations
         self.start = equations.start()
-        self.closed = closed
         L = equations.length
         free = np.isfinite(weights)
         size = np.where(free, 1.0 / np.sqrt(np.where(free, weights, 1.0)), 0.0)
@@ -85,14 +86,50 @@ class _Search:
         self.row = np.where(equations.row_about, 1.0, 1.0 / L)
         self.iterations = 0
 
+    def gaps(self, pose: Pose) -> Floats:
+        """Gaps of all equations, over the mechanism's length or in radians."""
+        return self.row * self.equations.gaps(pose)
+
+    def matrix(self, pose: Pose) -> sparse.csr_array:
+        """Their rates against x."""
+        W = self.equations.matrix(pose)
+        W.data *= np.repeat(self.row, np.diff(W.indptr)) * self.column[W.indices]
+        return W
+
+    def moved(self, pose: Pose, x: Floats) -> Pose:
+        """The pose after a displacement."""
+        twists = np.zeros((len(self.equations.bodies), 6))
+        twists[:, self.equations.used] = x.reshape(len(twists), -1)
+        return pose.moved(twists * self.scale)
+
+    def size(self, pose: Pose) -> float:
+        """The largest gap."""
+        return float(np.abs(self.gaps(pose)).max(initial=0.0))
+
+    def close(self, pose: Pose) -> Pose:
+        """Lower the gaps to rounding, or to where they are least."""
+
+        def look(pose: Pose) -> tuple[Floats, sparse.csr_array]:
+            return self.gaps(pose), self.matrix(pose)
+
+        found = lower_gaps(pose.orthonormal(), look, self.moved)
+        self.iterations += found.steps
+        return found.position
+
+
+class _Search(Displacements):
+    def __init__(self, equations: JointEquations, weights: Floats, closed: float) -> None:
+        super().__init__(equations, weights)
+        self.closed = closed
+
     def run(self, branches: int, restarts: int) -> list[Closing]:
         found: list[Closing] = []
         best: Closing | None = None
         for number, pose in enumerate(self._starts(restarts)):
             self.iterations = 0
             near = self._approach(pose) if number == 0 else pose
-            there = self._close(near)
-            if self._size(there) <= self.closed:
+            there = self.close(near)
+            if self.size(there) <= self.closed:
                 there = self._settle(there)
                 answer = self._answer(there, True, number)
                 length = self.equations.length
@@ -124,32 +161,14 @@ class _Search:
             twists[:, unused] = 0.0
             yield self.start.moved(twists)
 
-    # the numbers at a pose
-
-    def _gaps(self, pose: Pose) -> Floats:
-        return self.row * self.equations.gaps(pose)
-
-    def _matrix(self, pose: Pose) -> sparse.csr_array:
-        W = self.equations.matrix(pose)
-        W.data *= np.repeat(self.row, np.diff(W.indptr)) * self.column[W.indices]
-        return W
-
     def _x(self, pose: Pose) -> Floats:
         """Displacement from the start as pure numbers; zero for a body that must not move."""
         move = self.start.displacement(pose)
         scaled = np.divide(move, self.scale, out=np.zeros_like(move), where=self.scale > 0)
         return scaled[:, self.equations.used].ravel()
 
-    def _moved(self, pose: Pose, x: Floats) -> Pose:
-        twists = np.zeros((len(self.equations.bodies), 6))
-        twists[:, self.equations.used] = x.reshape(len(twists), -1)
-        return pose.moved(twists * self.scale)
-
-    def _size(self, pose: Pose) -> float:
-        return float(np.abs(self._gaps(pose)).max(initial=0.0))
-
     def _square(self, pose: Pose) -> float:
-        g = self._gaps(pose)
+        g = self.gaps(pose)
         return float(g @ g)
 
     def _answer(self, pose: Pose, closed: bool, number: int) -> Closing:
@@ -163,9 +182,9 @@ class _Search:
         """Follow the minimum of |g|^2 + mu |x|^2 while mu falls."""
         for mu in 10.0 ** -np.arange(0.0, 6.5, 0.5):
             for _ in range(4):
-                g, x = self._gaps(pose), self._x(pose)
+                g, x = self.gaps(pose), self._x(pose)
                 before = float(g @ g + mu * (x @ x))
-                step = solve_damped(self._matrix(pose), g, float(mu), x)
+                step = solve_damped(self.matrix(pose), g, float(mu), x)
                 there = self._paying(pose, step, mu, before)
                 self.iterations += 1
                 if there is None:
@@ -173,7 +192,7 @@ class _Search:
                 pose, now = there
                 if before - now < 0.05 * before:
                     break
-            if self._size(pose) < NEARLY_CLOSED:
+            if self.size(pose) < NEARLY_CLOSED:
                 break
         return pose
 
@@ -182,26 +201,16 @@ class _Search:
     ) -> tuple[Pose, float] | None:
         """The longest of a few shares of a step that lowers |g|^2 + mu |x|^2."""
         for share in (1.0, 0.5, 0.2, 0.05):
-            there = self._moved(pose, share * step)
+            there = self.moved(pose, share * step)
             x = self._x(there)
             now = self._square(there) + mu * float(x @ x)
             if now < before * (1.0 - 1e-4 * share):
                 return there, now
         return None
 
-    def _close(self, pose: Pose) -> Pose:
-        """Lower the gaps to rounding, or to where they are least."""
-
-        def look(pose: Pose) -> tuple[Floats, sparse.csr_array]:
-            return self._gaps(pose), self._matrix(pose)
-
-        found = lower_gaps(pose.orthonormal(), look, self._moved)
-        self.iterations += found.steps
-        return found.position
-
     def _gradient(self, pose: Pose) -> Floats:
         """Of |g|^2 / 2; exact, since lengths of gaps change only by their own rates."""
-        return np.asarray(self._matrix(pose).T @ self._gaps(pose))
+        return np.asarray(self.matrix(pose).T @ self.gaps(pose))
 
     def _polish(self, pose: Pose) -> Pose:
         """The least gaps to all digits: Newton's method, with a Hessian from differences of gradients."""
@@ -214,8 +223,8 @@ class _Search:
             gradient = self._gradient(pose)
             if np.linalg.norm(gradient) < 1e-13:
                 break
-            ahead = [self._gradient(self._moved(pose, h * e)) for e in unit]
-            behind = [self._gradient(self._moved(pose, -h * e)) for e in unit]
+            ahead = [self._gradient(self.moved(pose, h * e)) for e in unit]
+            behind = [self._gradient(self.moved(pose, -h * e)) for e in unit]
             H = (np.array(ahead) - np.array(behind)) / (2 * h)
             values, V = np.linalg.eigh(0.5 * (H + H.T))
             held = np.abs(values) > DEPENDENT_ROW
@@ -234,13 +243,13 @@ class _Search:
         share = 1.0
         x = self._x(pose)
         for _ in range(STEPS):
-            W = self._matrix(pose)
+            W = self.matrix(pose)
             along = project_out(W, x, DEPENDENT_ROW)
             if np.linalg.norm(along) <= SETTLED * np.linalg.norm(x) + 1e-13 or share < 1e-3:
                 break
-            there = self._close(self._moved(pose, -share * along))
+            there = self.close(self.moved(pose, -share * along))
             x_there = self._x(there)
-            if self._size(there) <= self.closed and x_there @ x_there <= x @ x * (1 + 1e-15):
+            if self.size(there) <= self.closed and x_there @ x_there <= x @ x * (1 + 1e-15):
                 pose, x = there, x_there
                 share = min(1.0, 2.0 * share)
             else:

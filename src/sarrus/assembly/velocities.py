@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from ..arrays import Floats
+from ..arrays import Flags, Floats
 from ..mechanism import Mechanism, MechanismError, without_drives
 from ..thresholds import RANK_TOLERANCE, SAME_VELOCITY, TYPED_VELOCITY
 
 if TYPE_CHECKING:
     from ..model import Model
+    from ..model.model import Rows
 
 
 # systems up to this many equations are solved densely
@@ -34,7 +36,7 @@ def fit_velocities(m: Mechanism) -> list[str]:
     # joints come first: their equations weigh far more than what the user wishes
     D = sparse.csr_array(equations.scaled(pose).matrix)
     A = sparse.csr_array(sparse.vstack([1e5 * D, rows]))
-    x = _least(sparse.eye_array(equations.columns), A, np.append(np.zeros(D.shape[0]), side))
+    x = _least(sparse.eye_array(equations.columns), A)(np.append(np.zeros(D.shape[0]), side))
     taken = rows @ x
     points: list[tuple[str, Floats]] = []
     spins: list[tuple[str, Floats]] = []
@@ -66,18 +68,19 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
 
     Returns it in model units, and a note if the given velocities leave something open.
     """
-    driven = bool(np.any(model.drive_rates))
+    driven = bool(model.drive_rates.any())
     if not mechanism.velocities and not mechanism.angular_velocities and not driven:
         return np.zeros(model.coordinates), []
     wanted = list(_wanted(model, mechanism))
-    J = model.jacobian()
-    A = sparse.csr_array(sparse.vstack([J, *(w.rows for w in wanted)]))
+    small = model.equations + sum(len(w.side) for w in wanted) <= DENSE
+    J = model.start_jacobian() if small else model.jacobian()
+    M = model.dense_mass() if small else model.mass_matrix()
+    A = _stack([J, *(w.rows.dense() if small else w.rows.matrix for w in wanted)])
     b = np.concatenate([model.drive_rates, *(w.side for w in wanted)])
-    v = _least(model.mass_matrix(), A, b)
+    least = _least(M, A)
+    v = least(b)
     if driven:
-        missed = float(
-            np.abs(J @ _least(model.mass_matrix(), J, model.drive_rates) - model.drive_rates).max()
-        )
+        missed = float(np.abs(J @ _least(M, J)(model.drive_rates) - model.drive_rates).max())
         # 1e-14: where all rates are zero, rounding is allowed
         if missed > TYPED_VELOCITY * np.abs(model.drive_rates).max() + 1e-14:
             raise MechanismError(
@@ -87,14 +90,19 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
                 "that fit each other"
             )
     # a velocity of zero beside others is as exact as they are
-    largest = max((float(np.linalg.norm(w.side)) for w in wanted), default=0.0)
-    if any(np.linalg.norm(w.rows @ v - w.side) > TYPED_VELOCITY * largest + 1e-14 for w in wanted):
-        raise MechanismError(_forbidden(model, wanted, J))
+    largest = max((w.size for w in wanted), default=0.0)
+    misses = A @ v - b
+    at = model.equations
+    for w in wanted:
+        if np.linalg.norm(misses[at : at + len(w.side)]) > TYPED_VELOCITY * largest + 1e-14:
+            raise MechanismError(_forbidden(model, wanted))
+        at += len(w.side)
     # the motion nearest to another one is the same only if nothing was left open
-    other = np.random.default_rng(0).standard_normal(len(v)) * np.abs(v).max(initial=0.0)
-    other += _least(model.mass_matrix(), A, b - A @ other)
+    size = float(np.abs(v).max(initial=0.0))
+    other = _other(len(v)) * size
+    other = other + least(b - A @ other)
     notes = []
-    if wanted and np.abs(other - v).max(initial=0.0) > SAME_VELOCITY * np.abs(v).max(initial=0.0):
+    if wanted and np.abs(other - v).max(initial=0.0) > SAME_VELOCITY * size:
         notes.append(
             f"the velocities given leave the start open{_fixed(J, A)}; the motion of least kinetic energy "
             "was taken"
@@ -102,50 +110,103 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
     return v, notes
 
 
-def _fixed(J: sparse.csr_array, A: sparse.csr_array) -> str:
+def solve_start_velocities(
+    M: Floats, J: Floats, wanted: list[tuple[Floats, Floats, Floats]]
+) -> tuple[Floats, Flags, Flags]:
+    """The same for many models at once, (n, ...); wanted: rows, sides and sizes of the given velocities.
+
+    Returns the velocities, whether the joints allow them, and whether they leave something open.
+    """
+    n, equations = len(M), J.shape[1]
+    A = np.concatenate([J, *(rows for rows, _, _ in wanted)], axis=1)
+    b = np.concatenate([np.zeros((n, equations)), *(side for _, side, _ in wanted)], axis=1)
+    # what is no number is refused elsewhere
+    good = np.isfinite(A).all(axis=(1, 2)) & np.isfinite(M).all(axis=(1, 2))
+    A, M = (np.where(good[:, None, None], x, 0.0) for x in (A, M))
+    least = least_dense(M, A)
+    v = least(b)
+    largest = np.max([size for *_, size in wanted], axis=0)
+    misses, at = (A @ v[..., None])[..., 0] - b, equations
+    for _, side, _ in wanted:
+        part = misses[:, at : at + side.shape[1]]
+        good &= ~(np.linalg.norm(part, axis=1) > TYPED_VELOCITY * largest + 1e-14)
+        at += side.shape[1]
+    size = np.abs(v).max(axis=1, initial=0.0)
+    other = _other(v.shape[1]) * size[:, None]
+    other = other + least(b - (A @ other[..., None])[..., 0])
+    return v, good, np.abs(other - v).max(axis=1, initial=0.0) > SAME_VELOCITY * size
+
+
+@lru_cache(maxsize=8)
+def _other(count: int) -> Floats:
+    """Any velocity: always the same."""
+    return np.random.default_rng(0).standard_normal(count)
+
+
+def _fixed(J: Any, A: Any) -> str:
     """How many of the freedoms J leaves the rows of A fix, in words."""
     if A.shape[1] > DENSE:
         return ""
-    rank, more = (int(np.linalg.matrix_rank(x.toarray(), tol=RANK_TOLERANCE)) for x in (J, A))
+    rank, more = (
+        int(
+            np.linalg.matrix_rank(
+                x if isinstance(x, np.ndarray) else x.toarray(), tol=RANK_TOLERANCE
+            )
+        )
+        for x in (J, A)
+    )
     return f": they fix {more - rank} of its {A.shape[1] - rank} freedoms"
+
+
+def _stack(parts: list[Any]) -> Any:
+    if isinstance(parts[0], np.ndarray):
+        return np.vstack(parts)
+    return sparse.csr_array(sparse.vstack(parts))
 
 
 @dataclass
 class _Wanted:
-    """One given velocity as linear equations rows v = side; `back` turns a miss into its unit."""
+    """One given velocity as linear equations rows v = side; `back` turns a miss into its unit.
+
+    size: of what the sides were made of. A spin about a thin body's own line moves nothing: its side is rounding.
+    """
 
     what: str
     values: Floats
     unit: str
-    rows: sparse.csr_array
+    rows: Rows
     side: Floats
     back: Floats
+    size: float
 
 
 def _wanted(model: Model, mechanism: Mechanism) -> Iterator[_Wanted]:
     length = model.units.length
     for name, velocity in mechanism.velocities:
-        rows = model.point_rows(name) / length
+        rows = model.rows_of(name)
+        rows = replace(rows, val=rows.val / length)
         what = f"velocity of point '{name}'"
         back = length * np.eye(len(velocity))
-        yield _Wanted(what, velocity, "m/s", rows, velocity / length, back)
+        side = velocity / length
+        yield _Wanted(what, velocity, "m/s", rows, side, back, float(np.linalg.norm(side)))
     for name, rate in mechanism.angular_velocities:
         spin = np.array([0.0, 0.0, float(rate)]) if mechanism.dimension == 2 else rate
-        rows, starts = model.body_vectors[name]
+        rows, starts = model.spun[name]
         what = f"angular velocity of body '{name}'"
         # columns: what a unit spin about each axis does to the vectors of the body
         spins = np.array([np.cross(axis, starts).ravel() for axis in np.eye(3)]).T
         back = np.linalg.pinv(spins)
-        yield _Wanted(what, np.atleast_1d(rate), "rad/s", rows, spins @ spin, back)
+        size = float(np.linalg.norm(spin) * np.linalg.norm(starts))
+        yield _Wanted(what, np.atleast_1d(rate), "rad/s", rows, spins @ spin, back, size)
 
 
-def _forbidden(model: Model, wanted: list[_Wanted], J: sparse.csr_array) -> str:
+def _forbidden(model: Model, wanted: list[_Wanted]) -> str:
     """Which given velocity the joints forbid most, and by how much."""
     # joints come first: their equations weigh far more than what the user wishes
-    A = sparse.csr_array(sparse.vstack([1e5 * J, *(w.rows for w in wanted)]))
+    A = _stack([1e5 * model.jacobian(), *(w.rows.matrix for w in wanted)])
     b = np.concatenate([1e5 * model.drive_rates, *(w.side for w in wanted)])
-    v = _least(model.mass_matrix(), A, b)
-    misses = [float(np.linalg.norm(w.back @ (w.rows @ v - w.side))) for w in wanted]
+    v = _least(model.mass_matrix(), A)(b)
+    misses = [float(np.linalg.norm(w.back @ (w.rows.matrix @ v - w.side))) for w in wanted]
     miss, w = max(zip(misses, wanted, strict=True), key=lambda pair: pair[0])
     who = "the joints forbid" if len(wanted) == 1 else "the joints and the other velocities forbid"
     return (
@@ -155,37 +216,48 @@ def _forbidden(model: Model, wanted: list[_Wanted], J: sparse.csr_array) -> str:
     )
 
 
-def _least(M: sparse.sparray, A: sparse.csr_array, b: Floats) -> Floats:
-    """Minimise v^T M v subject to A v = b, in the least-squares sense where A v = b cannot be met."""
+def _least(M: Any, A: Any) -> Callable[[Floats], Floats]:
+    """What minimises v^T M v subject to A v = b, in the least-squares sense where A v = b cannot be met."""
+    if A.shape[0] <= DENSE:
+        M, A = (x if isinstance(x, np.ndarray) else x.toarray() for x in (M, A))
+        return least_dense(M, A)
+    return _least_sparse(sparse.csr_array(M), sparse.csr_array(A))
+
+
+def least_dense(M: Floats, A: Floats) -> Callable[[Floats], Floats]:
+    """By singular values: dependent rows, and rows that nearly are, do no harm. Also for stacks of them."""
+    most = np.einsum("...ii->...i", M).max(axis=-1, initial=1e-300)[..., None, None]
     # A v = b fixes v^T A^T A v, so adding it to the metric changes nothing but makes it definite
-    H = sparse.csc_array(M / float(M.diagonal().max(initial=1e-300)) + A.T @ A)
-    return _least_dense(H, A, b) if len(b) <= DENSE else _least_sparse(H, A, b)
+    H = M / most + np.swapaxes(A, -1, -2) @ A
+    sizes, directions = np.linalg.eigh(H)
+    least = 1e-15 * sizes.max(axis=-1, initial=0.0, keepdims=True)
+    W = directions / np.sqrt(np.maximum(sizes, least))[..., None, :]
+    back = np.linalg.pinv(A @ W, rcond=1e-13)
+    return lambda b: np.asarray(W @ (back @ b[..., None]))[..., 0]
 
 
-def _least_dense(H: sparse.csc_array, A: sparse.csr_array, b: Floats) -> Floats:
-    """By singular values: dependent rows, and rows that nearly are, do no harm."""
-    sizes, directions = np.linalg.eigh(H.toarray())
-    W = directions / np.sqrt(np.maximum(sizes, 1e-15 * sizes.max(initial=0.0)))
-    return np.asarray(W @ (np.linalg.pinv(A @ W, rcond=1e-13) @ b))
-
-
-def _least_sparse(H: sparse.csc_array, A: sparse.csr_array, b: Floats) -> Floats:
+def _least_sparse(M: sparse.csr_array, A: sparse.csr_array) -> Callable[[Floats], Floats]:
     """By proximal iterations on a quasi-definite system: they tolerate dependent rows."""
     from scipy.sparse.linalg import splu
 
     eps = 1e-10
+    H = sparse.csc_array(M / float(M.diagonal().max(initial=1e-300)) + A.T @ A)
     K = sparse.block_array([[H, A.T], [A, -eps * sparse.eye_array(A.shape[0])]])
     factor = splu(sparse.csc_array(K))
-    v, y = np.zeros(A.shape[1]), np.zeros(A.shape[0])
-    before = np.inf
-    for _ in range(300):
-        solution = factor.solve(np.concatenate([A.T @ b, b - eps * y]))
-        step = float(np.abs(solution[: len(v)] - v).max())
-        v, y = solution[: len(v)], solution[len(v) :]
-        if step <= 1e-15 * np.abs(v).max() or step >= before:
-            break
-        before = step
-    return v
+
+    def least(b: Floats) -> Floats:
+        v, y = np.zeros(A.shape[1]), np.zeros(A.shape[0])
+        before = np.inf
+        for _ in range(300):
+            solution = factor.solve(np.concatenate([A.T @ b, b - eps * y]))
+            step = float(np.abs(solution[: len(v)] - v).max())
+            v, y = solution[: len(v)], solution[len(v) :]
+            if step <= 1e-15 * np.abs(v).max() or step >= before:
+                break
+            before = step
+        return v
+
+    return least
 
 
 def _show(values: Floats) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import problems
-from ..engines import ENGINES, simulate_with
+from ..engines import known_engines, simulate_with
 from ..mechanism import MechanismError
 from ..problems import Problem
 from ..result import Result
@@ -28,7 +28,10 @@ OURS = "sarrus"
 def answer(question: dict[str, Any]) -> dict[str, Any]:
     """Do a run, judge it, and tell its record; a sentence under "refused" if it cannot be done."""
     asked = question["problem"]
-    problem = problems.get(asked["id"], **asked["options"])
+    if asked["folder"]:
+        problem = problems.load_packed(asked["folder"])
+    else:
+        problem = problems.get(asked["id"], **asked["options"])
     problem = replace(problem, duration=asked["duration"])
     try:
         result, timing = _run(problem, question)
@@ -38,7 +41,7 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
     record = describe_run(problem, result, judged, timing, question["command"])
     engine = question["engine"]
     if engine != OURS:
-        record["versions"][ENGINES[engine].package] = ENGINES[engine].version
+        record["versions"][known_engines()[engine].package] = known_engines()[engine].version
     return record
 
 

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any
 
 from .. import __version__
-from ..engines import ENGINES
+from ..engines import known_engines
 from ..problems import Problem
 from ..runs.benchmark import Record, classes, write_cell
 from ..runs.provenance import THREAD_SETTINGS
@@ -73,11 +73,19 @@ class EngineCell:
             / f"{self.kind}-{self.setting:.3e}-{digest}.json"
         )
 
-    def question(self, repeats: int, patience: float, command: str) -> dict[str, Any]:
-        """What a process is asked."""
-        p = self.problem
+    def question(self, repeats: int, patience: float, command: str, folder: Path) -> dict[str, Any]:
+        """What a process is asked; folder: where a problem of one's own is left for it."""
+        p, where = self.problem, ""
+        if p.save is not None:
+            where = str(folder / f"{p.id}-{p.version}")
+            p.save(Path(where))
         return {
-            "problem": {"id": p.id, "options": p.options, "duration": p.duration},
+            "problem": {
+                "id": p.id,
+                "options": p.options,
+                "duration": p.duration,
+                "folder": where,
+            },
             "engine": self.engine,
             "settings": self.settings,
             "setting": self.setting,
@@ -97,7 +105,7 @@ def make_engine_cells(problems: Iterable[Problem], engines: Iterable[str]) -> li
                 why = "our own series, by its tolerance"
                 cells += [EngineCell(problem, name, OUR_METHOD, x, why) for x in OUR_TOLERANCES]
                 continue
-            for trial in ENGINES[name].ladder:
+            for trial in known_engines()[name].ladder:
                 settings = dict(trial.settings)
                 cells += [
                     EngineCell(problem, name, settings, problem.duration / n, trial.why)
@@ -171,8 +179,13 @@ class EngineProcess:
         return self._process
 
     @property
+    def folder(self) -> Path:
+        """Of its own, until it is left."""
+        return Path(self._folder.name)
+
+    @property
     def _log(self) -> Path:
-        return Path(self._folder.name) / "printed.txt"
+        return self.folder / "printed.txt"
 
     def _obituary(self, process: subprocess.Popen[str]) -> str:
         """Why a process died, in a sentence, with the last line it printed."""
@@ -254,7 +267,7 @@ class _Bench:
         )
 
     def _ask(self, cell: EngineCell, repeats: int, patience: float) -> Record:
-        question = cell.question(repeats, patience, self.command)
+        question = cell.question(repeats, patience, self.command, self.process.folder)
         limit = PATIENCE * self.budget + 2.0 * patience
         told = self.process.ask(question, limit)
         if "crashed" in told:
@@ -340,7 +353,7 @@ def _load(path: Path, cell: EngineCell) -> Record | None:
             and record["engine"] == _about(cell)
         )
         if cell.engine != OURS and record["timings"]["repeats"]:
-            engine = ENGINES[cell.engine]
+            engine = known_engines()[cell.engine]
             fits = fits and record["versions"].get(engine.package) == engine.version
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from ..disk import write_file
 from ..kinematics.pose import measure_length
 from ..mechanism import Mechanism
 from ..names import pick
@@ -179,15 +180,13 @@ def pack_problem(own: OwnProblem, folder: Path) -> str:
     if (folder / "pyproject.toml").exists():
         raise ValueError(f"{folder} holds a package already; give another folder, or delete it")
     own.save(folder / "src" / module)
-    (folder / "src" / module / "__init__.py").write_text(
-        INIT.format(title=own.numbers["title"]), "utf-8"
-    )
+    write_file(folder / "src" / module / "__init__.py", INIT.format(title=own.numbers["title"]))
     texts = {"pyproject.toml": PYPROJECT, "README.md": README}
     for file, text in texts.items():
         filled = text.format(
             name=name, module=module, **{k: own.numbers[k] for k in ("title", "note")}
         )
-        (folder / file).write_text(filled, "utf-8")
+        write_file(folder / file, filled)
     return module
 
 

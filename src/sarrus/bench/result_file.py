@@ -167,7 +167,7 @@ class _Table:
         try:
             from pyarrow import ArrowException, parquet
         except ImportError as error:
-            why = "is Parquet; install what reads it: pip install 'sarrus[data]'"
+            why = "is Parquet; install what reads it: pip install '.[data]'"
             raise ResultFileError(f"{_name(self._path)}: {why}") from error
         try:
             table = parquet.read_table(self._path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.text import Text
@@ -13,6 +13,11 @@ from . import bench, engines, lists, model_files, own, pictures, run, spec, stan
 from .screen import Screen
 
 __all__ = ["app", "main"]
+
+# how programs end that Ctrl-C has stopped
+STOPPED = 130
+# a word that no command knows: ClickException, wherever this version of typer keeps it
+USAGE: Any = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     help="Closed-loop mechanisms, simulated exactly and fast.",
@@ -66,11 +71,26 @@ def about(
 def main() -> None:
     """Entry point: errors of the user are one clear message, not a traceback."""
     try:
-        app()
+        # as a function: it says in words how it was stopped, which is not a mistake of its user
+        status = app(standalone_mode=False)
+    except typer.Abort:
+        _stopped()
+    except USAGE as error:
+        error.show()
+        sys.exit(error.exit_code)
     except (ValueError, OSError) as error:
         _fail(str(error))
     except MemoryError as error:
         _fail(f"out of memory: {str(error) or 'ask for fewer outputs'}")
+    if status == STOPPED:
+        _stopped()
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _stopped() -> NoReturn:
+    """End as programs do that Ctrl-C has stopped; what was half written is gone."""
+    Screen(stderr=True).print("stopped")
+    sys.exit(STOPPED)
 
 
 def _fail(why: str) -> NoReturn:

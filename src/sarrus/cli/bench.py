@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -93,7 +94,8 @@ def bench(
             records = run_cells(cells, out, repeat, command, budget, show)
         except KeyboardInterrupt:
             screen.print("stopped; the same command goes on from here")
-            raise typer.Exit(130) from None
+            # it has said so itself
+            sys.exit(130)
     _show_benchmark(records, out, command)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
-import typer
 from rich import box
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from ..engines import ENGINES
+from ..engines import known_engines
 from ..engines.engine import DRIVES, FORCES, LOOPS, REDUNDANT, SPRINGS, TORSIONS
 from ..names import pick
 from ..problems import Problem
@@ -23,7 +23,7 @@ def list_engines() -> None:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     for name in ("engine", "version", *COLUMNS, "install"):
         table.add_column(name, no_wrap=True)
-    for engine in ENGINES.values():
+    for engine in known_engines().values():
         able = ["yes" if word in engine.does else "-" for word in COLUMNS]
         version = engine.version or "not installed"
         table.add_row(engine.id, version, *able, "" if engine.installed else engine.install)
@@ -31,7 +31,7 @@ def list_engines() -> None:
     # a line an engine, also where no terminal is that wide
     screen.width = max(screen.width, Screen(width=1000).measure(table).maximum)
     screen.print(table)
-    for engine in ENGINES.values():
+    for engine in known_engines().values():
         screen.print(f"\n{engine.id}: {engine.tells}", soft_wrap=True, highlight=False)
         for name, value in engine.defaults.items():
             shown = value if isinstance(value, str) else f"{value:g}"
@@ -40,7 +40,7 @@ def list_engines() -> None:
                 soft_wrap=True, highlight=False,
             )  # fmt: skip
     screen.print(
-        "\nAll at once: pip install 'sarrus[engines]'. In Python: "
+        "\nAll at once: pip install '.[engines]'. In Python: "
         "sarrus.simulate_with(engine, mechanism, duration, step=..., **settings).",
         soft_wrap=True, highlight=False,
     )  # fmt: skip
@@ -56,10 +56,10 @@ def bench_engines(
     from ..runs.provenance import command_line
 
     for name in wanted:
-        engine = pick(ENGINES, name, "engine")
+        engine = pick(known_engines(), name, "engine")
         if not engine.installed:
             raise ValueError(f"{engine.title} is not installed; {engine.install}")
-    names = wanted or [e.id for e in ENGINES.values() if e.installed]
+    names = wanted or [e.id for e in known_engines().values() if e.installed]
     cells = make_engine_cells(problems, [OURS, *names])
     command = command_line()
     screen = Screen(stderr=True)
@@ -75,7 +75,8 @@ def bench_engines(
             records = run_engine_cells(cells, out, repeats, command, budget, show)
         except KeyboardInterrupt:
             screen.print("stopped; the same command goes on from here")
-            raise typer.Exit(130) from None
+            # it has said so itself
+            sys.exit(130)
     page = save_engine_report(out, records, command)
     screen = Screen()
     screen.width = max(screen.width, 150)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich import box
@@ -12,18 +13,46 @@ from rich.table import Table
 from .. import problems
 from ..own_method import installed
 from ..report import problem_table
+from .options import Json
 from .screen import Screen
 
 
-def list_problems() -> None:
+def list_problems(as_json: Json = False) -> None:
     """List the benchmark problems with their options, limits and source."""
+    if as_json:
+        print(json.dumps([_problem(problems.get(name)) for name in problems.names()], indent=2))
+        return
     screen = Screen()
     # a line a problem, also where no terminal tells its width
     screen.width = max(screen.width, 160)
     screen.print(problem_table(problems.get(name) for name in problems.names()))
 
 
-def list_methods() -> None:
+def _problem(problem: problems.Problem) -> dict[str, Any]:
+    """What the list says of a problem, as data."""
+    return {
+        "id": problem.id,
+        "title": problem.title,
+        "version": problem.version,
+        "library": problem.library,
+        "duration": problem.duration,
+        "output_step": problem.output_step,
+        "observed": problem.observed,
+        "columns": list(problem.columns),
+        "options": [
+            {
+                "name": o.name,
+                "default": problem.options[o.name],
+                "unit": o.unit,
+                "meaning": o.meaning,
+            }
+            for o in problems.options(problem.id)
+        ],
+        "limits": str(problem.limits),
+    }
+
+
+def list_methods(as_json: Json = False) -> None:
     """List the methods: what steers them, what they can simulate, and their options."""
     # the compiler loads slowly: only this command pays for it
     from ..methods import CHOICES, get_method
@@ -33,7 +62,22 @@ def list_methods() -> None:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     for name in ("method", "what", "give", "can do", "options"):
         table.add_column(name, no_wrap=True)
-    for method in (*CHOICES.values(), *map(get_method, installed())):
+    listed = (*CHOICES.values(), *map(get_method, installed()))
+    if as_json:
+        told = [
+            {
+                "id": method.id,
+                "title": method.title,
+                "setting": method.setting,
+                "does": [word for key, word in words.items() if key in method.does],
+                "projects": method.projects,
+                "options": dict(method.options),
+            }
+            for method in listed
+        ]
+        print(json.dumps(told, indent=2))
+        return
+    for method in listed:
         able = [word for key, word in words.items() if key in method.does]
         able += ["outputs on the constraints"] if method.projects else []
         options = ", ".join(f"{name}={value:g}" for name, value in method.options.items())

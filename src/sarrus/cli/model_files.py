@@ -105,6 +105,7 @@ def export(
         return
     _keep(file, force)
     save_text(text, file)
+    Screen().print(Text(f"written: {file}"), soft_wrap=True)
 
 
 def _export(source: str, options: Values, file: Path, ending: str) -> None:
@@ -123,6 +124,8 @@ def _export(source: str, options: Values, file: Path, ending: str) -> None:
     written = _write(mechanism, file, None, ending)
     for line in [] if written is None else written.sentences:
         screen.print(Text(line), soft_wrap=True)
+    with_closures = f", {beside}" if ending == ".urdf" and beside.exists() else ""
+    Screen().print(Text(f"written: {file}{with_closures}"), soft_wrap=True)
 
 
 def import_file(

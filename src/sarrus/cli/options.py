@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import problems
+from ..asked import AT_CROSSING
 
 Values = dict[str, float]
 
@@ -21,13 +22,23 @@ Tolerance = Annotated[
 Step = Annotated[float | None, typer.Option(help="Step of a method with a fixed step [s].")]
 AtCrossing = Annotated[
     str,
-    typer.Option(help="Where motions meet: continue, stop there, or stop and list the branches."),
+    typer.Option(
+        metavar="|".join(AT_CROSSING),
+        help="Where motions meet: go on, stop there, or stop and list the branches.",
+    ),
 ]
+# the names of `sarrus methods`, which load the compiler; a test compares them
+METHODS = (
+    "auto", "series", "radau", "energy-momentum", "ali3", "generalized-alpha", "multipliers", "multipliers-dop853",
+    "penalty", "null-space",
+)  # fmt: skip
+METHOD_HELP = f"{', '.join(METHODS)}; or FILE.py:FUNCTION, one of your own."
 Json = Annotated[bool, typer.Option("--json", help="Print the record as JSON.")]
 WithReport = Annotated[
     bool, typer.Option("--report", help="Write a page to look at, report.html, as well.")
 ]
-ProblemId = Annotated[str, typer.Argument(help="Id of a problem (see `sarrus list`).")]
+PROBLEM_HELP = f"{', '.join(problems.names())}."
+ProblemId = Annotated[str, typer.Argument(help=f"Id of a problem: {PROBLEM_HELP}")]
 
 
 def with_problem_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 
 from .. import problems
+from ..disk import write_file
 from ..problems import Problem
 from ..problems.packed import OwnProblem
 from ..report.tables import passed_word
@@ -32,9 +33,7 @@ def new_method(
         raise ValueError(f"{file} is there already; give another name, or delete it")
     name = file.stem.replace("_", "-")
     text = (files("sarrus.cli") / "my_method.py.txt").read_text(encoding="utf-8")
-    file.write_text(
-        text.replace("THIS_FILE", file.name).replace("THIS_NAME", name), encoding="utf-8"
-    )
+    write_file(file, text.replace("THIS_FILE", file.name).replace("THIS_NAME", name))
     Screen().print(f"{file}: change it, then `sarrus check-method {file}`", soft_wrap=True)
 
 
@@ -122,6 +121,8 @@ def problem(
     )
     pack_problem(own, out)
     name = own.numbers["id"]
+    # pip looks elsewhere for a bare word
+    where = out if out.is_absolute() else f"./{out}"
     Screen().print(
-        f"{out}: `pip install {out}`, then `sarrus bench {name}`", soft_wrap=True, highlight=False
+        f"{out}: `pip install {where}`, then `sarrus bench {name}`", soft_wrap=True, highlight=False
     )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,10 +10,10 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from .. import problems
-from ..mechanism import Mechanism
-from ..problems import Problem
-from .model_files import is_model_file, load_model
-from .options import Duration
+from ..mechanism import to_data
+from ..mechanism.files.reading import read_text
+from .model_files import ENDINGS, is_model_file, load_model
+from .options import Duration, Values, refuse_options, with_problem_options
 from .screen import Screen
 from .spec import is_specification, load_problem
 
@@ -52,7 +50,8 @@ def report(
                 f"{folders[0]} holds no run and no benchmark; make one with `sarrus run` or `sarrus bench`"
             )
         single = len(runs) == 1 or len(folders) == 1
-        path = save_report(runs, out or (folders[0] / REPORT if single else Path(REPORT)))
+        with Screen(stderr=True).status(f"a page of {len(runs)} run{'s' * (len(runs) > 1)}"):
+            path = save_report(runs, out or (folders[0] / REPORT if single else Path(REPORT)))
     screen.print(f"report: {path}", highlight=False)
 
 
@@ -84,109 +83,96 @@ def movie(
     Screen(soft_wrap=True).print(f"movie: {path}", highlight=False)
 
 
-if TYPE_CHECKING:
-    from ..scene import Scene
-
-
+@with_problem_options
 def view(
+    options: Values,
     target: Annotated[
         str,
         typer.Argument(
-            metavar="DIR|PROBLEM|FILE", help="Folder of a run, id of a problem, or a model file."
+            metavar="FILE|PROBLEM|DIR",
+            help="Model file, id of a problem, or folder of a run; an empty plane if left out with --new.",
         ),
-    ],
+    ] = "",
+    new: Annotated[
+        bool, typer.Option("--new", help="Begin with an empty plane; FILE is what Save writes.")
+    ] = False,
     duration: Duration = None,
     port: Annotated[int, typer.Option(help="Port on this machine; 0 takes a free one.")] = PORT,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
-    """Look at a mechanism live: turn it, drag the time, change numbers and run it again."""
-    from ..report.viewer import Viewer, factor_controls, option_controls, vary_by
+    """Change a mechanism by sliders, by hand and by drawing, and see it solved meanwhile."""
+    from ..workbench.server import Workbench
 
     screen = Screen(stderr=True, soft_wrap=True)
-    subject = _find(target, screen)
-    if duration is not None:
-        subject.settings["duration"] = duration
-        subject.scene = None
-    if "duration" not in subject.settings:
-        raise ValueError(
-            f"how long? Give --duration, or write `simulate: {{duration: 10 s}}` into {target}"
-        )
-    options = option_controls(subject.options)
-
-    def rerun(values: dict[str, float]) -> Scene:
-        chosen = {c.name: values[c.name] for c in options}
-        return subject.simulate(vary_by(subject.build(chosen), values))
-
-    mechanism = subject.build(subject.options)
-    scene = subject.scene or subject.simulate(mechanism)
-    viewer = Viewer(scene, [*options, *factor_controls(mechanism)], rerun, port)
-    screen.print(f"viewer: {viewer.address} (ctrl-c ends it)", highlight=False)
+    data, opened, given = _new_document(target) if new else _document(target, options, screen)
+    bench = Workbench(data, opened, duration or given, port)
+    screen.print(f"workbench: {bench.address} (ctrl-c ends it)", highlight=False)
     if browser:
-        webbrowser.open(viewer.address)
+        webbrowser.open(bench.address)
     try:
-        viewer.play()
+        bench.serve()
     except KeyboardInterrupt:
-        viewer.stop()
+        pass
+    finally:
+        bench.close()
 
 
-@dataclass
-class _Subject:
-    """What is looked at: how it is built from its options, simulated and observed; its scene, if it has
-    been run.
-    """
+if TYPE_CHECKING:
+    from ..workbench.saving import OpenedFile
 
-    build: Callable[[dict[str, float]], Mechanism]
-    options: dict[str, float]
-    settings: dict[str, Any]
-    observed: str = ""
-    scene: Scene | None = None
-
-    def simulate(self, mechanism: Mechanism) -> Scene:
-        from ..simulate import simulate
-
-        result = simulate(mechanism, **self.settings)
-        return result.scene.observing(self.observed) if self.observed else result.animate().scene
+# data of a model file, the file that is written, and how long it is simulated [s], None if the data say it
+_Document = tuple[dict[str, Any], "OpenedFile", float | None]
 
 
-def _find(target: str, screen: Screen) -> _Subject:
-    """The subject behind a word on the command line."""
-    if Path(target).is_dir():
-        return _of_run(Path(target), screen)
+def _new_document(target: str) -> _Document:
+    """An empty plane, to be saved into a file that is not there yet."""
+    from ..workbench.edit import EMPTY
+    from ..workbench.saving import OpenedFile
+
+    path = Path(target) if target else None
+    if path is not None and path.exists() and path.stat().st_size:
+        raise ValueError(
+            f"{target} is there already; leave out --new to open it, or give another name"
+        )
+    return EMPTY, OpenedFile(path), None
+
+
+def _document(target: str, options: dict[str, float], screen: Screen) -> _Document:
+    """What a word on the command line means, as data with numbers in SI."""
+    from ..workbench.saving import OpenedFile
+
+    if not target:
+        raise ValueError(
+            "what shall be shown? Give a model file, a problem or a run, or --new to draw"
+        )
+    path = Path(target)
+    if path.is_dir():
+        refuse_options(options, target)
+        return _document_of_run(path, screen)
     if is_model_file(target):
-        return _of_model(load_model(target, screen))
-    if is_specification(target):
-        return _of_problem(load_problem(target, screen))
-    return _of_problem(problems.get(target))
+        refuse_options(options, target)
+        own = target.lower().endswith(ENDINGS)
+        if own and path.is_file() and not path.stat().st_size:
+            return _new_document(target)
+        data = to_data(load_model(target, screen))
+        return data, OpenedFile(path, read_text(path), data) if own else OpenedFile(None), None
+    problem = (
+        load_problem(target, screen)
+        if is_specification(target)
+        else problems.get(target, **options)
+    )
+    return to_data(problem.mechanism()), OpenedFile(None), problem.duration
 
 
-def _of_run(folder: Path, screen: Screen) -> _Subject:
+def _document_of_run(folder: Path, screen: Screen) -> _Document:
+    """The mechanism of a run, as long as it ran; runs are records and not written into."""
     from ..runs.folder import load_run
+    from ..workbench.saving import OpenedFile
 
     run = load_run(folder)
     record = run.record
     if "model" in record:
-        subject = _of_model(load_model(str(folder / "model.yaml"), screen))
+        mechanism = load_model(str(folder / "model.yaml"), screen)
     else:
-        subject = _of_problem(problems.get(run.id, **record["problem"]["options"]))
-    names = ("method", "tolerance", "step", "duration")
-    subject.settings |= {name: record[name] for name in names if record[name] is not None}
-    subject.observed, subject.scene = run.scene.observed_name, run.scene
-    return subject
-
-
-def _of_problem(problem: Problem) -> _Subject:
-    settings = {
-        "duration": problem.duration,
-        "output_step": min(problem.output_step, problem.duration),
-    }
-    if problem.id not in problems.names():
-        return _Subject(lambda values: problem.mechanism(), {}, settings, problem.observed)
-
-    def build(values: dict[str, float]) -> Mechanism:
-        return problems.get(problem.id, **values).mechanism()
-
-    return _Subject(build, problem.options, settings, problem.observed)
-
-
-def _of_model(mechanism: Mechanism) -> _Subject:
-    return _Subject(lambda values: mechanism, {}, dict(mechanism.defaults))
+        mechanism = problems.get(run.id, **record["problem"]["options"]).mechanism()
+    return to_data(mechanism), OpenedFile(None), float(record["duration"])

@@ -7,24 +7,25 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from .. import problems
 from ..asked import check_memory
 from ..bench import judge, run_problem, save_run
 from ..mechanism import Mechanism, find_remarks
+from ..names import shown
 from ..report import library_error, run_table, save_figures
 from ..report.figures import save_motion_figure
 from ..report.run_page import save_report
-from ..report.tables import show_seconds
+from ..report.tables import fit_table, show_seconds
 from ..runs.folder import choose_points, save_simulation
 from ..runs.provenance import command_line
 from ..simulate import CONTINUE, DEFAULT_METHOD
 from ..simulate import simulate as simulate_mechanism
 from .model_files import is_model_file, load_model
 from .options import (
+    METHOD_HELP,
+    PROBLEM_HELP,
     AtCrossing,
     Duration,
     Json,
@@ -49,12 +50,12 @@ def run(
     problem: Annotated[
         str | None,
         typer.Argument(
-            help="Id of a problem (see `sarrus list`) or a specification file; all if left out."
+            help=f"A specification file, or the id of a problem; all if left out: {PROBLEM_HELP}"
         ),
     ] = None,
     duration: Duration = None,
     tolerance: Tolerance = None,
-    method: Annotated[str, typer.Option(help="Method.")] = DEFAULT_METHOD,
+    method: Annotated[str, typer.Option(help=METHOD_HELP)] = DEFAULT_METHOD,
     step: Step = None,
     at_crossing: AtCrossing = CONTINUE,
     out: Annotated[Path, typer.Option(help="Folder for files and figures.")] = Path("runs"),
@@ -74,8 +75,9 @@ def run(
         names = [problem] if problem else problems.names()
         todo = [problems.get(name, **options) for name in names]
     records: list[dict[str, Any]] = []
-    for item in todo:
-        with screen.status(f"{item.id}: simulating {duration or item.duration:g} s"):
+    for k, item in enumerate(todo):
+        of_all = f" ({k + 1} of {len(todo)})" if len(todo) > 1 else ""
+        with screen.progress(f"{item.id}{of_all}: simulating {duration or item.duration:g} s"):
             result, timing = run_problem(
                 item,
                 tolerance=tolerance,
@@ -106,7 +108,7 @@ def _show_runs(records: list[dict[str, Any]], out: Path) -> None:
         if record["status"] != "done":
             end = (f"{name}: {record['status']}", "red"), f": {record['message']}"
             screen.print(Text.assemble(*end), highlight=False)
-        told = [*record["notes"], *tell_crossings(record["verdict"])]
+        told = list(record["notes"])
         if measure := library_error(record):
             told.append(
                 f"error of the library (threshold, {record['outputs'] - 1} steps): {measure}"
@@ -133,7 +135,7 @@ def simulate(
     ] = None,
     output_step: Annotated[float | None, typer.Option(help="Time between outputs [s].")] = None,
     tolerance: Tolerance = None,
-    method: Annotated[str | None, typer.Option(help="Method.")] = None,
+    method: Annotated[str | None, typer.Option(help=METHOD_HELP)] = None,
     step: Step = None,
     at_crossing: AtCrossing = CONTINUE,
     point: Annotated[
@@ -174,7 +176,7 @@ def simulate(
             f"how long? Give --duration, or write `simulate: {{duration: 10 s}}` into {file}"
         )
     _check_files(mechanism, settings, len(point or ()))
-    with screen.status(f"{Path(file).name}: simulating {settings['duration']:g} s"):
+    with screen.progress(f"{Path(file).name}: simulating {settings['duration']:g} s"):
         result = simulate_mechanism(mechanism, at_crossing=at_crossing, **settings)
         if result.status == "skipped":
             # nothing was simulated: there is nothing to keep
@@ -213,42 +215,26 @@ def _check_files(mechanism: Mechanism, settings: dict[str, Any], points: int) ->
     check_memory(int(duration / every), kept + 3 * (3 * dimension * named + 10), duration)
 
 
-def tell_crossings(verdict: dict[str, Any]) -> list[str]:
-    """Crossings and near misses of a run in a line each; run.json has all about them."""
-    lines = []
-    if found := verdict["crossings"]:
-        times = ", ".join(f"{c['time']:.9g}" for c in found[:3])
-        rises = {f"{c['mobility_motion']} to {c['mobility_here']}" for c in found}
-        lines.append(
-            f"{len(found)} crossing{'s' * (len(found) > 1)} at t = {times}"
-            f"{', ...' if len(found) > 3 else ''} s: the mobility rises from {' or '.join(sorted(rises))}"
-        )
-    if found := verdict["near_singular"]:
-        least = min(found, key=lambda c: c["value"])
-        lines.append(
-            f"{len(found)} near-singular moment{'s' * (len(found) > 1)}, the closest at t = "
-            f"{least['time']:.9g} s (smallest singular value {least['value']:.1e})"
-        )
-    return lines
-
-
 def _show_simulation(record: dict[str, Any], notes: list[str], folder: Path) -> None:
     screen = Screen()
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("mechanism", no_wrap=True)
-    for name in ("outputs", "steps", "CPU", "drift\n[J]", "violation\n[m]"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_row(
-        Text(record["model"]["name"]),
+    cells = (
         str(record["outputs"]),
         str(record["counters"]["steps"]),
         show_seconds(record["timings"]["solve_cpu"] + record["timings"]["record_cpu"]),
         f"{record['energy_drift']:.1e}",
         f"{record['violations']['position']:.1e}",
     )
-    screen.print(table)
+    heads = ("outputs", "steps", "CPU", "drift [J]", "violation [m]")
+    rows = [(shown(record["model"]["name"]), cells, "")]
+    screen.print(fit_table("mechanism", heads, rows, screen.width, ((), ("outputs",))))
     style = "green" if record["status"] in GOOD else "red"
     end = Text.assemble((record["status"], style), f": {record['message']}")
-    for line in (end, *map(Text, [*notes, *tell_crossings(record["verdict"])])):
+    for line in (end, *map(Text, notes)):
         screen.print(line, soft_wrap=True)
-    screen.print(Text(f"files: {folder}/"), soft_wrap=True)
+    screen.print(Text(f"files: {list_files(folder)}"), soft_wrap=True)
+
+
+def list_files(folder: Path) -> str:
+    """A folder and what lies in it."""
+    names = sorted(path.name for path in folder.iterdir())
+    return f"{folder}/ ({', '.join(names)})"

@@ -66,6 +66,7 @@ def write(
         print(text, end="")
     else:
         write_file(out, text)
+        Screen().print(Text(f"written: {out}"), soft_wrap=True)
 
 
 def is_specification(word: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, NoReturn
@@ -72,7 +73,8 @@ def sweep(
         except StudyStopped as stopped:
             bar.stop()
             screen.print(Text(str(stopped)), soft_wrap=True)
-            raise typer.Exit(STOPPED) from None
+            # it has said so itself
+            sys.exit(STOPPED)
     console = Screen()
     rest = f" in {outcome.seconds:.1f} s" if outcome.ran else ""
     console.print(

@@ -30,7 +30,7 @@ def find_cupy() -> Any:
         import cupy
     except ImportError as error:
         raise DeviceError(
-            "device='gpu' needs CuPy: install it with `pip install sarrus[gpu]`, or leave device out"
+            "device='gpu' needs CuPy: install it with `pip install '.[gpu]'`, or leave device out"
         ) from error
     try:
         count = cupy.cuda.runtime.getDeviceCount()

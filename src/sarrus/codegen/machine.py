@@ -10,27 +10,20 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-import llvmlite
 import llvmlite.binding as llvm
 
 from ..cache import Store
+from ..kernels.native import describe_host, make_host
 from .ir import Ir
 from .series import write_run
 from .structure import Structure
 
-# pointers without a type, and passes by name: what the text and the calls below need
-OLDEST = (15, 0)
 ENTRY = "run"
 # numbers, groups, memory, times, outputs, results, summaries, arguments
 SIGNATURE = ctypes.CFUNCTYPE(
     None, *(ctypes.c_void_p if k in (0, 2, 3, 5, 6, 7) else ctypes.c_int64 for k in range(8))
 )
 PTX_TRIPLE = "nvptx64-nvidia-cuda"
-
-
-def is_available() -> bool:
-    """Whether this compiler understands what is written here."""
-    return tuple(llvm.llvm_version_info[:2]) >= OLDEST and hasattr(llvm, "create_pass_builder")
 
 
 class Code:
@@ -41,7 +34,7 @@ class Code:
         text, o = write_text(structure, lanes, gpu=False)
         self.memory_size, self.summaries = o.memory_size, o.summary_places
         self.columns = o.put_columns
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _host())
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), make_host())
         data = load_or_make(text, lambda: compile_host(text))
         engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         engine.finalize_object()
@@ -57,17 +50,6 @@ def write_text(structure: Structure, lanes: int, gpu: bool) -> tuple[str, Ir]:
     o.slots = structure.slots
     o.entry(ENTRY, ("landing", "sampling"), lambda o: write_run(o, structure))
     return o.module() + "\n!0 = !{}\n", o
-
-
-def _host() -> Any:
-    """A machine of its own for each use: an engine takes it over."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    features = llvm.get_host_cpu_features().flatten()
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=2, codemodel="jitdefault", jit=True
-    )
 
 
 def _optimise(text: str, machine: Any, whole: bool) -> Any:
@@ -95,7 +77,7 @@ def _optimise(text: str, machine: Any, whole: bool) -> Any:
 
 def compile_host(text: str) -> bytes:
     """Object code for this processor."""
-    machine = _host()
+    machine = make_host()
     head = f'target triple = "{machine.triple}"\n'
     return machine.emit_object(_optimise(head + text, machine, whole=False))
 
@@ -117,10 +99,7 @@ def compile_ptx(structure: Structure, processor: str = "sm_70") -> tuple[str, Ir
 def _store() -> Store:
     """Object code of this processor and these versions of the compiler."""
     digest = hashlib.sha256()
-    for part in (
-        *(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()),
-        *(llvmlite.__version__, repr(llvm.llvm_version_info), llvm.get_process_triple()),
-    ):
+    for part in describe_host():
         digest.update(part.encode() + b"\0")
     return Store(f"objects-{digest.hexdigest()[:16]}", "mechanisms")
 

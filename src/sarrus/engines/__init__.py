@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.metadata import entry_points
+
 from ..asked import check_seconds, check_within
 from ..mechanism import Mechanism, MechanismError, check_mechanism
 from ..names import pick
 from ..result import Result
-from .engine import Engine, Value
+from .engine import Engine, Plan, Trial, Value, World
 from .table import ENGINES
+from .tree import Poses
 
-__all__ = ["ENGINES", "Engine", "simulate_with"]
+__all__ = ["ENGINES", "Engine", "Plan", "Poses", "Trial", "World", "known_engines", "simulate_with"]
+
+GROUP = "sarrus.engines"
+
+
+@cache
+def known_engines() -> dict[str, Engine]:
+    """All engines by name: ours, and those that installed packages bring (entry point `sarrus.engines`)."""
+    found = dict(ENGINES)
+    for entry in entry_points(group=GROUP):
+        package = entry.dist.name if entry.dist else "a package"
+        try:
+            row = entry.load()
+        except Exception as error:
+            raise ValueError(
+                f"engine '{entry.name}' of {package} cannot be loaded ({type(error).__name__}: {error}); "
+                "mend or uninstall it"
+            ) from error
+        if not isinstance(row, Engine) or row.id != entry.name or entry.name in ENGINES:
+            raise ValueError(
+                f"engine '{entry.name}' of {package}: its entry point has to be a sarrus.engines.Engine with that "
+                "id, which none of ours has"
+            )
+        found[row.id] = row
+    return found
 
 
 def simulate_with(
@@ -30,7 +58,7 @@ def simulate_with(
     Raises MechanismError with a sentence for what the engine cannot represent, ValueError for other arguments and
     where it is not installed. A run that breaks down ends early: `result.status` says so.
     """
-    row = pick(ENGINES, engine, "engine")
+    row = pick(known_engines(), engine, "engine")
     seconds = check_seconds("duration", duration)
     every = None if output_step is None else check_within("output_step", output_step, seconds)
     h = check_within("step", step, seconds)

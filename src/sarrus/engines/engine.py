@@ -24,6 +24,7 @@ FORCES = "constant forces and torques"
 SPRINGS = "springs and dampers"
 TORSIONS = "torsional springs"
 ROTORS = "rotors"
+COUPLINGS = "couplings"
 DRIVES = "drives"
 USER_FORCES = "user forces"
 
@@ -93,7 +94,8 @@ class Engine:
     default settings; defaults: its settings, with what they mean in `meanings`; ladder: what a benchmark tries.
     tells: what it does with loops and redundancy, in a sentence.
     cut: which joints close loops, where it has no setting for that (see tree.py). loop_order: of loops, as it
-    holds them; floor: error of places that it does not get below, in the size of links.
+    holds them; floor: error of places that it does not get below, in the size of links. adapter: the module with
+    `build(world, plan)`; left out, the one here that is called like the engine.
     """
 
     id: str
@@ -109,6 +111,7 @@ class Engine:
     cut: str = LAST
     loop_order: int = 1
     floor: float = 1e-9
+    adapter: str = ""
 
     @property
     def installed(self) -> bool:
@@ -129,7 +132,8 @@ class Engine:
     @property
     def install(self) -> str:
         """How to install it."""
-        return f"pip install 'sarrus[{self.id}]'"
+        what = self.package if self.adapter else f"'.[{self.id}]'"
+        return f"pip install {what}"
 
     def settle(self, given: Mapping[str, Value]) -> Settings:
         """All settings: those given and the defaults of the others; raises what is wrong."""
@@ -155,7 +159,7 @@ class Engine:
         if not self.installed:
             raise ValueError(f"{self.title} is not installed; {self.install}")
         try:
-            adapter: Any = import_module(f"sarrus.engines.{self.id}")
+            adapter: Any = import_module(self.adapter or f"sarrus.engines.{self.id}")
         except ImportError as error:
             # OpenSim and CasADi bring two versions of one library
             raise ValueError(
@@ -173,6 +177,7 @@ ASKED = {
     "springs": SPRINGS,
     "torsions": TORSIONS,
     "rotors": ROTORS,
+    "couplings": COUPLINGS,
     "drives": DRIVES,
     "user_forces": USER_FORCES,
 }

@@ -46,7 +46,7 @@ class _Job:
         self.ground = self.mbs.AddObject(item.ObjectGround())
         self.bodies: list[int] = []
         self.sensors: list[tuple[int, int]] = []
-        spin, speed = self._start()
+        speed, spin = self.tree.link_motion(world.velocities, world.spins)
         for i, link in enumerate(self.tree.links):
             self._add_body(link, speed[i], spin[i])
         for joint in self.tree.joints:
@@ -54,16 +54,6 @@ class _Job:
         self._add_loads()
         self.mbs.Assemble()
         self.settings = self._settings()
-
-    def _start(self) -> tuple[Floats, Floats]:
-        """Spins of the links and velocities of their centres."""
-        spin, speed = np.zeros((2, len(self.tree.links), 3))
-        for i, owner in enumerate(self.tree.owner):
-            if owner != GROUND:
-                arm = self.tree.links[owner].center - self.tree.centers[i]
-                spin[owner] = self.world.spins[i]
-                speed[owner] = self.world.velocities[i] + np.cross(spin[owner], arm)
-        return spin, speed
 
     def _add_body(self, link: Link, speed: Floats, spin: Floats) -> None:
         mbs = self.mbs

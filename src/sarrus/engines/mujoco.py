@@ -55,8 +55,9 @@ class _Job:
 def make_xml(tree: Tree, plan: Plan) -> str:
     """The model as MJCF: bodies in depth-first order, so that its coordinates are the tree's."""
     s = plan.settings
-    # no contacts to look for, and no silent start over where a state is not finite any more
-    flags = {"contact": "disable", "autoreset": "disable", "eulerdamp": "enable"}
+    # nothing to look for that is not there, and no silent start over where a state is not finite any more
+    idle = ("contact", "limit", "frictionloss", "sensor", "autoreset")
+    flags = {**dict.fromkeys(idle, "disable"), "eulerdamp": "enable"}
     options: dict[str, Any] = {
         "timestep": plan.h,
         "gravity": tree.gravity,
@@ -92,12 +93,17 @@ def make_xml(tree: Tree, plan: Plan) -> str:
         other = None if second == GROUND else f"link {second}"
         anchor = tree.place(first, c.place)
         lines.append(f"{_tag('connect', body1=f'link {first}', body2=other, anchor=anchor)}/>")
+    for t in tree.tied:
+        names = {"joint1": f"step {t.v[0]}", "joint2": f"step {t.v[1]}"}
+        line = np.array([0.0, t.ratio, 0.0, 0.0, 0.0])
+        lines.append(f"{_tag('joint', **names, polycoef=line)}/>")
     lines += ["</equality>", "<actuator>", *_actuators(tree), "</actuator>", "</mujoco>"]
     return "\n".join(lines)
 
 
 def _bodies(tree: Tree, parent: int) -> Iterator[str]:
     base = np.zeros(3) if parent == GROUND else tree.links[parent].origin
+    armature = {r.v[0]: r.inertia for r in tree.spinning}
     for i, link in enumerate(tree.links):
         if link.parent != parent:
             continue
@@ -109,7 +115,8 @@ def _bodies(tree: Tree, parent: int) -> Iterator[str]:
         yield f"{_tag('inertial', pos=link.arm, mass=link.mass, fullinertia=six)}/>"
         for s in link.steps:
             axis = None if s.kind == "ball" else s.axis
-            yield f"{_tag('joint', name=f'step {s.v}', type=s.kind, axis=axis)}/>"
+            name, more = f"step {s.v}", armature.get(s.v)
+            yield f"{_tag('joint', name=name, type=s.kind, axis=axis, armature=more)}/>"
         yield from _sites(tree, i)
         yield from _bodies(tree, i)
         yield "</body>"

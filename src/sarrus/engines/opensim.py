@@ -9,7 +9,7 @@ import numpy as np
 import opensim as osim
 
 from ..arrays import Floats
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, MechanismError
 from .engine import Plan, World
 from .tree import GROUND, Poses, Segment, Tree, make_tree
 
@@ -110,6 +110,7 @@ def make_model(tree: Tree) -> tuple[Any, list[Any]]:
         point.setName(f"closure_{k}")
         model.addConstraint(point)
     _add_loads(tree, model, bodies)
+    _add_ties(tree, model)
     model.finalizeConnections()
     return model, bodies
 
@@ -173,6 +174,36 @@ def _add_loads(tree: Tree, model: Any, bodies: list[Any]) -> None:
         place = tree.place(f.link, f.place)
         force.setPointFunctions(*(osim.Constant(float(x)) for x in place))
         model.addForce(force)
+
+
+def _add_ties(tree: Tree, model: Any) -> None:
+    """Couplings, and coordinates that are prescribed."""
+    for t in tree.tied:
+        names = osim.ArrayStr()
+        names.append(f"rate_{t.v[1]}")
+        coupler = osim.CoordinateCouplerConstraint()
+        coupler.setName(_word(t.name))
+        coupler.setIndependentCoordinateNames(names)
+        coupler.setDependentCoordinateName(f"rate_{t.v[0]}")
+        coupler.setFunction(osim.LinearFunction(float(t.ratio), 0.0))
+        model.addConstraint(coupler)
+    coordinates = {}
+    for joint in (model.getJointSet().get(i) for i in range(model.getJointSet().getSize())):
+        for k in range(joint.numCoordinates()):
+            coordinates[joint.get_coordinates(k).getName()] = joint.upd_coordinates(k)
+    for d in tree.driven:
+        p = d.motion
+        if len(p.breaks) > 1:
+            raise MechanismError(
+                f"drive '{d.name}' is not given to OpenSim: its motion has {len(p.breaks)} pieces; its adapter "
+                "writes polynomials and sines"
+            )
+        function: Any = osim.PolynomialFunction(osim.Vector.createFromMat(p.coefficients[0][::-1]))
+        if p.amplitude:
+            function = osim.Sine(p.amplitude, p.angular, p.phase, float(p.coefficients[0, 0]))
+        coordinate = coordinates[f"rate_{d.v}"]
+        coordinate.setPrescribedFunction(function)
+        coordinate.set_prescribed(True)
 
 
 def _frame(axis: Floats, along: int) -> Floats:

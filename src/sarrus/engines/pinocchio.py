@@ -138,6 +138,10 @@ def make_model(tree: Tree) -> tuple[pin.Model, list[int]]:
         inertia = pin.Inertia(link.mass, link.arm, link.inertia)
         model.appendBodyToJoint(above, inertia, pin.SE3.Identity())
         joints.append(above)
+    for rotor in tree.spinning:
+        armature = model.armature.copy()
+        armature[list(rotor.v)] += rotor.inertia
+        model.armature = armature
     return model, joints
 
 

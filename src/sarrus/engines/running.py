@@ -10,14 +10,13 @@ import time
 from collections.abc import Mapping
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.linalg import splu
 
 from ..arrays import Floats
 from ..asked import CONTINUE, Asked
 from ..assembly import solve_start_velocity
 from ..kernels import polynomials
 from ..kernels.layout import Pieces
+from ..kinematics.constraints import Constraints
 from ..kinematics.pose import in_space, read_rows, read_spins
 from ..mechanism import Mechanism, find_remarks
 from ..methods.method import Run
@@ -33,6 +32,8 @@ from .tree import Poses, make_tree
 
 # outputs of a run that asks for none in particular
 USUAL_OUTPUTS = 1000
+# steps that coordinates which no pose shows may take to an output
+NEWTON = 20
 # CPU time of other threads beside that of the solve which is worth a note
 OTHER_THREADS = 1.1
 
@@ -90,6 +91,11 @@ def run_engine(
         record = _record(model, mechanism, velocity, times, poses, plan)
     status, message = _ending(engine, plan, times, trouble)
     notes = [*find_remarks(mechanism), *notes]
+    if mechanism.drives:
+        notes.append(
+            "work of drives is integrated along cubics between outputs: with outputs far apart the energy drift "
+            "is mostly its error"
+        )
     if all_threads > OTHER_THREADS * clock.timings["solve_cpu"] + 1e-3:
         notes.append(
             f"other threads took CPU time beside the solve: {all_threads:.3g} s in all; its time is told of one"
@@ -120,22 +126,41 @@ def _ending(engine: Engine, plan: Plan, times: Floats, trouble: str) -> tuple[St
 
 
 def fit_coordinates(model: Model, start: Floats, poses: Poses) -> tuple[Floats, Floats]:
-    """Natural coordinates and rates nearest to poses, (n, nq) each, by least squares over all bodies.
+    """Natural coordinates and rates nearest to poses, (n, nq) each; start: their centres where q = 0, (bodies, 3).
 
-    start: their centres where q = 0, (bodies, 3). Where joints are closed they are those of the poses; where a
-    loop is open by a gap, both sides of it are met halfway, and the rigid-body equations show the gap.
+    Where a loop is open by a gap the rigid-body equations show it.
     """
-    bodies, length = model.body_rows, model.units.length
-    n = len(poses.centers)
-    moved = (poses.centers - start).reshape(n, -1) / length
+    bodies, n = model.body_rows, len(poses.centers)
     turned = np.einsum("tvij,vj->tvi", poses.turns[:, bodies.owner], bodies.starts)
     spun = np.cross(poses.spins[:, bodies.owner], turned)
-    A = sparse.csc_array(sparse.vstack([bodies.centers / length, bodies.vectors]))
-    q_side = np.hstack([moved, (turned - bodies.starts).reshape(n, -1)])
-    v_side = np.hstack([poses.velocities.reshape(n, -1) / length, spun.reshape(n, -1)])
-    normal = splu(sparse.csc_matrix(A.T @ A))
-    q, v = (normal.solve(np.asarray(A.T @ side.T)).T for side in (q_side, v_side))
-    return np.ascontiguousarray(q), np.ascontiguousarray(v)
+    moved, turned = poses.centers - start, turned - bodies.starts
+    fit = bodies.nearest(model.units.length)
+    q, v = (
+        fit(np.hstack([centers.reshape(n, -1), vectors.reshape(n, -1)]).T).T
+        for centers, vectors in ((moved, turned), (poses.velocities, spun))
+    )
+    q, v = np.ascontiguousarray(q), np.ascontiguousarray(v)
+    _follow(model, q, v)
+    return q, v
+
+
+def _follow(model: Model, q: Floats, v: Floats) -> None:
+    """Coordinates that no pose shows, by the equations they stand in, from one output to the next."""
+    hidden = np.flatnonzero(~model.body_rows.seen)
+    if not len(hidden):
+        return
+    constraints = Constraints(model.form)
+    rows = np.unique(model.form.J_eq[np.isin(model.form.J_col, hidden)])
+    seen = np.setdiff1d(np.arange(model.coordinates), hidden)
+    for t in range(len(q)):
+        q[t, hidden] = q[max(t - 1, 0), hidden]
+        for _ in range(NEWTON):
+            J = constraints.jacobian(q[t])[rows]
+            change = np.linalg.lstsq(J[:, hidden], -constraints.phi(q[t])[rows], rcond=None)[0]
+            q[t, hidden] += change
+            if np.abs(change).max() < SAME_OUTPUT:
+                break
+        v[t, hidden] = np.linalg.lstsq(J[:, hidden], -J[:, seen] @ v[t, seen], rcond=None)[0]
 
 
 def _record(

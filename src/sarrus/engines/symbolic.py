@@ -4,8 +4,8 @@
     M a = Q - (dp/dq) u + dT/dq + J^T lambda,     J a = - d(J u)/dq u - 2 b J u - b^2 phi
 
 v, w: velocity of a centre and spin of a link, linear in the rates u; Q: of weight and loads, by the velocities of
-the places where they act; phi: the points that close loops, two coordinates each in the plane. A ball is three
-hinges.
+the places where they act; phi: points that close loops, two coordinates each in the plane, then what is coupled,
+then what is driven. A ball is three hinges.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..mechanism import MechanismError
 from .tree import GROUND, Step, Tree
 
 Vector = list[Any]
@@ -57,7 +58,20 @@ def split_balls(tree: Tree) -> Tree:
                 count += 1
         links.append(replace(link, steps=steps))
     turns = [replace(t, q=at[t.v], v=at[t.v]) for t in tree.turns]
-    return replace(tree, links=links, turns=turns)
+    driven = [replace(d, q=at[d.v], v=at[d.v]) for d in tree.driven]
+    tied = [replace(t, q=_both(at, t.v), v=_both(at, t.v)) for t in tree.tied]
+    spinning = []
+    for r in tree.spinning:
+        if len(r.v) > 1:
+            raise MechanismError(
+                f"rotor '{r.name}' of '{tree.name}' sits at a ball, which is three hinges here; it has no equal"
+            )
+        spinning.append(replace(r, v=(at[r.v[0]],)))
+    return replace(tree, links=links, turns=turns, driven=driven, tied=tied, spinning=spinning)
+
+
+def _both(at: dict[int, int], v: tuple[int, int]) -> tuple[int, int]:
+    return at[v[0]], at[v[1]]
 
 
 class _Frames:
@@ -124,6 +138,8 @@ def make_formulas(tree: Tree, algebra: Algebra, q: Vector, u: Vector) -> Formula
         kinetic = kinetic + 0.5 * link.mass * _dot(v, v)
         kinetic = kinetic + 0.5 * _dot(w, _times(link.inertia.tolist(), w))
         acting.append((v, [link.mass * float(g) for g in tree.gravity]))
+    for r in tree.spinning:
+        kinetic = kinetic + 0.5 * r.inertia * u[r.v[0]] * u[r.v[0]]
     acting += _loads(tree, frames, q, u)
     p = algebra.jacobian([kinetic], u)[0]
     M = algebra.jacobian(p, u)
@@ -138,6 +154,13 @@ def make_formulas(tree: Tree, algebra: Algebra, q: Vector, u: Vector) -> Formula
         for k in range(2 if tree.planar else 3):
             phi.append(a[k] - b[k])
             rate.append(da[k] - db[k])
+    for t in tree.tied:
+        phi.append(q[t.q[0]] - t.ratio * q[t.q[1]])
+        rate.append(u[t.v[0]] - t.ratio * u[t.v[1]])
+    for d in tree.driven:
+        # less the motion itself, which the caller takes away: it is no formula of q and u
+        phi.append(q[d.q])
+        rate.append(u[d.v])
     J = algebra.jacobian(rate, u) if rate else []
     gamma = [-_dot(row, u) for row in algebra.jacobian(rate, q)] if rate else []
     return Formulas(M, f, J, gamma, phi, rate)

@@ -38,10 +38,13 @@ class _Job:
         self.rows = np.full((2, len(plan.kept), n), np.nan)
         self.rows[0, 0], self.rows[1, 0] = 0.0, tree.rates(world.velocities, world.spins)
 
-    def _accelerate(self, q: Floats, u: Floats) -> Floats:
-        n = self.size
-        values = np.array(self.function(self.rate, *q.tolist(), *u.tolist()))
+    def _accelerate(self, t: float, q: Floats, u: Floats) -> Floats:
+        n, b = self.size, self.rate
+        values = np.array(self.function(b, *q.tolist(), *u.tolist()))
         K, side = values[: n * n].reshape(n, n), values[n * n :]
+        for k, d in enumerate(self.tree.driven[::-1], start=1):
+            x, dx, ddx = (d.motion.derivative(t, n) for n in range(3))
+            side[-k] += ddx + 2.0 * b * dx + b * b * x
         if self.plan.settings["least_squares"]:
             return np.asarray(np.linalg.lstsq(K, side, rcond=None)[0][: len(q)])
         return np.asarray(np.linalg.solve(K, side)[: len(q)])
@@ -50,20 +53,26 @@ class _Job:
         h, f = self.plan.h, self._accelerate
         q, u = self.rows[:, 0]
         try:
-            for i, stride in enumerate(self.plan.strides, start=1):
-                for _ in range(stride):
-                    a1 = f(q, u)
+            for i, (first, stride) in enumerate(
+                zip(self.plan.kept, self.plan.strides, strict=False), start=1
+            ):
+                for k in range(first, first + stride):
+                    t = k * h
+                    a1 = f(t, q, u)
                     u2 = u + 0.5 * h * a1
-                    a2 = f(q + 0.5 * h * u, u2)
+                    a2 = f(t + 0.5 * h, q + 0.5 * h * u, u2)
                     u3 = u + 0.5 * h * a2
-                    a3 = f(q + 0.5 * h * u2, u3)
+                    a3 = f(t + 0.5 * h, q + 0.5 * h * u2, u3)
                     u4 = u + h * a3
-                    a4 = f(q + h * u3, u4)
+                    a4 = f(t + h, q + h * u3, u4)
                     q = q + h / 6.0 * (u + 2.0 * (u2 + u3) + u4)
                     u = u + h / 6.0 * (a1 + 2.0 * (a2 + a3) + a4)
                 self.rows[:, i] = q, u
         except np.linalg.LinAlgError as error:
             return str(error)
+        except OverflowError:
+            # plain numbers raise where NumPy's would become infinite
+            return ""
         return ""
 
     def poses(self) -> Poses:

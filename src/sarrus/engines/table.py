@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from .engine import (
     BALLS,
+    COUPLINGS,
+    DRIVES,
     FORCES,
     LOOPS,
     REDUNDANT,
+    ROTORS,
     SPRINGS,
     TORSIONS,
     Engine,
@@ -15,6 +18,8 @@ from .engine import (
 
 COARSE = (200, 400, 800, 1200, 2000, 3000, 4000)
 FINE = (*COARSE, 8000, 20_000, 40_000, 80_000)
+# between them lies the least that MuJoCo needs for a singular passage
+FINER = tuple(sorted({*FINE, 2400, 2700}))
 CUT = "which joints close loops: the last ones written, or those inside, away from the ground"
 TREE = frozenset({LOOPS, REDUNDANT, BALLS, FORCES, SPRINGS, TORSIONS})
 
@@ -23,7 +28,7 @@ MUJOCO = Engine(
     "MuJoCo",
     "mujoco",
     "mujoco",
-    TREE,
+    TREE | {ROTORS, COUPLINGS},
     4,
     {
         "integrator": "RK4",
@@ -48,12 +53,14 @@ MUJOCO = Engine(
         "jacobian": "dense, sparse or auto",
     },
     tuple(
-        Trial({"integrator": integrator, "time_constant": c, "damping_ratio": d}, FINE, why)
+        Trial({"integrator": integrator, "time_constant": c, "damping_ratio": d}, FINER, why)
         for integrator, c, d, why in (
             ("RK4", 2.0, 1.0, "fourth order, the stiffest closures MuJoCo allows"),
             ("RK4", 4.0, 1.0, "twice as soft"),
             ("RK4", 3.0, 0.7, "less damping: closures follow a singular position more quickly"),
             ("RK4", 4.0, 0.5, "the same, softer"),
+            ("RK4", 3.0, 0.2, "hardly any damping: it is what disturbs a singular passage most"),
+            ("RK4", 4.0, 0.1, "the same, softer"),
             ("discrete", 2.0, 1.0, "first order with the least work a step"),
             ("implicitfast", 2.0, 1.0, "first order, implicit in velocities: what most users run"),
         )
@@ -68,7 +75,7 @@ PINOCCHIO = Engine(
     "Pinocchio",
     "pin",
     "pinocchio",
-    TREE,
+    TREE | {ROTORS},
     4,
     {"cut": "last", "mu": 1e-8, "iterations": 10.0, "accuracy": 1e-14, "baumgarte": 0.2},
     {
@@ -137,7 +144,7 @@ OPENSIM = Engine(
     "OpenSim",
     "opensim",
     "opensim",
-    TREE,
+    TREE | {COUPLINGS, DRIVES},
     4,
     {
         "cut": "last",
@@ -272,7 +279,7 @@ SYMPY = Engine(
     "SymPy",
     "sympy",
     "sympy",
-    TREE,
+    TREE | {ROTORS, COUPLINGS, DRIVES},
     4,
     {"cut": "last", "baumgarte": 0.2, "least_squares": 1.0},
     {
@@ -297,7 +304,7 @@ CASADI = Engine(
     "CasADi with IDAS",
     "casadi",
     "casadi",
-    TREE,
+    TREE | {ROTORS, COUPLINGS},
     2,
     {"cut": "inside", "tolerance": 1e-8, "baumgarte": 10.0},
     {
@@ -319,6 +326,30 @@ CASADI = Engine(
     floor=1e-6,
 )
 
+NEWTON = Engine(
+    "newton",
+    "Newton",
+    "newton",
+    "newton",
+    frozenset({LOOPS, REDUNDANT, BALLS}),
+    1,
+    {"iterations": 20.0, "relaxation": 0.7},
+    {
+        "iterations": "of its solver in a step",
+        "relaxation": "share of an open joint that an iteration takes back",
+    },
+    (
+        Trial(
+            {"iterations": 20.0}, MANY[:4], "some iterations; with a relaxation of 1 loops blow up"
+        ),
+        Trial({"iterations": 60.0}, MANY[:3], "many, so that loops are closed better"),
+    ),
+    "Every joint is closed by iterations on positions (XPBD), in single precision: redundancy costs iterations, "
+    "never an error; energy is lost. First order.",
+    cut="none",
+    floor=1e-1,
+)
+
 ENGINES: dict[str, Engine] = {
     engine.id: engine
     for engine in (
@@ -331,5 +362,6 @@ ENGINES: dict[str, Engine] = {
         PYBULLET,
         SYMPY,
         CASADI,
+        NEWTON,
     )
 }

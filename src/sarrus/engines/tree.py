@@ -130,6 +130,25 @@ class Driven:
 
 
 @dataclass(frozen=True, eq=False)
+class Spinning:
+    """A rotor: inertia [kg m^2] or mass [kg] on the rates v of a hinge, slider or ball."""
+
+    name: str
+    v: tuple[int, ...]
+    inertia: float
+
+
+@dataclass(frozen=True, eq=False)
+class Tied:
+    """Two hinges or two sliders in proportion: the first one's coordinate is ratio times the second one's."""
+
+    name: str
+    q: tuple[int, int]
+    v: tuple[int, int]
+    ratio: float
+
+
+@dataclass(frozen=True, eq=False)
 class Segment:
     """A step of a row with a frame behind it; above: the segment it hangs from, GROUND for none.
 
@@ -160,6 +179,8 @@ class Tree:
     pulls: list[Pull]
     turns: list[Turn]
     driven: list[Driven]
+    spinning: list[Spinning]
+    tied: list[Tied]
     joints: list[Connection]
     # the link of each body, in the mechanism's order, and its centre at the start
     owner: Ints
@@ -234,6 +255,16 @@ class Tree:
                 if s.kind == "ball":
                     out[s.v : s.v + 3] = turning
         return out
+
+    def link_motion(self, velocities: Floats, spins: Floats) -> tuple[Floats, Floats]:
+        """Velocities of the links' centres and their spins, of those of the bodies, all (n, 3)."""
+        speed, spin = np.zeros((2, len(self.links), 3))
+        for i, owner in enumerate(self.owner):
+            if owner != GROUND:
+                arm = self.links[owner].center - self.centers[i]
+                spin[owner] = spins[i]
+                speed[owner] = velocities[i] + np.cross(spin[owner], arm)
+        return speed, spin
 
     def poses(self, q: Floats, v: Floats) -> Poses:
         """Where all bodies are at coordinates (n, nq) and rates (n, nv)."""
@@ -371,7 +402,13 @@ class _Maker:
         self.size = LINK * measure_length(mechanism)
         self.group = self._groups()
         # a coordinate that something acts on has to be one of the tree's
-        self.needed = {t.joint for t in mechanism.torsions} | {d.joint for d in mechanism.drives}
+        m = mechanism
+        self.needed = {
+            *(t.joint for t in m.torsions),
+            *(d.joint for d in m.drives),
+            *(r.joint for r in m.rotors),
+            *(name for c in m.couplings for name in (c.joint, c.other)),
+        }
         self.links: list[Link] = []
         self.link_of = {0: GROUND}
         self.step_of: dict[str, Step] = {}
@@ -416,6 +453,7 @@ class _Maker:
         return Tree(
             m.name, self.planar, in_space(m.gravity), self.size, self.links, closures,
             list(self._forces()), list(self._pulls()), list(self._turns()), list(self._driven()),
+            list(self._spinning()), list(self._tied()),
             [Connection(p.name, self.link_of[p.first], self.link_of[p.second], p.place, p.row) for p in pairs],
             np.array([self._link(b.name) for b in m.bodies]),
             np.array([in_space(b.center) for b in m.bodies]),
@@ -541,7 +579,7 @@ class _Maker:
             self.nv += 3 if kind == "ball" else 1
             steps.append(step)
         if joint in self.needed:
-            words = {"angle": "hinge", "travel": "slide"}
+            words = {"angle": "hinge", "travel": "slide", "": "ball"}
             found = next(j for j in self.m.joints if j.name == joint)
             word = words[found.kind.row.coordinate]
             self.step_of[joint] = next(s for s in steps if s.kind == word)
@@ -597,6 +635,17 @@ class _Maker:
         for d in self.m.drives:
             step = pick(self.step_of, d.joint, "joint of the tree")
             yield Driven(d.name, step.q, step.v, make_pieces(d.motion))
+
+    def _spinning(self) -> Iterator[Spinning]:
+        for r in self.m.rotors:
+            step = pick(self.step_of, r.joint, "joint of the tree")
+            rates = range(step.v, step.v + (3 if step.kind == "ball" else 1))
+            yield Spinning(r.name, tuple(rates), r.inertia or r.mass)
+
+    def _tied(self) -> Iterator[Tied]:
+        for c in self.m.couplings:
+            a, b = (pick(self.step_of, n, "joint of the tree") for n in (c.joint, c.other))
+            yield Tied(c.name, (a.q, b.q), (a.v, b.v), c.ratio)
 
 
 def _known(values: Floats | None) -> Floats:

@@ -96,14 +96,28 @@ class Builder:
             if held:
                 for k, arm in enumerate(np.vstack([np.zeros(3), self.size * np.eye(3)])):
                     m.point(f"frame {k} of {r.name}", r.name, r.pose.point(arm))
-        for c in self.joints:
-            self.add_joint(m, c, closed, held)
+        named = {c.name: self.add_joint(m, c, closed, held) for c in self.joints}
+        for coupling in self.parts.couplings:
+            ends = (named[coupling.joint], named[coupling.other])
+            m.coupling(self.own_name(coupling.name), *ends, ratio=coupling.coefficients[1])
         if not held:
             self.add_rest(m)
         return m
 
-    def add_joint(self, m: Mechanism, c: Connection, closed: bool, held: bool) -> None:
-        """One joint, with what acts in it."""
+    def coordinate(self, c: Connection) -> float:
+        """Angle of a hinge or travel of a slider, from frame to frame, as its bodies stand."""
+        A, B = (self.rigids[n].pose @ f for n, f in zip((c.first, c.second), c.frames, strict=True))
+        if c.kind == REVOLUTE:
+            return float(np.arctan2(A.turn[:, 1] @ B.turn[:, 0], A.turn[:, 0] @ B.turn[:, 0]))
+        return float(A.axis @ (B.place - A.place)) if c.kind == PRISMATIC else 0.0
+
+    def moved(self, c: Connection) -> float:
+        """How far a joint stands from its authored position; angles within half a turn."""
+        off = self.coordinate(c) - c.stood
+        return float(np.remainder(off + np.pi, 2.0 * np.pi) - np.pi) if c.kind == REVOLUTE else off
+
+    def add_joint(self, m: Mechanism, c: Connection, closed: bool, held: bool) -> str:
+        """One joint, with what acts in it; returns its name."""
         A, B = (self.rigids[n].pose @ f for n, f in zip((c.first, c.second), c.frames, strict=True))
         name = self.own_name(c.name or c.kind)
         bodies = (c.first, c.second)
@@ -111,10 +125,10 @@ class Builder:
             m.distance(name, *bodies, start=A.place, end=B.place)
             if c.motion is not None and not held:
                 m.drive(name, name, c.motion)
-            return
+            return name
         if held and c.motion is not None:
             m.weld(name, *bodies)
-            return
+            return name
         far, wide = measure_gap(c, A, B)
         one = closed or far <= SAME_IN_FILE * self.size
         # where a body slides, the point is that of the second one
@@ -123,10 +137,10 @@ class Builder:
         if c.kind == SPHERICAL:
             m.spherical(name, *bodies, at=at)
             self.add_load(m, c, name, A, B, held)
-            return
+            return name
         if c.kind == UNIVERSAL:
             m.universal(name, *bodies, at=at, axis=A.axis, second_axis=B.axis)
-            return
+            return name
         axis = A.axis
         if c.kind in (REVOLUTE, CYLINDRICAL, PLANAR) and not closed and wide > SAME_IN_FILE:
             other = B.axis if c.closure is False or A.axis @ B.axis >= 0 else -B.axis
@@ -144,6 +158,7 @@ class Builder:
         else:
             m.point_on_plane(name, *bodies, at=at, normal=axis)
         self.add_load(m, c, name, A, B, held)
+        return name
 
     def add_load(
         self, m: Mechanism, c: Connection, name: str, A: Placement, B: Placement, held: bool
@@ -158,8 +173,10 @@ class Builder:
             m.rotor(f"rotor of {name}", name, **number)
         if not (c.stiffness or c.damping):
             return
+        # a spring is free where it was, however far closing the loops has moved its joint
+        rest = c.rest - self.moved(c)
         if c.kind == REVOLUTE:
-            m.torsion(name, name, stiffness=c.stiffness, damping=c.damping, free_angle=c.rest)
+            m.torsion(name, name, stiffness=c.stiffness, damping=c.damping, free_angle=rest)
         elif c.kind == PRISMATIC:
             # on the slider's own line, so far behind that length and travel are the same but for a constant
             arm = BEHIND * self.size
@@ -171,7 +188,7 @@ class Builder:
                 end=B.place,
                 stiffness=c.stiffness,
                 damping=c.damping,
-                free_length=arm + c.rest,
+                free_length=arm + rest,
             )
         else:
             self.report.drop(f"springs and damping of {c.kind} joints", c.name)

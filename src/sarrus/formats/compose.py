@@ -62,6 +62,7 @@ class _Composer(Builder):
         self.tidy_axes()
         self.weigh_prescribed()
         self.lose_massless()
+        self.tie()
         authored = self.largest_gap()
         self.align()
         if not self.rigids.keys() - {GROUND}:
@@ -169,6 +170,7 @@ class _Composer(Builder):
                 self.rigids[b].pieces[c.second] @ c.frames[1],
             )
             mapped = replace(c, first=a, second=b, frames=frames)
+            mapped.stood = self.coordinate(mapped)
             if a == b:
                 self.within(c, *measure_gap(mapped, *frames))
             else:
@@ -225,13 +227,14 @@ class _Composer(Builder):
     def tidy_axes(self) -> None:
         """Make axes of one body parallel or square where they are but for printed digits.
 
-        A loop that moves only because its axes are parallel would be locked by the last of them.
+        A loop that moves only because its axes are parallel would be locked by the last of them. Joints that no
+        loop closes stay as they are.
         """
-        most, bodies = 0.0, []
+        most, bodies, looped = 0.0, [], self.looped()
         for rigid in self.rigids.values():
             ends = [
                 (c, k)
-                for c in self.joints
+                for c in looped
                 for k, n in enumerate((c.first, c.second))
                 if n == rigid.name and c.kind not in (SPHERICAL, DISTANCE)
             ]
@@ -254,6 +257,16 @@ class _Composer(Builder):
                 f"axes that are parallel or square but for printed digits were made so (by up to {most:.2g} rad): "
                 f"{', '.join(bodies)}"
             )
+
+    def looped(self) -> list[Connection]:
+        """Joints that are left when open chains are taken away from their ends."""
+        left = list(self.joints)
+        while True:
+            count = Counter(n for c in left for n in (c.first, c.second))
+            inner = [c for c in left if min(count[c.first], count[c.second]) > 1]
+            if len(inner) == len(left):
+                return left
+            left = inner
 
     # links without mass
 
@@ -393,6 +406,21 @@ class _Composer(Builder):
 
     # what needs the bodies
 
+    def tie(self) -> None:
+        """Put coupled joints where the other one says."""
+        joints = {c.name: c for c in self.joints}
+        for coupling in self.parts.couplings:
+            if coupling.joint not in joints or coupling.other not in joints:
+                raise self.parts.refuse(
+                    f"coupling '{coupling.name}' of '{coupling.joint}' and '{coupling.other}': one of them leads "
+                    "through links without mass or within one body; give them masses, or leave it out"
+                )
+            joint, other = joints[coupling.joint], joints[coupling.other]
+            c0, c1, *_ = coupling.coefficients
+            wanted = c0 + c1 * self.coordinate(other)
+            if abs(wanted - joint.stood) > SAME_IN_FILE * max(1.0, abs(wanted)):
+                joint.start = wanted
+
     def align(self) -> None:
         """Move bodies where a slider, a cross or a distance needs it, and where a drive says where it begins."""
         done = {GROUND}
@@ -433,8 +461,7 @@ class _Composer(Builder):
             shift = (c.length - far) * way
         if c.start is not None and c.kind == REVOLUTE:
             # a driven joint is held while loops close: it must stand exactly
-            angle = float(np.arctan2(A.turn[:, 1] @ B.turn[:, 0], A.turn[:, 0] @ B.turn[:, 0]))
-            angle = float(np.remainder(c.start - angle + np.pi, 2.0 * np.pi) - np.pi)
+            angle = float(np.remainder(c.start - self.coordinate(c) + np.pi, 2.0 * np.pi) - np.pi)
             facing = A.axis if A.axis @ B.axis > 0 else -A.axis
             turn = turn_about(A.axis, angle) @ least_turn(B.axis, facing)
             shift = -offset
@@ -529,6 +556,7 @@ class _Composer(Builder):
                     ("torsional springs or dampers", m.torsions),
                     ("springs", m.springs),
                     ("rotors", m.rotors),
+                    ("couplings", m.couplings),
                     ("drives", m.drives),
                     ("points", m.markers),
                     ("forces", m.forces),

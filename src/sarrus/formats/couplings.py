@@ -1,37 +1,53 @@
-"""Joints whose coordinates are tied to each other: what of it welds and massless links can say."""
+"""Joints tied to each other: one that is held is a weld, two that move in proportion are a coupling."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..thresholds import SAME_COUPLED
-from .parts import (
-    DISTANCE,
-    PRISMATIC,
-    REVOLUTE,
-    WELD,
-    Connection,
-    Coupling,
-    Parts,
-    Placement,
-    frame_along,
-    turn_about,
-)
+from ..mechanism.forces import Coupling as Gear
+from .parts import PRISMATIC, REVOLUTE, WELD, Connection, Coupling, Parts, Placement, turn_about
 
 
 def take_couplings(parts: Parts) -> None:
-    """Replace coupled joints where that is exact; the others are told as dropped."""
+    """Weld joints that are held; refuse what no coupling here equals."""
+    kept = []
+    joints = {c.name: c for c in parts.connections}
     for coupling in parts.couplings:
-        joints = {c.name: c for c in parts.connections}
         joint, other = joints.get(coupling.joint), joints.get(coupling.other)
         c0, *rest = coupling.coefficients
         if joint is not None and joint.kind in (REVOLUTE, PRISMATIC) and not any(rest):
             _hold(parts, joint, c0)
-        elif joint is None or other is None or not _together(parts, coupling, joint, other):
-            parts.report.drop(
-                "couplings of joints that no joint here equals (each leaves one freedom more)",
-                f"{coupling.name} ({coupling.joint} = {_polynomial(coupling)})",
+            joints = {c.name: c for c in parts.connections}
+            continue
+        _check(parts, coupling, joint, other)
+        kept.append(coupling)
+    parts.couplings = kept
+
+
+def _check(
+    parts: Parts, coupling: Coupling, joint: Connection | None, other: Connection | None
+) -> None:
+    what = f"coupling '{coupling.name}' ({coupling.joint} = {_polynomial(coupling)})"
+    leave = "take it out of the file to open it with one freedom more"
+    if joint is None or other is None or joint.kind != other.kind:
+        raise parts.refuse(
+            f"{what} does not tie two hinges or two sliders, which is all that equations here can say; {leave}"
+        )
+    if any(coupling.coefficients[2:]):
+        raise parts.refuse(f"{what} is no straight line; {leave}")
+    if joint.kind not in (REVOLUTE, PRISMATIC):
+        raise parts.refuse(f"{what} ties joints of kind {joint.kind}; {leave}")
+    for c in (joint, other):
+        if c.motion is not None:
+            raise parts.refuse(
+                f"joint '{c.name}' is driven and held or coupled as well: leave one out"
             )
+    gear = Gear(coupling.name, coupling.joint, coupling.other, coupling.coefficients[1])
+    if joint.kind == REVOLUTE and not gear.has_teeth:
+        raise parts.refuse(
+            f"{what}: {gear.ratio!r} is no ratio of whole numbers (of teeth; the nearest is {gear.fraction}), and "
+            f"no polynomial says any other; {leave}"
+        )
 
 
 def _hold(parts: Parts, joint: Connection, value: float) -> None:
@@ -42,65 +58,15 @@ def _hold(parts: Parts, joint: Connection, value: float) -> None:
         held = first @ Placement(turn_about(np.array([0.0, 0.0, 1.0]), value), np.zeros(3))
     else:
         held = first @ Placement(np.eye(3), shift)
-    # springs and rotors of a joint that is held do nothing
-    weld = Connection(joint.name, WELD, joint.first, joint.second, (held, joint.frames[1]), True)
-    _swap(parts, joint, weld)
-    parts.report.changed.append(f"joint '{joint.name}' is held at {value:g}")
-
-
-def _together(parts: Parts, coupling: Coupling, joint: Connection, other: Connection) -> bool:
-    """Two joints of one body whose axes are parallel and which move alike."""
-    c0, c1, *rest = coupling.coefficients
-    if c0 or any(rest) or joint.first != other.first or joint.kind != other.kind:
-        return False
-    a, b = joint.frames[0], other.frames[0]
-    if np.linalg.norm(a.axis * c1 - b.axis) > SAME_COUPLED or joint.kind not in (
-        REVOLUTE,
-        PRISMATIC,
-    ):
-        return False
-    # both bodies as they stand to each other where both joints are at zero
-    stand = (b @ other.frames[1].inverse).inverse @ (a @ joint.frames[1].inverse)
-    offset = a.place - b.place
-    across = offset - b.axis * float(b.axis @ offset)
-    apart = float(np.linalg.norm(across))
-    pair = (other.second, joint.second)
-    if joint.kind == PRISMATIC or apart < SAME_COUPLED:
-        weld = Connection(coupling.name, WELD, *pair, (stand, Placement()))
-        if joint.stiffness or joint.damping:
-            parts.report.drop("springs or damping of joints that were replaced", joint.name)
-        other.armature += joint.armature
-        _swap(parts, joint, weld)
-        parts.report.changed.append(
-            f"coupling '{coupling.name}': '{joint.name}' and '{other.name}' move as one body"
-        )
-        return True
-    links = []
-    for k in range(2):
-        # the same arm on both, so that the links stay parallel; two, as one would fold
-        arm = apart * b.turn[:, k]
-        ends = (
-            other.frames[1] @ b.inverse @ frame_along(b.axis, b.place + arm),
-            joint.frames[1] @ a.inverse @ frame_along(b.axis, b.place + across + arm),
-        )
-        links.append(
-            Connection(f"{coupling.name} {k + 1}", DISTANCE, *pair, ends, True, length=apart)
-        )
-    parts.connections.extend(links)
-    parts.report.changed.append(
-        f"coupling '{coupling.name}' of '{joint.name}' and '{other.name}' is two massless parallel links "
-        "(one of their equations is redundant)"
-    )
-    return True
-
-
-def _swap(parts: Parts, joint: Connection, other: Connection) -> None:
     if joint.motion is not None:
         raise parts.refuse(
             f"joint '{joint.name}' is driven and held or coupled as well: leave one out"
         )
+    # springs and rotors of a joint that is held do nothing
+    weld = Connection(joint.name, WELD, joint.first, joint.second, (held, joint.frames[1]), True)
     at = next(k for k, c in enumerate(parts.connections) if c is joint)
-    parts.connections[at] = other
+    parts.connections[at] = weld
+    parts.report.changed.append(f"joint '{joint.name}' is held at {value:g}")
 
 
 def _polynomial(coupling: Coupling) -> str:

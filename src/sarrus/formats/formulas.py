@@ -17,7 +17,7 @@ from ..arrays import Floats
 from ..mechanism import DriveMotion, Polynomial, Sine, Table
 from .parts import FormatError
 
-LONGEST = 2_000
+LONGEST = 10_000
 # a table is refined until it meets the formula between its nodes to this share of its range
 FINE = 1e-9
 MOST_NODES = 2**14

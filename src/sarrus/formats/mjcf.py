@@ -65,7 +65,7 @@ def read_mjcf(path: Path, *, keyframe: str | None = None) -> Parts:
         import mujoco
     except ImportError as error:
         raise FormatError(
-            f"{path.name}: reading MJCF needs the package mujoco; install it with pip install 'sarrus[formats]'"
+            f"{path.name}: reading MJCF needs the package mujoco; install it with pip install '.[formats]'"
         ) from error
     _check_files(path)
     report = Report(path.name, "MJCF")
@@ -409,6 +409,8 @@ class _Reader:
                     f"tendon '{name}' acts on the motion; tendons have no equal here"
                 )
             self.report.drop("tendons (without stiffness, damping or friction)", name)
+            if m.tendon_limited[k]:
+                self.report.drop("limits of tendons", name)
         if m.nflex:
             raise self.parts.refuse("it has deformable bodies (flex)")
 

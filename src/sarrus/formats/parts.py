@@ -115,8 +115,8 @@ class Connection:
 
     frames: in the first and in the second link; rest: angle or travel where its spring is free, from the
     authored position; armature: rotor inertia on its coordinate (of a ball: on its relative spin); motion: what
-    drives it, as the file counts its coordinate from frame to frame, and start: that coordinate at t = 0;
-    length: of a distance [m], or the angle between the axes of a cross [rad].
+    drives it, as the file counts its coordinate from frame to frame, and start: that coordinate at t = 0; stood:
+    what it was in the authored position; length: of a distance [m], or the angle between a cross's axes [rad].
     """
 
     name: str
@@ -131,6 +131,7 @@ class Connection:
     armature: float = 0.0
     motion: DriveMotion | None = None
     start: float | None = None
+    stood: float = 0.0
     length: float = 0.0
     # whether first and second were exchanged, so that its coordinate runs backwards
     backwards: bool = False
@@ -138,7 +139,7 @@ class Connection:
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """A joint whose coordinate is a polynomial of another's, both counted from the authored position."""
+    """A joint whose coordinate is a polynomial of another's, both counted from frame to frame."""
 
     name: str
     joint: str

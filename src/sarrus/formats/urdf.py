@@ -379,8 +379,9 @@ class _Reader:
             word = node.attributes.get("type", "position")
             self.close(name, word, frames, self.axis(node, name))
         elif node.name == "coupling":
-            self.report.drop("couplings of joints (one freedom more each)", name)
-            self.believed -= 1
+            raise self.parts.refuse(
+                f"coupling '{name}' ties links, not joints; write it as <mimic> of a joint, or leave it out"
+            )
         elif node.name not in ("link", "joint", *ASIDE):
             self.report.drop(f"<{node.name}>", name)
 

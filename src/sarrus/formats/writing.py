@@ -19,6 +19,7 @@ from ..arrays import Floats
 from ..kinematics.pose import in_space
 from ..mechanism import Mechanism, MechanismError, to_data
 from ..mechanism.files.writing import save_text
+from ..mechanism.forces import Coupling
 from ..mechanism.joints import End, Joint
 from .parts import (
     CYLINDRICAL,
@@ -98,7 +99,12 @@ def _joints(mechanism: Mechanism, what: str) -> list[WrittenJoint]:
 
 
 def _grow(mechanism: Mechanism, joints: list[WrittenJoint]) -> Tree:
-    """A tree from the ground, of joints that could not close a loop first; free bodies hang there freely."""
+    """A tree from the ground, of joints that could not close a loop first; free bodies hang there freely.
+
+    Loops are closed by joints in which nothing acts, where that can be.
+    """
+    ties = [name for c in mechanism.couplings for name in (c.joint, c.other)]
+    acted = {*ties, *(t.joint for t in mechanism.torsions), *(r.joint for r in mechanism.rotors)}
     group = {name: name for name in (GROUND, *(b.name for b in mechanism.bodies))}
 
     def top(name: str) -> str:
@@ -108,7 +114,7 @@ def _grow(mechanism: Mechanism, joints: list[WrittenJoint]) -> Tree:
 
     tree = Tree()
     at: dict[str, list[WrittenJoint]] = {}
-    for joint in sorted(joints, key=lambda j: j.kind in EASY):
+    for joint in sorted(joints, key=lambda j: (j.kind in EASY) + (j.name not in acted)):
         a, b = (top(n) for n in joint.bodies)
         if a == b:
             tree.closures.append(joint)
@@ -157,6 +163,8 @@ def _lifted(mechanism: Mechanism) -> Mechanism:
     for marker in mechanism.markers:
         new.point(marker.name, marker.body, in_space(marker.at))
     new.torsions = list(mechanism.torsions)
+    new.rotors = list(mechanism.rotors)
+    new.couplings = list(mechanism.couplings)
     return new
 
 
@@ -168,6 +176,10 @@ def _begin(mechanism: Mechanism, path: Path, what: str) -> tuple[Mechanism, Tree
     if mechanism is not m:
         report.changed.append("planar: written in space at z = 0, bodies as plates")
     tree = _grow(mechanism, _joints(mechanism, what))
+    closing = {joint.name for joint in tree.closures}
+    for word, parts in (("rotors", mechanism.rotors), ("torsional springs", mechanism.torsions)):
+        lost = [part.name for part in parts if part.joint in closing]
+        report.drop(f"{word} of joints that close a loop", *lost)
     for kind, items in (
         ("forces", m.forces),
         ("torques", m.torques),
@@ -209,12 +221,10 @@ def save_mjcf(mechanism: Mechanism, path: Path) -> Report:
         "  </worldbody>",
         "  <equality>",
         *(f"    {line}/>" for joint in tree.closures for line in _mjcf_closure(mechanism, joint)),
+        *(f"    {line}/>" for line in _mjcf_couplings(mechanism, tree, report)),
         "  </equality>",
         "</mujoco>",
     ]
-    closing = {joint.name for joint in tree.closures}
-    rotors = [r.name for r in mechanism.rotors if r.joint in closing]
-    report.drop("rotors of joints that close a loop", *rotors)
     save_text("\n".join(lines) + "\n", path)
     return report
 
@@ -299,6 +309,25 @@ def _mjcf_closure(m: Mechanism, joint: WrittenJoint) -> Iterator[str]:
         )
 
 
+def _mjcf_couplings(m: Mechanism, tree: Tree, report: Report) -> Iterator[str]:
+    for coupling, joint, other in _couplings(m, tree, report):
+        line = np.array([0.0, coupling.ratio, 0.0, 0.0, 0.0])
+        yield _tag("joint", name=coupling.name, joint1=joint, joint2=other, polycoef=line)
+
+
+def _couplings(m: Mechanism, tree: Tree, report: Report) -> Iterator[tuple[Coupling, str, str]]:
+    """Couplings, with the names that their joints have in the file."""
+    closing = {joint.name for joint in tree.closures}
+    kinds = {joint.name: joint.kind for joint in m.joints}
+    for coupling in m.couplings:
+        names = (coupling.joint, coupling.other)
+        if closing & set(names):
+            report.drop("couplings of joints that close a loop", coupling.name)
+            continue
+        joint, other = (f"{n} travel" if kinds[n].value == CYLINDRICAL else n for n in names)
+        yield coupling, joint, other
+
+
 def _arm(m: Mechanism) -> float:
     """A length of the mechanism."""
     places = np.array([b.center for b in m.bodies])
@@ -342,7 +371,7 @@ def save_urdf(mechanism: Mechanism, path: Path) -> Report:
         if t.stiffness or t.torque:
             report.drop("stiffness and torques of hinges", t.name)
     report.drop("rotors (URDF has none)", *(r.name for r in mechanism.rotors))
-    writer = _Urdf(mechanism)
+    writer = _Urdf(mechanism, list(_couplings(mechanism, tree, report)))
     writer.link(GROUND)
     writer.hang(tree, GROUND)
     for marker in mechanism.markers:
@@ -359,8 +388,8 @@ def save_urdf(mechanism: Mechanism, path: Path) -> Report:
 
 
 class _Urdf:
-    def __init__(self, mechanism: Mechanism) -> None:
-        self.m = mechanism
+    def __init__(self, mechanism: Mechanism, couplings: list[tuple[Coupling, str, str]]) -> None:
+        self.m, self.couplings = mechanism, couplings
         self.bodies = {b.name: b for b in mechanism.bodies}
         self.origin: dict[str, Floats] = {GROUND: np.zeros(3)}
         self.lines: list[str] = []
@@ -396,6 +425,11 @@ class _Urdf:
             *([f"    {_tag('axis', xyz=axis)}/>"] if kind in (REVOLUTE, PRISMATIC, PLANAR) else []),
             *([f"    {WIDE}"] if kind == PRISMATIC else []),
             *([f"    {_tag('dynamics', damping=damping)}/>"] if damping else []),
+            *(
+                f"    {_tag('mimic', joint=other, multiplier=coupling.ratio)}/>"
+                for coupling, own, other in self.couplings
+                if own == name
+            ),
             "  </joint>",
         ]
 

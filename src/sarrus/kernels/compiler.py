@@ -1,63 +1,38 @@
-"""How kernels are compiled: one set of flags, one store of compiled code.
+"""How kernels are compiled: translated (translate.py), one set of flags, one store of compiled code.
 
-The compiler's own cache notices a change in the file of a function, not in the files of what it calls, and runs
-whatever it finds. Here the store is named by a digest of all kernel sources, of the thresholds, which are compiled
-in, and of the versions that compiled them; its entries are checked before they are used (cache.py).
+The store is named by a digest of all kernel sources and of the thresholds, which are compiled in; an entry of it
+by the types of its arguments, the processor and the versions of the compiler. Entries are checked before they are
+used (cache.py).
 """
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import hashlib
 import logging
-import pickle
-import sys
+import os
+import struct
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
-try:
-    import numba
-    from numba.core import compiler, serialize
-    from numba.extending import register_jitable
-except ImportError:
-    # beside a device there may be none: kernels then run as they are written, and slowly
-    numba = None  # type: ignore[assignment]
-
 from ..cache import Store
+from .arguments import check, find_layout, pack
+from .translate import BOOL, FLOAT, INT, Module
 
 log = logging.getLogger("sarrus")
 
-# whether kernels are compiled at all
-COMPILES = numba is not None and not numba.config.DISABLE_JIT
+# whether kernels are compiled at all; as plain Python they are slow, and can be looked into
+COMPILES = os.environ.get("SARRUS_PLAIN_KERNELS", "0") == "0"
 
 Formula = TypeVar("Formula", bound=Callable[..., Any])
-
-# contraction (fused multiply-add) is exact arithmetic with fewer roundings; reassociation lets sums use
-# vector instructions; nothing that assumes away nan or inf. Kernels allocate nothing, so references need
-# no counting (_nrt): counting them at every call took half of the time of a small mechanism.
-FLAGS: dict[str, Any] = {
-    "error_model": "numpy",
-    "fastmath": {"contract", "reassoc"},
-    "nogil": True,
-    "_nrt": False,
-}
-
-# what only kernels call needs no entry from Python; leaving it out saves half the compile time
-INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def _digest() -> str:
     text = hashlib.sha256()
-    for part in (
-        numba.__version__ if COMPILES else "",
-        np.__version__,
-        sys.version,
-        repr(sorted(FLAGS)),
-    ):
-        text.update(part.encode())
     here = Path(__file__).parent
     for path in (here.parent / "thresholds.py", *sorted(here.rglob("*.py"))):
         text.update(path.read_bytes())
@@ -69,83 +44,128 @@ STORE = Store(f"kernels-{DIGEST}")
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a small function that others call: inlined, since a call copies the model's tuples."""
-    return _compile(function, forceinline=True, **INNER)
+    """Compile a small function that others call."""
+    return Kernel(function) if COMPILES else function
 
 
 def block(function: Callable[..., Any]) -> Any:
     """Compile a larger function that others call, on its own: inlining it again and again would
     cost compile time and gain nothing.
     """
-    return _compile(function, **INNER)
+    return Kernel(function, inline="noinline") if COMPILES else function
 
 
 def exact(function: Callable[..., Any]) -> Any:
     """Compile a small function whose roundings count: no sum of it is reordered."""
-    return _compile(function, forceinline=True, fastmath=False, **INNER)
+    return Kernel(function, exact=True) if COMPILES else function
 
 
 def law(function: Formula) -> Formula:
-    """Leave a formula as it is, for numbers and arrays in Python; kernels that use it inline it."""
-    return register_jitable(forceinline=True, **FLAGS)(function) if COMPILES else function
+    """Leave a formula as it is, for numbers and arrays in Python; kernels that use it compile it."""
+    return function
+
+
+def at_address(function: Formula) -> Formula:
+    """A function of an address and arguments: kernels call what is at the address."""
+    function.at_address = True
+    return function
 
 
 def entry(function: Callable[..., Any]) -> Any:
     """Compile a function that Python calls, kept in the store."""
-    made = _compile(function)
-    if COMPILES:
-        made._cache = _Kept(f"{function.__module__}.{function.__qualname__}")
-    return made
+    return kernel(function)
 
 
-def _compile(function: Callable[..., Any], **more: Any) -> Any:
-    if numba is None:
-        return function
-    return numba.njit(**{**FLAGS, **more})(function)
+class Kernel:
+    """A compiled function: for each set of types of its arguments when it is first called with them.
+
+    py_func: the same in Python; inline: what the compiler is told of it; exact: whether its roundings count.
+    from_disk: how often compiled code was found on the disk.
+    """
+
+    def __init__(self, function: Callable[..., Any], inline: str = "", exact: bool = False) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func, self.inline, self.exact = function, inline, exact
+        self.from_disk = 0
+        self._made: dict[tuple[Any, ...], Callable[[bytes], Any]] = {}
+
+    def __call__(self, *args: Any) -> Any:
+        """Run it."""
+        kinds, words, keep = pack(args)
+        made = self._made.get(kinds)
+        found = WRONG if made is None else made(words)
+        if found is WRONG:
+            # new, or a tuple of other types than others of its class
+            check(args)
+            kinds, words, keep = pack(args, anew=True)
+            found = (self._made.get(kinds) or self._make(kinds))(words)
+        del keep
+        return found
+
+    def _make(self, kinds: tuple[Any, ...]) -> Callable[[bytes], Any]:
+        with _COMPILING:
+            if kinds not in self._made:
+                results, address = self._load(kinds)
+                self._made[kinds] = _caller(results, address)
+            return self._made[kinds]
+
+    def _load(self, kinds: tuple[Any, ...]) -> tuple[str, int]:
+        """Kinds of the results, a letter each, and the address of the code."""
+        from .native import compile_kernel, describe_host
+
+        source, layout = _read(self.py_func.__code__.co_filename), find_layout()
+        key = repr((kinds, layout, describe_host())).encode() + source
+        place = f"{self.__module__}.{self.__qualname__}-{hashlib.sha256(key).hexdigest()[:16]}"
+        symbol = "".join(c if c.isalnum() else "_" for c in place)
+        kept = STORE.read(place)
+        if kept is None:
+            text, found = Module().entry(symbol, self, kinds, layout)
+            results = "".join(_LETTERS[kind] for kind in found)
+            kept = results.encode() + b"\n" + compile_kernel(text)
+            STORE.write(place, kept)
+        else:
+            self.from_disk += 1
+        head, code = kept.split(b"\n", 1)
+        return head.decode(), _engine().load(code, symbol)
 
 
-class _Kept:
-    """What the compiler asks for code compiled earlier, and gives it to; one for each function, by name."""
+# how results are read back
+_LETTERS = {FLOAT: "d", INT: "q", BOOL: "?"}
+_COMPILING = threading.RLock()
+_CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_void_p)
+# what is returned if arguments are not of the types that code was translated for
+WRONG = object()
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.cache_path = None if STORE.folder is None else str(STORE.folder.path)
 
-    def load_overload(self, signature: Any, target: Any) -> Any:
-        """Compiled code for some types of arguments, or None."""
-        target.refresh()
-        key = signature, target.codegen().magic_tuple()
-        place = self._place(key)
-        content = STORE.read(place)
-        if content is None:
-            return None
-        try:
-            kept, payload = pickle.loads(content)
-            if kept == key:
-                return compiler.CompileResult._rebuild(target, *payload)
-        except Exception as error:
-            # whole, and still not what this compiler takes
-            STORE.drop(place, f"it cannot be loaded: {type(error).__name__}: {error}")
-        return None
+@functools.lru_cache(maxsize=1)
+def _engine() -> Any:
+    from .native import Engine
 
-    def save_overload(self, signature: Any, made: Any) -> None:
-        """Keep what was compiled, if it holds nothing of this process alone."""
-        if any(not x.can_cache for x in made.lifted) or made.library.has_dynamic_globals:
-            return
-        key = signature, made.codegen.magic_tuple()
-        STORE.write(self._place(key), serialize.dumps((key, made._reduce())))
+    return Engine()
 
-    def enable(self) -> None:
-        """Nothing to do: it is never off."""
 
-    def disable(self) -> None:
-        """The same."""
+@functools.cache
+def _read(path: str) -> bytes:
+    return hashlib.sha256(Path(path).read_bytes()).digest()
 
-    def flush(self) -> None:
-        """Entries stay: `sarrus cache` clears them."""
 
-    def _place(self, key: Any) -> str:
-        return f"{self.name}-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}"
+def _caller(results: str, address: int) -> Callable[[bytes], Any]:
+    """A function of the words of the arguments."""
+    call = _CALL(address)
+    read = struct.Struct(results.replace("?", "q")).unpack
+    truths = [n for n, x in enumerate(results) if x == "?"]
+    room = ctypes.c_char * (8 * len(results))
+
+    def run(words: bytes) -> Any:
+        out = room()
+        if call(words, out):
+            return WRONG
+        found = list(read(out))
+        for n in truths:
+            found[n] = bool(found[n])
+        return tuple(found) if len(found) > 1 else found[0] if found else None
+
+    return run
 
 
 @contextmanager
@@ -162,7 +182,7 @@ def compiling(method: str, loaded: bool) -> Iterator[None]:
         if not STORE.has(ready):
             kind = "with loads or drives " if loaded else ""
             log.warning(
-                f"compiling once for '{method}' {kind}(20 to 40 s); later runs start at once"
+                f"compiling once for '{method}' {kind}(some seconds); later runs start at once"
             )
         yield
         STORE.write(ready, b"")

@@ -11,12 +11,14 @@ with nothing of that kind has None instead of loads: the compiler then leaves ou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import Floats, Ints
+from .lanes import fill_lanes
 
 
 class Form(NamedTuple):
@@ -160,17 +162,29 @@ def _with_leaves(arrays: Any, leaves: Iterator[Any]) -> Any:
     )
 
 
+def make_room(*shapes: tuple[int, ...]) -> list[Floats]:
+    """Arrays of zeros side by side in memory, as `pack` lays them."""
+    sizes = [math.prod(shape) for shape in shapes]
+    block = np.zeros(sum(-(-size // 8) * 8 for size in sizes) + 8)
+    at = (-block.ctypes.data % 64) // 8
+    out = []
+    for shape, size in zip(shapes, sizes, strict=True):
+        out.append(block[at : at + size].reshape(shape))
+        at += -(-size // 8) * 8
+    return out
+
+
 def make_workspace(form: Form, order: int) -> Workspace:
     """Allocate the scratch memory for series up to the given order."""
     nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
-    ns, nb = len(form.sq_c), len(form.bl_c)
+    # products are summed in lanes: what is beyond their number stays zero
+    ns, nb = fill_lanes(len(form.sq_c)), fill_lanes(len(form.bl_c))
     n, rows = nq + nc, order + 1
-    z = np.zeros
-    return pack(Workspace(
-        e=z(nf), de=z(nf), phi=z(nc), J=z(len(form.J_eq)), L=z(n + len(form.L_row)),
-        b=z(n), r=z(n), x=z(n), w=z(nf),
-        lam=z((rows, nc)), sq_e=z((rows, ns)), bl_ea=z((rows, nb)), bl_eb=z((rows, nb)),
-        sq_l=z((rows, ns)), bl_l=z((rows, nb)),
-        acc_sq=z(ns), acc_bl=z(nb),
-        q=z(nq), v=z(nq), dq=z(nq), log_size=z(rows), usual=z(nc), Q=z(nq),
+    return Workspace(*make_room(
+        # e, de, phi, J, L; b, r, x, w
+        (nf,), (nf,), (nc,), (len(form.J_eq),), (n + len(form.L_row),), (n,), (n,), (n,), (nf,),
+        # lam, sq_e, bl_ea, bl_eb, sq_l, bl_l, acc_sq, acc_bl
+        (rows, nc), (rows, ns), (rows, nb), (rows, nb), (rows, ns), (rows, nb), (ns,), (nb,),
+        # q, v, dq, log_size, usual, Q
+        (nq,), (nq,), (nq,), (rows,), (nc,), (nq,),
     ))  # fmt: skip

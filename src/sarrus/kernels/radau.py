@@ -1,4 +1,4 @@
-"""Radau IIA with three stages on the motion over the constraints [HairerWanner1996, sec. IV.8].
+"""Radau IIA with three or five stages on the motion over the constraints [HairerWanner1996, sec. IV.8].
 
 A stage is taken back onto the constraints of position and velocity before it is used: with (q, v)~ the
 projected state of stage i,
@@ -9,7 +9,8 @@ So Phi = phi0 and J v = phi0' hold at every stage and every end of a step, as Ge
 stabilise them [GearLeimkuhlerGupta1985]; here a projection does what their multipliers do, with the
 solve that all methods share: equations may depend on each other.
 
-Newton's method on the velocities of the three stages together: see radau_newton.py.
+Newton's method on the velocities of all stages together: in the freedoms, if they are few, see radau_freedoms.py,
+else in blocks of all coordinates, see radau_newton.py.
 """
 
 from typing import NamedTuple
@@ -18,13 +19,11 @@ import numpy as np
 
 from ..thresholds import SINGULAR_LANDING
 from .compiler import block, entry, kernel
-from .elements.drive import eval_drive_power, next_break, subtract_drives
+from .elements.drive import eval_drive_power, eval_drives, next_break, subtract_drives
 from .forms import eval_curvature, eval_energy, eval_form_rates, eval_forms, eval_jacobian
 from .loads import eval_loads
+from .radau_freedoms import eval_freedoms, factorise_freedoms, solve_freedoms, sum_stages
 from .radau_newton import (
-    STAGES,
-    A,
-    W,
     eval_tangents,
     factorise_stages,
     factorise_tangent,
@@ -36,7 +35,9 @@ from .solve import (
     eval_pivots,
     factorise,
     learn_pivots,
+    project_position,
     project_state,
+    project_velocity,
     refinements_for,
     solve_motion,
 )
@@ -53,12 +54,6 @@ STEPS, REJECTED, ITERATIONS, FACTORISATIONS, LOOSENED, SWITCHES = 0, 1, 2, 3, 4,
 NEXT, LAST, ERROR, FACTORED, RATE, SPEED, KINETIC = 0, 1, 2, 3, 4, 5, 6
 LOW, SWITCHED, AT_ONCE, CHATTER = 7, 8, 9, 10
 CONTROLS = 11
-
-# the real eigenvalue of W
-MU = float(np.linalg.eigvals(W).real.max())
-# weights of the stages in the estimate of the error, [HairerWanner1996] eq. (IV.8.20)
-_R = np.sqrt(6.0)
-WEIGHTS = np.array([-13.0 - 7.0 * _R, -13.0 + 7.0 * _R, -1.0]) / 3.0
 
 MOST_ITERATIONS = 10
 # part of the tolerance that an iteration may leave, and the least that rounding allows
@@ -78,6 +73,9 @@ SAFETY = 0.9
 ROUNDING = 1e-15
 # the projections may move the end of a step by so many local tolerances: another branch is further
 SLACK = 10.0
+# a step is made again if the estimate of its error is so many times what is aimed at: the estimate wavers, and
+# the error itself is far smaller
+REFUSED = 2.0
 # kinetic energy may differ from the work of the forces by so many tolerances of what is exchanged; NOISE
 # is what rounding may do to a long chain. Ten times what series allows: the work is a sum over three stages,
 # not the integral of the motion's own polynomials
@@ -139,56 +137,133 @@ class Step(NamedTuple):
     weight: float
 
 
-@block
-def project_and_accelerate(form, ws, loads, t, q, v, a, lam):
-    """Take a state back onto the constraints and solve the equations of motion there.
-
-    Returns how far position and velocity moved, and the smallest pivot against what is usual. ws.L:
-    factor of K there.
-    """
-    moved, turned, smallest, drop = project_state(
-        form, ws, loads, t, 1.0, MOST_CORRECTIONS, 0.0, q, v
-    )
+@kernel
+def accelerate_projected(form, ws, loads, t, refinements, q, v, a, lam):
+    """The equations of motion at a state on the constraints, with the factor at hand; ws.Q: all forces."""
     eval_loads(form, loads, t, q, v, ws.Q)
     eval_form_rates(form, v, ws.de)
     eval_curvature(form, ws.de, ws.phi)
     subtract_drives(loads, 2, ws.phi)
     for c in range(len(ws.phi)):
         ws.b[form.pos_c[c]] = -ws.phi[c]
-    solve_motion(form, ws, refinements_for(smallest, 0.0), a, lam)
+    solve_motion(form, ws, refinements, a, lam)
+
+
+@block
+def project_and_accelerate(form, ws, loads, t, tolerance, q, v, a, lam):
+    """Take a state back onto the constraints and solve the equations of motion there.
+
+    tolerance: what solves may leave. Returns how far position and velocity
+    moved, and the smallest pivot against what is usual. ws.L: factor of K there.
+    """
+    moved, turned, smallest, drop = project_state(
+        form, ws, loads, t, 1.0, MOST_CORRECTIONS, tolerance, 0.0, q, v
+    )
+    refinements = refinements_for(smallest, tolerance)
+    accelerate_projected(form, ws, loads, t, refinements, q, v, a, lam)
     return moved, turned, drop
 
 
-@kernel
-def predict(first, ratio, z):
-    """Increments of a step `ratio` times as long as that of the polynomial given; it starts where that
-    one ends (first = 1) or where it starts (first = 0).
+@block
+def follow_and_accelerate(form, ws, st, loads, k, t, tolerance):
+    """The same for stage k, which moved a little since its last projection, with the factor made then.
+
+    It starts anew from the stage before its projection: going on from the last one would add up what the normals
+    of several places do along the constraints.
+
+    Returns the smallest pivot against what is usual.
     """
-    for i in range(z.shape[1]):
-        z0, z1, z2 = z[0, i], z[1, i], z[2, i]
-        # divided differences over 0, c1, c2, 1
-        d1 = z0 / STAGES[0]
-        d12 = (z1 - z0) / (STAGES[1] - STAGES[0])
-        d23 = (z2 - z1) / (1.0 - STAGES[1])
-        d012 = (d12 - d1) / STAGES[1]
-        d123 = (d23 - d12) / (1.0 - STAGES[0])
-        third = d123 - d012
-        for k in range(3):
-            s = first + ratio * STAGES[k]
-            p = d012 + (s - STAGES[1]) * third
-            z[k, i] = s * (d1 + (s - STAGES[0]) * p) - first * z2
+    q, v, L = st.q[k], st.v[k], st.L[k]
+    for n in range(len(L)):
+        ws.L[n] = L[n]
+    eval_drives(loads, t)
+    eval_forms(form, q, ws.e)
+    project_position(form, ws, loads, MOST_CORRECTIONS, q)
+    eval_jacobian(form, ws.e, ws.J)
+    factorise(form, ws.J, ws.L)
+    smallest, drop = eval_pivots(form, ws.L, ws.usual)
+    refinements = refinements_for(smallest, tolerance)
+    project_velocity(form, ws, loads, refinements, v)
+    accelerate_projected(form, ws, loads, t, refinements, q, v, st.a[k], st.lam[k])
+    return drop
+
+
+@block
+def predict(rule, first, ratio, sums, z):
+    """Increments of a step `ratio` times as long as that of the polynomial given; it starts where that
+    one ends (first = 1) or where it starts (first = 0). sums: scratch memory.
+    """
+    nodes = rule.nodes
+    stages = len(nodes)
+    for k in range(stages):
+        for i in range(z.shape[1]):
+            sums[k, i] = z[k, i]
+    for k in range(stages):
+        s = first + ratio * nodes[k]
+        for i in range(z.shape[1]):
+            z[k, i] = -first * sums[stages - 1, i]
+        for m in range(stages):
+            # the polynomial that is 1 at stage m, 0 at the others and at the start
+            x = s / nodes[m]
+            for n in range(stages):
+                if n != m:
+                    x *= (s - nodes[n]) / (nodes[m] - nodes[n])
+            for i in range(z.shape[1]):
+                z[k, i] += x * sums[m, i]
 
 
 @kernel
 def start_stages(st, h, q0, v0):
     """States of the stages before their projection, from the increments of velocities."""
-    for i in range(len(q0)):
-        for k in range(3):
+    A = st.rule.A
+    for k in range(len(st.v)):
+        for i in range(len(q0)):
             st.v[k, i] = v0[i] + st.z[1, k, i]
-        x, y, z = st.v[0, i], st.v[1, i], st.v[2, i]
-        for k in range(3):
-            st.z[0, k, i] = h * (A[k, 0] * x + A[k, 1] * y + A[k, 2] * z)
+    sum_stages(A, st.v, st.z[0])
+    for k in range(len(st.v)):
+        for i in range(len(q0)):
+            st.z[0, k, i] *= h
             st.q[k, i] = q0[i] + st.z[0, k, i]
+
+
+@block
+def eval_stages(form, ws, st, loads, t, h, first, tolerance):
+    """Project all stages and solve the equations of motion there; returns the smallest pivot against what is
+    usual. first: nothing is known of their projections.
+    """
+    nearest = 1.0
+    for k in range(len(st.q)):
+        q, v = st.q[k], st.v[k]
+        at = t + st.rule.nodes[k] * h
+        if first:
+            _, _, drop = project_and_accelerate(
+                form, ws, loads, at, tolerance, q, v, st.a[k], st.lam[k]
+            )
+        else:
+            drop = follow_and_accelerate(form, ws, st, loads, k, at, tolerance)
+        for n in range(len(ws.L)):
+            st.L[k, n] = ws.L[n]
+        nearest = min(nearest, drop)
+        st.power[k] = eval_drive_power(loads, st.lam[k])
+        for i in range(len(q)):
+            st.power[k] += ws.Q[i] * v[i]
+    return nearest
+
+
+@block
+def factorise_newton(form, tan, ws, st, loads, t, h):
+    """Newton's matrix at the stages as they are: in the freedoms, or in blocks of the coordinates."""
+    for k in range(len(st.q)):
+        at = t + st.rule.nodes[k] * h
+        eval_tangents(form, tan, ws, st, loads, k, at, h, st.q[k], st.v[k], st.lam[k])
+        if len(st.blocks) == 0:
+            for n in range(len(ws.L)):
+                ws.L[n] = st.L[k, n]
+            eval_freedoms(form, tan, ws, st, k)
+    if len(st.blocks) == 0:
+        factorise_freedoms(st, h)
+    else:
+        factorise_stages(form, tan, st, h)
 
 
 @block
@@ -204,29 +279,24 @@ def iterate(form, tan, ws, st, loads, step, start, rate, counters):
     known = max(rate, 1e-16) ** 0.8
     for n in range(MOST_ITERATIONS):
         start_stages(st, h, q0, v0)
-        for k in range(3):
-            _, _, drop = project_and_accelerate(
-                form, ws, loads, t + STAGES[k] * h, st.q[k], st.v[k], st.a[k], st.lam[k]
-            )
-            nearest = min(nearest, drop)
-            st.power[k] = eval_drive_power(loads, st.lam[k])
-            for i in range(nq):
-                st.power[k] += ws.Q[i] * st.v[k, i]
+        anew = n == 0 or nearest < SINGULAR_LANDING
+        drop = eval_stages(form, ws, st, loads, t, h, anew, wanted)
+        nearest = min(nearest, drop)
+        counters[FACTORISATIONS] += len(st.q) * (2 if anew else 1)
         if stale and n == 0:
-            for k in range(3):
-                eval_tangents(
-                    form, tan, ws, st, loads, k, t + STAGES[k] * h, h, st.q[k], st.v[k], st.lam[k]
-                )
-            factorise_stages(form, tan, st, h)
-            counters[FACTORISATIONS] += 3
+            factorise_newton(form, tan, ws, st, loads, t, h)
+            counters[FACTORISATIONS] += len(st.q)
         counters[ITERATIONS] += 1
-        for i in range(nq):
-            x, y, z = st.z[1, 0, i] / h, st.z[1, 1, i] / h, st.z[1, 2, i] / h
-            for k in range(3):
-                st.dz[1, k, i] = st.a[k, i] - (W[k, 0] * x + W[k, 1] * y + W[k, 2] * z)
-        solve_stages(form, tan, st, h)
+        sum_stages(st.rule.W, st.z[1], st.dz[1])
+        for k in range(len(st.q)):
+            for i in range(nq):
+                st.dz[1, k, i] = st.a[k, i] - st.dz[1, k, i] / h
+        if len(st.blocks) == 0:
+            solve_freedoms(st, h)
+        else:
+            solve_stages(form, tan, st, h)
         size, fastest = 0.0, weight
-        for k in range(3):
+        for k in range(len(st.q)):
             fastest = max(fastest, largest(st.a[k]))
             for i in range(nq):
                 x = st.dz[1, k, i]
@@ -257,36 +327,76 @@ def iterate(form, tan, ws, st, loads, step, start, rate, counters):
 
 @block
 def eval_error(form, tan, st, h, tau, v0, a0):
-    """The error of a step of third order beside this one: its largest entry, velocities times tau.
+    """The error of a step beside this one, of the order of the stages: its largest entry, velocities times tau.
 
-    st.dz[:, 0]: the error of position and velocity.
+    st.dz[:, 0]: the error of position and velocity. st.bend: what the acceleration at the start is off the slope
+    of the stages' polynomial, without what is stiff.
     """
+    weights, nu = st.rule.weights, st.rule.mu[0] / h
+    start = len(st.q)
     for i in range(len(v0)):
         r_q, r_v = v0[i], a0[i]
-        for k in range(3):
-            r_q += WEIGHTS[k] * st.z[0, k, i] / h
-            r_v += WEIGHTS[k] * st.z[1, k, i] / h
+        for k in range(start):
+            r_q += weights[k] * st.z[0, k, i] / h
+            r_v += weights[k] * st.z[1, k, i] / h
         st.dz[0, 0, i] = r_q
         st.dz[1, 0, i] = r_v
-    solve_tangent(form, tan, st.J[3], st.S[3], h / MU, st.values, st.dz[0, 0], st.dz[1, 0], st.b)
+    solve_tangent(
+        form, tan, st.J[start], st.S[start], 1.0 / nu, st.values, st.dz[0, 0], st.dz[1, 0], st.b
+    )
+    for i in range(len(v0)):
+        st.bend[i] = nu * st.dz[1, 0, i]
     # written so that nan stays
     position, velocity = largest(st.dz[0, 0]), tau * largest(st.dz[1, 0])
     return position if not velocity > position else velocity
 
 
 @kernel
-def growth(error, last_error, h, last_h, iterations):
-    """By what the next step may be longer: error ~ h^4, and as it changed over the last two steps."""
+def growth(order, error, last_error, h, last_h, iterations):
+    """By what the next step may be longer: error ~ h^order, and as it changed over the last two steps."""
     safety = SAFETY * (2 * MOST_ITERATIONS + 1) / (2 * MOST_ITERATIONS + iterations)
-    factor = (error + 1e-12) ** -0.25
+    factor = (error + 1e-12) ** (-1.0 / order)
     if last_error > 0.0 and last_h > 0.0:
-        factor = min(factor, factor * h / last_h * (last_error / (error + 1e-12)) ** 0.25)
+        change = (last_error / (error + 1e-12)) ** (1.0 / order)
+        factor = min(factor, factor * h / last_h * change)
     return min(max(safety * factor, MOST_SHRINK), MOST_GROWTH)
 
 
+@block
+def fill_polynomial(st, h, length, state, after):
+    """The polynomial of a step, from the fourth row of its start on: powers of the time since then.
+
+    Its velocity is that of the stages with the acceleration at the start; a cubic leads to where the step ended,
+    which the projection moved.
+    """
+    dense = st.rule.dense
+    stages = len(st.q)
+    top = stages + 2
+    for i in range(state.shape[1]):
+        state[3, i] = state[0, i]
+        state[4, i] = state[1, i]
+    power = h
+    for j in range(len(dense)):
+        row = state[5 + j]
+        power /= h
+        for i in range(len(row)):
+            row[i] = dense[j, stages] * h * st.bend[i] * power / h
+        for k in range(stages):
+            for i in range(len(row)):
+                row[i] += dense[j, k] * st.z[1, k, i] * power / h
+    for i in range(state.shape[1]):
+        q, v = state[3 + top, i], 0.0
+        for j in range(top - 1, -1, -1):
+            v = v * length + q
+            q = q * length + state[3 + j, i]
+        dq, dv = after[0, i] - q, length * (after[1, i] - v)
+        state[5, i] += (3.0 * dq - dv) / length**2
+        state[6, i] += (dv - 2.0 * dq) / length**3
+
+
 @entry
-def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch, counters):
-    """Step from store[first] to goal.t_end or until the store is full; returns the reason and the last row.
+def advance(form, tan, ws, st, loads, goal, control, times, store, watch, counters):
+    """Step from store[0] to goal.t_end or until the store is full; returns the reason and the last row.
 
     control: what is kept between calls. Outputs: times and states (position, velocity, acceleration)
     at the ends of steps; watch: smallest pivot there, how far the landing was moved, whether a force of a
@@ -294,22 +404,28 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
     """
     t_end, local, tolerance, longest, between, weight = goal
     nq = store.shape[2]
+    A, nodes = st.rule.A, st.rule.nodes
+    stages, final = len(nodes), len(nodes) - 1
+    order = stages + 1.0
+    mu = st.rule.mu[0]
     asked = loads is not None and len(loads.user.calls) > 0
     fresh = control[NEXT] == 0.0
     if fresh:
-        q0, v0, a0 = store[first, 0], store[first, 1], store[first, 2]
+        q0, v0, a0 = store[0, 0], store[0, 1], store[0, 2]
         eval_forms(form, q0, ws.e)
         eval_jacobian(form, ws.e, ws.J)
         factorise(form, ws.J, ws.L)
         learn_pivots(form, ws.L, ws.usual)
-        project_and_accelerate(form, ws, loads, times[first], q0, v0, a0, st.lam[3])
+        project_and_accelerate(form, ws, loads, times[0], 0.0, q0, v0, a0, st.lam[stages])
         control[SPEED] = largest(v0)
         speed = max(control[SPEED], np.sqrt(largest(a0)))
         if not np.isfinite(speed):
-            return NOT_FINITE, first
+            return NOT_FINITE, 0
         # a part of the time in which the motion covers its own length
-        control[NEXT] = min(longest, 0.5 * local**0.25 / max(speed, 1.0 / (t_end - times[first])))
-    for n in range(first, store.shape[0] - 1):
+        control[NEXT] = min(
+            longest, 0.5 * local ** (1.0 / order) / max(speed, 1.0 / (t_end - times[0]))
+        )
+    for n in range(store.shape[0] - 1):
         t = times[n]
         q0, v0, a0 = store[n, 0], store[n, 1], store[n, 2]
         h = min(control[NEXT], longest)
@@ -352,21 +468,23 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
             # an error of the velocity counts by the time in which it acts: until the motion covers its own
             # length, or the run ends
             tau = max(1.0 / (control[SPEED] + 1.0 / t_end), h)
-            stale = control[FACTORED] != h or control[RATE] > GOOD_RATE
+            stale = control[FACTORED] != h or control[RATE] > GOOD_RATE or len(st.blocks) == 0
             if stale:
-                eval_tangents(form, tan, ws, st, loads, 3, t, h, q0, v0, st.lam[3])
-                factorise_tangent(form, tan, st.J[3], st.S[3], st.G[3], h / MU, st.values)
+                eval_tangents(form, tan, ws, st, loads, stages, t, h, q0, v0, st.lam[stages])
+                factorise_tangent(
+                    form, tan, st.J[stages], st.S[stages], st.G[stages], h / mu, st.values
+                )
                 counters[FACTORISATIONS] += 1
                 control[FACTORED] = h
                 control[RATE] = GOOD_RATE
             if guess > 0.0:
-                predict(0.0, h / guess, st.z[1])
+                predict(st.rule, 0.0, h / guess, st.sums[0], st.z[1])
             else:
-                for k in range(3):
+                for k in range(stages):
                     for i in range(nq):
                         st.z[1, k, i] = st.past[k, i]
                 if control[LAST] > 0.0:
-                    predict(1.0, h / control[LAST], st.z[1])
+                    predict(st.rule, 1.0, h / control[LAST], st.sums[0], st.z[1])
             # the step that the guess of another try is taken from, if this one converges
             guess = 0.0
             if loads is not None:
@@ -379,7 +497,6 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
             )
             control[RATE] = rate
             spent = counters[ITERATIONS] - spent
-            counters[FACTORISATIONS] += 6 * spent
             if ended == FAILED or (ended == STALLED and tried < TRIES - 1):
                 counters[REJECTED] += 1
                 tried += 1
@@ -394,28 +511,38 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
             # the end, projected, with its acceleration
             start_stages(st, h, q0, v0)
             moved, turned, drop = project_and_accelerate(
-                form, ws, loads, t + h, st.q[2], st.v[2], st.a[2], st.lam[2]
+                form, ws, loads, t + h, 0.0, st.q[final], st.v[final], st.a[final], st.lam[final]
             )
             learn_pivots(form, ws.L, ws.usual)
             smallest, _ = eval_pivots(form, ws.L, ws.usual)
             counters[FACTORISATIONS] += 2
             off = max(moved, h * turned)
             error = eval_error(form, tan, st, h, tau, v0, a0) / (loose * local)
-            if error >= 1.0 and (tried > 0 or control[LAST] == 0.0):
+            if error >= REFUSED and (tried > 0 or control[LAST] == 0.0):
                 # a stiff start: the error again, from where it would lead
                 for i in range(nq):
                     st.q[0, i] = q0[i] + st.dz[0, 0, i]
                     st.v[0, i] = v0[i] + st.dz[1, 0, i]
-                project_and_accelerate(form, ws, loads, t, st.q[0], st.v[0], st.a[0], st.lam[0])
+                project_and_accelerate(
+                    form,
+                    ws,
+                    loads,
+                    t,
+                    0.0,
+                    st.q[0],
+                    st.v[0],
+                    st.a[0],
+                    st.lam[0],
+                )
                 error = eval_error(form, tan, st, h, tau, st.v[0], st.a[0]) / (loose * local)
             # beside a singular position: kinetic energy is the work of all forces, by the method's own
             # rule; another branch of the motion has another. (In stiff motions that rule is less exact
             # than the states.)
-            kinetic, _ = eval_energy(form, st.q[2], st.v[2])
+            kinetic, _ = eval_energy(form, st.q[final], st.v[final])
             near = min(nearest, drop) < SINGULAR_LANDING
             work, exchanged = 0.0, max(kinetic, control[KINETIC]) + 1e-300
-            for k in range(3):
-                work += h * A[2, k] * st.power[k]
+            for k in range(stages):
+                work += h * A[final, k] * st.power[k]
                 exchanged = max(exchanged, abs(h * st.power[k]))
             wrong = abs(kinetic - before - work) / (ENERGY_SLACK * (tolerance + NOISE) * exchanged)
             if loads is not None and asked and (h > 8.0 * same or located == 0):
@@ -444,7 +571,7 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
                         h *= 0.5
                     continue
             # written so that nan is refused too
-            if error < 1.0 and off <= SLACK * loose * local and (wrong <= 1.0 or not near):
+            if error < REFUSED and off <= SLACK * loose * local and (wrong <= 1.0 or not near):
                 break
             if located > 0 and h <= 8.0 * same:
                 break
@@ -452,7 +579,7 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
             tried += 1
             located = 0
             guess = h
-            factor = growth(error, 0.0, h, h, spent) if error >= 1.0 else 0.5
+            factor = growth(order, error, 0.0, h, h, spent) if error >= REFUSED else 0.5
             h *= factor if np.isfinite(factor) else MOST_SHRINK
         length = h
         if loads is not None and located > 0:
@@ -464,9 +591,17 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
                 # time has to go on
                 right = max(right, 2.0 * same / h)
                 length = right * h
-                eval_share(st, store[n], right, st.q[2], st.v[2])
+                eval_share(st, store[n], right, st.q[final], st.v[final])
                 project_and_accelerate(
-                    form, ws, loads, t + length, st.q[2], st.v[2], st.a[2], st.lam[2]
+                    form,
+                    ws,
+                    loads,
+                    t + length,
+                    0.0,
+                    st.q[final],
+                    st.v[final],
+                    st.a[final],
+                    st.lam[final],
                 )
                 soon = t + length - control[SWITCHED] < SOON * t_end
                 counters[SWITCHES] += 0 if soon else 1
@@ -479,15 +614,16 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
             return SWITCHING, n
         after = store[n + 1]
         for i in range(nq):
-            after[0, i] = st.q[2, i]
-            after[1, i] = st.v[2, i]
-            after[2, i] = st.a[2, i]
+            after[0, i] = st.q[final, i]
+            after[1, i] = st.v[final, i]
+            after[2, i] = st.a[final, i]
         for c in range(st.lam.shape[1]):
-            st.lam[3, c] = st.lam[2, c]
-        for k in range(3):
+            st.lam[stages, c] = st.lam[final, c]
+        fill_polynomial(st, h, length, store[n], after)
+        for k in range(stages):
             for i in range(nq):
                 st.past[k, i] = st.z[1, k, i]
-        factor = growth(error, control[ERROR], h, control[LAST], spent)
+        factor = growth(order, error, control[ERROR], h, control[LAST], spent)
         if tried > 0:
             factor = min(factor, 1.0)
         control[NEXT] = h if 1.0 <= factor < LEAST_GROWTH else h * factor
@@ -501,7 +637,7 @@ def advance(form, tan, ws, st, loads, goal, first, control, times, store, watch,
         if switched:
             # nothing before tells what comes
             control[LAST] = control[ERROR] = 0.0
-            for k in range(3):
+            for k in range(stages):
                 for i in range(nq):
                     st.past[k, i] = 0.0
         times[n + 1], control[LOW] = add_time(t, control[LOW], length)

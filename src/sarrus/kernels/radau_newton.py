@@ -15,6 +15,7 @@ different stages. Left out is the turning of J, as slow as the motion.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial import legendre
 
 from ..arrays import Floats, Ints
 from .compiler import block, kernel
@@ -23,15 +24,53 @@ from .loads import eval_load_derivatives
 from .solve import eliminate_pair, solve_pair
 from .stepping import largest
 
-# the method: stages, its matrix and the inverse
-_R = np.sqrt(6.0)
-STAGES = np.array([(4.0 - _R) / 10.0, (4.0 + _R) / 10.0, 1.0])
-A = np.array([
-    [(88 - 7 * _R) / 360, (296 - 169 * _R) / 1800, (-2 + 3 * _R) / 225],
-    [(296 + 169 * _R) / 1800, (88 + 7 * _R) / 360, (-2 - 3 * _R) / 225],
-    [(16 - _R) / 36, (16 + _R) / 36, 1 / 9],
-])  # fmt: skip
-W = np.linalg.inv(A)
+
+class Rule(NamedTuple):
+    """Radau IIA with some stages: their times in a step of length 1, the matrix A, its square and its inverse.
+
+    weights: of the stages in the estimate of the error, [HairerWanner1999], which vanishes for motions
+    whose velocity is a polynomial of the stages' degree; mu: the real eigenvalue of W. dense: powers of the share
+    of a step, from the second on, in the integrals of the stages' basis of velocities, and of the
+    polynomial that vanishes at all of them and has the slope 1 at the start.
+    """
+
+    nodes: Floats
+    A: Floats
+    A2: Floats
+    W: Floats
+    weights: Floats
+    mu: Floats
+    dense: Floats
+
+
+def make_rule(stages: int) -> Rule:
+    """Radau IIA with an odd number of stages, from Legendre's polynomials."""
+    last = np.zeros(stages + 1)
+    last[-2:] = -1.0, 1.0
+    x = np.sort(legendre.legroots(last))
+    x[-1] = 1.0
+    nodes = 0.5 * (x + 1.0)
+    basis = legendre.legvander(x, stages - 1)
+    integrals = [legendre.legint(row, lbnd=-1.0) for row in np.eye(stages)]
+    sums = 0.5 * np.stack([legendre.legval(x, row) for row in integrals], axis=1)
+    A = np.linalg.solve(basis.T, sums.T).T
+    W = np.linalg.inv(A)
+    values = np.linalg.eigvals(W)
+    mu = values[np.argmin(np.abs(values.imag))].real
+    powers = nodes[:, None] ** np.arange(1, stages + 1)
+    # columns: coefficients of 1, x, ... of the polynomials that are 1 at one stage, 0 at the others and at 0
+    columns = np.zeros((stages + 2, stages + 1))
+    columns[1:-1, :-1] = np.linalg.inv(powers)
+    vanishing = np.polynomial.polynomial.polyfromroots(np.concatenate([[0.0], nodes]))
+    columns[:, -1] = vanishing / vanishing[1]
+    weights = -columns[1, :-1]
+    dense = columns[1:] / np.arange(2, stages + 3)[:, None]
+    return Rule(nodes, A, A @ A, W, weights, np.array([mu]), dense)
+
+
+# three stages, written out where they are solved for in blocks
+THREE = make_rule(3)
+STAGES, A, W = THREE.nodes, THREE.A, THREE.W
 
 
 class Tangent(NamedTuple):
@@ -66,21 +105,46 @@ class Tangent(NamedTuple):
     L_target: Ints
 
 
-class Stages(NamedTuple):
-    """Scratch memory of a step."""
+class Freedoms(NamedTuple):
+    """Motions that the constraints allow at each stage, and what they make of accelerations.
 
-    # increments of the stages: position and velocity, shape (2, 3, nq), and their corrections; those of
-    # the velocities in the last step
+    N, MN: orthonormal motions and their momenta, (s, nq, f); T: changes of the acceleration by those of position
+    and of velocity, (s, nq, 2 f); X: right sides, turn: (nq, f); Jv, Ja: rates of J with velocity and
+    acceleration; matrix, order, right: the dense system of 2 f s unknowns.
+    """
+
+    N: Floats
+    MN: Floats
+    T: Floats
+    X: Floats
+    turn: Floats
+    Jv: Floats
+    Ja: Floats
+    matrix: Floats
+    order: Ints
+    right: Floats
+
+
+class Stages(NamedTuple):
+    """Scratch memory of a step of s stages, and what is kept of them."""
+
+    rule: Rule
+    # increments of the stages: position and velocity, shape (2, s, nq), and their corrections; those of
+    # the velocities in the last step; sums of two kinds over stages
     z: Floats
     dz: Floats
     past: Floats
+    sums: Floats
+    # K's factor at the stages; what the step's velocity bends more than its stages tell
+    L: Floats
+    bend: Floats
     # projected states, accelerations, multipliers; work of all forces in a second
     q: Floats
     v: Floats
     a: Floats
     lam: Floats
     power: Floats
-    # J where the factors were made (three stages and the start), derivatives of the loads, and of Q there
+    # J where the factors were made (the stages and the start), derivatives of the loads, and of Q there
     J: Floats
     A: Floats
     B: Floats
@@ -96,6 +160,8 @@ class Stages(NamedTuple):
     right: Floats
     values: Floats
     b: Floats
+    # in the freedoms: see radau_freedoms.py
+    freedoms: Freedoms
 
 
 @kernel

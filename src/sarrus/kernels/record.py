@@ -12,7 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from .compiler import block, entry, kernel
+from ..thresholds import (
+    PERMANENT_PIVOT,
+    ROUND_OFF,
+    SINGULAR_LANDING,
+    WEAK_PIVOT,
+)
+from .compiler import COMPILES, block, entry, kernel
 from .elements.drive import (
     drive_constraints,
     eval_drive_forces,
@@ -29,16 +35,26 @@ from .forms import (
     eval_energy,
     eval_form_rates,
     eval_forms,
+    eval_jacobian,
     norm,
 )
+from .lanes import WIDTH, any_lane, choose, in_lanes
+from .layout import Form, make_room
 from .loads import (
+    Loads,
     eval_load_energy,
     eval_load_forms,
     eval_load_power,
     eval_loads,
 )
 from .polynomials import eval_piece, eval_polynomial_rate, eval_series
-from .solve import project_state
+from .solve import (
+    factorise,
+    project_state,
+    project_velocity,
+    relative_pivot,
+    solve_gaps,
+)
 from .stepping import accelerate
 
 # what is known of the acceleration at an output: nothing yet, the method's own, or that of the polynomial
@@ -53,7 +69,8 @@ class Sampling(NamedTuple):
     accelerations; same: outputs this close to the start of a step, in steps, are that start. Of projections:
     damping and corrections as in `project_state`; one that moves by more than `limit`, or at a pivot smaller
     than `near` of what is usual, would divide rounding by a vanishing pivot: there the polynomial is recorded
-    as it is. nodes, weights: Gauss's rule for the work, on -1 .. 1.
+    as it is. nodes, weights: Gauss's rule for the work, on -1 .. 1. same_factor: where the position moves by no
+    more, the factor of before serves for the velocity.
     """
 
     projects: bool
@@ -65,6 +82,40 @@ class Sampling(NamedTuple):
     near: float
     nodes: Floats
     weights: Floats
+    same_factor: float = 0.0
+
+
+class Side(NamedTuple):
+    """Memory in which outputs are projected side by side: as a `Workspace`, with the lanes for a last axis.
+
+    s: times since the start of the step; moved: how far lanes were moved, and whether that was enough.
+    """
+
+    e: Floats
+    de: Floats
+    phi: Floats
+    J: Floats
+    L: Floats
+    b: Floats
+    r: Floats
+    x: Floats
+    q: Floats
+    v: Floats
+    s: Floats
+    moved: Floats
+
+
+def make_side(form: Form, sampling: Sampling, loads: Loads | None) -> Side | None:
+    """Memory of lanes; None where outputs have to be projected one by one: damped, or with drives."""
+    driven = loads is not None and len(loads.drives.equations) > 0
+    if not COMPILES or not sampling.projects or sampling.damping or driven:
+        return None
+    if np.isfinite(sampling.limit) or sampling.own:
+        return None
+    nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
+    n = nq + nc
+    sizes = nf, nf, nc, len(form.J_eq), n + len(form.L_row), n, n, n, nq, nq, 1, 2
+    return Side(*make_room(*((size, WIDTH) for size in sizes)))
 
 
 class Outputs(NamedTuple):
@@ -153,46 +204,144 @@ def eval_sides(form, ws, loads, sampling, pieces, n, s):
     return work
 
 
+@kernel
+def find_share(sampling, starts, n, t):
+    """How far a time lies behind the start of a step."""
+    h = starts[n + 1] - starts[n] if n + 1 < len(starts) else 0.0
+    s = t - starts[n]
+    if s <= sampling.same * h or (h == 0.0 and sampling.same > 0.0):
+        s = 0.0
+    return s
+
+
+@block
+def sample_alone(form, ws, loads, sampling, pieces, n, k, out):
+    """Position and velocity of output k in step n."""
+    qc, order = pieces.coefficients[n], pieces.orders[n]
+    s = find_share(sampling, pieces.starts, n, out.times[k])
+    eval_piece(qc, order, s, ws.q, ws.v)
+    kept = OWN if sampling.own else UNKNOWN
+    if sampling.projects:
+        h = pieces.starts[n + 1] - pieces.starts[n] if n + 1 < len(pieces.starts) else 0.0
+        moved, turned, _, drop = project_state(
+            form, ws, loads, out.times[k], sampling.damping, sampling.corrections, 0.0,
+            sampling.same_factor, ws.q, ws.v,
+        )  # fmt: skip
+        # written so that nan is refused too
+        if drop < sampling.near or not max(moved, h * turned) <= sampling.limit:
+            eval_piece(qc, order, s, ws.q, ws.v)
+            kept = BESIDE
+    if kept != UNKNOWN:
+        eval_polynomial_rate(qc, order, s, out.a[k])
+    out.kept[k] = kept
+    for i in range(len(ws.q)):
+        out.q[k, i] = ws.q[i]
+        out.v[k, i] = ws.v[i]
+
+
+@block
+def project_lanes(form, side, usual, near, corrections, same):
+    """Positions and velocities back onto the constraints, as `project_state` does it, lane by lane.
+
+    side: memory of lanes. Its last rows tell how far each lane was moved, and its smallest pivot against what is
+    usual; below 0 where it needs more care than this.
+    """
+    ws = in_lanes(side)
+    eval_forms(form, ws.q, ws.e)
+    eval_jacobian(form, ws.e, ws.J)
+    factorise(form, ws.J, ws.L)
+    left = eval_constraints(form, ws.e, ws.phi)
+    active = left > ROUND_OFF
+    moved = 0.0
+    for _ in range(corrections):
+        if not any_lane(active):
+            break
+        solve_gaps(form, ws, 0)
+        largest = 0.0
+        for i in range(len(ws.q)):
+            x = choose(active, ws.x[form.pos_q[i]], 0.0)
+            ws.q[i] += x
+            largest = max(largest, abs(x))
+        eval_forms(form, ws.q, ws.e)
+        now = eval_constraints(form, ws.e, ws.phi)
+        moved += largest
+        better = now < left
+        left = choose(active & better, now, left)
+        active = active & better & (now > ROUND_OFF)
+    if same == 0.0:
+        eval_jacobian(form, ws.e, ws.J)
+        factorise(form, ws.J, ws.L)
+    smallest = 1.0
+    drop = 1.0
+    for k in range(len(usual)):
+        pivot = relative_pivot(form, ws.L, k)
+        if usual[k] > PERMANENT_PIVOT:
+            smallest = min(smallest, pivot)
+            drop = min(drop, pivot / usual[k])
+    turned = project_velocity(form, ws, None, 1, ws.v)
+    # rows that say whether this was enough: another factor, more refinements, parts that pivots change
+    care = min(drop - near, smallest - WEAK_PIVOT)
+    if same > 0.0:
+        care = min(care, same - moved)
+    ws.moved[0] = max(moved, turned)
+    ws.moved[1] = care
+
+
+@kernel
+def sample_lanes(form, ws, side, sampling, pieces, n, k, count, out):
+    """Position and velocity of some outputs from k on in step n: side by side; alone those that need more care."""
+    wide = in_lanes(side)
+    for lane in range(WIDTH):
+        t = out.times[k + min(lane, count - 1)]
+        side.s[0, lane] = find_share(sampling, pieces.starts, n, t)
+    eval_piece(pieces.coefficients[n], pieces.orders[n], wide.s[0], wide.q, wide.v)
+    near = max(sampling.near, SINGULAR_LANDING)
+    project_lanes(form, side, ws.usual, near, sampling.corrections, sampling.same_factor)
+    for lane in range(count):
+        # written so that nan is taken care of too
+        if side.moved[1, lane] > 0.0 and side.moved[0, lane] < np.inf:
+            for i in range(len(ws.q)):
+                out.q[k + lane, i] = side.q[i, lane]
+                out.v[k + lane, i] = side.v[i, lane]
+            out.kept[k + lane] = UNKNOWN
+        else:
+            sample_alone(form, ws, None, sampling, pieces, n, k + lane, out)
+
+
 @entry
-def sample(form, ws, loads, sampling, pieces, count, out):
+def sample(form, ws, loads, side, sampling, pieces, count, out):
     """States at increasing times from the first `count` pieces.
 
-    A last piece without length holds the end itself. ws.usual: pivots as usual. Outputs: out, all of it; out.a
-    only where out.kept says so.
+    A last piece without length holds the end itself. ws.usual: pivots as usual; side: memory of lanes, where
+    outputs may be projected side by side. Outputs: out, all of it; out.a only where out.kept says so.
     """
     starts = pieces.starts
+    times = out.times
     n = 0
-    for k in range(len(out.times)):
-        t = out.times[k]
-        while n < count - 1 and t > starts[n + 1] - sampling.same * (starts[n + 1] - starts[n]):
+    k = 0
+    while k < len(times):
+        while n < count - 1 and times[k] > starts[n + 1] - sampling.same * (
+            starts[n + 1] - starts[n]
+        ):
             n += 1
-        h = starts[n + 1] - starts[n] if n + 1 < len(starts) else 0.0
-        s = t - starts[n]
-        if s <= sampling.same * h or (h == 0.0 and sampling.same > 0.0):
-            s = 0.0
+        last = k + 1
+        if side is not None:
+            while last < min(len(times), k + WIDTH) and (
+                n == count - 1 or times[last] <= starts[n + 1]
+            ):
+                last += 1
+        if side is not None and last > k + 1:
+            sample_lanes(form, ws, side, sampling, pieces, n, k, last - k, out)
+        else:
+            sample_alone(form, ws, loads, sampling, pieces, n, k, out)
         if loads is not None:
-            out.work[k] = eval_sides(form, ws, loads, sampling, pieces, n, s)
-        qc, order = pieces.coefficients[n], pieces.orders[n]
-        eval_piece(qc, order, s, ws.q, ws.v)
-        kept = OWN if sampling.own else UNKNOWN
-        if sampling.projects:
-            moved, turned, _, drop = project_state(
-                form, ws, loads, t, sampling.damping, sampling.corrections, 0.0, ws.q, ws.v
-            )
-            # written so that nan is refused too
-            if drop < sampling.near or not max(moved, h * turned) <= sampling.limit:
-                eval_piece(qc, order, s, ws.q, ws.v)
-                kept = BESIDE
-        if kept != UNKNOWN:
-            eval_polynomial_rate(qc, order, s, out.a[k])
-        out.kept[k] = kept
-        for i in range(len(ws.q)):
-            out.q[k, i] = ws.q[i]
-            out.v[k, i] = ws.v[i]
-        if loads is not None:
-            settle_angles(loads, ws.q)
-            for i in range(len(loads.theta)):
-                out.angles[k, i] = loads.theta[i]
+            for m in range(k, last):
+                s = find_share(sampling, starts, n, times[m])
+                out.work[m] = eval_sides(form, ws, loads, sampling, pieces, n, s)
+                settle_angles(loads, out.q[m])
+                for i in range(len(loads.theta)):
+                    out.angles[m, i] = loads.theta[i]
+        k = last
 
 
 @entry
@@ -243,7 +392,7 @@ def eval_norms(form, ws, loads, out, norms):
 
 
 @entry
-def eval_energies(form, ws, loads, out, energies):
+def eval_energies(form, loads, out, energies):
     """Kinetic energy, and potential energy with that of springs and torsions: two rows."""
     for k in range(len(out.times)):
         kinetic, potential = eval_energy(form, out.q[k], out.v[k])

@@ -19,6 +19,7 @@ from .compiler import block, entry, kernel
 from .elements.drive import add_sides, next_break, start_drives
 from .elements.torsion import ANGLE
 from .forms import eval_energy, eval_form_rates, eval_forms, eval_jacobian
+from .lanes import rows_of_lanes
 from .loads import (
     add_load_coefficient,
     eval_load_energy,
@@ -84,27 +85,27 @@ def gather(form, ws, row, de):
         ws.bl_eb[row, t] = de[form.bl_b[t]]
 
 
-@kernel
+@block
 def convolve(x, y, first, last, total, acc):
-    """The sum acc over j = first .. last - 1 of x_j * y_{total - j}, entry by entry.
+    """The sum acc over j = first .. last - 1 of x_j * y_{total - j}, entry by entry; rows fill lanes.
 
-    Four terms at a time: the sums then stay in registers.
+    Four sums at a time: none waits for the one before.
     """
-    n = len(acc)
-    for t in range(n):
-        acc[t] = 0.0
-    j = first
-    while j + 4 <= last:
-        x0, x1, x2, x3 = x[j], x[j + 1], x[j + 2], x[j + 3]
-        y0, y1, y2, y3 = y[total - j], y[total - j - 1], y[total - j - 2], y[total - j - 3]
-        for t in range(n):
-            acc[t] += (x0[t] * y0[t] + x1[t] * y1[t]) + (x2[t] * y2[t] + x3[t] * y3[t])
-        j += 4
-    while j < last:
-        x0, y0 = x[j], y[total - j]
-        for t in range(n):
-            acc[t] += x0[t] * y0[t]
-        j += 1
+    out = rows_of_lanes(acc)
+    for t in range(len(out)):
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        j = first
+        while j + 4 <= last:
+            i = total - j
+            s0 += rows_of_lanes(x[j])[t] * rows_of_lanes(y[i])[t]
+            s1 += rows_of_lanes(x[j + 1])[t] * rows_of_lanes(y[i - 1])[t]
+            s2 += rows_of_lanes(x[j + 2])[t] * rows_of_lanes(y[i - 2])[t]
+            s3 += rows_of_lanes(x[j + 3])[t] * rows_of_lanes(y[i - 3])[t]
+            j += 4
+        while j < last:
+            s0 += rows_of_lanes(x[j])[t] * rows_of_lanes(y[total - j])[t]
+            j += 1
+        out[t] = (s0 + s1) + (s2 + s3)
 
 
 @kernel
@@ -282,7 +283,7 @@ def land(form, ws, loads, t, qc, order, h, tolerance):
     against what is usual.
     """
     eval_polynomial(qc, order, h, ws.q, ws.v)
-    return project_state(form, ws, loads, t, 0.0, CORRECTIONS, tolerance, ws.q, ws.v)
+    return project_state(form, ws, loads, t, 0.0, CORRECTIONS, tolerance, 0.0, ws.q, ws.v)
 
 
 @kernel

@@ -306,13 +306,13 @@ def project_velocity(form, ws, loads, refinements, v):
 
 
 @kernel
-def project_state(form, ws, loads, t, damping, corrections, tolerance, q, v):
+def project_state(form, ws, loads, t, damping, corrections, tolerance, same, q, v):
     """Position and velocity at t back onto the constraints; ws.J, ws.L: J and the factor of K there.
 
     damping: 0, or 1 far away from the constraints. Dependent equations contradict each other a little there;
     damped as much as they are violated, Newton's steps do not answer to that [FanYuan2005]. tolerance: what
-    the velocity's solve may leave. Returns how far position and velocity moved, the smallest pivot, and
-    the smallest against what is usual.
+    the velocity's solve may leave; same: how far the position may move with the factor serving on. Returns how far
+    position and velocity moved, the smallest pivot, and the smallest against what is usual.
     """
     eval_drives(loads, t)
     eval_forms(form, q, ws.e)
@@ -323,8 +323,9 @@ def project_state(form, ws, loads, t, damping, corrections, tolerance, q, v):
         open_by = damping * drive_constraints(form, loads, open_by, ws.phi)
     factorise_damped(form, ws.J, open_by, ws.L)
     moved = project_position(form, ws, loads, corrections, q)
-    eval_jacobian(form, ws.e, ws.J)
-    factorise(form, ws.J, ws.L)
+    if damping > 0.0 or not moved <= same:
+        eval_jacobian(form, ws.e, ws.J)
+        factorise(form, ws.J, ws.L)
     smallest, drop = eval_pivots(form, ws.L, ws.usual)
     turned = project_velocity(form, ws, loads, refinements_for(smallest, tolerance), v)
     return moved, turned, smallest, drop

@@ -120,7 +120,9 @@ def weigh_difference(form, tan, ws, st, loads, h):
     for i in range(len(ws.Q)):
         st.dz[0, 0, i] = 0.0
         st.dz[1, 0, i] = ws.x[form.pos_q[i]]
-    solve_tangent(form, tan, st.J[3], st.S[3], h, st.values, st.dz[0, 0], st.dz[1, 0], st.b)
+    solve_tangent(
+        form, tan, st.J[len(st.q)], st.S[len(st.q)], h, st.values, st.dz[0, 0], st.dz[1, 0], st.b
+    )
     return largest(st.dz[1, 0])
 
 

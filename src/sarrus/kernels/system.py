@@ -1,7 +1,5 @@
 """The quadratic form for methods written in Python: constraints, Jacobian, forces, one solve, one projection."""
 
-import numpy as np
-
 from .compiler import entry
 from .elements.drive import drive_constraints, eval_drives, subtract_drives
 from .forms import (
@@ -25,7 +23,9 @@ def eval_place(form, ws, loads, t, q, phi, J):
     eval_drives(loads, t)
     drive_constraints(form, loads, opening, phi)
     eval_jacobian(form, ws.e, ws.J)
-    J[:] = 0.0
+    for k in range(J.shape[0]):
+        for i in range(J.shape[1]):
+            J[k, i] = 0.0
     for n in range(len(ws.J)):
         J[form.J_eq[n], form.J_col[n]] += ws.J[n]
 
@@ -59,15 +59,15 @@ def solve_at(form, ws, q, force, right, x, lam):
 @entry
 def project_at(form, ws, loads, t, damping, corrections, q, v):
     """q and v back onto the constraints, in place; returns how far both moved."""
-    moved, turned, _, _ = project_state(form, ws, loads, t, damping, corrections, 0.0, q, v)
+    moved, turned, _, _ = project_state(form, ws, loads, t, damping, corrections, 0.0, 0.0, q, v)
     return moved, turned
 
 
 @entry
 def eval_mass(form, M):
     """The mass matrix as a full one."""
-    M[:] = 0.0
     for i in range(len(form.Q)):
+        for j in range(len(form.Q)):
+            M[i, j] = 0.0
         for k in range(form.M_start[i], form.M_start[i + 1]):
             M[i, form.M_col[k]] += form.M_val[k]
-    return np.trace(M)

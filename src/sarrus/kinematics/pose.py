@@ -8,6 +8,7 @@ zero; nothing that has inertia or is held by a joint depends on it. Turn vectors
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from ..arrays import Flags, Floats, Ints
 from ..mechanism import Mechanism
+from ..tape import larger, largest, length_of, mean, sqrt
 from ..thresholds import NO_ARM, PARALLEL_AXES, SHOWN_SPIN
 
 if TYPE_CHECKING:
@@ -169,6 +171,35 @@ class BodyRows:
         centers, vectors = self.centers[3 * i : 3 * i + 3], self.vectors[rows]
         return BodyRows((name,), centers, vectors, self.starts[own], np.zeros_like(own))
 
+    def nearest(self, length: float) -> Callable[[Floats], Floats]:
+        """What finds coordinates nearest to poses, by least squares over all bodies; length: of the model [m].
+
+        It takes changes of centres [m] and then of vectors, (rows, n), and gives q or rates, (nq, n). Where
+        joints are closed they are those of the poses; where one is open by a gap, both sides are met halfway.
+        Coordinates that no pose shows are left zero.
+        """
+        from scipy import sparse
+        from scipy.sparse.linalg import splu
+
+        weight = np.ones(self.centers.shape[0] + self.vectors.shape[0])
+        weight[: self.centers.shape[0]] = length**-2.0
+        A = sparse.csc_array(sparse.vstack([self.centers, self.vectors]))[:, self.seen]
+        weighted = sparse.csc_array(A.T @ sparse.diags_array(weight))
+        normal = splu(sparse.csc_matrix(weighted @ A))
+
+        def find(changes: Floats) -> Floats:
+            out = np.zeros((len(self.seen), changes.shape[1]))
+            out[self.seen] = normal.solve(np.asarray(weighted @ changes))
+            return out
+
+        return find
+
+    @property
+    def seen(self) -> Flags:
+        """Coordinates that poses show: not those of rotors and couplings, which follow from the others."""
+        shown = abs(self.centers).sum(axis=0) + abs(self.vectors).sum(axis=0)
+        return np.asarray(shown).ravel() > 0.0
+
     @property
     def show_turn(self) -> bool:
         """Whether the vectors show how a body turns: two of them are not parallel."""
@@ -267,15 +298,16 @@ def measure_length(mechanism: Mechanism) -> float:
     Without arms it is the spread of the mass that counts, or half a metre for points. A typical link is LINK
     times as long.
     """
-    held = _held_places(mechanism)
+    held, centers = _held_places(mechanism), {b.name: b.center.tolist() for b in mechanism.bodies}
     arms = [
-        float(np.linalg.norm(place - body.center))
+        length_of(place.tolist(), centers[body.name])
         for body in mechanism.bodies
         for place in held[body.name]
     ]
-    spread = [float(np.sqrt(np.max(b.inertia) / b.mass)) for b in mechanism.bodies]
-    long = [a for a in arms if a > NO_ARM * max([*arms, *spread])]
-    return float(np.mean(long or [s for s in spread if s > 0] or [1.0 / LINK]))
+    spread = [sqrt(largest(b.inertia.ravel().tolist()) / b.mass) for b in mechanism.bodies]
+    least = NO_ARM * larger(largest(arms), largest(spread))
+    long = [a for a in arms if a > least]
+    return mean(long or [s for s in spread if s > 0] or [1.0 / LINK])
 
 
 def _held_places(mechanism: Mechanism) -> dict[str, list[Floats]]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..tape import eigen, is_finite, larger, largest, length_of, sqrt
 from ..thresholds import ON_ROD
 from .elements import Element, Known, MechanismError, Moves, plain, same_bits, show
 
@@ -65,21 +66,25 @@ class Body(Element):
         """How far a place is beside a rod [m], 0 for rounding, and the nearest point of the rod."""
         if self.ends is None or any(e.shape != place.shape for e in self.ends):
             return 0.0, place
-        start, end = self.ends
-        d = end - start
-        square = float(d @ d)
-        if not (np.isfinite(d).all() and square > 0):
+        p, a, b = (x.tolist() for x in (place, *self.ends))
+        if isinstance(p[0], float) and p in (a, b):
             return 0.0, place
-        nearest = start + np.clip((place - start) @ d / square, 0.0, 1.0) * d
-        gap = float(np.linalg.norm(place - nearest))
+        d = [y - x for x, y in zip(a, b, strict=True)]
+        square = sum(x * x for x in d)
+        if not (is_finite(square) and square > 0):
+            return 0.0, place
+        along = sum((x - y) * z for x, y, z in zip(p, a, d, strict=True)) / square
+        along = larger(0.0, -larger(-1.0, -along))
+        nearest = [x + along * y for x, y in zip(a, d, strict=True)]
+        gap = length_of(p, nearest)
         # places far from the origin carry the rounding of their own size
-        rounding = ON_ROD * np.sqrt(square) + 8e-16 * float(np.abs(place).max())
-        return gap if gap > rounding else 0.0, nearest
+        rounding = ON_ROD * sqrt(square) + 8e-16 * largest(abs(x) for x in p)
+        return (gap, np.array(nearest)) if gap > rounding else (0.0, place)
 
     def problems(self, known: Known) -> Iterator[str]:
         """Its mass, its ends or its centre and inertia."""
         what = self.what
-        if not np.isfinite(self.mass):
+        if not is_finite(self.mass):
             yield f"{what}: mass {self.mass} is not finite; give a positive number of kilograms"
         elif self.mass <= 0:
             yield f"{what}: mass {self.mass:g} kg; a body needs a positive mass"
@@ -99,13 +104,13 @@ class Body(Element):
         ]
         yield from bad
         if not bad:
-            length = float(np.linalg.norm(ends[1] - ends[0]))
-            if length <= 1e-12 * max(1e-300, float(np.abs(ends).max())):
+            a, b = ends[0].tolist(), ends[1].tolist()
+            if length_of(a, b) <= 1e-12 * largest((abs(x) for x in (*a, *b)), 1e-300):
                 yield (
                     f"{self.what}: length zero, both ends at {show(ends[0])}; move an end, "
                     "or use body() for a point mass"
                 )
-        if not (np.isfinite(self.section) and self.section >= 0):
+        if not (is_finite(self.section) and self.section >= 0):
             yield (
                 f"{self.what}: section {self.section:g} m; give the side of a square, or leave it out"
             )
@@ -115,7 +120,7 @@ class Body(Element):
         if self.inertia.shape != (() if planar else (3, 3)):
             need = "one number" if planar else "3 or 3 x 3 numbers"
             yield f"{what}: inertia has shape {self.inertia.shape}; this mechanism needs {need}"
-        elif not np.isfinite(self.inertia).all():
+        elif not all(map(is_finite, self.inertia.ravel().tolist())):
             yield f"{what}: inertia {show(self.inertia.ravel())} is not finite; give finite numbers"
         elif planar and self.inertia < 0:
             yield (
@@ -123,8 +128,8 @@ class Body(Element):
                 "leave it out"
             )
         elif not planar:
-            size = float(np.abs(self.inertia).max())
-            skew = float(np.abs(self.inertia - self.inertia.T).max())
+            size = largest(abs(x) for x in self.inertia.ravel().tolist())
+            skew = largest(abs(x) for x in (self.inertia - self.inertia.T).ravel().tolist())
             if skew > 1e-9 * size:
                 yield f"{what}: the inertia matrix is not symmetric (by {skew:g} kg m^2); check its entries"
             elif self._worst_moment() < -1e-9 * size:
@@ -136,8 +141,9 @@ class Body(Element):
 
     def _worst_moment(self) -> float:
         """Smallest second moment of mass about the centre; negative for an impossible inertia."""
-        moments = 0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia
-        return float(np.linalg.eigvalsh(0.5 * (moments + moments.T))[0])
+        half = 0.5 * (self.inertia[0, 0] + self.inertia[1, 1] + self.inertia[2, 2])
+        moments = (half * np.eye(3) - 0.5 * (self.inertia + self.inertia.T)).tolist()
+        return eigen(moments)[0][0]
 
     def data(self) -> dict[str, Any]:
         """A rod by its ends, another body by its centre; what has no inertia leaves it out."""
@@ -191,7 +197,7 @@ def make_rod(name: str, start: Floats, end: Floats, mass: float, section: float)
     """A uniform rod; what has no inertia yet is kept for the check, which says why."""
     ends = (start, end)
     whole = start.shape == end.shape and start.shape in ((2,), (3,))
-    if not (whole and np.isfinite([*start, *end, section]).all()):
+    if not (whole and all(map(is_finite, (*start.tolist(), *end.tolist(), section)))):
         return Body(name, mass, start, np.zeros(()), ends, section)
     inertia = rod_inertia(mass, end - start, section)
     return Body(name, mass, 0.5 * (start + end), inertia, ends, section)
@@ -199,7 +205,7 @@ def make_rod(name: str, start: Floats, end: Floats, mass: float, section: float)
 
 def rod_inertia(mass: float, d: Floats, section: float) -> Floats:
     """Inertia of a uniform rod along d, with a square section, about its centre."""
-    length2 = float(d @ d)
+    length2 = d @ d
     if len(d) == 2:
         return np.array(mass * ((length2 + section**2) / 12.0))
     along = np.outer(d, d) / length2 if length2 > 0 else np.zeros((3, 3))

@@ -7,14 +7,22 @@ it, that part says itself.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import numpy as np
 
-from ..names import describe_known
-from .elements import Known, MechanismError, show
+from .elements import (
+    Element,
+    Known,
+    MechanismError,
+    gravity_problems,
+    turning_problems,
+    velocity_problems,
+)
+from .forces import LOADS
 from .joints import find_gap
-from .mechanism import Mechanism
+from .mechanism import STRUCTURE, Mechanism
 from .motion import Table, make_pieces
 
 # times of a run at which a driven length is looked at
@@ -38,31 +46,42 @@ def check_mechanism(mechanism: Mechanism, *, closed: bool = True) -> None:
 def find_problems(mechanism: Mechanism) -> list[str]:
     """All reasons why this mechanism cannot be simulated, in the order it was written."""
     m = mechanism
-    if m.gravity.shape not in ((2,), (3,)):
-        return [
-            f"mechanism '{m.name}': gravity has {m.gravity.size} numbers; "
-            "give 2 for a planar, 3 for a spatial mechanism"
-        ]
-    if not np.isfinite(m.gravity).all():
-        return [
-            f"mechanism '{m.name}': gravity {show(m.gravity)} is not finite; give finite numbers"
-        ]
+    if wrong := list(gravity_problems(m.name, m.gravity)):
+        return wrong
     if not m.bodies:
         return [f"mechanism '{m.name}' has no bodies; add one with rod() or body()"]
     known = Known(m)
     return [
         *_names(m),
-        *(line for part in m.structure() for line in part.problems(known)),
-        *_velocities(m, known),
+        *_of_parts(m, STRUCTURE, known),
+        *(line for given in m.velocities for line in velocity_problems(given, known)),
+        *(line for given in m.angular_velocities for line in turning_problems(given, known)),
         *_load_names(m),
-        *(line for load in m.loads() for line in load.problems(known)),
+        *_of_parts(m, LOADS, known),
     ]
 
 
 def find_gaps(mechanism: Mechanism) -> list[str]:
     """The joints of an otherwise sound mechanism that are apart, in words."""
     known = Known(mechanism)
-    return [line for joint in mechanism.joints for line in find_gap(joint, known)]
+    return [
+        line + _where(mechanism, "joints", joint)
+        for joint in mechanism.joints
+        for line in find_gap(joint, known)
+    ]
+
+
+def _of_parts(m: Mechanism, blocks: Iterable[str], known: Known) -> Iterator[str]:
+    for block in blocks:
+        for part in getattr(m, block):
+            for line in part.problems(known):
+                yield line + _where(m, block, part)
+
+
+def _where(m: Mechanism, block: str, part: Element) -> str:
+    """Where the user added a part, if it was in Python."""
+    file, line = m.added.get((block, part.name), ("", 0))
+    return f" (added by line {line} of {Path(file).name})" if line else ""
 
 
 def check_drive_times(mechanism: Mechanism, duration: float) -> None:
@@ -152,22 +171,3 @@ def _load_names(m: Mechanism) -> Iterator[str]:
         # both have a length that is read by name
         if spring.name in links:
             yield f"a spring and a distance joint are both called '{spring.name}'; rename one of them"
-
-
-def _velocities(m: Mechanism, known: Known) -> Iterator[str]:
-    for name, velocity in m.velocities:
-        if name not in known.points:
-            yield (
-                f"velocity given for '{name}', but no joint or point has that name; "
-                f"{describe_known(name, known.points)}"
-            )
-        yield from known.vector(velocity, f"velocity of point '{name}'")
-    for name, rate in m.angular_velocities:
-        what = f"angular velocity of body '{name}'"
-        if name not in known.bodies:
-            yield f"{what}: there is no such body; {describe_known(name, known.bodies)}"
-        if rate.shape != (() if m.dimension == 2 else (3,)):
-            need = "one number" if m.dimension == 2 else "3 numbers"
-            yield f"{what}: {rate.size} numbers of shape {rate.shape}; this mechanism needs {need}"
-        elif not np.isfinite(rate).all():
-            yield f"{what}: {show(rate.ravel())} is not finite; give finite numbers"

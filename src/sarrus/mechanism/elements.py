@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..names import describe_known
+from ..tape import Number, UntracedError, is_finite, largest
 
 if TYPE_CHECKING:
     from .bodies import Body
@@ -85,8 +86,12 @@ def moved_direction(moves: Moves, body: str, d: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Element:
-    """A named part of a mechanism."""
+    """A named part of a mechanism.
 
+    decides: names of those of its numbers that are no quantities, but say of what kind it is.
+    """
+
+    decides: ClassVar[tuple[str, ...]] = ()
     name: str
 
     def moved(self, moves: Moves, closed: bool) -> Self:
@@ -106,21 +111,48 @@ class Element:
         raise NotImplementedError
 
 
+# whatever part it is
+Part = TypeVar("Part", bound=Element)
+
+
 class Known:
     """What the parts of a mechanism know of each other by name, and the sentences all of them use."""
 
+    BLOCKS = ("bodies", "joints", "markers", "drives")
+
     def __init__(self, m: Mechanism) -> None:
         self.dimension = m.dimension
-        self.bodies: dict[str, Body] = {b.name: b for b in m.bodies}
-        self.joints: dict[str, Joint] = {j.name: j for j in m.joints}
-        named = [p.name for p in m.markers]
-        placed = [j.name for j in m.joints if j.at is not None]
-        # a velocity may be given to joints and points, a user force may act on bodies, too
-        self.points = [*placed, *named]
-        self.holds = [*self.bodies, *named, *placed]
+        self.bodies: dict[str, Body] = {}
+        self.joints: dict[str, Joint] = {}
         self.drives: dict[str, list[str]] = {}
-        for drive in m.drives:
-            self.drives.setdefault(drive.joint, []).append(drive.name)
+        self._named: list[str] = []
+        self._placed: list[str] = []
+        for block in self.BLOCKS:
+            for part in getattr(m, block):
+                self.add(block, part)
+
+    def add(self, block: str, part: Any) -> None:
+        """One part more."""
+        if block == "bodies":
+            self.bodies[part.name] = part
+        elif block == "joints":
+            self.joints[part.name] = part
+            if part.at is not None:
+                self._placed.append(part.name)
+        elif block == "markers":
+            self._named.append(part.name)
+        elif block == "drives":
+            self.drives.setdefault(part.joint, []).append(part.name)
+
+    @property
+    def points(self) -> list[str]:
+        """What a velocity may be given to: joints and points."""
+        return [*self._placed, *self._named]
+
+    @property
+    def holds(self) -> list[str]:
+        """What a user force may act on: these, and bodies."""
+        return [*self.bodies, *self._named, *self._placed]
 
     def vector(self, values: Floats, what: str) -> Iterator[str]:
         """A place or direction that is none."""
@@ -130,14 +162,14 @@ class Known:
                 f"{what}: {show(values.ravel())} has {values.size} coordinates; "
                 f"a {kind} mechanism needs {self.dimension}"
             )
-        elif not np.isfinite(values).all():
+        elif not all(map(is_finite, values.tolist())):
             yield f"{what}: {show(values)} is not finite; give finite numbers"
 
     def direction(self, values: Floats, what: str, zero: str) -> Iterator[str]:
         """A direction that is none; zero: the sentence if it has no length."""
         bad = list(self.vector(values, what))
         yield from bad
-        if not bad and not np.linalg.norm(values) > 0:
+        if not bad and not largest(abs(x) for x in values.tolist()) > 0:
             yield zero
 
     def body(self, name: str, what: str) -> Iterator[str]:
@@ -165,6 +197,41 @@ class Known:
             yield from self.on_body(name, at, what)
 
 
+def gravity_problems(name: str, gravity: Floats) -> Iterator[str]:
+    """What is wrong with the gravity of a mechanism, which says its dimension."""
+    if gravity.shape not in ((2,), (3,)):
+        yield (
+            f"mechanism '{name}': gravity has {gravity.size} numbers; "
+            "give 2 for a planar, 3 for a spatial mechanism"
+        )
+    elif not all(map(is_finite, gravity.tolist())):
+        yield f"mechanism '{name}': gravity {show(gravity)} is not finite; give finite numbers"
+
+
+def velocity_problems(given: tuple[str, Floats], known: Known) -> Iterator[str]:
+    """What is wrong with the start velocity of a point."""
+    name, velocity = given
+    if name not in known.points:
+        yield (
+            f"velocity given for '{name}', but no joint or point has that name; "
+            f"{describe_known(name, known.points)}"
+        )
+    yield from known.vector(velocity, f"velocity of point '{name}'")
+
+
+def turning_problems(given: tuple[str, Floats], known: Known) -> Iterator[str]:
+    """What is wrong with the start angular velocity of a body."""
+    name, rate = given
+    what = f"angular velocity of body '{name}'"
+    if name not in known.bodies:
+        yield f"{what}: there is no such body; {describe_known(name, known.bodies)}"
+    if rate.shape != (() if known.dimension == 2 else (3,)):
+        need = "one number" if known.dimension == 2 else "3 numbers"
+        yield f"{what}: {rate.size} numbers of shape {rate.shape}; this mechanism needs {need}"
+    elif not all(map(is_finite, rate.ravel().tolist())):
+        yield f"{what}: {show(rate.ravel())} is not finite; give finite numbers"
+
+
 def as_word(name: object, what: str) -> str:
     """A name, or a message; what: which name it is."""
     if not isinstance(name, str):
@@ -174,6 +241,8 @@ def as_word(name: object, what: str) -> str:
 
 def as_number(value: Any, what: str) -> float:
     """A plain number, or a message."""
+    if isinstance(value, Number):
+        return value  # type: ignore[return-value]
     try:
         return float(value)
     except (TypeError, ValueError) as error:
@@ -187,6 +256,8 @@ def as_vector(values: ArrayLike | None, what: str) -> Floats:
         if values is None:
             raise TypeError("None")
         return np.array(values, dtype=np.float64)
+    except UntracedError:
+        return np.array(values, dtype=object)
     except (TypeError, ValueError) as error:
         raise MechanismError(f"{what}: {values!r} is not numeric; give plain numbers") from error
 

@@ -1,23 +1,26 @@
-"""What acts on a mechanism besides gravity: forces, torques, springs, a user's own force, drives."""
+"""What acts on a mechanism besides gravity: forces, torques, springs, a user's own force, couplings, drives."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..names import describe_known
-from ..thresholds import DRIVE_START
+from ..tape import is_finite, largest, length_of
+from ..thresholds import DRIVE_START, SAME_RATIO
 from .bodies import Body, Marker
 from .elements import (
     Element,
     Known,
     MechanismError,
     Moves,
+    Part,
     as_number,
     as_vector,
     as_word,
@@ -32,6 +35,8 @@ from .joints import Joint
 from .motion import DriveMotion, as_motion, check_motion, make_pieces, motion_data
 
 WORLD, BODY = "world", "body"
+# of a gear: its equations have some two coordinates for each binary digit
+MOST_TEETH = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +93,7 @@ class Torque(Element):
         if self.vector.shape != (() if known.dimension == 2 else (3,)):
             need = "one number" if known.dimension == 2 else "3 numbers"
             yield f"{what} has shape {self.vector.shape}; this mechanism needs {need}"
-        elif not np.isfinite(self.vector).all():
+        elif not all(map(is_finite, self.vector.ravel().tolist())):
             yield f"{what}: {show(self.vector.ravel())} N m is not finite; give finite numbers"
 
     def data(self) -> dict[str, Any]:
@@ -138,8 +143,8 @@ class Spring(Element):
             yield f"{what}: free length {self.free_length:g} m is negative; give zero or more"
         if not bad:
             first, second = self.ends
-            size = max(1e-300, float(np.abs(self.ends).max()))
-            if float(np.linalg.norm(second - first)) <= 1e-12 * size:
+            a, b = first.tolist(), second.tolist()
+            if length_of(a, b) <= 1e-12 * largest((abs(x) for x in (*a, *b)), 1e-300):
                 yield (
                     f"{what} has length zero at the start, both ends at {show(first)}: the direction of "
                     "its pull is not defined there; move an end"
@@ -285,8 +290,11 @@ class Drive(Element):
         yield from pair
         if pair:
             return
-        same = known.drives[self.joint]
-        if len(same) > 1 and same[0] == self.name:
+        same = known.drives.get(self.joint, [])
+        new = self.name not in same
+        same = [*same, self.name] if new else same
+        # of those that are there the first tells it
+        if len(same) > 1 and (new or same[0] == self.name):
             yield f"joint '{joint.name}' is driven {len(same)} times ({', '.join(same)}); keep one drive"
         if bad:
             return
@@ -309,8 +317,73 @@ class Drive(Element):
         return {"joint": self.joint, **motion_data(self.motion)}
 
 
+@dataclass(frozen=True, eq=False)
+class Coupling(Element):
+    """Two joints that move in proportion: gears, belts, linked sliders.
+
+    The angle or travel of `joint` is ratio times that of `other`, both counted from the start position, angles
+    on beyond a turn. Of angles the ratio is one of two whole numbers, as of teeth (see `fraction`).
+    """
+
+    decides: ClassVar[tuple[str, ...]] = ("ratio",)
+    joint: str
+    other: str
+    ratio: float
+
+    @property
+    def fraction(self) -> Fraction:
+        """The ratio of whole numbers that it is, or the nearest with few teeth."""
+        return Fraction(self.ratio).limit_denominator(MOST_TEETH)
+
+    def problems(self, known: Known) -> Iterator[str]:
+        """Its joints, its ratio."""
+        what, words = f"coupling '{self.name}'", []
+        if self.joint == self.other:
+            yield f"{what}: couples joint '{self.joint}' with itself; name two different joints"
+            return
+        for name in (self.joint, self.other):
+            joint = known.joints.get(name)
+            if joint is None:
+                yield f"{what}: there is no joint '{name}'; {describe_known(name, known.joints)}"
+                continue
+            word = joint.kind.row.coordinate
+            if word not in ("angle", "travel"):
+                yield (
+                    f"{what}: joint '{name}' is {joint.kind.value}; it has to be revolute, prismatic or "
+                    "cylindrical"
+                )
+                continue
+            yield from _two_bodies(joint, what)
+            words.append(word)
+        if not np.isfinite(self.ratio) or self.ratio == 0.0:
+            yield f"{what}: ratio {self.ratio:g} has to be finite and not zero"
+        elif len(set(words)) == 2:
+            yield (
+                f"{what}: '{self.joint}' and '{self.other}' are a hinge and a slider; a rack relates an angle to "
+                "a length, which no quadratic equation says: leave it out"
+            )
+        elif words == ["angle", "angle"] and not self.has_teeth:
+            yield (
+                f"{what}: ratio {self.ratio!r} of two angles is no ratio of whole numbers up to {MOST_TEETH}; "
+                f"the nearest is {self.fraction} = {float(self.fraction)!r}"
+            )
+
+    @property
+    def has_teeth(self) -> bool:
+        """Whether the ratio is one of whole numbers, but for printed digits."""
+        f = self.fraction
+        near = abs(float(f) - self.ratio) <= SAME_RATIO * abs(self.ratio)
+        return near and 0 < abs(f.numerator) <= MOST_TEETH
+
+    def data(self) -> dict[str, Any]:
+        """Joints and ratio."""
+        return {"joint": self.joint, "other": self.other, "ratio": self.ratio}
+
+
 # the lists of a mechanism, in the order of a file, which calls them the same
-LOADS = ("forces", "torques", "springs", "torsions", "rotors", "user_forces", "drives")
+LOADS = (
+    "forces", "torques", "springs", "torsions", "rotors", "couplings", "user_forces", "drives",
+)  # fmt: skip
 
 
 class LoadCalls:
@@ -321,6 +394,7 @@ class LoadCalls:
     springs: list[Spring]
     torsions: list[Torsion]
     rotors: list[Rotor]
+    couplings: list[Coupling]
     user_forces: list[UserForce]
     drives: list[Drive]
 
@@ -328,6 +402,9 @@ class LoadCalls:
         raise NotImplementedError
 
     def _joint_name(self, joint: Joint | str, what: str) -> str:
+        raise NotImplementedError
+
+    def _add(self, block: str, part: Part) -> Part:
         raise NotImplementedError
 
     def force(
@@ -351,8 +428,7 @@ class LoadCalls:
             as_vector(vector, f"vector of force '{name}'"),
             fixed_in,
         )
-        self.forces.append(force)
-        return force
+        return self._add("forces", force)
 
     def torque(
         self, name: str, body: Body | str, vector: ArrayLike | float, *, fixed_in: str = WORLD
@@ -365,8 +441,7 @@ class LoadCalls:
             as_vector(vector, f"vector of torque '{name}'"),
             fixed_in,
         )
-        self.torques.append(torque)
-        return torque
+        return self._add("torques", torque)
 
     def joint_torque(self, name: str, joint: Joint | str, torque: float) -> Torsion:
         """Let a revolute joint turn its second body by a constant torque [N m], its first by the opposite."""
@@ -394,7 +469,7 @@ class LoadCalls:
         what = f"spring '{name}'"
         a, b = as_vector(start, f"start of {what}"), as_vector(end, f"end of {what}")
         if free_length is None:
-            free = float(np.linalg.norm(b - a)) if a.shape == b.shape else 0.0
+            free = length_of(a.tolist(), b.tolist()) if a.shape == b.shape else 0.0
         else:
             free = as_number(free_length, f"free length of {what}")
         spring = Spring(
@@ -406,8 +481,7 @@ class LoadCalls:
             free,
             as_number(preload, f"preload of {what}"),
         )
-        self.springs.append(spring)
-        return spring
+        return self._add("springs", spring)
 
     def torsion(
         self,
@@ -434,8 +508,7 @@ class LoadCalls:
             as_number(free_angle, f"free angle of {what}"),
             as_number(torque, f"torque of {what}"),
         )
-        self.torsions.append(torsion)
-        return torsion
+        return self._add("torsions", torsion)
 
     def rotor(
         self, name: str, joint: Joint | str, *, inertia: float = 0.0, mass: float = 0.0
@@ -453,8 +526,25 @@ class LoadCalls:
             as_number(inertia, f"inertia of {what}"),
             as_number(mass, f"mass of {what}"),
         )
-        self.rotors.append(rotor)
-        return rotor
+        return self._add("rotors", rotor)
+
+    def coupling(
+        self, name: str, joint: Joint | str, other: Joint | str, *, ratio: float = 1.0
+    ) -> Coupling:
+        """Let two hinges or two sliders move in proportion: `joint` by ratio times the angle or travel of `other`.
+
+        Both are counted from the start position. A ratio of angles is one of whole numbers, as of teeth: -1, 2,
+        0.5, -17/43.
+        """
+        name = as_word(name, "name of a coupling")
+        what = f"coupling '{name}'"
+        coupling = Coupling(
+            name,
+            self._joint_name(joint, what),
+            self._joint_name(other, what),
+            as_number(ratio, f"ratio of {what}"),
+        )
+        return self._add("couplings", coupling)
 
     def user_force(
         self,
@@ -474,8 +564,7 @@ class LoadCalls:
             for p in listed
         )
         force = UserForce(name, names, function)
-        self.user_forces.append(force)
-        return force
+        return self._add("user_forces", force)
 
     def drive(self, name: str, joint: Joint | str, motion: DriveMotion | float) -> Drive:
         """Prescribe the coordinate of a joint as a function of time.
@@ -486,8 +575,7 @@ class LoadCalls:
         name = as_word(name, "name of a drive")
         what = f"drive '{name}'"
         drive = Drive(name, self._joint_name(joint, what), as_motion(motion, what))
-        self.drives.append(drive)
-        return drive
+        return self._add("drives", drive)
 
 
 def _fixed_in(fixed_in: object, what: str) -> Iterator[str]:
@@ -498,7 +586,7 @@ def _fixed_in(fixed_in: object, what: str) -> Iterator[str]:
 def _numbers(load: Spring | Torsion, what: str, *names: str) -> Iterator[str]:
     for name in names:
         value = getattr(load, name)
-        if not np.isfinite(value):
+        if not is_finite(value):
             yield f"{what}: {name.replace('_', ' ')} {value} is not finite; give a finite number"
     if load.damping < 0:
         yield f"{what}: damping {load.damping:g} is negative, it would feed energy; give zero or more"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..tape import largest, length_of
 from ..thresholds import JOINT_GAP
 from .elements import (
     GROUND,
@@ -112,8 +112,9 @@ class Joint(Element):
         if len(self.ends) < 2:
             yield f"{what} has {len(self.ends)} bodies; a joint connects two or more"
             return
-        for name, count in Counter(self.bodies).items():
-            if count > 1:
+        bodies = self.bodies
+        for name in dict.fromkeys(bodies):
+            if bodies.count(name) > 1:
                 yield f"{what} connects body '{name}' with itself; name two different bodies"
             yield from known.body(name, what)
         if known.dimension == 2 and row.in_plane:
@@ -138,10 +139,10 @@ class Joint(Element):
         yield from self._axis_problems(known, what)
 
     def _length(self) -> float:
-        return float(np.linalg.norm(self.places[1] - self.places[0]))
+        return length_of(*(p.tolist() for p in self.places))
 
     def _largest(self) -> float:
-        return max(1e-300, *(float(np.abs(p).max()) for p in self.places))
+        return largest((abs(x) for p in self.places for x in p.tolist()), 1e-300)
 
     def _axis_problems(self, known: Known, what: str) -> Iterator[str]:
         role = self.kind.row.axis
@@ -163,8 +164,8 @@ class Joint(Element):
         yield from found
         axes = [e.axis for e in self.ends if e.axis is not None]
         if role == "each" and not found:
-            a, b = (axis / np.linalg.norm(axis) for axis in axes)
-            if np.linalg.norm(np.cross(a, b)) < 1e-6:
+            a, b = (axis / length_of(axis.tolist(), [0.0] * 3) for axis in axes)
+            if length_of(np.cross(a, b).tolist(), [0.0] * 3) < 1e-6:
                 yield (
                     f"{what}: its axes {show(a)} and {show(b)} are parallel; a cross needs two directions"
                 )
@@ -206,18 +207,25 @@ def measure_apart(joint: Joint) -> Gap:
     far = wide = 0.0
     row, places = joint.kind.row, joint.places
     if places and not row.is_link:
-        offsets = np.array(places) - places[0]
-        if joint.axis is not None and row.slides:
-            along = np.outer(offsets @ joint.axis, joint.axis) / float(joint.axis @ joint.axis)
-            offsets = along if row.on_plane else offsets - along
-        far = float(np.linalg.norm(offsets, axis=1).max())
-    if row.axis == "common" and joint.axis is not None:
-        units = np.array(
-            [e.axis / np.linalg.norm(e.axis) for e in joint.ends if e.axis is not None]
-        )
+        far = largest(_size_apart(joint, p) for p in places if p is not places[0])
+    axes = [e.axis for e in joint.ends if e.axis is not None]
+    if row.axis == "common" and any(axis is not axes[0] for axis in axes):
+        units = np.array([axis / np.linalg.norm(axis) for axis in axes], dtype=float)
         sines = np.linalg.norm(np.cross(units, units[0]), axis=1)
         wide = float(np.arctan2(sines, units @ units[0]).max())
     return Gap(far, wide)
+
+
+def _size_apart(joint: Joint, place: Floats) -> float:
+    """How far a place of a joint is from the first one; where bodies slide, off their line or plane."""
+    apart = [a - b for a, b in zip(place.tolist(), joint.places[0].tolist(), strict=True)]
+    if joint.axis is not None and joint.kind.row.slides:
+        axis = joint.axis.tolist()
+        share = sum(a * b for a, b in zip(apart, axis, strict=True)) / sum(b * b for b in axis)
+        along = [share * b for b in axis]
+        off = [a - b for a, b in zip(apart, along, strict=True)]
+        apart = along if joint.kind.row.on_plane else off
+    return length_of(apart, [0.0] * len(apart))
 
 
 def find_gap(joint: Joint, known: Known) -> Iterator[str]:
@@ -226,19 +234,16 @@ def find_gap(joint: Joint, known: Known) -> Iterator[str]:
     if all(e.place is first.place and e.axis is first.axis for e in joint.ends):
         return
     gap = measure_apart(joint)
-    size = max(
-        (
-            float(np.linalg.norm(e.place - p))
-            for e in joint.ends
-            if e.place is not None and e.body in known.bodies
-            for p in (known.bodies[e.body].center, *(known.bodies[e.body].ends or ()))
-        ),
-        default=0.0,
+    size = largest(
+        length_of(e.place.tolist(), p.tolist())
+        for e in joint.ends
+        if e.place is not None and e.body in known.bodies
+        for p in (known.bodies[e.body].center, *(known.bodies[e.body].ends or ()))
     )
     # places far from the origin carry the rounding of their own size
-    largest = max((float(np.abs(p).max()) for p in places), default=0.0)
+    far = largest(abs(x) for p in places for x in p.tolist())
     parts = []
-    if gap.metres > JOINT_GAP * size + 8e-16 * largest:
+    if gap.metres > JOINT_GAP * size + 8e-16 * far:
         parts.append(f"the places of its bodies by {gap.metres:.6g} m")
     if gap.radians > JOINT_GAP:
         parts.append(f"their axes by {gap.radians:.6g} rad")

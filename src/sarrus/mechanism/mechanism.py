@@ -1,13 +1,15 @@
 """The mechanism as its user writes it: named bodies, joints, points and start velocities.
 
-Nothing is judged here beyond what the call itself needs: a mechanism may be written in any order and
-is checked as a whole by `check_mechanism` (which `simulate` calls first). Below it are mechanisms made of others:
-with bodies moved, larger or faster, without drives. The old one stays.
+A call refuses what it can see to be wrong: a name twice or unknown, a negative mass, a wrong dimension, a zero
+axis. What needs the whole is said by `check_mechanism` (which `simulate` calls first), with the user's line that
+added the culprit. A file is read to its end first: all its problems are told at once. Below it are mechanisms made
+of others: with bodies moved, larger or faster, without drives. The old one stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,20 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from .bodies import Body, Marker, make_rod
-from .elements import GROUND, Element, MechanismError, Moves, as_number, as_vector, as_word
+from .elements import (
+    GROUND,
+    Element,
+    Known,
+    MechanismError,
+    Moves,
+    Part,
+    as_number,
+    as_vector,
+    as_word,
+    gravity_problems,
+    turning_problems,
+    velocity_problems,
+)
 from .forces import LOADS, LoadCalls
 from .joint_kinds import JointCalls, JointKind
 from .joints import End, Joint
@@ -40,6 +55,7 @@ class Mechanism(JointCalls, LoadCalls):
     def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, -9.81)) -> None:
         self.name = as_word(name, "name of a mechanism")
         self.gravity = as_vector(gravity, f"gravity of mechanism '{name}'")
+        self._refuse(gravity_problems(self.name, self.gravity))
         self.assemble = False
         self.ground = Body(self.GROUND, np.inf, np.zeros(self.dimension), np.zeros(0))
         self.bodies: list[Body] = []
@@ -49,6 +65,11 @@ class Mechanism(JointCalls, LoadCalls):
             setattr(self, loads, [])
         self.velocities: list[tuple[str, Floats]] = []
         self.angular_velocities: list[tuple[str, Floats]] = []
+        # whether calls refuse what they see to be wrong; where parts were added: file and line of the user
+        self.at_once = True
+        self.added: dict[tuple[str, str], tuple[str, int]] = {}
+        self._known: Known | None = None
+        self._counts: list[int] = []
         # what `sarrus simulate` does unless told otherwise: duration [s], output_step [s], tolerance, ...
         self.defaults: dict[str, float | str] = {}
         # what a user should know of where it comes from: an import tells what it changed and dropped
@@ -58,6 +79,14 @@ class Mechanism(JointCalls, LoadCalls):
     def dimension(self) -> int:
         """2 in the plane, 3 in space."""
         return int(self.gravity.size)
+
+    @property
+    def size(self) -> float:
+        """How far its bodies and joints spread at the start [m]: the diagonal of the box around them."""
+        places = [body.center for body in self.bodies]
+        places += [end for body in self.bodies if body.ends for end in body.ends]
+        places += [place for joint in self.joints for place in joint.places]
+        return float(np.linalg.norm(np.ptp(places, axis=0))) if places else 0.0
 
     def __repr__(self) -> str:
         kind = {2: "planar", 3: "spatial"}.get(self.dimension, "ill-defined")
@@ -100,6 +129,8 @@ class Mechanism(JointCalls, LoadCalls):
                 value = [change(part) for part in value]
             elif isinstance(value, list | dict):
                 value = value.copy()
+            elif name == "_known":
+                value = None
             setattr(new, name, value)
         return new
 
@@ -122,7 +153,7 @@ class Mechanism(JointCalls, LoadCalls):
         b = as_vector(end, f"end of rod '{name}'")
         kilograms = as_number(mass, f"mass of rod '{name}'")
         side = as_number(section, f"section of rod '{name}'")
-        return self._add(make_rod(name, a, b, kilograms, side))
+        return self._add("bodies", make_rod(name, a, b, kilograms, side))
 
     def body(
         self, name: str, mass: float, center: ArrayLike, inertia: ArrayLike | float | None = None
@@ -140,7 +171,8 @@ class Mechanism(JointCalls, LoadCalls):
             values = as_vector(inertia, f"inertia of body '{name}'")
             if values.shape == (3,):
                 values = np.diag(values)
-        return self._add(Body(name, as_number(mass, f"mass of body '{name}'"), c, values))
+        kilograms = as_number(mass, f"mass of body '{name}'")
+        return self._add("bodies", Body(name, kilograms, c, values))
 
     def point(self, name: str, body: Body | str, at: ArrayLike) -> Marker:
         """Name a point of a body, to observe it or to give it a velocity."""
@@ -148,8 +180,7 @@ class Mechanism(JointCalls, LoadCalls):
         marker = Marker(
             name, self._name(body, f"point '{name}'"), as_vector(at, f"place of point '{name}'")
         )
-        self.markers.append(marker)
-        return marker
+        return self._add("markers", marker)
 
     # start velocities
 
@@ -164,12 +195,18 @@ class Mechanism(JointCalls, LoadCalls):
             if isinstance(point, Joint | Marker)
             else as_word(point, "velocity of a point")
         )
-        self.velocities.append((name, as_vector(velocity, f"velocity of point '{name}'")))
+        given = (name, as_vector(velocity, f"velocity of point '{name}'"))
+        if self.at_once:
+            self._refuse(velocity_problems(given, self._now()))
+        self.velocities.append(given)
 
     def set_angular_velocity(self, body: Body | str, velocity: ArrayLike | float) -> None:
         """Give the start angular velocity of a body [rad/s]: a number in the plane, else 3."""
         name = self._name(body, "angular velocity of a body")
-        self.angular_velocities.append((name, as_vector(velocity, f"angular velocity of '{name}'")))
+        given = (name, as_vector(velocity, f"angular velocity of '{name}'"))
+        if self.at_once:
+            self._refuse(turning_problems(given, self._now()))
+        self.angular_velocities.append(given)
 
     def check(self) -> None:
         """Raise MechanismError if this cannot be simulated; the message lists every reason."""
@@ -192,9 +229,57 @@ class Mechanism(JointCalls, LoadCalls):
 
         return load(path)
 
-    def _add(self, body: Body) -> Body:
-        self.bodies.append(body)
-        return body
+    def _add(self, block: str, part: Part) -> Part:
+        """Add a part to its list; what can be seen to be wrong with it is an error of this call."""
+        parts = getattr(self, block)
+        if not self.at_once:
+            parts.append(part)
+            return part
+        if self._look(block, part):
+            # parts may have been exchanged in the lists: what they are now counts
+            self._known = None
+            self._refuse(self._look(block, part))
+        known = self._now()
+        parts.append(part)
+        known.add(block, part)
+        self._counts = self._count()
+        self.added[block, part.name] = user_line()
+        return part
+
+    def _look(self, block: str, part: Element) -> list[str]:
+        """What is wrong with a part that is to be added."""
+        known = self._now()
+        return [*self._taken(block, part.name, known), *part.problems(known)]
+
+    def _taken(self, block: str, name: str, known: Known) -> Iterator[str]:
+        """Whether another part has its name already."""
+        if block == "bodies" and name == self.GROUND:
+            yield f"a body is called '{name}', the name of the fixed frame; choose another name"
+        taken = {
+            "bodies": name in known.bodies,
+            "joints": name in known.joints or ("markers", name) in self.added,
+            "markers": name in known.joints or ("markers", name) in self.added,
+        }.get(block, any((loads, name) in self.added for loads in LOADS))
+        if taken:
+            what = {"bodies": "bodies", "joints": "joints or points", "markers": "joints or points"}
+            yield f"2 {what.get(block, 'forces or drives')} are called '{name}'; give each a name of its own"
+
+    def _now(self) -> Known:
+        """What there is so far; lists that a user has changed himself are read again."""
+        if self._known is None or self._count() != self._counts:
+            self._known, self._counts = Known(self), self._count()
+            present = {(block, part.name) for block in PARTS for part in getattr(self, block)}
+            self.added = {key: self.added.get(key, ("", 0)) for key in present}
+        return self._known
+
+    def _count(self) -> list[int]:
+        return [len(getattr(self, block)) for block in PARTS]
+
+    def _refuse(self, problems: Iterable[str]) -> None:
+        """Raise what is wrong, if anything is."""
+        found = list(problems)
+        if found:
+            raise MechanismError("\n".join(found))
 
     def _name(self, body: Body | str, what: str) -> str:
         if not isinstance(body, Body | str):
@@ -270,9 +355,15 @@ class Mechanism(JointCalls, LoadCalls):
         places, axes = (list(x) * n if len(x) == 1 else x for x in (places, axes))
         names = [self._name(b, f"joint '{name}'") for b in bodies]
         ends = tuple(End(b, p, a) for b, p, a in zip(names, places, axes, strict=False))
-        joint = Joint(name, kind, ends)
-        self.joints.append(joint)
-        return joint
+        return self._add("joints", Joint(name, kind, ends))
+
+
+def user_line() -> tuple[str, int]:
+    """File and line of whoever calls this package."""
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "sarrus":
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
 
 
 def _each(values: ArrayLike | None, what: str) -> list[Floats | None]:

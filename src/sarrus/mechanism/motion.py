@@ -77,11 +77,15 @@ class MotionPieces:
 
     def rate(self, t: float) -> float:
         """Its rate at a time; at a break the later piece counts."""
+        return self.derivative(t, 1)
+
+    def derivative(self, t: float, n: int) -> float:
+        """Its n-th derivative at a time; at a break the later piece counts."""
         i = max(int(np.searchsorted(self.breaks, t, side="right")) - 1, 0)
-        slope = np.polynomial.polynomial.polyder(self.coefficients[i])
+        slope = np.polynomial.polynomial.polyder(self.coefficients[i], n)
+        wave = float(np.sin(self.angular * t + self.phase + 0.5 * np.pi * n))
         polynomial = float(np.polynomial.polynomial.polyval(t - self.breaks[i], slope))
-        wave = float(np.cos(self.angular * t + self.phase))
-        return polynomial + self.amplitude * self.angular * wave
+        return polynomial + self.amplitude * self.angular**n * wave
 
 
 def make_pieces(motion: DriveMotion) -> MotionPieces:

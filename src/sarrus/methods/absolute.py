@@ -14,8 +14,6 @@ Loads and drives are those of our own model, carried over by virtual work: with 
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.linalg import splu
 
 from ..arrays import Floats
 from ..kinematics.pose import read_rows, read_spins
@@ -29,11 +27,11 @@ from .system import NaturalSystem, System
 def make_absolute(coordinates: str, run: Run) -> System:
     """The mechanism of a run in absolute coordinates."""
     assert run.mechanism is not None
-    if run.mechanism.rotors:
-        name = run.mechanism.rotors[0].name
-        raise MechanismError(
-            f"rotor '{name}' is not there in absolute coordinates; use coordinates='natural'"
-        )
+    for word, parts in (("rotor", run.mechanism.rotors), ("coupling", run.mechanism.couplings)):
+        if parts:
+            raise MechanismError(
+                f"{word} '{parts[0].name}' is not there in absolute coordinates; use coordinates='natural'"
+            )
     return (EulerSystem if coordinates == "euler" else PointSystem)(run, run.mechanism)
 
 
@@ -101,7 +99,8 @@ class Frames:
                 (factor.first, factor.first_at, -1.0, True),
                 (factor.second, factor.second_at, 1.0, True),
             ]
-        for body, at, sign, placed in ends:
+        for body, given, sign, placed in ends:
+            at = np.array(given, dtype=float)
             if body not in self.bodies:
                 f0 += sign * at
                 continue
@@ -133,7 +132,7 @@ class Frames:
                 none = np.zeros((self.d, self.size))
                 out += [(F, f0, none, e) for e in np.eye(self.d)]
             if self.d == 3 and "axis" in shares:
-                axis = unit(np.asarray(joint.axis, dtype=float))
+                axis = unit(joint.axis)
                 for u in directions_across(axis):
                     keep(Direction(first, u), Direction(other, axis))
             if "directions" in shares or "everything" in shares:
@@ -146,19 +145,17 @@ class Frames:
         return out
 
     def _own(self, model: Model) -> Floats:
-        """P of q_own = P (z - z0): our own coordinates nearest to the frames, by least squares over all bodies."""
-        rows, length = model.body_rows, model.units.length
-        A = np.vstack([rows.centers.toarray() / length, rows.vectors.toarray()])
-        B = np.zeros((len(A), self.size))
+        """P of q_own = P (z - z0): our own coordinates nearest to the frames."""
+        rows = model.body_rows
+        B = np.zeros((3 * len(rows.names) + 3 * len(rows.starts), self.size))
         for n, name in enumerate(rows.names):
             i = self.each * self.bodies[name]
-            B[3 * n : 3 * n + self.d, i : i + self.d] = np.eye(self.d) / length
+            B[3 * n : 3 * n + self.d, i : i + self.d] = np.eye(self.d)
         for n, (owner, start) in enumerate(zip(rows.owner, rows.starts, strict=True)):
             F, _ = self._vector(Direction(rows.names[owner], start[: self.d]))
             at = 3 * len(rows.names) + 3 * n
             B[at : at + self.d] = F
-        normal = splu(sparse.csc_matrix(A.T @ A))
-        return np.asarray(normal.solve(A.T @ B))
+        return rows.nearest(model.units.length)(B)
 
 
 class AbsoluteSystem(System):

@@ -20,7 +20,7 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels import record as kernels
 from ..kernels.elements import spring, torsion
-from ..kernels.layout import Pieces, make_workspace
+from ..kernels.layout import Pieces
 from ..kernels.loads import make_loads
 from ..thresholds import (
     CRAWLING_SHARE,
@@ -47,7 +47,7 @@ class Judge:
     def __init__(self, problem: Run) -> None:
         self._problem = problem
         model = problem.model
-        self._ws, self._loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
+        self._loads = make_loads(model.loads, 0)
         self._unit = model.units.energy
         self._start: Floats | None = None
         # what rounding is a share of: all that energies are differences of
@@ -131,15 +131,11 @@ class Judge:
         times = pieces.starts[: count + 1]
         if len(times) > count:
             order, h = int(pieces.orders[-1]), times[-1] - times[-2]
-            last = rows[-1, : order + 1]
-            end = np.polynomial.polynomial.polyval(h, last)
-            rate = (
-                end[nq:]
-                if apart
-                else np.polynomial.polynomial.polyval(
-                    h, last[1:] * np.arange(1.0, order + 1.0)[:, None]
-                )
-            )
+            last, powers = rows[-1, : order + 1], np.full(order + 1, h)
+            powers[0] = 1.0
+            powers = np.cumprod(powers)
+            end = powers @ last
+            rate = end[nq:] if apart else (powers[:-1] * np.arange(1.0, order + 1.0)) @ last[1:]
             q, v = np.vstack([q, end[:nq]]), np.vstack([v, rate])
             angles = np.vstack([angles, carried[:-1]])
             work = np.append(work, carried[-1:] if len(carried) else 0.0)
@@ -156,7 +152,7 @@ class Judge:
             angles=np.ascontiguousarray(angles),
             work=none,
         )
-        kernels.eval_energies(self._problem.model.form, self._ws, self._loads, out, energies)
+        kernels.eval_energies(self._problem.model.form, self._loads, out, energies)
         return energies[0], energies[1], np.asarray(work), np.asarray(times)
 
     def _judge_losses(self, steps: Steps, tolerance: float | None) -> Ending | None:

@@ -12,8 +12,6 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels.compiler import compiling
 from ..kernels.elements.user import count_forms
-from ..kernels.layout import make_workspace
-from ..kernels.watch import sample_pivots
 from ..mechanism import Mechanism
 from ..model import Model, make_model
 from .outcome import Outcome
@@ -94,7 +92,7 @@ def warm_up(
     """Run a method on a tiny mechanism, once in a process; returns the seconds.
 
     loaded: compile for loads and drives, which others need not wait for. What reading the outputs and judging
-    crossings need is compiled as well.
+    crossings need is compiled when that is first done.
     """
     if (name, loaded) in _WARM:
         return 0.0
@@ -105,14 +103,13 @@ def warm_up(
     if loaded:
         tiny.torsion("spring", "pin", stiffness=1)
     model = make_model(tiny)
-    nq, nc = model.coordinates, model.equations
     # all methods of users need the same kernels
     with compiling(name.split("/")[0], loaded):
-        outcome = run(
-            Run(model, np.zeros(nq), np.zeros(1), 1e-3, 1e-3, 10, options, mechanism=tiny)
-        )
-        _ = outcome.record.norms, outcome.record.energy
-        ws, form = make_workspace(model.form, 0), model.form
-        sample_pivots(form, ws, np.zeros((2, nq)), 1, 0.0, np.zeros((3, nc)), np.zeros(nc))
+        run(
+            Run(
+                model, np.zeros(model.coordinates), np.zeros(1), 1e-3, 1e-3, 10, options,
+                mechanism=tiny,
+            )
+        )  # fmt: skip
     _WARM.add((name, loaded))
     return time.perf_counter() - begin

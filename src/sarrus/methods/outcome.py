@@ -117,7 +117,8 @@ class Record:
     def energies(self) -> Floats:
         """Kinetic and potential energy (2, n)."""
         energies = np.zeros((2, len(self)))
-        kernels.eval_energies(self.model.form, *self.scratch, self.outputs, energies)
+        loads = make_loads(self.model.loads, 0)
+        kernels.eval_energies(self.model.form, loads, self.outputs, energies)
         return energies
 
     @property
@@ -190,6 +191,7 @@ class Motion:
                 self.model.form,
                 ws,
                 loads,
+                kernels.make_side(self.model.form, part.sampling, loads),
                 part.sampling,
                 part.pieces,
                 len(part.pieces.orders),

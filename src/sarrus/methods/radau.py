@@ -1,8 +1,7 @@
-"""Radau IIA with three stages, order 5, for stiff springs and dampers.
+"""Radau IIA with three or five stages, order 5 or 9, for stiff springs and dampers.
 
-Equations and sources in kernels/radau.py and docs/methods/radau.md. Steps are chosen by an estimate of
-third order; the polynomial of a step comes from positions and velocities at its ends and at the start of the
-step before.
+Equations and sources in kernels/radau.py and docs/methods/radau.md. Steps are chosen by an estimate of the order
+of the stages; the polynomial of a step comes from its stages.
 """
 
 from __future__ import annotations
@@ -15,11 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats, Ints
-from ..kernels import polynomials, reasons
 from ..kernels import radau as kernels
+from ..kernels import reasons
 from ..kernels.layout import Form, Pieces, make_workspace, pack
 from ..kernels.loads import Loads, make_loads
-from ..kernels.radau_newton import Stages, Tangent
+from ..kernels.null_space import find_basis
+from ..kernels.radau_newton import Freedoms, Stages, Tangent, make_rule
 from ..model import Model
 from ..model.order import make_factor
 from ..thresholds import NO_MASS, SINGULAR_ACCELERATION
@@ -30,17 +30,20 @@ from .recorder import sample_projected
 from .time_loop import Steps, Stopwatch, run_steps, start_piece
 
 OPTIONS = {"longest_step": 0.0}
-ORDER = 5
-# the error of third order, ~ h^4, that a step may have is SHARE tolerance^(4/5): then the error of a run,
-# ~ h^5, follows the tolerance, and about as that of `series` does
-SHARE = 0.05
+# the estimate of the error that a step may have is SHARE tolerance^(4/5), for the error of a run to follow the
+# tolerance about as that of `series` does: with three stages the estimate is ~ h^4 and that error ~ h^5; with
+# five ~ h^6 and ~ h^9, but in steps of the usual length the estimate was measured to fall as h^7.8
+SHARE = 0.03
+# three stages where so little is asked that their steps are cheaper, and where users' forces may switch between
+# them
+LITTLE = 1e-5
+# the dense equations of so many freedoms are solved together; with more those of all coordinates, in sparse
+# blocks, which are written for three stages
+MOST_FREEDOMS = 8
 # what double precision gives in a run
 FLOOR = 1e-11
 # forces of users are asked at least so often in a run: a pulse of a ten-thousandth of it is seen
 ASKED = 10_000
-# a step before that is shorter than this share of a step gives its polynomial little but rounding, which grows
-# with its square; 0.01 was tried: a stiff start then takes accelerations, which its damper makes noise
-SHORT_BEFORE = 1e-4
 # memory for the states between two recordings
 BUFFER_BYTES = 2_000_000
 
@@ -78,6 +81,10 @@ class Radau:
             0.0, zero, problem.velocity, np.zeros(len(model.loads.torsions.first))
         )
         used = max(problem.setting, FLOOR)
+        self._ws, self._loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
+        motions = find_motions(model, start.q)
+        count = choose_stages(model, used, motions)
+        self._order = 2 * count - 1
         longest = float(problem.options.get("longest_step", 0.0)) or np.inf
         self._goal = kernels.Goal(
             problem.duration,
@@ -87,14 +94,12 @@ class Radau:
             problem.duration / ASKED,
             _weight(model),
         )
-        self._ws, self._loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
         self.tangent = make_tangent(model.form, model.loads)
-        self.stages = make_stages(model.form, model.loads, self.tangent)
-        capacity = int(np.clip(BUFFER_BYTES // (24 * max(nq, 1)), 64, 4096))
-        # the first row is the step before, once there is one
-        self._first = 0
-        self._store, self._ends = np.zeros((capacity, 3, nq)), np.zeros(capacity)
-        self._store.fill(0.0)
+        self.stages = make_stages(model.form, model.loads, self.tangent, count, motions)
+        # of each step: position, velocity and acceleration at its start, and its polynomial
+        rows = 3 + count + 3
+        capacity = int(np.clip(BUFFER_BYTES // (8 * rows * max(nq, 1)), 64, 4096))
+        self._store, self._ends = np.zeros((capacity, rows, nq)), np.zeros(capacity)
         self._seen = np.zeros((capacity, 4))
         self._ends[0], self._store[0, 0], self._store[0, 1] = start.t, start.q, start.v
         if self._loads is not None:
@@ -112,49 +117,32 @@ class Radau:
 
     def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
-        first, store, ends = self._first, self._store, self._ends
-        room = store[: min(first + 1 + most, len(store))]
+        store, ends = self._store, self._ends
+        room = store[: min(1 + most, len(store))]
         with clock("solve"):
             reason, last = kernels.advance(
                 self._problem.model.form, self.tangent, self._ws, self.stages, self._loads, self._goal,
-                first, self._control, ends, room, self._seen, self._counters,
+                self._control, ends, room, self._seen, self._counters,
             )  # fmt: skip
         with clock("record"):
-            pieces = self._polynomials(first, last)
-            seen = self._seen[first + 1 : last + 1].copy()
+            pieces = self._polynomials(last)
+            seen = self._seen[1 : last + 1].copy()
             self._moved = max(self._moved, seen[:, 1].max(initial=0.0))
             self._lost += float(seen[:, 3].sum())
-            if last > first:
-                for rows in (store, ends, self._seen):
-                    rows[:2] = rows[last - 1 : last + 1].copy()
-                self._first = 1
-        return Steps(reason, pieces, self._ws.usual, ORDER, seen[:, 0], losses=seen[:, 3])
+            for rows in (store, ends):
+                rows[0] = rows[last]
+        return Steps(reason, pieces, self._ws.usual, self._order, seen[:, 0], losses=seen[:, 3])
 
-    def _polynomials(self, first: int, last: int) -> Pieces:
-        """Of the steps that start at some rows of the store."""
-        if last == first:
-            state = self._store[first] * np.array([1.0, 1.0, 0.5])[:, None]
-            piece = start_piece(float(self._ends[first]), state, np.zeros(self._beside))
+    def _polynomials(self, last: int) -> Pieces:
+        """Of the steps that start at the rows of the store before this one."""
+        if last == 0:
+            state = self._store[0, :3] * np.array([1.0, 1.0, 0.5])[:, None]
+            piece = start_piece(float(self._ends[0]), state, np.zeros(self._beside))
             return piece._replace(sides=np.zeros((1, self._beside, 0)))
-        starts, states = self._ends[: last + 1], self._store[: last + 1]
-        count = last - first
-        coefficients = np.zeros((count, 6, states.shape[2]))
-        if first:
-            polynomials.fill_quintics_over_two(starts, states, coefficients)
-        else:
-            polynomials.fill_quintics(starts[:2], states[:2], coefficients)
-            polynomials.fill_quintics_over_two(starts, states, coefficients[1:])
-        # behind a switch of a user's force the step before tells nothing, and behind a very short step what it
-        # tells is rounding: there the acceleration at the start does
-        lengths = np.diff(starts)
-        before = np.concatenate([[np.inf], lengths])[first:last]
-        alone = (self._seen[first:last, 2] > 0.0) | (before < SHORT_BEFORE * lengths[first:])
-        for n in np.flatnonzero(alone) + first:
-            fill = coefficients[n - first : n - first + 1]
-            fill[:] = 0.0
-            polynomials.fill_quartics(starts[n : n + 2], states[n : n + 2], fill)
-        sides = np.zeros((count, self._beside, 0))
-        return Pieces(starts[first:].copy(), np.full(count, 5, np.int64), coefficients, sides)
+        coefficients = self._store[:last, 3:].copy()
+        orders = np.full(last, coefficients.shape[1] - 1)
+        sides = np.zeros((last, self._beside, 0))
+        return Pieces(self._ends[: last + 1].copy(), orders, coefficients, sides)
 
     def end(self, t: float, reason: int) -> status.Ending:
         """How it ended."""
@@ -195,9 +183,9 @@ def try_steps(problem: Run, start: Start, most: int) -> tuple[float, Floats, Flo
     tried = radau.advance(Stopwatch(), most)
     tangent, stages = radau.tangent, radau.stages
     J, (S, G) = np.zeros((model.equations, nq)), np.zeros((2, nq, nq))
-    J[model.form.J_eq, model.form.J_col] = stages.J[3]
-    S[tangent.S_row, tangent.S_col] = stages.S[3]
-    G[tangent.S_row, tangent.S_col] = stages.G[3]
+    J[model.form.J_eq, model.form.J_col] = stages.J[-1]
+    S[tangent.S_row, tangent.S_col] = stages.S[-1]
+    G[tangent.S_row, tangent.S_col] = stages.G[-1]
     if tried.reason not in (reasons.DONE, reasons.FULL) or not tried.count:
         return 0.0, J, S, G
     # the last step may be cut by the end of the run
@@ -283,15 +271,42 @@ def _load_pattern(form: Form, loads: Loads) -> tuple[Ints, Ints, dict[str, Any]]
     return places[:, 0].copy(), places[:, 1].copy(), sums
 
 
-def make_stages(form: Form, loads: Loads, tangent: Tangent) -> Stages:
-    """Allocate the scratch memory of a step."""
-    nq, ns, z = len(form.Q), len(tangent.S_at), np.zeros
-    n, upper = nq + len(form.phi0), len(tangent.L_row)
+def choose_stages(model: Model, tolerance: float, motions: Floats | None) -> int:
+    """Three or five stages; motions: those of the freedoms, if they are few."""
+    asked = len(model.loads.user.calls) > 0
+    return 3 if asked or motions is None or tolerance >= LITTLE else 5
+
+
+def find_motions(model: Model, q: Floats) -> Floats | None:
+    """Motions that the constraints allow at q, (nq, f); None if they are too many for dense equations."""
+    basis = np.zeros((MOST_FREEDOMS, model.coordinates))
+    found, _, _ = find_basis(model.form, make_workspace(model.form, 0), 2, q, basis)
+    return None if found < 0 else basis[:found].T.copy()
+
+
+def make_stages(
+    form: Form, loads: Loads, tangent: Tangent, stages: int = 3, motions: Floats | None = None
+) -> Stages:
+    """Allocate the scratch memory of a step; in the freedoms, if their motions are given."""
+    nq, nc, ns, z = len(form.Q), len(form.phi0), len(tangent.S_at), np.zeros
+    n, upper, s = nq + nc, len(tangent.L_row), stages
+    in_blocks = motions is None
+    f = 0 if motions is None else motions.shape[1]
+    size = 2 * f * s
+    free = Freedoms(
+        N=z((s, nq, f)), MN=z((s, nq, f)), T=z((s, nq, 2 * f)), X=z((n, 2 * f)), turn=z((nq, f)),
+        Jv=z(len(form.J_eq)), Ja=z(len(form.J_eq)),
+        matrix=z((size, size)), order=np.zeros(size, np.int64), right=z(size),
+    )  # fmt: skip
+    if motions is not None:
+        free.N[-1] = motions
     return pack(Stages(
-        z=z((2, 3, nq)), dz=z((2, 3, nq)), past=z((3, nq)), q=z((3, nq)), v=z((3, nq)), a=z((3, nq)),
-        lam=z((4, len(form.phi0))), power=z(3), J=z((4, len(form.J_eq))),
+        rule=make_rule(s), z=z((2, s, nq)), dz=z((2, s, nq)), past=z((s, nq)), sums=z((2, s, nq)),
+        L=z((s, n + len(form.L_row))), bend=z(nq),
+        q=z((s, nq)), v=z((s, nq)), a=z((s, nq)),
+        lam=z((s + 1, nc)), power=z(s), J=z((s + 1, len(form.J_eq))),
         A=z(len(loads.G_row)), B=z(len(loads.G_row)),
-        S=z((4, ns)), G=z((4, ns)), theta=z(len(loads.torsions.first)), user=z((8, len(loads.f0))),
-        blocks=z((n + 2 * upper, 3, 3)), b_blocks=z((n, 3)), below=z((3, 3)), right=z((3, 3)),
-        values=z(n + 2 * upper), b=z(n),
+        S=z((s + 1, ns)), G=z((s + 1, ns)), theta=z(len(loads.torsions.first)), user=z((8, len(loads.f0))),
+        blocks=z(((n + 2 * upper) * in_blocks, 3, 3)), b_blocks=z((n * in_blocks, 3)),
+        below=z((3, 3)), right=z((3, 3)), values=z(n + 2 * upper), b=z(n), freedoms=free,
     ))  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -30,12 +31,20 @@ def sample_own(*, accelerations: bool, same: float = 0.0, points: int = 3) -> ke
     return kernels.Sampling(False, accelerations, same, 0.0, 0, np.inf, 0.0, *rule)
 
 
+@lru_cache(maxsize=16)
 def sample_projected(
-    *, corrections: int, near: float, damped: bool = False, limit: float = np.inf
+    *,
+    corrections: int,
+    near: float,
+    damped: bool = False,
+    limit: float = np.inf,
+    same_factor: float = 0.0,
 ) -> kernels.Sampling:
     """Outputs are taken back onto the constraints, as `kernels.Sampling` says."""
     rule = np.polynomial.legendre.leggauss(3)
-    return kernels.Sampling(True, False, 0.0, float(damped), corrections, float(limit), near, *rule)
+    return kernels.Sampling(
+        True, False, 0.0, float(damped), corrections, float(limit), near, *rule, same_factor
+    )
 
 
 class Recorder:
@@ -49,6 +58,9 @@ class Recorder:
             Record.empty(model, len(problem.times)), times=np.array(problem.times)
         )
         self._done = 0
+        # how outputs were sampled last, and memory for that
+        self._sampling: kernels.Sampling | None = None
+        self._side: kernels.Side | None = None
         # angles of the torsions and work where the next step starts
         self.carried = np.zeros(
             len(model.loads.torsions.first) + 1 if self._loads is not None else 0
@@ -121,8 +133,11 @@ class Recorder:
 
     def _sample(self, part: Part, rows: Record) -> None:
         self._ws.usual[:] = part.usual
+        if part.sampling is not self._sampling:
+            self._sampling = part.sampling
+            self._side = kernels.make_side(self._problem.model.form, part.sampling, self._loads)
         kernels.sample(
-            self._problem.model.form, self._ws, self._loads, part.sampling, part.pieces,
+            self._problem.model.form, self._ws, self._loads, self._side, part.sampling, part.pieces,
             len(part.pieces.orders), rows.outputs,
         )  # fmt: skip
 

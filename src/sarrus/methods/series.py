@@ -34,6 +34,7 @@ from ..kernels.rules import (
     LONG_FLOOR,
     MANY_STEPS,
     SHARE,
+    SLACK,
     local_tolerance,
     log_cost,
 )
@@ -44,6 +45,7 @@ from ..thresholds import (
     KEPT_RANK,
     RANK_TOLERANCE,
     RESOLVED_PIVOT,
+    SAME_FACTOR,
     SHARP_PREDICTION,
     SINGULAR_LANDING,
 )
@@ -223,7 +225,11 @@ class Series:
         # where dampers are, errors die out
         self._regular = not is_damped(model.loads)
         self._lost = 0.0
-        self.sampling = sample_projected(corrections=CORRECTIONS, near=SINGULAR_LANDING)
+        # outputs of loose steps move too far for one factor
+        factor = SAME_FACTOR if SLACK * self._local <= SAME_FACTOR else 0.0
+        self.sampling = sample_projected(
+            corrections=CORRECTIONS, near=SINGULAR_LANDING, same_factor=factor
+        )
 
     @property
     def state(self) -> Floats:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from .. import progress
 from ..arrays import Floats
 from ..kernels import reasons
 from ..kernels.layout import Pieces
@@ -121,6 +122,7 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
         room = problem.max_steps - taken
         steps = stepper.advance(clock, room if problem.stop is None else min(room, STEPS_AT_ONCE))
         taken, t = taken + steps.count, float(steps.pieces.starts[-1])
+        progress.tell(t, problem.duration)
         if steps.reason != reasons.FULL:
             end = steps.end or stepper.end(t, steps.reason)
         elif taken >= problem.max_steps:

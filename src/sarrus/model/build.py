@@ -2,89 +2,203 @@
 
 coordinates      which points and vectors become q (coordinates.py)
 equations        products of linear forms: rigid frames and joints (joints.py, quadratic.py), M and Q
-rotors           coordinates of their own where needed (rotors.py)
+rotors, gears    coordinates of joints, as coordinates of their own where needed (joint_coordinates.py)
 loads, drives    loads.py, drives.py
-rows to read     points, poses of bodies, springs and joints (model.py)
+rows to read     points and spinning bodies; poses of bodies, springs and joints only if asked for (model.py)
+
+All is done over scalars, which are floats or the numbers of a tape (structure.py).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
+from ..kernels.layout import Form, pack
 from ..kinematics.pose import BodyRows
 from ..mechanism import Joint, Mechanism, MechanismError
-from .coordinates import (
-    Coordinates,
-    Points,
-    Product,
-    make_skeleton,
-    make_space,
-    matrix_times_rows,
-    solve_relations,
-)
+from ..tape import Scalar
+from .coordinates import Coordinates, Points, Product, make_skeleton, make_space, solve_relations
 from .drives import add_drives
-from .frames import FrameVector
+from .joint_coordinates import add_joint_coordinates
 from .joints import Factor, kept_products
 from .loads import collect_loads
-from .model import Model, make_readings
+from .model import Model, Rows, Units
 from .quadratic import (
+    Entries,
     Equations,
     MasslessFreedomError,
     assemble_form,
-    sparse_from_entries,
-    sparse_from_rows,
+    flatten_rows,
 )
-from .reduce import Row
-from .rotors import add_rotors
+from .vectors import UNITS, Row, Vector, combined, norm, over, subtract_rows, turned
+
+# numbers of a cache line
+LINE = 8
+
+
+class Part(tuple[int, int, tuple[int, ...]]):
+    """A place in the block of numbers: from, to, shape."""
+
+
+class Block:
+    """All numbers of a model side by side, every list on a cache line of its own."""
+
+    def __init__(self) -> None:
+        self.values: list[Scalar] = []
+
+    def take(self, values: list[Scalar], *shape: int) -> Part:
+        """Append a list; shape: of the array it becomes."""
+        first = len(self.values)
+        self.values += values
+        self.values += [0.0] * (-len(values) % LINE)
+        return Part((first, first + len(values), shape or (len(values),)))
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """A model without its numbers: whole numbers, and where in the block the others are."""
+
+    dimension: int
+    units: Part
+    form: Form
+    form_parts: tuple[tuple[int, Part], ...]
+    loads: Any
+    loaded: bool
+    points: dict[str, int]
+    place_rows: tuple[Ints, Ints, Part]
+    origins: Part
+    spun: dict[str, tuple[Ints, Ints, Part, Part]]
+    drive_rates: Floats
+    user_calls: tuple[Any, ...]
+
+    def make(self, mechanism: Mechanism, values: Any) -> Model:
+        """The model with these numbers."""
+        block = aligned(len(values))
+        block[:] = values
+        fields = list(self.form)
+        for n, (first, last, _) in self.form_parts:
+            fields[n] = block[first:last]
+        form = Form._make(fields)
+        start, col, part = self.place_rows
+        nq = len(form.Q)
+        return Model(
+            mechanism=mechanism,
+            dimension=self.dimension,
+            units=Units(*take_part(block, self.units).tolist()),
+            form=form,
+            loads=fill(self.loads, block) if self.loaded else self.loads,
+            points=self.points,
+            place_rows=Rows(start, col, take_part(block, part), nq),
+            origins=take_part(block, self.origins),
+            spun={
+                name: (Rows(start, col, take_part(block, val), nq), take_part(block, starts))
+                for name, (start, col, val, starts) in self.spun.items()
+            },
+            drive_rates=self.drive_rates,
+            user_calls=self.user_calls,
+        )
+
+
+def aligned(count: int) -> Floats:
+    """Memory for so many numbers that begins on a cache line."""
+    block = np.empty(count + LINE)
+    first = (-block.__array_interface__["data"][0] % (8 * LINE)) // 8
+    return block[first : first + count]
+
+
+def take_part(block: Floats, part: Part) -> Floats:
+    """An array of the block."""
+    first, last, shape = part
+    found = block[first:last]
+    return found if len(shape) == 1 else found.reshape(shape)
+
+
+def fill(loads: Any, block: Floats) -> Any:
+    """Loads with arrays for parts."""
+    if not isinstance(loads, tuple):
+        return loads
+    if isinstance(loads, Part):
+        return take_part(block, loads)
+    return type(loads)(*(fill(x, block) for x in loads))
+
+
+def sum_up(parts: list[Scalar]) -> Scalar:
+    """One after the other."""
+    out = parts[0]
+    for x in parts[1:]:
+        out = out + x
+    return out
 
 
 def make_model(mechanism: Mechanism) -> Model:
     """Choose natural coordinates and assemble the quadratic form of a checked mechanism."""
-    space = make_space(mechanism)
-    points = _readable_points(mechanism)
-    factors = _joint_factors(mechanism)
-    skeleton = make_skeleton(mechanism, space, points, factors)
+    from .structure import find_model
+
+    return find_model(mechanism.copy())
+
+
+def draw(mechanism: Mechanism) -> Coordinates:
+    """Every point and vector of a mechanism as rows over its coordinates."""
+    points, factors = readable_points(mechanism), joint_factors(mechanism)
+    skeleton = make_skeleton(mechanism, make_space(mechanism), points, factors)
     products = [Product(skeleton.factor(a), skeleton.factor(b), a is b) for a, b in factors]
-    coordinates = solve_relations(mechanism, skeleton, products)
-    equations = _collect_equations(coordinates, products)
+    return solve_relations(mechanism, skeleton, products)
+
+
+def make_blueprint(mechanism: Mechanism) -> tuple[Blueprint, list[Scalar]]:
+    """The model's structure, and its numbers, which may be those of a tape."""
+    points = readable_points(mechanism)
+    coordinates = draw(mechanism)
+    space = coordinates.skeleton.space
+    equations = _collect_equations(coordinates)
     features = coordinates.features()
-    rotors, more = add_rotors(mechanism, features, equations, coordinates.count)
+    rotors, more = add_joint_coordinates(mechanism, features, equations, coordinates.count)
     coordinates = replace(coordinates, more=more)
     nq = coordinates.count
-    gravity = space.direction(mechanism.gravity) / space.units.length
+    gravity = over(space.direction(mechanism.gravity), space.units.length)
     M, Q = _inertia(coordinates, gravity, rotors)
     loads = collect_loads(mechanism, features, points, nq)
     drives = add_drives(mechanism, features, equations)
     try:
-        form = assemble_form(equations, M, Q + loads.Q, drives)
+        fields = assemble_form(
+            equations, M, [a + b for a, b in zip(Q, loads.Q, strict=True)], drives
+        )
     except MasslessFreedomError as error:
         raise MechanismError(_massless(coordinates, error.args[0])) from error
-    blocks = {name: coordinates.world(body, at) for name, (body, at) in points.items()}
-    return Model(
-        name=mechanism.name,
+    block = Block()
+    form_parts = tuple(
+        (n, block.take(fields[name]))
+        for n, name in enumerate(Form._fields)
+        if isinstance(fields[name], list)
+    )
+    sizes = {name: np.zeros(len(x)) for name, x in fields.items() if isinstance(x, list)}
+    rows = [row for body, at in points.values() for row in coordinates.world(body, at)]
+    acting = loads.make_loads(drives.arrays(), block)
+    blueprint = Blueprint(
         dimension=mechanism.dimension,
-        units=space.units,
-        form=form,
-        loads=loads.make_loads(drives.arrays()),
+        units=block.take([space.units.length, space.units.mass]),
+        form=pack(Form(**fields | sizes)),
+        form_parts=form_parts,
+        loads=acting if loads.rows else fill(acting, np.zeros(0)),
+        loaded=bool(loads.rows),
         points={name: n for n, name in enumerate(points)},
-        places=sparse_from_rows([row for block in blocks.values() for row in block], nq),
-        origins=np.array([at for _, at in points.values()]),
-        body_vectors={
-            name: _body_vectors(coordinates, name) for name, _ in mechanism.angular_velocities
-        },
-        body_rows=_body_rows(mechanism, coordinates, points, blocks),
-        readings=make_readings(mechanism, features, nq),
-        drive_rates=drives.start_rates(len(form.phi0)),
+        place_rows=_take_rows(block, rows),
+        origins=block.take(
+            [x for _, at in points.values() for x in at.tolist()], -1, mechanism.dimension
+        ),
+        spun={name: _spun(block, coordinates, name) for name, _ in mechanism.angular_velocities},
+        drive_rates=drives.start_rates(len(equations.values)),
         user_calls=tuple(call for call, _ in loads.users),
     )
+    return blueprint, block.values
 
 
-def _joint_factors(mechanism: Mechanism) -> list[tuple[Factor, Factor]]:
+def joint_factors(mechanism: Mechanism) -> list[tuple[Factor, Factor]]:
     """What joints keep; a driven length is not kept: its equation comes with the drive."""
     driven = {drive.joint for drive in mechanism.drives}
     return [
@@ -95,36 +209,51 @@ def _joint_factors(mechanism: Mechanism) -> list[tuple[Factor, Factor]]:
     ]
 
 
-def _collect_equations(coordinates: Coordinates, products: list[Product]) -> Equations:
+def _collect_equations(coordinates: Coordinates) -> Equations:
     """The quadratic equations: of rigid frames, then of joints."""
     equations = Equations()
     for frame in coordinates.skeleton.frames:
+        _, *rows = coordinates.frame_rows(frame)
         for i, j in frame.products:
-            _add_product(equations, coordinates, frame.vectors[i], frame.vectors[j], i == j)
-    for p in products:
-        if p.a.linear and p.b.linear:
-            _add_product(equations, coordinates, p.a, p.b, p.square)
+            a, b = frame.vectors[i].start, frame.vectors[j].start
+            equations.add(rows[i], a, rows[j], b, i == j)
+    for p in coordinates.products:
+        if p.a.moves and p.b.moves:
+            rows_a = coordinates.rows(p.a.linear)
+            rows_b = rows_a if p.square else coordinates.rows(p.b.linear)
+            equations.add(rows_a, p.a.start, rows_b, p.b.start, p.square)
     return equations
 
 
-def _add_product(
-    equations: Equations, coordinates: Coordinates, a: FrameVector, b: FrameVector, square: bool
-) -> None:
-    equations.add(coordinates.rows(a.linear), a.start, coordinates.rows(b.linear), b.start, square)
+def _take_rows(block: Block, rows: list[Row]) -> tuple[Ints, Ints, Part]:
+    start, col, val = flatten_rows(rows)
+    return start, col, block.take(val)
 
 
-def _body_rows(
-    mechanism: Mechanism, coordinates: Coordinates, points: Points, blocks: dict[str, list[Row]]
-) -> BodyRows:
-    """Centres of all bodies and vectors fixed in them; blocks: rows of the points known already."""
+def plain_rows(rows: list[Row], columns: int) -> Rows:
+    """Rows of floats."""
+    start, col, val = flatten_rows(rows)
+    return Rows(start, col, np.array(val, dtype=float), columns)
+
+
+def make_arm(
+    model: Model, coordinates: Coordinates, bodies: tuple[str, ...], places: tuple[Floats, ...]
+) -> Rows:
+    """The vector between points of two bodies in world metres."""
+    first, second = (coordinates.world(b, p) for b, p in zip(bodies, places, strict=True))
+    rows = [subtract_rows(b, a) for a, b in zip(first, second, strict=True)]
+    return plain_rows(rows, model.coordinates)
+
+
+def make_body_rows(model: Model, coordinates: Coordinates) -> BodyRows:
+    """Centres of all bodies and vectors fixed in them."""
     centers: list[Row] = []
     vectors: list[Row] = []
-    starts: list[Floats] = []
+    starts: list[Vector] = []
     owner: list[int] = []
+    mechanism, nq = model.mechanism, model.coordinates
     for i, body in enumerate(mechanism.bodies):
-        # a joint or point may bear the name of a body: then its centre is not among the points
-        known = points[body.name][1] is body.center
-        rows = blocks[body.name] if known else coordinates.world(body.name, body.center)
+        rows = coordinates.world(body.name, body.center)
         centers += [*rows, *({} for _ in range(3 - len(rows)))]
         # beside a fixed direction one vector tells the pose
         rows, values = _vector_rows(coordinates, body.name, 1 if mechanism.dimension == 2 else 3)
@@ -133,32 +262,32 @@ def _body_rows(
         owner += [i] * len(values)
     return BodyRows(
         names=tuple(b.name for b in mechanism.bodies),
-        centers=sparse_from_rows(centers, coordinates.count),
-        vectors=sparse_from_rows(vectors, coordinates.count),
-        starts=np.array(starts, dtype=float).reshape(-1, 3) @ coordinates.skeleton.space.turn,
+        centers=plain_rows(centers, nq).matrix,
+        vectors=plain_rows(vectors, nq).matrix,
+        starts=np.array(starts, dtype=float).reshape(-1, 3),
         owner=np.array(owner, dtype=np.int64),
     )
 
 
-def _body_vectors(coordinates: Coordinates, body: str) -> tuple[sparse.csr_array, Floats]:
+def _spun(block: Block, coordinates: Coordinates, body: str) -> tuple[Ints, Ints, Part, Part]:
     """Vectors fixed in a body: rows of their change in world directions, and their unit starts."""
     rows, starts = _vector_rows(coordinates, body, 3)
-    world = np.array(starts).reshape(-1, 3) @ coordinates.skeleton.space.turn
-    return sparse_from_rows(rows, coordinates.count), world
+    start, col, val = flatten_rows(rows)
+    return start, col, block.take(val), block.take([x for v in starts for x in v], -1, 3)
 
 
-def _vector_rows(coordinates: Coordinates, body: str, most: int) -> tuple[list[Row], list[Floats]]:
-    """Rows in world directions, and unit starts in the model's, of vectors fixed in a body."""
-    frame = coordinates.skeleton.frame(body)
+def _vector_rows(coordinates: Coordinates, body: str, most: int) -> tuple[list[Row], list[Vector]]:
+    """Rows and unit starts of vectors fixed in a body, both in world directions."""
+    frame, back = coordinates.skeleton.frame(body), coordinates.skeleton.space.back
     if frame is None:
-        return [{} for _ in range(9)], list(np.eye(3))
+        return [{} for _ in range(9)], [turned(back, u) for u in UNITS]
     rows: list[Row] = [{} for _ in range(3 * len(frame.directions))]
-    starts = list(frame.directions)
+    starts = [turned(back, d) for d in frame.directions]
     for v in frame.vectors[:most]:
-        size = float(np.linalg.norm(v.start))
-        back = coordinates.skeleton.space.turn.T / size
-        rows += matrix_times_rows(back, coordinates.rows(v.linear))
-        starts.append(v.start / size)
+        size = norm(v.start)
+        to_world = [{c: x / size for c, x in row.items()} for row in back]
+        rows += combined(to_world, coordinates.rows(v.linear))
+        starts.append(turned(back, over(v.start, size)))
     return rows, starts
 
 
@@ -169,7 +298,8 @@ def _massless(coordinates: Coordinates, numbers: list[int]) -> str:
     names = [
         f"'{body.name}'"
         for group, frame in zip(skeleton.sharing.groups[1:], skeleton.frames, strict=True)
-        if features & {frame.origin, *(k for v in frame.vectors for k in v.linear)}
+        if features
+        & {frame.origin, *(k // 3 for v in frame.vectors for row in v.linear for k in row)}
         for body in group.bodies
     ]
     return (
@@ -178,7 +308,7 @@ def _massless(coordinates: Coordinates, numbers: list[int]) -> str:
     )
 
 
-def _readable_points(mechanism: Mechanism) -> Points:
+def readable_points(mechanism: Mechanism) -> Points:
     """Joints, markers, centres of bodies; a joint's name wins over a body's."""
     points: Points = {b.name: (b.name, b.center) for b in mechanism.bodies}
     for marker in mechanism.markers:
@@ -198,31 +328,30 @@ def _point_owner(joint: Joint) -> str:
 
 
 def _inertia(
-    coordinates: Coordinates, gravity: Floats, rotors: list[tuple[Row, float]]
-) -> tuple[sparse.csr_array, Floats]:
+    coordinates: Coordinates, gravity: Vector, rotors: list[tuple[Row, Scalar]]
+) -> tuple[Entries, list[Scalar]]:
     """Mass matrix and weight: T = 1/2 sum G_ij f_i' f_j' over the features f of each frame, and of rotors."""
-    entries: dict[tuple[int, int], float] = defaultdict(float)
-    sizes: dict[tuple[int, int], float] = defaultdict(float)
-    nq = coordinates.count
-    Q = np.zeros(nq)
+    entries: dict[tuple[int, int], list[Scalar]] = defaultdict(list)
+    Q: list[Scalar] = [0.0] * coordinates.count
     for frame in coordinates.skeleton.frames:
-        forms = [{frame.origin: np.eye(3)}, *(v.linear for v in frame.vectors)]
-        features = [coordinates.rows(form) for form in forms]
+        features = coordinates.frame_rows(frame)
         for i, rows_i in enumerate(features):
             for c in range(3):
                 for a, x in rows_i[c].items():
-                    Q[a] += frame.gram[0, i] * gravity[c] * x
+                    Q[a] = Q[a] + frame.gram[0][i] * gravity[c] * x
                     for j, rows_j in enumerate(features):
-                        if frame.gram[i, j] != 0.0:
+                        if rows_j[c] and frame.gram[i][j] != 0.0:
+                            share = frame.gram[i][j] * x
                             for b, y in rows_j[c].items():
-                                part = frame.gram[i, j] * x * y
-                                entries[a, b] += part
-                                sizes[a, b] += abs(part)
+                                entries[a, b].append(share * y)
     for row, inertia in rotors:
         for a, x in row.items():
             for b, y in row.items():
-                entries[a, b] += inertia * x * y
-                sizes[a, b] += abs(inertia * x * y)
+                entries[a, b].append(inertia * x * y)
     # what terms that cancel leave is rounding, and would only fill the factor
-    kept = {at: value for at, value in entries.items() if abs(value) > 8e-16 * sizes[at]}
-    return sparse_from_entries(kept, (nq, nq)), Q
+    M = {at: sum_up(parts) for at, parts in entries.items()}
+    return {
+        at: value
+        for at, value in M.items()
+        if value is entries[at][0] or abs(value) > 8e-16 * sum_up([abs(x) for x in entries[at]])
+    }, Q

@@ -11,38 +11,72 @@ where the centre of a group is and which directions it spreads in.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
-import numpy as np
-
-from ..arrays import Floats
-from ..kinematics.pose import LINK, in_space, measure_length
+from ..kinematics.pose import LINK, measure_length
 from ..mechanism import Body, Mechanism
+from ..tape import mean
 from .drives import coordinate_needs
 from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
 from .joints import GROUND, Direction, Factor, Group, Sharing, share_features
 from .loads import Features, load_needs
 from .model import Units
-from .reduce import Reduction, Row, component_rows, drop_fixed
+from .reduce import Reduction, drop_fixed, reduced_rows
+from .vectors import (
+    UNITS,
+    ZERO,
+    Matrix,
+    Row,
+    Vector,
+    add,
+    cleaned,
+    combined,
+    cross,
+    feature_rows,
+    over,
+    scale,
+    subtract,
+    subtract_rows,
+    transposed,
+    turned,
+    unit,
+    vector,
+)
 
 # body and place at the start [m] of all points that can be read by name
-Points = dict[str, tuple[str, Floats]]
+Points = dict[str, tuple[str, Any]]
+# axes of the model that are those of the world
+AS_THEY_ARE: Matrix = [{0: 1.0}, {1: 1.0}, {2: 1.0}]
 
 
 @dataclass(frozen=True)
 class Space:
     """The model's axes (rows of turn, in world directions) and units."""
 
-    turn: Floats
+    turn: Matrix
     units: Units
 
-    def place(self, p: Floats) -> Floats:
+    def place(self, p: Any) -> Vector:
         """A place [m] in the model."""
-        return self.turn @ in_space(p) / self.units.length
+        at = vector(p)
+        return over(at if self.turn is AS_THEY_ARE else turned(self.turn, at), self.units.length)
 
-    def direction(self, d: Floats) -> Floats:
+    def direction(self, d: Any) -> Vector:
         """A direction in the model."""
-        return self.turn @ in_space(d)
+        return vector(d) if self.turn is AS_THEY_ARE else turned(self.turn, vector(d))
+
+    @cached_property
+    def back(self) -> Matrix:
+        """From the model's axes to the world's."""
+        return transposed(self.turn)
+
+    @cached_property
+    def metres(self) -> Matrix:
+        """From the model's axes and lengths to the world's."""
+        length = self.units.length
+        return [{c: x * length for c, x in row.items()} for row in self.back]
 
 
 @dataclass(frozen=True)
@@ -67,15 +101,15 @@ class Skeleton:
         group = self.sharing.group_of[body]
         return None if group == GROUND else self.frames[group - 1]
 
-    def point(self, body: str, at: Floats) -> Linear:
+    def point(self, body: str, at: Any) -> Linear:
         """A point of a body, by its place at the start [m], as a linear form of the features."""
         frame = self.frame(body)
-        return {} if frame is None else frame.point(self.space.place(at))
+        return [{}, {}, {}] if frame is None else frame.point(self.space.place(at))
 
-    def vector(self, body: str, d: Floats) -> Linear:
+    def vector(self, body: str, d: Any) -> Linear:
         """A vector fixed in a body, by its world direction at the start."""
         frame = self.frame(body)
-        return {} if frame is None else frame.vector(self.space.direction(d))
+        return [{}, {}, {}] if frame is None else frame.vector(self.space.direction(d))
 
     def factor(self, factor: Factor) -> FrameVector:
         """A factor of a joint's product; nothing of it is linear if the ground holds it."""
@@ -84,8 +118,10 @@ class Skeleton:
             return FrameVector(self.vector(factor.body, factor.start), start)
         first = self.point(factor.first, factor.first_at)
         second = self.point(factor.second, factor.second_at)
-        start = self.space.place(factor.second_at) - self.space.place(factor.first_at)
-        return FrameVector(_minus(second, first), start)
+        start = subtract(self.space.place(factor.second_at), self.space.place(factor.first_at))
+        # points of one group may have parts in common
+        rows = [subtract_rows(b, a) for a, b in zip(first, second, strict=True)]
+        return FrameVector(cleaned(rows), start)
 
 
 @dataclass(frozen=True)
@@ -93,11 +129,14 @@ class Coordinates:
     """Every point and vector of a mechanism as rows over its coordinates q."""
 
     skeleton: Skeleton
+    products: list[Product]
     reduction: Reduction
     fixed: set[int]
     dimension: int
     # of rotors, which no feature has
     more: int = 0
+    # rows of the frames that were asked for
+    of_frames: dict[int, list[list[Row]]] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -106,31 +145,35 @@ class Coordinates:
 
     def rows(self, linear: Linear) -> list[Row]:
         """A linear form of the features."""
-        return [
-            self.reduction.coordinates(drop_fixed(r, self.fixed)) for r in component_rows(linear)
-        ]
+        return reduced_rows(linear, self.fixed, self.reduction)
 
-    def point(self, body: str, at: Floats) -> list[Row]:
+    def frame_rows(self, frame: Frame) -> list[list[Row]]:
+        """Origin and vectors of a frame."""
+        known = self.of_frames.get(id(frame))
+        if known is None:
+            forms = (feature_rows(frame.origin), *(v.linear for v in frame.vectors))
+            known = self.of_frames[id(frame)] = [self.rows(form) for form in forms]
+        return known
+
+    def point(self, body: str, at: Any) -> list[Row]:
         """A point of a body, by its place at the start [m], in the model's units and axes."""
-        return self._rows(body, self.skeleton.point(body, at))
+        return self.rows(self.skeleton.point(body, at))
 
-    def vector(self, body: str, d: Floats) -> list[Row]:
+    def vector(self, body: str, d: Any) -> list[Row]:
         """A vector fixed in a body, by its world direction at the start, in the model's axes."""
-        return self._rows(body, self.skeleton.vector(body, d))
+        return self.rows(self.skeleton.vector(body, d))
 
-    def world(self, body: str, at: Floats) -> list[Row]:
+    def world(self, body: str, at: Any) -> list[Row]:
         """A point of a body in world metres."""
-        space = self.skeleton.space
-        back = space.turn.T[: self.dimension] * space.units.length
-        return matrix_times_rows(back, self.point(body, at))
+        return combined(self.skeleton.space.metres[: self.dimension], self.point(body, at))
 
     def features(self) -> Features:
         """What loads, drives and readings ask for."""
         space = self.skeleton.space
 
-        def fixed(body: str) -> list[Floats]:
+        def fixed(body: str) -> list[Vector]:
             frame = self.skeleton.frame(body)
-            return list(np.eye(3)) if frame is None else frame.directions
+            return list(UNITS) if frame is None else frame.directions
 
         return Features(
             point=lambda body, at: (self.point(body, at), space.place(at)),
@@ -138,12 +181,10 @@ class Coordinates:
             fixed=fixed,
             world=self.world,
             turn=space.turn,
+            back=space.back,
             length=space.units.length,
             energy=space.units.energy,
         )
-
-    def _rows(self, body: str, linear: Linear) -> list[Row]:
-        return [{}, {}, {}] if self.skeleton.frame(body) is None else self.rows(linear)
 
 
 def make_space(mechanism: Mechanism) -> Space:
@@ -192,27 +233,26 @@ def solve_relations(
     reduction = Reduction(3 * len(features))
     for frame in frames:
         for linear, solve_for in frame.relations:
-            for row in component_rows(linear):
-                prefer = (3 * solve_for, 3 * solve_for + 1, 3 * solve_for + 2)
+            prefer = (3 * solve_for, 3 * solve_for + 1, 3 * solve_for + 2)
+            for row in linear:
                 reduction.eliminate(drop_fixed(row, fixed), prefer)
     # a product with a constant vector is linear: it is solved for once and for all
-    joints = [_times(p.a.start, p.b.linear) for p in products if not p.a.linear]
-    joints += [_times(p.b.start, p.a.linear) for p in products if p.a.linear and not p.b.linear]
-    for linear in joints:
-        for row in component_rows(linear):
-            reduction.eliminate(drop_fixed(row, fixed), ())
+    joints = [_times(p.a.start, p.b.linear) for p in products if not p.a.moves]
+    joints += [_times(p.b.start, p.a.linear) for p in products if p.a.moves and not p.b.moves]
+    for row in joints:
+        reduction.eliminate(drop_fixed(row, fixed), ())
     used = {
         i
         for frame in frames
-        for linear in ({frame.origin: np.eye(3)}, *(v.linear for v in frame.vectors))
-        for row in component_rows(linear)
+        for linear in (feature_rows(frame.origin), *(v.linear for v in frame.vectors))
+        for row in linear
         for i in reduction.substitute(drop_fixed(row, fixed))
     }
     reduction.number(fixed | (set(range(3 * len(features))) - used))
-    return Coordinates(skeleton, reduction, fixed, mechanism.dimension)
+    return Coordinates(skeleton, products, reduction, fixed, mechanism.dimension)
 
 
-def _model_directions(mechanism: Mechanism) -> Floats:
+def _model_directions(mechanism: Mechanism) -> Matrix:
     """Rows: the model's axes. A hinge on the ground gives the third, so that mechanisms which
     move in a plane across it keep two coordinates a point, however they stand in space.
     """
@@ -220,41 +260,62 @@ def _model_directions(mechanism: Mechanism) -> Floats:
         for joint in mechanism.joints:
             hinge = joint.kind.row.coordinate == "angle" and mechanism.GROUND in joint.bodies
             if hinge and joint.axis is not None:
-                z = joint.axis / np.linalg.norm(joint.axis)
-                k = int(np.argmax(np.abs(z)))
-                if abs(z[k]) == 1.0:
-                    # a permutation keeps the user's numbers bit for bit
-                    return np.roll(np.eye(3), k + 1, axis=1) if k < 2 else np.eye(3)
-                x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
-                x /= np.linalg.norm(x)
-                return np.array([x, np.cross(z, x), z])
-    return np.eye(3)
+                return _directions_to(unit(vector(joint.axis)))
+    return AS_THEY_ARE
+
+
+def _directions_to(z: Vector) -> Matrix:
+    """Axes of which the third is this one."""
+    sizes = [abs(x) for x in z]
+    k = max(range(3), key=sizes.__getitem__)
+    if sizes[k] == 1.0:
+        # a permutation keeps the user's numbers bit for bit
+        return [{(r + k + 1) % 3: 1.0} for r in range(3)]
+    x = unit(cross(z, UNITS[min(range(3), key=sizes.__getitem__)]))
+    return [dict(enumerate(row)) for row in (x, cross(z, x), z)]
 
 
 def _units(mechanism: Mechanism) -> Units:
     """A typical link, and the mean mass."""
-    length = LINK * measure_length(mechanism)
-    return Units(length, float(np.mean([b.mass for b in mechanism.bodies])))
+    return Units(LINK * measure_length(mechanism), mean([b.mass for b in mechanism.bodies]))
 
 
 def _mass(group: Group, space: Space) -> Mass:
     """Mass, centre and second moments of all bodies of a group."""
-    turn, units = space.turn, space.units
-    mass = sum(b.mass for b in group.bodies)
-    center = sum((b.mass * in_space(b.center) for b in group.bodies), np.zeros(3)) / mass
-    moments = np.zeros((3, 3))
-    for body in group.bodies:
-        arm = in_space(body.center) - center
-        moments += _moments(body) + body.mass * np.outer(arm, arm)
-    moments = turn @ moments @ turn.T / units.energy
-    return Mass(mass / units.mass, turn @ center / units.length, 0.5 * (moments + moments.T))
+    units, bodies = space.units, group.bodies
+    mass, center = bodies[0].mass, vector(bodies[0].center)
+    moments = _moments(bodies[0])
+    if len(bodies) > 1:
+        mass = sum(b.mass for b in bodies)
+        center = ZERO
+        for b in bodies:
+            center = add(center, scale(b.mass, vector(b.center)))
+        center = over(center, mass)
+        moments = [ZERO, ZERO, ZERO]
+        for b in bodies:
+            arm = subtract(vector(b.center), center)
+            for i, row in enumerate(_moments(b)):
+                moments[i] = add(moments[i], add(row, scale(b.mass * arm[i], arm)))
+    if space.turn is not AS_THEY_ARE:
+        # turn E turn^T: rows, then columns
+        half = [turned(space.turn, column) for column in moments]
+        columns = [turned(space.turn, column) for column in zip(*half, strict=True)]
+        moments = [(row[0], row[1], row[2]) for row in columns]
+    return Mass(
+        mass / units.mass,
+        over(turned(space.turn, center), units.length),
+        [over(row, units.energy) for row in moments],
+    )
 
 
-def _moments(body: Body) -> Floats:
+def _moments(body: Body) -> list[Vector]:
     """Second moments of mass about the centre, from the inertia."""
     if body.inertia.ndim == 0:
-        return np.diag([0.5, 0.5, 0.0]) * float(body.inertia)
-    return 0.5 * np.trace(body.inertia) * np.eye(3) - body.inertia
+        half = 0.5 * body.inertia.item()
+        return [(half, 0.0, 0.0), (0.0, half, 0.0), ZERO]
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = body.inertia.tolist()
+    half = 0.5 * (xx + yy + zz)
+    return [(half - xx, -xy, -xz), (-yx, half - yy, -yz), (-zx, -zy, half - zz)]
 
 
 def _leave_to_one(sharing: Sharing, frames: list[Frame]) -> None:
@@ -269,24 +330,11 @@ def _leave_to_one(sharing: Sharing, frames: list[Frame]) -> None:
             frame.products = []
 
 
-def _minus(a: Linear, b: Linear) -> Linear:
-    out = dict(a)
-    for k, m in b.items():
-        out[k] = out[k] - m if k in out else -m
-    # points of one group may have parts in common
-    return {k: m for k, m in out.items() if np.any(m)}
-
-
-def _times(vector: Floats, linear: Linear) -> Linear:
-    return {k: vector[None, :] @ m for k, m in linear.items()}
-
-
-def matrix_times_rows(matrix: Floats, rows: list[Row]) -> list[Row]:
-    """A dense matrix times rows."""
-    out: list[Row] = [{} for _ in range(matrix.shape[0])]
-    for c, row in enumerate(rows):
-        for target, factor in zip(out, matrix[:, c], strict=True):
-            if factor != 0.0:
-                for i, x in row.items():
-                    target[i] = target.get(i, 0.0) + factor * x
-    return out
+def _times(start: Vector, linear: Linear) -> Row:
+    """A constant vector times a linear form."""
+    out: Row = {}
+    for x, row in zip(start, linear, strict=True):
+        for i, c in row.items():
+            part = x * c
+            out[i] = out[i] + part if i in out else part
+    return cleaned([out])[0]

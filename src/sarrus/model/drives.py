@@ -20,11 +20,10 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels.elements import drive as element
 from ..kernels.elements.drive import COSINE, LINEAR, SINE, SQUARE
-from ..kinematics.pose import in_space
-from ..mechanism import Joint, Mechanism, MechanismError
+from ..mechanism import Body, Joint, Mechanism, MechanismError
 from ..mechanism.motion import MotionPieces, make_pieces
-from .loads import Features, joint_triad, subtract_rows
-from .reduce import Row
+from .loads import Features, joint_triad, named_parts
+from .vectors import UNITS, Row, Vector, norm, subtract, subtract_rows, unit, vector
 
 if TYPE_CHECKING:
     from .quadratic import Equations
@@ -77,9 +76,13 @@ class DrivenEquations:
         )
 
 
+# three rows over q, and the value at the start
+Form = tuple[list[Row], Vector]
+
+
 def joint_forms(
-    mechanism: Mechanism, features: Features, joint: Joint
-) -> list[tuple[tuple[list[Row], Floats], tuple[list[Row], Floats]]]:
+    bodies: dict[str, Body], features: Features, joint: Joint
+) -> list[tuple[Form, Form]]:
     """Pairs of forms whose products tell how a joint stands.
 
     Cosine and sine of its angle, its travel, its length squared; of a ball all cosines between both bodies.
@@ -87,12 +90,10 @@ def joint_forms(
     first, second = joint.bodies
     if joint.kind.row.is_ball:
         return [
-            (features.vector(first, u), features.vector(second, w))
-            for u in np.eye(3)
-            for w in np.eye(3)
+            (features.vector(first, u), features.vector(second, w)) for u in UNITS for w in UNITS
         ]
     if joint.kind.row.coordinate == "angle":
-        _, u, b = joint_triad(mechanism, joint)
+        _, u, b = joint_triad(bodies, joint)
         mark = features.vector(second, u)
         return [(features.vector(first, u), mark), (features.vector(first, b), mark)]
     travels = joint.kind.row.coordinate == "travel"
@@ -100,20 +101,22 @@ def joint_forms(
     (ra, xa), (rb, xb) = (
         features.point(body, at) for body, at in zip(joint.bodies, places, strict=True)
     )
-    gap = [subtract_rows(b, a) for a, b in zip(ra, rb, strict=True)], xb - xa
+    gap = [subtract_rows(b, a) for a, b in zip(ra, rb, strict=True)], subtract(xb, xa)
     return [(features.vector(first, _axis(joint)) if travels else gap, gap)]
 
 
-def coordinate_needs(mechanism: Mechanism) -> Iterator[tuple[str, Floats | None, list[Floats]]]:
-    """What frames must be able to express of driven joints and rotors: of a body a place [m], or directions."""
-    joints = {j.name: j for j in mechanism.joints}
-    for name in [*(d.joint for d in mechanism.drives), *(r.joint for r in mechanism.rotors)]:
+def coordinate_needs(mechanism: Mechanism) -> Iterator[tuple[str, Any, list[Vector]]]:
+    """What frames must be able to express of driven, coupled and rotor joints: a place [m], or directions."""
+    joints, bodies = named_parts(mechanism)
+    ties = [name for c in mechanism.couplings for name in (c.joint, c.other)]
+    names = [*(d.joint for d in mechanism.drives), *(r.joint for r in mechanism.rotors), *ties]
+    for name in names:
         joint = joints[name]
         if joint.kind.row.is_ball:
             for body in joint.bodies:
-                yield body, None, list(np.eye(3))
+                yield body, None, list(UNITS)
         elif joint.kind.row.coordinate == "angle":
-            _, u, b = joint_triad(mechanism, joint)
+            _, u, b = joint_triad(bodies, joint)
             yield joint.bodies[0], None, [u, b]
             yield joint.bodies[1], None, [u]
         elif joint.kind.row.coordinate == "travel":
@@ -127,12 +130,12 @@ def coordinate_needs(mechanism: Mechanism) -> Iterator[tuple[str, Floats | None,
 def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -> DrivenEquations:
     """Add the equations of all drives."""
     drives = DrivenEquations()
-    joints = {j.name: j for j in mechanism.joints}
+    joints, bodies = named_parts(mechanism)
     for drive in mechanism.drives:
         joint = joints[drive.joint]
         n, pieces, start = len(drives.motions), make_pieces(drive.motion), 0.0
         coordinate = joint.kind.row.coordinate
-        forms = joint_forms(mechanism, features, joint)
+        forms = joint_forms(bodies, features, joint)
         if coordinate == "angle":
             for (a, b), kind in zip(forms, (COSINE, SINE), strict=True):
                 drives.add(joint, kind, n, *equations.add(*a, *b, False, True))
@@ -145,15 +148,15 @@ def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -
             [(gap, _)] = forms
             k, factor, constant = equations.add(*gap, *gap, True, True)
             drives.add(joint, SQUARE, n, k, 2.0 * factor, constant)
-            start = float(np.linalg.norm(gap[1]))
+            start = norm(gap[1])
         # what the motion misses at the start is rounding, as the check has seen
         drives.motions.append(replace(pieces, coefficients=_shifted(pieces, start)))
     return drives
 
 
-def _axis(joint: Joint) -> Floats:
+def _axis(joint: Joint) -> Vector:
     assert joint.axis is not None
-    return in_space(joint.axis) / np.linalg.norm(joint.axis)
+    return unit(vector(joint.axis))
 
 
 def _scaled(pieces: MotionPieces, factor: float) -> MotionPieces:

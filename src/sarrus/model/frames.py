@@ -1,6 +1,6 @@
 """The frame of each group of bodies: which of its features become coordinates.
 
-A vector of the model is linear in the features: `Linear` maps each feature to a 3 x 3 matrix. A frame is
+A vector of the model is linear in the features: three rows over their variables. A frame is
 an origin and up to three such vectors; every other feature, point and the mass of the group are
 linear in them. Three cases, by how many directions the group can never leave:
 
@@ -11,16 +11,44 @@ linear in them. Three cases, by how many directions the group can never leave:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..arrays import Floats
+from ..tape import Number, Scalar, UntracedError, eigen, larger, largest, sqrt
 from ..thresholds import FLATTEST, SPANNED
-from .joints import Feature, Group, Sharing
+from .joints import FEW, Feature, Group, Sharing
+from .vectors import (
+    UNITS,
+    Matrix,
+    Row,
+    Vector,
+    across,
+    add_row,
+    cleaned,
+    combined,
+    cross,
+    dot,
+    feature_rows,
+    norm,
+    outside,
+    over,
+    scale,
+    subtract,
+    subtract_rows,
+    turned,
+)
 
-Linear = dict[int, Floats]
+# rows of a linear form of the features
+Linear = list[Row]
+# factors below this are rounding, and would only fill the matrices
+NO_FACTOR = 1e-14
+# digits of lengths that are compared: what rounding may change
+DIGITS = 1e9
+ROUNDING = 32 * float(np.finfo(float).eps)
+# a place: what rounding leaves of a difference that is zero
+ROUNDED = 4 * float(np.finfo(float).eps)
 
 
 @dataclass
@@ -28,7 +56,12 @@ class FrameVector:
     """A vector of a group: linear in the features; start: its value at the start."""
 
     linear: Linear
-    start: Floats
+    start: Vector
+
+    @property
+    def moves(self) -> bool:
+        """Whether any feature counts: else the ground holds it."""
+        return any(self.linear)
 
 
 @dataclass
@@ -36,51 +69,61 @@ class Frame:
     """Origin and vectors of a group, and its mass as the Gram matrix over (origin, vectors).
 
     products: index pairs (i, j) whose scalar product the body keeps; relations: linear forms of
-    the features that stay constant, each with the feature it should be solved for.
+    the features that stay constant, each with the feature it should be solved for; duals: for each vector one
+    across all others, and their product.
     """
 
     origin: int
     vectors: list[FrameVector]
-    directions: list[Floats]
-    gram: Floats
+    directions: list[Vector]
+    origin_start: Vector
+    gram: list[list[Scalar]] = field(default_factory=list)
     products: list[tuple[int, int]] = field(default_factory=list)
     relations: list[tuple[Linear, int]] = field(default_factory=list)
-    origin_start: Floats = field(default_factory=lambda: np.zeros(3))
+    duals: list[tuple[Vector, Scalar]] = field(default_factory=list)
 
-    def locate(self, offset: Floats) -> Floats:
-        """Components of a body-fixed vector along (fixed directions, frame vectors)."""
-        columns = [*self.directions, *(v.start for v in self.vectors)]
-        if not columns:
-            return np.zeros(0)
-        return np.asarray(np.linalg.lstsq(np.array(columns).T, offset, rcond=None)[0], float)
+    def locate(self, offset: Vector) -> list[Scalar]:
+        """Components of a body-fixed vector along the frame's vectors."""
+        return [dot(across, offset) / size for across, size in self.duals]
 
-    def point(self, place: Floats) -> Linear:
+    def point(self, place: Vector) -> Linear:
         """The linear form of a point of the group, given its place at the start."""
-        parts = self.locate(place - self.origin_start)[len(self.directions) :]
-        out: Linear = {self.origin: np.eye(3)}
-        return _combine(out, zip(parts, self.vectors, strict=True))
+        parts = self.locate(subtract(place, self.origin_start))
+        return _combine(feature_rows(self.origin), zip(parts, self.vectors, strict=True))
 
-    def vector(self, start: Floats) -> Linear:
+    def vector(self, start: Vector) -> Linear:
         """The linear form of a body-fixed vector, given its value at the start."""
-        parts = self.locate(start)[len(self.directions) :]
-        return _combine({}, zip(parts, self.vectors, strict=True))
+        return _combine([{}, {}, {}], zip(self.locate(start), self.vectors, strict=True))
+
+    def set_duals(self) -> None:
+        """Of the vectors as they stand."""
+        starts = [v.start for v in self.vectors]
+        if len(self.directions) == 1 or len(starts) == 1:
+            # the two of a turning frame stand across each other
+            found = starts
+        elif len(starts) == 2:
+            normal = cross(*starts)
+            found = [cross(starts[1], normal), cross(normal, starts[0])]
+        else:
+            found = [cross(starts[i - 2], starts[i - 1]) for i in range(len(starts))]
+        self.duals = [(d, dot(d, start)) for d, start in zip(found, starts, strict=True)]
 
 
 @dataclass
 class Mass:
     """Mass, centre and second moments about the centre of a group, in the model's units."""
 
-    mass: float
-    center: Floats
-    moments: Floats
+    mass: Scalar
+    center: Vector
+    moments: list[Vector]
 
 
 @dataclass
 class Wanted:
     """Further places and vectors of a group that its frame must be able to express."""
 
-    points: list[Floats] = field(default_factory=list)
-    vectors: list[Floats] = field(default_factory=list)
+    points: list[Vector] = field(default_factory=list)
+    vectors: list[Vector] = field(default_factory=list)
 
 
 def make_frame(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted) -> Frame:
@@ -95,13 +138,14 @@ def make_frame(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted) -> Fr
         _begin_at_an_end(features, group.points)
     origin = group.points[0]
     directions = sharing.directions(group)
-    frame = Frame(origin, [], directions, np.zeros((1, 1)), origin_start=features[origin].start)
+    frame = Frame(origin, [], directions, features[origin].start)
     if len(directions) == 2:
-        directions.append(np.cross(directions[0], directions[1]))
+        directions.append(cross(directions[0], directions[1]))
     elif len(directions) == 1:
         _frame_turning(sharing, group, mass, wanted, frame)
     else:
         _frame_free(sharing, group, mass, wanted, frame)
+    frame.set_duals()
     _relate(sharing, group, frame)
     frame.gram = _gram(frame, mass)
     return frame
@@ -112,10 +156,37 @@ def _begin_at_an_end(features: list[Feature], points: list[int]) -> None:
 
     Others would have factors above one, which multiply along a chain of bodies that share such points.
     """
-    places = np.array([features[k].start for k in points])
-    apart = np.linalg.norm(places[:, None] - places[None, :], axis=2).round(9)
-    first = int(np.argmax(apart.max(axis=1)))
+    if len(points) < 3:
+        return
+    places = [features[k].start for k in points]
+    if len(points) > FEW:
+        first = _farthest_of_many(places)
+    else:
+        far: list[Scalar] = [0.0] * len(points)
+        for i, a in enumerate(places):
+            for j in range(i):
+                apart = norm(subtract(a, places[j]))
+                far[i], far[j] = larger(far[i], apart), larger(far[j], apart)
+        first = _first_largest(far)
     points.insert(0, points.pop(first))
+
+
+def _farthest_of_many(places: list[Vector]) -> int:
+    if any(isinstance(x, Number) for p in places for x in p):
+        raise UntracedError
+    at = np.array(places)
+    far = [np.linalg.norm(at - p, axis=1).max() for p in at]
+    return _first_largest([float(x) for x in far])
+
+
+def _first_largest(lengths: list[Scalar]) -> int:
+    """Which of some lengths is the largest; of those that differ by rounding, the first."""
+    rounded = [round(DIGITS * x) for x in lengths]
+    best = 0
+    for i, x in enumerate(rounded):
+        if x > rounded[best]:
+            best = i
+    return best
 
 
 def _frame_turning(
@@ -124,26 +195,34 @@ def _frame_turning(
     """One vector in the plane across z, and its quarter turn."""
     features = sharing.features
     z = frame.directions[0]
-    flat = np.eye(3) - np.outer(z, z)
-    quarter = _cross_matrix(z)
-    needs = _needs(sharing, group, mass, wanted)
-    if not any(np.linalg.norm(flat @ n) > _rounding(frame.origin_start) for n in needs):
+    flat, quarter = (_FLAT, _QUARTER) if _is_normal(z) else (_flat_matrix(z), _cross_matrix(z))
+    rounding = _rounding(frame.origin_start)
+    if not any(norm(turned(flat, n)) > rounding for n in _needs(sharing, group, mass, wanted)):
         return
-    arms = [(k, flat @ (features[k].start - frame.origin_start)) for k in group.points[1:]]
-    axes = [(k, flat @ features[k].start) for k in group.axes if not features[k].fixed]
-    arms.sort(key=lambda arm: -np.linalg.norm(arm[1]).round(9))
-    for k, value in [*arms[:1], *axes]:
-        if np.linalg.norm(value) > FLATTEST:
-            linear = {k: flat, frame.origin: -flat} if k in group.points else {k: flat}
+    arms = [turned(flat, subtract(features[k].start, frame.origin_start)) for k in group.points[1:]]
+    longest = _first_largest([norm(arm) for arm in arms]) if arms else 0
+    candidates = [(group.points[1 + longest], arms[longest])] if arms else []
+    candidates += [
+        (k, turned(flat, features[k].start)) for k in group.axes if not features[k].fixed
+    ]
+    for k, value in candidates:
+        if norm(value) > FLATTEST:
+            linear = combined(flat, feature_rows(k))
+            if k in group.points:
+                for row, less in zip(
+                    linear, combined(flat, feature_rows(frame.origin)), strict=True
+                ):
+                    add_row(row, -1.0, less)
             break
     else:
-        value = _across(z)
+        value = across(z)
         features.append(Feature(value, False))
-        linear = {len(features) - 1: flat}
-        frame.relations.append(({len(features) - 1: z[None, :]}, len(features) - 1))
+        k = len(features) - 1
+        linear = combined(flat, feature_rows(k))
+        frame.relations.append(([_along(z, k)], k))
     frame.vectors = [
         FrameVector(linear, value),
-        FrameVector({k: quarter @ a for k, a in linear.items()}, quarter @ value),
+        FrameVector(combined(quarter, linear), turned(quarter, value)),
     ]
     frame.products = [(0, 0)]
 
@@ -151,132 +230,156 @@ def _frame_turning(
 def _frame_free(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted, frame: Frame) -> None:
     """Arms between joints first (they carry the mass), then axes, then auxiliary vectors."""
     features = sharing.features
-    basis: list[Floats] = []
-    arms = sorted(
-        group.points[1:],
-        key=lambda k: -np.linalg.norm(features[k].start - frame.origin_start).round(9),
-    )
-    candidates = [
-        *(
-            FrameVector(
-                {k: np.eye(3), frame.origin: -np.eye(3)}, features[k].start - frame.origin_start
-            )
-            for k in arms
-        ),
-        *(FrameVector({k: np.eye(3)}, features[k].start) for k in group.axes),
-    ]
-    for vector in candidates:
-        rest = _outside(basis, vector.start)
-        if np.linalg.norm(rest) > FLATTEST * max(1.0, float(np.linalg.norm(vector.start))):
-            frame.vectors.append(vector)
-            basis.append(rest / np.linalg.norm(rest))
-    needs = _needs(sharing, group, mass, wanted)
-    while needs and len(basis) < 3:
-        rests = [_outside(basis, n) for n in needs]
-        rest = max(rests, key=lambda r: float(np.linalg.norm(r)))
-        if np.linalg.norm(rest) <= _rounding(frame.origin_start):
+    basis: list[Vector] = []
+    arms = {k: subtract(features[k].start, frame.origin_start) for k in group.points[1:]}
+    candidates = [(k, arms[k]) for k in sorted(arms, key=lambda k: -round(DIGITS * norm(arms[k])))]
+    for k, start in [*candidates, *((k, features[k].start) for k in group.axes)]:
+        if len(basis) == 3:
             break
-        unit = rest / np.linalg.norm(rest)
-        features.append(Feature(unit, False))
-        frame.vectors.append(FrameVector({len(features) - 1: np.eye(3)}, unit))
-        basis.append(unit)
+        rest = outside(basis, start)
+        size = norm(rest)
+        if size > FLATTEST * larger(1.0, norm(start)):
+            linear = feature_rows(k)
+            if k in arms:
+                for row, less in zip(linear, feature_rows(frame.origin, -1.0), strict=True):
+                    row |= less
+            frame.vectors.append(FrameVector(linear, start))
+            basis.append(over(rest, size))
+    needs = list(_needs(sharing, group, mass, wanted)) if len(basis) < 3 else []
+    while needs and len(basis) < 3:
+        rests = [outside(basis, n) for n in needs]
+        sizes = [norm(r) for r in rests]
+        most = _first_largest(sizes)
+        if sizes[most] <= _rounding(frame.origin_start):
+            break
+        new = over(rests[most], sizes[most])
+        features.append(Feature(new, False))
+        frame.vectors.append(FrameVector(feature_rows(len(features) - 1), new))
+        basis.append(new)
     n = len(frame.vectors)
     frame.products = [(i, j) for i in range(n) for j in range(i, n)]
 
 
-def _needs(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted) -> list[Floats]:
+def _needs(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted) -> Iterator[Vector]:
     """The vectors that the frame must span: features, wanted ones, and the spread of the mass."""
     origin = sharing.features[group.points[0]].start
-    widths, directions = np.linalg.eigh(mass.moments)
-    spread = np.sqrt(np.clip(widths, 0.0, None) / mass.mass)
+    yield from (subtract(sharing.features[k].start, origin) for k in group.points[1:])
+    yield from (sharing.features[k].start for k in group.axes)
+    yield from (subtract(p, origin) for p in wanted.points)
+    yield from wanted.vectors
+    yield subtract(mass.center, origin)
+    widths, directions = eigen(mass.moments)
+    spread = [sqrt(larger(w, 0.0) / mass.mass) for w in widths]
     # widths are squares: below this they are the rounding of the larger ones
-    spread[spread < 1e-7 * max(1e-300, spread.max())] = 0.0
-    return [
-        *(sharing.features[k].start - origin for k in group.points[1:]),
-        *(sharing.features[k].start for k in group.axes),
-        *(p - origin for p in wanted.points),
-        *wanted.vectors,
-        mass.center - origin,
-        *(s * d for s, d in zip(spread, directions.T, strict=True) if s > 0),
-    ]
+    least = 1e-7 * largest(spread, 1e-300)
+    for s, d in zip(spread, directions, strict=True):
+        if s > 0.0 and s >= least:
+            yield scale(s, (d[0], d[1], d[2]))
 
 
 def _relate(sharing: Sharing, group: Group, frame: Frame) -> None:
     """Linear relations: features that are not in the frame, and heights along z."""
     features = sharing.features
-    used = {k for v in frame.vectors for k in v.linear}
+    used = {i // 3 for v in frame.vectors for row in v.linear for i in row}
+    turns = len(frame.directions) == 1
     for k in group.points[1:]:
         if k not in used:
             form = frame.point(features[k].start)
-        elif len(frame.directions) == 1:
-            form = {frame.origin: frame.directions[0][None, :]}
-            frame.relations.append(_minus({k: frame.directions[0][None, :]}, form, k))
-            continue
-        else:
-            continue
-        frame.relations.append(_minus({k: np.eye(3)}, form, k))
+            relation = [subtract_rows(a, b) for a, b in zip(feature_rows(k), form, strict=True)]
+            frame.relations.append((cleaned(relation), k))
+        elif turns:
+            z = frame.directions[0]
+            height = _along(z, k)
+            add_row(height, -1.0, _along(z, frame.origin))
+            frame.relations.append(([height], k))
     for k in group.axes:
         if features[k].fixed:
             continue
         if k not in used:
-            frame.relations.append(_minus({k: np.eye(3)}, frame.vector(features[k].start), k))
-        elif len(frame.directions) == 1:
-            frame.relations.append(({k: frame.directions[0][None, :]}, k))
+            form = frame.vector(features[k].start)
+            relation = [subtract_rows(a, b) for a, b in zip(feature_rows(k), form, strict=True)]
+            frame.relations.append((cleaned(relation), k))
+        elif turns:
+            frame.relations.append(([_along(frame.directions[0], k)], k))
 
 
-def _gram(frame: Frame, mass: Mass) -> Floats:
+def _gram(frame: Frame, mass: Mass) -> list[list[Scalar]]:
     """Gram matrix of the mass over (origin, frame vectors): integral of (1, a)(1, a)^T dm.
 
     With x = origin + S a the second moments are S^-1 E S^-T; parts along fixed directions do not
     move and are left out.
     """
-    skip = len(frame.directions)
-    columns = np.array([*frame.directions, *(v.start for v in frame.vectors)]).reshape(-1, 3).T
-    inverse = np.linalg.pinv(columns) if columns.size else np.zeros((0, 3))
-    arm = mass.center - frame.origin_start
-    second = mass.moments + mass.mass * np.outer(arm, arm)
-    gram = np.zeros((1 + inverse.shape[0], 1 + inverse.shape[0]))
-    gram[0, 0] = mass.mass
-    gram[0, 1:] = gram[1:, 0] = mass.mass * (inverse @ arm)
-    gram[1:, 1:] = inverse @ second @ inverse.T
-    keep = [0, *range(1 + skip, 1 + skip + len(frame.vectors))]
-    return gram[np.ix_(keep, keep)]
+    center, origin = mass.center, frame.origin_start
+    arm, far = subtract(center, origin), norm(center) + norm(origin)
+    # what rounding left of a zero would only fill the matrices
+    parts = [
+        _or_zero(dot(d, arm) / size, ROUNDED * (norm(d) * far / abs(size)))
+        for d, size in frame.duals
+    ]
+    inverse = [over(d, size) for d, size in frame.duals]
+    sizes = [norm(row) for row in inverse]
+    spun = [
+        (dot(row, mass.moments[0]), dot(row, mass.moments[1]), dot(row, mass.moments[2]))
+        for row in inverse
+    ]
+    spread = mass.moments[0][0] + mass.moments[1][1] + mass.moments[2][2]
+    n = len(inverse)
+    gram: list[list[Scalar]] = [[0.0] * (1 + n) for _ in range(1 + n)]
+    gram[0][0] = mass.mass
+    for i in range(n):
+        gram[0][1 + i] = gram[1 + i][0] = mass.mass * parts[i]
+        for j in range(i + 1):
+            carried = mass.mass * parts[i] * parts[j]
+            whole = dot(spun[i], inverse[j]) + carried
+            rounding = NO_FACTOR * (sizes[i] * sizes[j] * spread + abs(carried))
+            gram[1 + i][1 + j] = gram[1 + j][1 + i] = _or_zero(whole, rounding)
+    return gram
 
 
-def _combine(out: Linear, parts: Iterable[tuple[float, FrameVector]]) -> Linear:
+def _or_zero(x: Scalar, rounding: Scalar) -> Scalar:
+    return x if abs(x) > rounding else 0.0
+
+
+def _combine(out: Linear, parts: Iterable[tuple[Scalar, FrameVector]]) -> Linear:
     for factor, vector in parts:
-        # components that are pure rounding would only fill the matrices
-        if abs(factor) > 1e-14:
-            for k, a in vector.linear.items():
-                out[k] = out.get(k, 0.0) + factor * a
-    return out
+        if abs(factor) > NO_FACTOR:
+            for row, more in zip(out, vector.linear, strict=True):
+                add_row(row, factor, more)
+    return cleaned(out)
 
 
-def _minus(a: Linear, b: Linear, solve_for: int) -> tuple[Linear, int]:
-    out = dict(a)
-    for k, m in b.items():
-        out[k] = out.get(k, 0.0) - m
-    return out, solve_for
-
-
-def _rounding(place: Floats) -> float:
+def _rounding(place: Vector) -> Scalar:
     """What sticks out of a frame by less than this is rounding; far from the origin it is more."""
-    return max(SPANNED, 32 * np.finfo(float).eps * float(np.abs(place).max()))
+    return larger(SPANNED, ROUNDING * largest(abs(x) for x in place))
 
 
-def _outside(basis: list[Floats], vector: Floats) -> Floats:
-    rest = vector.copy()
-    for b in basis:
-        rest -= (b @ rest) * b
-    return rest
+def _along(z: Vector, k: int) -> Row:
+    """The part of a feature along a direction."""
+    return _large({3 * k + c: x for c, x in enumerate(z)})
 
 
-def _cross_matrix(z: Floats) -> Floats:
-    return np.array([[0.0, -z[2], z[1]], [z[2], 0.0, -z[0]], [-z[1], z[0], 0.0]])
+def _flat_matrix(z: Vector) -> Matrix:
+    """1 - z z^T."""
+    return [_large({c: (1.0 if r == c else 0.0) - z[r] * z[c] for c in range(3)}) for r in range(3)]
 
 
-def _across(z: Floats) -> Floats:
-    """A unit vector across z, exact where z is a coordinate axis."""
-    other = np.eye(3)[int(np.argmin(np.abs(z)))]
-    rest = other - (z @ other) * z
-    return rest / np.linalg.norm(rest)
+def _cross_matrix(z: Vector) -> Matrix:
+    """z x."""
+    return [
+        _large({1: -z[2], 2: z[1]}),
+        _large({0: z[2], 2: -z[0]}),
+        _large({0: -z[1], 1: z[0]}),
+    ]
+
+
+def _is_normal(z: Vector) -> bool:
+    """Whether it is the third axis for certain: that of every planar mechanism."""
+    return type(z[2]) is float and z == UNITS[2]
+
+
+def _large(row: Row) -> Row:
+    """A row without what rounding left of a zero."""
+    return {i: c for i, c in row.items() if abs(c) > NO_FACTOR}
+
+
+_FLAT, _QUARTER = _flat_matrix(UNITS[2]), _cross_matrix(UNITS[2])

@@ -20,19 +20,22 @@ axis, a weld everything. What is decided here is bookkeeping about the start pos
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
-from scipy.spatial import cKDTree
 
-from ..arrays import Floats
 from ..mechanism import Body, Joint, Mechanism
+from ..tape import Number, Scalar, UntracedError, largest, sqrt
 from ..thresholds import SAME_FEATURE
+from .vectors import Vector, across, add, cross, norm, outside, over, subtract
 
 # its group
 GROUND = 0
+# features of a body that are compared each with each; more are found by a tree
+FEW = 32
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Direction:
     """A unit vector fixed in a body, by its value at the start, in world directions."""
 
     body: str
-    start: Floats
+    start: Sequence[Scalar]
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,9 @@ class Arm:
     """The vector from a point of one body to a point of another, places at the start."""
 
     first: str
-    first_at: Floats
+    first_at: Any
     second: str
-    second_at: Floats
+    second_at: Any
 
 
 Factor = Direction | Arm
@@ -86,7 +89,7 @@ def carrier(joint: Joint) -> str:
     return joint.bodies[0]
 
 
-def shared_axes(joint: Joint) -> list[Floats]:
+def shared_axes(joint: Joint) -> list[Sequence[Scalar]]:
     """Directions at the start that all bodies of the joint have in common."""
     if joint.axis is None:
         return []
@@ -100,29 +103,33 @@ def shared_axes(joint: Joint) -> list[Floats]:
     return []
 
 
-def own_axes(joint: Joint) -> list[tuple[str, Floats]]:
+def own_axes(joint: Joint) -> list[tuple[str, Sequence[Scalar]]]:
     """Directions that only one body has, but as an axis: good vectors for its frame."""
     if joint.kind.row.axis != "each":
         return []
     return [(end.body, _axis(joint, k)) for k, end in enumerate(joint.ends)]
 
 
-def directions_across(z: Floats) -> list[Floats]:
+def directions_across(z: Sequence[Scalar]) -> list[Sequence[Scalar]]:
     """Unit vectors across a unit vector: two in space, one in the plane."""
     if len(z) == 2:
-        return [np.array([-z[1], z[0]])]
+        return [(-z[1], z[0])]
     # a coordinate axis if z is one: equations then have few terms
-    other = np.eye(3)[int(np.argmin(np.abs(z)))]
-    u = unit(other - (z @ other) * z)
-    return [u, np.cross(z, u)]
+    axis = (z[0], z[1], z[2])
+    u = across(axis)
+    return [u, cross(axis, u)]
 
 
-def unit(vector: Floats) -> Floats:
-    """The vector over its length."""
-    return vector / np.linalg.norm(vector)
+def unit(values: Any) -> Sequence[Scalar]:
+    """A vector of the plane or of space over its length."""
+    x = values.tolist() if isinstance(values, np.ndarray) else values
+    if len(x) == 3:
+        return over(x, norm(x))
+    size = sqrt(x[0] * x[0] + x[1] * x[1])
+    return x[0] / size, x[1] / size
 
 
-def _axis(joint: Joint, k: int = 0) -> Floats:
+def _axis(joint: Joint, k: int = 0) -> Sequence[Scalar]:
     """The unit axis on the k-th body of a checked joint that has one."""
     axis = joint.ends[k].axis
     assert axis is not None
@@ -133,7 +140,7 @@ def _axis(joint: Joint, k: int = 0) -> Floats:
 class Feature:
     """A joint point or unit axis shared by bodies; start: its value at the start position."""
 
-    start: Floats
+    start: Vector
     fixed: bool
 
 
@@ -158,23 +165,22 @@ class Sharing:
     features: list[Feature]
     turning_with: list[int]
 
-    def directions(self, group: Group) -> list[Floats]:
+    def directions(self, group: Group) -> list[Vector]:
         """Orthonormal directions that this group can never leave: those of its fixed axes."""
-        basis: list[Floats] = []
+        basis: list[Vector] = []
         for k in group.axes:
             if self.features[k].fixed and len(basis) < 2:
-                rest = self.features[k].start.copy()
-                for b in basis:
-                    rest -= (b @ rest) * b
-                if np.linalg.norm(rest) > SAME_FEATURE:
-                    basis.append(rest / np.linalg.norm(rest))
+                rest = outside(basis, self.features[k].start)
+                size = norm(rest)
+                if size > SAME_FEATURE:
+                    basis.append(over(rest, size))
         return basis
 
 
 def share_features(
     mechanism: Mechanism,
-    place: Callable[[Floats], Floats],
-    turn: Callable[[Floats], Floats],
+    place: Callable[[Any], Vector],
+    turn: Callable[[Any], Vector],
 ) -> Sharing:
     """Find groups and features; `place` and `turn` bring points and directions into the model."""
     names = [mechanism.GROUND, *(b.name for b in mechanism.bodies)]
@@ -210,7 +216,7 @@ def share_features(
     _merge(groups, owners, directions, features, "axes", _parallel)
     if mechanism.dimension == 2:
         # every body of a planar mechanism keeps the normal of the plane
-        features.append(Feature(np.array([0.0, 0.0, 1.0]), True))
+        features.append(Feature((0.0, 0.0, 1.0), True))
         for group in groups:
             group.axes.append(len(features) - 1)
 
@@ -223,10 +229,10 @@ def share_features(
 def _merge(
     groups: list[Group],
     members: list[list[int]],
-    values: list[Floats],
+    values: list[Vector],
     features: list[Feature],
     kind: str,
-    same_pairs: Callable[[Floats], set[tuple[int, int]]],
+    same_pairs: Callable[[list[Vector]], list[tuple[int, int]]],
 ) -> None:
     """Add one feature for each class of joints that share it through some common group."""
     sets = DisjointSet(range(len(values)))
@@ -237,7 +243,7 @@ def _merge(
     for g, items in of_group.items():
         # features of the ground are fixed anyway: nothing to merge
         if g != GROUND and len(items) > 1:
-            for a, b in same_pairs(np.array([values[i] for i in items])):
+            for a, b in same_pairs([values[i] for i in items]):
                 sets.merge(items[a], items[b])
     number: dict[int, int] = {}
     for i, of in enumerate(members):
@@ -252,15 +258,41 @@ def _merge(
             features[number[root]].fixed |= g == GROUND
 
 
-def _near(places: Floats) -> set[tuple[int, int]]:
-    return cKDTree(places).query_pairs(SAME_FEATURE * (1.0 + np.abs(places).max()))
+def _near(places: list[Vector]) -> list[tuple[int, int]]:
+    """Pairs of places that are one."""
+    close = SAME_FEATURE * (1.0 + largest(abs(x) for place in places for x in place))
+    if len(places) > FEW:
+        return _near_in_tree(places, close)
+    return [
+        (a, b)
+        for b in range(len(places))
+        for a in range(b)
+        if norm(subtract(places[a], places[b])) <= close
+    ]
 
 
-def _parallel(axes: Floats) -> set[tuple[int, int]]:
-    # an axis and its opposite are one axis: look for neighbours among both signs
+def _parallel(axes: list[Vector]) -> list[tuple[int, int]]:
+    """Pairs of axes that are one: an axis and its opposite are."""
     n = len(axes)
-    pairs = cKDTree(np.vstack([axes, -axes])).query_pairs(SAME_FEATURE)
-    return {(a % n, b % n) for a, b in pairs if a % n != b % n}
+    if n > FEW:
+        both = [*axes, *((-x, -y, -z) for x, y, z in axes)]
+        pairs = _near_in_tree(both, SAME_FEATURE)
+        return [(a % n, b % n) for a, b in pairs if a % n != b % n]
+    return [
+        (a, b)
+        for b in range(n)
+        for a in range(b)
+        if norm(subtract(axes[a], axes[b])) <= SAME_FEATURE
+        or norm(add(axes[a], axes[b])) <= SAME_FEATURE
+    ]
+
+
+def _near_in_tree(values: list[Vector], close: Scalar) -> list[tuple[int, int]]:
+    from scipy.spatial import cKDTree
+
+    if isinstance(close, Number) or any(isinstance(x, Number) for v in values for x in v):
+        raise UntracedError
+    return sorted(cKDTree(np.array(values)).query_pairs(close))
 
 
 def _fix_axes(sharing: Sharing) -> None:

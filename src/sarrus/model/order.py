@@ -12,7 +12,9 @@ then stay good at every position, and it is always the same equation that depend
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -33,17 +35,31 @@ class Factor:
     rows: Ints
     target: Ints
 
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        """Of each entry below the diagonal, by column and row, where its value is."""
+        n, start, rows = len(self.position), self.start.tolist(), self.rows.tolist()
+        return {j * n + rows[at]: n + at for j in range(n) for at in range(start[j], start[j + 1])}
+
     def entry(self, a: int, b: int) -> int:
         """Index in the value array of the entry of two unknowns."""
-        i, j = int(self.position[a]), int(self.position[b])
-        if i == j:
-            return i
-        i, j = max(i, j), min(i, j)
-        first, last = self.start[j], self.start[j + 1]
-        at = int(first + np.searchsorted(self.rows[first:last], i))
-        if at >= last or self.rows[at] != i:
-            raise IndexError(f"entry ({a}, {b}) is outside the pattern of the factor")
-        return len(self.position) + at
+        return int(self.entries([(a, b)])[0])
+
+    def entries(self, pairs: Iterable[tuple[int, int]]) -> Ints:
+        """The same of each pair."""
+        n, place, places = len(self.position), self._place, self._places
+        out = []
+        for a, b in pairs:
+            i, j = place[a], place[b]
+            at = i if i == j else places.get(j * n + i if i > j else i * n + j)
+            if at is None:
+                raise IndexError(f"entry ({a}, {b}) is outside the pattern of the factor")
+            out.append(at)
+        return np.array(out, dtype=np.int64)
+
+    @cached_property
+    def _place(self) -> list[int]:
+        return self.position.tolist()
 
 
 def make_factor(
@@ -56,19 +72,23 @@ def make_factor(
     """
     order, columns = _eliminate([set(s) for s in neighbours], nq, early)
     n = len(order)
-    position = np.empty(n, dtype=np.int64)
-    position[order] = np.arange(n)
-    rows = [np.sort(position[list(c)]) if c else np.empty(0, np.int64) for c in columns]
-    start = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int64)
-    flat = np.concatenate(rows) if rows else np.empty(0, np.int64)
-    target = []
+    place = [0] * n
+    for at, i in enumerate(order):
+        place[i] = at
+    rows = [sorted([place[i] for i in column]) for column in columns]
+    start, where = [0], []  # type: list[int], list[dict[int, int]]
     for r in rows:
-        for a in range(len(r)):
-            first, last = start[r[a]], start[r[a] + 1]
-            target.append(r[a : a + 1])
-            target.append(n + first + np.searchsorted(flat[first:last], r[a + 1 :]))
-    flat_target = np.concatenate(target) if target else np.empty(0, np.int64)
-    return Factor(position, start, flat.astype(np.int64), flat_target.astype(np.int64))
+        first = n + start[-1]
+        where.append({i: first + at for at, i in enumerate(r)})
+        start.append(start[-1] + len(r))
+    target: list[int] = []
+    for r in rows:
+        for a, i in enumerate(r):
+            below = where[i]
+            target.append(i)
+            target += [below[j] for j in r[a + 1 :]]
+    flat = [i for r in rows for i in r]
+    return Factor(*(np.array(x, dtype=np.int64) for x in (place, start, flat, target)))
 
 
 def _eliminate(

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ..arrays import Flags, Floats, Ints
-from ..kernels.layout import Form, pack
-from ..thresholds import EPS, LIGHT_MASS, NO_MASS, ZERO_COMPONENT
+from ..arrays import Ints
+from ..tape import Scalar, largest, sqrt
+from ..thresholds import EPS, LIGHT_MASS, NO_MASS, SAME_FORM, SAME_PRODUCT, ZERO_COMPONENT
 from .drives import DrivenEquations
 from .order import make_factor
-from .reduce import Row
+from .vectors import Row
+
+# entries of a symmetric matrix, both halves
+Entries = dict[tuple[int, int], Scalar]
 
 
 class MasslessFreedomError(Exception):
@@ -26,21 +30,22 @@ class Equations:
     """Forms and products of the constraint equations; equal forms and equations stand once."""
 
     def __init__(self) -> None:
-        self.forms: list[tuple[Row, float]] = []
-        self.products: list[dict[tuple[int, int], float]] = []
-        self.values: list[float] = []
-        self._form_number: dict[tuple, int] = {}
-        self._known: dict[tuple, int] = {}
+        self.forms: list[tuple[Row, Scalar]] = []
+        self.products: list[dict[tuple[int, int], Scalar]] = []
+        self.values: list[Scalar] = []
+        # numbers of the forms over the same coordinates, and of the equations of the same forms
+        self._forms_over: dict[tuple[int, ...], list[int]] = {}
+        self._made_of: dict[tuple[tuple[int, int], ...], list[int]] = {}
 
     def add(
         self,
-        rows_a: list[Row],
-        start_a: Floats,
-        rows_b: list[Row],
-        start_b: Floats,
+        rows_a: Sequence[Row],
+        start_a: Sequence[Scalar],
+        rows_b: Sequence[Row],
+        start_b: Sequence[Scalar],
         square: bool,
         driven: bool = False,
-    ) -> tuple[int, float, float]:
+    ) -> tuple[int, Scalar, Scalar]:
         """Add the equation a . b = its value at the start, scaled to a length.
 
         driven: its right side will move, so it is never the same as another one.
@@ -48,196 +53,258 @@ class Equations:
         that are constant; number -1 if all are.
         """
         # an arm of length zero, as from a line to a point on it, is a length already
-        sizes = [float(np.linalg.norm(start)) or 1.0 for start in (start_a, start_b)]
-        scale = (0.5 if square else 1.0) / np.sqrt(sizes[0] * sizes[1])
-        products: dict[tuple[int, int], float] = defaultdict(float)
+        sizes = [sqrt(sum(x * x for x in start)) or 1.0 for start in (start_a, start_b)]
+        scale = (0.5 if square else 1.0) / sqrt(sizes[0] * sizes[1])
+        products: dict[tuple[int, int], Scalar] = {}
+        constant: Scalar = 0.0
         for ra, xa, rb, xb in zip(rows_a, start_a, rows_b, start_b, strict=True):
+            if not (ra or rb):
+                constant = constant + xa * xb
+                continue
             # a constant that rounding left of a zero, as in a turned world, is a zero
             still = (not ra and abs(xa) < ZERO_COMPONENT * sizes[0]) or (
                 not rb and abs(xb) < ZERO_COMPONENT * sizes[1]
             )
-            if (ra or rb) and not still:
-                (fa, sa), (fb, sb) = self._form(ra, float(xa)), self._form(rb, float(xb))
-                products[min(fa, fb), max(fa, fb)] += scale * sa * sb
-        products = {k: c for k, c in sorted(products.items()) if c != 0.0}
+            if not still:
+                fa, sa = self._form(ra, xa)
+                fb, sb = (fa, sa) if square else self._form(rb, xb)
+                at, part = (min(fa, fb), max(fa, fb)), scale * sa * sb
+                products[at] = products[at] + part if at in products else part
+        products = {k: products[k] for k in sorted(products) if products[k] != 0.0}
         if not products:
             return -1, 0.0, 0.0
-        # the same equation from two bodies (the norm of a shared axis) is written once
         first = next(iter(products.values()))
-        key = tuple((k, round(c / first, 12)) for k, c in products.items())
-        if driven or key not in self._known:
+        number = -1 if driven else self._find(products)
+        if number < 0:
             number = len(self.products)
             if not driven:
-                self._known[key] = number
+                self._made_of.setdefault(tuple(products), []).append(number)
             self.products.append(products)
-            value = sum(c * self.forms[a][1] * self.forms[b][1] for (a, b), c in products.items())
+            e = self.forms
+            value: Scalar = 0.0
+            for (a, b), c in products.items():
+                value = value + c * e[a][1] * e[b][1]
             self.values.append(value)
-        else:
-            number = self._known[key]
-        factor = scale * next(iter(self.products[number].values())) / first
-        constant = sum(
-            xa * xb
-            for ra, xa, rb, xb in zip(rows_a, start_a, rows_b, start_b, strict=True)
-            if not (ra or rb)
-        )
-        return number, factor, factor * float(constant)
+        factor = scale * (next(iter(self.products[number].values())) / first)
+        return number, factor, factor * constant
 
-    def _form(self, row: Row, start: float) -> tuple[int, float]:
+    def _find(self, products: dict[tuple[int, int], Scalar]) -> int:
+        """The same equation from another body (the norm of a shared axis) is written once; -1: there is none."""
+        ratios = _over_first(products)
+        for number in self._made_of.get(tuple(products), ()):
+            if _same(ratios, _over_first(self.products[number]), SAME_PRODUCT):
+                return number
+        return -1
+
+    def _form(self, row: Row, start: Scalar) -> tuple[int, Scalar]:
         """Number and factor of a form; forms that differ by a factor are one form (the constant 1, too)."""
         factor = next(iter(row.values())) if row else start
-        items = tuple((i, c / factor) for i, c in row.items())
+        values = [c / factor for c in row.values()]
         start = start / factor
-        key = (tuple((i, round(c, 13)) for i, c in items), round(start, 13))
-        if key not in self._form_number:
-            self._form_number[key] = len(self.forms)
-            self.forms.append((dict(items), start))
-        return self._form_number[key], factor
+        known = self._forms_over.setdefault(tuple(row), [])
+        for number in known:
+            other, other_start = self.forms[number]
+            if _same([*values, start], [*other.values(), other_start], SAME_FORM):
+                return number, factor
+        known.append(len(self.forms))
+        self.forms.append((dict(zip(row, values, strict=True)), start))
+        return len(self.forms) - 1, factor
 
 
-def assemble_form(
-    equations: Equations, M: sparse.csr_array, Q: Floats, drives: DrivenEquations
-) -> Form:
-    """Flatten forms, products, J, M and the factor into the kernel's arrays."""
-    nq, nc = len(Q), len(equations.products)
-    squares = [
-        (a, k, 2.0 * c)
-        for k, eq in enumerate(equations.products)
-        for (a, b), c in eq.items()
-        if a == b
+def _over_first(products: dict[tuple[int, int], Scalar]) -> list[Scalar]:
+    first = next(iter(products.values()))
+    return [c / first for c in products.values()]
+
+
+def _same(a: list[Scalar], b: list[Scalar], close: float) -> bool:
+    """Whether numbers of order one are the same but for rounding."""
+    return all(x is y or abs(x - y) <= close for x, y in zip(a, b, strict=True))
+
+
+class Jacobian:
+    """J, linear in the forms: its entries by equation and coordinate, each a row over the forms."""
+
+    def __init__(self, equations: Equations) -> None:
+        entries: dict[tuple[int, int], Row] = defaultdict(dict)
+        squares = ((a, a, k, 2.0 * c) for a, k, c in squares_of(equations))
+        pairs = ((a, b, k, c) for a, b, k, c in pairs_of(equations))
+        for a, b, k, c in (*squares, *pairs):
+            for one, other in ((a, b),) if a == b else ((a, b), (b, a)):
+                for i, d in equations.forms[one][0].items():
+                    row, part = entries[k, i], c * d
+                    row[other] = row[other] + part if other in row else part
+        self.at = sorted(entries)
+        self.parts = [entries[at] for at in self.at]
+        # at the start
+        self.values: list[Scalar] = [
+            sum(c * equations.forms[f][1] for f, c in row.items()) for row in self.parts
+        ]
+        self.of_equation: list[list[int]] = [[] for _ in equations.products]
+        for n, (k, _) in enumerate(self.at):
+            self.of_equation[k].append(n)
+
+
+def squares_of(equations: Equations) -> list[tuple[int, int, Scalar]]:
+    """Form, equation and half the factor of the squares."""
+    return [
+        (a, k, c) for k, eq in enumerate(equations.products) for (a, b), c in eq.items() if a == b
     ]
-    pairs = [
+
+
+def pairs_of(equations: Equations) -> list[tuple[int, int, int, Scalar]]:
+    """Forms, equation and factor of the other products."""
+    return [
         (a, b, k, c)
         for k, eq in enumerate(equations.products)
         for (a, b), c in eq.items()
         if a != b
     ]
-    D = sparse_from_rows([row for row, _ in equations.forms], nq)
-    e0 = np.array([start for _, start in equations.forms])
 
-    # J is linear in the forms: collect for each entry the forms it is made of
-    entries: dict[tuple[int, int], Row] = defaultdict(lambda: defaultdict(float))
-    for a, k, c in squares:
-        for i, d in equations.forms[a][0].items():
-            entries[k, i][a] += c * d
-    for a, b, k, c in pairs:
-        for one, other in ((a, b), (b, a)):
-            for i, d in equations.forms[one][0].items():
-                entries[k, i][other] += c * d
-    at = sorted(entries)
-    parts = sparse_from_rows([entries[key] for key in at], len(e0))
-    J_eq, J_col = _ints([k for k, _ in at]), _ints([i for _, i in at])
-    J0 = sparse.csr_array((parts @ e0, (J_eq, J_col)), shape=(nc, nq))
 
-    rho = _augmented(M, J_eq, J_col, nc)
-    neighbours: list[set[int]] = [set() for _ in range(nq + nc)]
-    _connect(neighbours, *M.nonzero())
-    _connect(neighbours, J_eq + nq, J_col)
-    of_eq: dict[int, list[int]] = defaultdict(list)
-    for n, k in enumerate(J_eq):
-        of_eq[int(k)].append(n)
+def assemble_form(
+    equations: Equations, M: Entries, Q: list[Scalar], drives: DrivenEquations
+) -> dict[str, Any]:
+    """The fields of the kernel's form: whole numbers as arrays, others as lists."""
+    nq, nc = len(Q), len(equations.products)
+    squares, pairs = squares_of(equations), pairs_of(equations)
+    J = Jacobian(equations)
+    D_start, D_col, D_val = flatten_rows([row for row, _ in equations.forms])
+    C_start, C_form, C_val = flatten_rows(J.parts)
+    M_at = sorted(M)
+    lower = [(i, j) for i, j in M_at if j <= i]
+    rho = _augmented(M, nq, J)
     augment = [
         (n1, n2)
-        for k in np.flatnonzero(rho)
-        for n1 in of_eq[int(k)]
-        for n2 in of_eq[int(k)]
-        if J_col[n1] <= J_col[n2]
+        for k in range(nc)
+        if rho[k] != 0.0
+        for n1 in J.of_equation[k]
+        for n2 in J.of_equation[k]
+        if J.at[n1][1] <= J.at[n2][1]
     ]
-    _connect(neighbours, [J_col[a] for a, _ in augment], [J_col[b] for _, b in augment])
-    factor = make_factor(neighbours, nq, {nq + e[0] for e in drives.equations})
-
-    lower = sparse.tril(M).tocoo()
-    augmented = sparse.csr_array(M + J0.T @ sparse.diags_array(rho) @ J0)
-    if rho.any():
-        massless = np.flatnonzero(_light_coordinates(augmented, NO_MASS))
-        if massless.size:
-            raise MasslessFreedomError(massless.tolist())
-    diagonal = augmented.diagonal()
-    size = (J0.multiply(J0) @ (1.0 / diagonal)) if nc else np.zeros(0)
-    pos = factor.position
-    return pack(Form(
-        D_start=_ints(D.indptr), D_col=_ints(D.indices), D_val=D.data, e0=e0,
-        sq_form=_ints([s[0] for s in squares]), sq_eq=_ints([s[1] for s in squares]),
-        sq_c=np.array([s[2] for s in squares], dtype=float),
-        bl_a=_ints([p[0] for p in pairs]), bl_b=_ints([p[1] for p in pairs]),
-        bl_eq=_ints([p[2] for p in pairs]), bl_c=np.array([p[3] for p in pairs], dtype=float),
-        phi0=np.array(equations.values, dtype=float),
-        J_eq=J_eq, J_col=J_col,
-        C_start=_ints(parts.indptr), C_form=_ints(parts.indices), C_val=parts.data,
-        M_start=_ints(M.indptr), M_col=_ints(M.indices), M_val=M.data, Q=Q,
-        pos_q=pos[:nq].copy(), pos_c=pos[nq:].copy(),
-        K_M=_ints([factor.entry(i, j) for i, j in zip(*lower.coords, strict=True)]),
-        K_M_val=lower.data,
-        K_J=_ints([factor.entry(nq + k, i) for k, i in zip(J_eq, J_col, strict=True)]),
-        K_A=_ints([factor.entry(J_col[a], J_col[b]) for a, b in augment]),
-        K_A_1=_ints([a for a, _ in augment]), K_A_2=_ints([b for _, b in augment]),
-        rho=rho, eps=EPS * size,
-        L_start=factor.start, L_row=factor.rows, L_target=factor.target,
-        driven=_ints([e[0] for e in drives.equations]),
-    ))  # fmt: skip
+    K_J = [(nq + k, i) for k, i in J.at]
+    K_A = [(J.at[a][1], J.at[b][1]) for a, b in augment]
+    factor = make_factor(
+        neighbours_of(nq + nc, lower, K_J, K_A), nq, {nq + e[0] for e in drives.equations}
+    )
+    return {
+        "D_start": D_start, "D_col": D_col, "D_val": D_val,
+        "e0": [start for _, start in equations.forms],
+        "sq_form": _ints([a for a, _, _ in squares]), "sq_eq": _ints([k for _, k, _ in squares]),
+        "sq_c": [2.0 * c for _, _, c in squares],
+        "bl_a": _ints([p[0] for p in pairs]), "bl_b": _ints([p[1] for p in pairs]),
+        "bl_eq": _ints([p[2] for p in pairs]), "bl_c": [p[3] for p in pairs],
+        "phi0": equations.values,
+        "J_eq": _ints([k for k, _ in J.at]), "J_col": _ints([i for _, i in J.at]),
+        "C_start": C_start, "C_form": C_form, "C_val": C_val,
+        "M_start": _starts([i for i, _ in M_at], nq), "M_col": _ints([j for _, j in M_at]),
+        "M_val": [M[at] for at in M_at], "Q": Q,
+        "pos_q": factor.position[:nq].copy(), "pos_c": factor.position[nq:].copy(),
+        "K_M": factor.entries(lower), "K_M_val": [M[at] for at in lower],
+        "K_J": factor.entries(K_J), "K_A": factor.entries(K_A),
+        "K_A_1": _ints([a for a, _ in augment]), "K_A_2": _ints([b for _, b in augment]),
+        "rho": rho, "eps": _eps(M, nq, J, rho),
+        "L_start": factor.start, "L_row": factor.rows, "L_target": factor.target,
+        "driven": _ints([e[0] for e in drives.equations]),
+    }  # fmt: skip
 
 
-def _augmented(M: sparse.csr_array, J_eq: Ints, J_col: Ints, nc: int) -> Floats:
+def _eps(M: Entries, nq: int, J: Jacobian, rho: list[Scalar]) -> list[Scalar]:
+    """eps of each equation, a share of its J (M + rho J^T J)^-1 J^T; refuses what has no mass even so."""
+    diagonal = [M.get((i, i), 0.0) for i in range(nq)]
+    if any(r != 0.0 for r in rho):
+        whole = dict(M)
+        for k, r in enumerate(rho):
+            if r != 0.0:
+                for a in J.of_equation[k]:
+                    for b in J.of_equation[k]:
+                        at = J.at[a][1], J.at[b][1]
+                        part = J.values[a] * r * J.values[b]
+                        whole[at] = whole[at] + part if at in whole else part
+        massless = [i for i, light in enumerate(light_coordinates(whole, nq, NO_MASS)) if light]
+        if massless:
+            raise MasslessFreedomError(massless)
+        diagonal = [whole.get((i, i), 0.0) for i in range(nq)]
+    inverse = [1.0 / x for x in diagonal]
+    return [
+        EPS * sum(J.values[n] * J.values[n] * inverse[J.at[n][1]] for n in entries)
+        for entries in J.of_equation
+    ]
+
+
+def _augmented(M: Entries, nq: int, J: Jacobian) -> list[Scalar]:
     """rho of each equation: the size of M where it touches coordinates on which M is singular.
 
     M is only semidefinite where a feature carries no mass (the hinge axes of thin rods). Adding
     rho J^T J of these equations to M, and rho J^T r to the right side, changes no solution.
     """
-    rho = np.zeros(nc)
-    _, part = csgraph.connected_components(M, directed=False)
+    light = np.array(light_coordinates(M, nq, LIGHT_MASS), dtype=bool)
+    if not light.any():
+        return [0.0] * len(J.of_equation)
+    at = _ints(list(M)).reshape(-1, 2).T
+    pattern = sparse.csr_array((np.ones(len(M)), (at[0], at[1])), shape=(nq, nq))
+    _, part = csgraph.connected_components(pattern, directed=False)
     # a null vector of M may reach all coordinates that M connects with its pivot
-    light = np.isin(part, part[_light_coordinates(M, LIGHT_MASS)])
+    reached = np.isin(part, part[light])
+    most = largest(M.get((i, i), 0.0) for i in range(nq))
     # a model without any mass still gets a pivot, and then a message
-    rho[np.unique(J_eq[light[J_col]])] = M.diagonal().max(initial=0.0) or 1.0
-    return rho
+    size = most if most > 0.0 else 1.0
+    touched = {k for k, i in J.at if reached[i]}
+    return [size if k in touched else 0.0 for k in range(len(J.of_equation))]
 
 
-def _light_coordinates(M: sparse.csr_array, share: float) -> Flags:
+def light_coordinates(M: Entries, nq: int, share: float) -> list[bool]:
     """Coordinates whose pivot in a Cholesky factorisation of M is below this share of the entry."""
-    nq = M.shape[0]
-    neighbours: list[set[int]] = [set() for _ in range(nq)]
-    _connect(neighbours, *M.nonzero())
-    factor = make_factor(neighbours, nq)
-    lower = sparse.tril(M).tocoo()
-    values = np.zeros(nq + len(factor.rows))
-    values[[factor.entry(i, j) for i, j in zip(*lower.coords, strict=True)]] = lower.data
-    whole = values[:nq].copy()
-    scale = whole.max(initial=0.0)
-    light, done = np.zeros(nq, dtype=bool), 0
+    lower = [(i, j) for i, j in M if j <= i]
+    factor = make_factor(neighbours_of(nq, lower), nq)
+    values: list[Scalar] = [0.0] * (nq + len(factor.rows))
+    for at, (i, j) in zip(factor.entries(lower).tolist(), lower, strict=True):
+        values[at] = M[i, j]
+    whole = values[:nq]
+    most = 0.01 * largest(whole)
+    start, target = factor.start.tolist(), factor.target.tolist()
+    light, done = [False] * nq, 0
     for j in range(nq):
-        column = values[nq + factor.start[j] : nq + factor.start[j + 1]].copy()
+        column = values[nq + start[j] : nq + start[j + 1]]
         pairs = len(column) * (len(column) + 1) // 2
-        target = factor.target[done : done + pairs]
-        done += pairs
-        light[j] = values[j] <= share * (whole[j] + 0.01 * scale)
+        light[j] = bool(values[j] <= share * (whole[j] + most))
         if not light[j]:
-            a, b = np.triu_indices(len(column))
-            values[target] -= column[a] * column[b] / values[j]
-    return light[factor.position]
+            at = done
+            for a, x in enumerate(column):
+                for y in column[a:]:
+                    values[target[at]] = values[target[at]] - x * y / values[j]
+                    at += 1
+        done += pairs
+    return [light[place] for place in factor.position.tolist()]
 
 
-def _connect(neighbours: list[set[int]], rows: Iterable[int], cols: Iterable[int]) -> None:
-    for a, b in zip(rows, cols, strict=True):
-        if a != b:
-            neighbours[int(a)].add(int(b))
-            neighbours[int(b)].add(int(a))
+def neighbours_of(count: int, *pairs: Iterable[tuple[int, int]]) -> list[set[int]]:
+    """Of each unknown those it shares an entry with."""
+    out: list[set[int]] = [set() for _ in range(count)]
+    for some in pairs:
+        for a, b in some:
+            if a != b:
+                out[a].add(b)
+                out[b].add(a)
+    return out
+
+
+def flatten_rows(rows: list[Row]) -> tuple[Ints, Ints, list[Scalar]]:
+    """Rows compressed: where each starts, columns, values."""
+    start, at = [0], 0
+    for row in rows:
+        at += len(row)
+        start.append(at)
+    return (
+        _ints(start),
+        _ints([i for row in rows for i in row]),
+        [c for row in rows for c in row.values()],
+    )
+
+
+def _starts(rows: list[int], count: int) -> Ints:
+    """Where each row starts in a sorted list of the rows of entries."""
+    return np.searchsorted(_ints(rows), np.arange(count + 1)).astype(np.int64)
 
 
 def _ints(values: ArrayLike) -> Ints:
     return np.ascontiguousarray(values, dtype=np.int64)
-
-
-def sparse_from_rows(rows: list[Row], columns: int) -> sparse.csr_array:
-    """A sparse matrix from its rows."""
-    start = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int64)
-    col = np.array([i for r in rows for i in r], dtype=np.int64)
-    val = np.array([c for r in rows for c in r.values()], dtype=float)
-    return sparse.csr_array((val, col, start), shape=(len(rows), columns))
-
-
-def sparse_from_entries(
-    entries: dict[tuple[int, int], float], shape: tuple[int, int]
-) -> sparse.csr_array:
-    """A sparse matrix from its entries."""
-    rows, cols = _ints([a for a, _ in entries]), _ints([b for _, b in entries])
-    val = np.array(list(entries.values()), dtype=float)
-    return sparse.csr_array((val, (rows, cols)), shape=shape)

@@ -6,13 +6,11 @@ position; solving them here is exact and is no rank decision about the motion.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
-import numpy as np
-
+from ..tape import largest
 from ..thresholds import ZERO_COEFFICIENT
-
-Row = dict[int, float]
+from .vectors import Row, add_row
 
 
 class Reduction:
@@ -24,22 +22,19 @@ class Reduction:
         self._size = size
         self.columns: dict[int, int] = {}
 
-    def eliminate(self, relation: Row, prefer: Iterable[int]) -> None:
+    def eliminate(self, relation: Row, prefer: Container[int]) -> None:
         """Use one relation sum c_i x_i = 0 to eliminate a variable, a preferred one if possible."""
         row = self.substitute(relation)
-        largest = max((abs(c) for c in row.values()), default=0.0)
-        if largest < ZERO_COEFFICIENT:
+        most = largest(abs(c) for c in row.values())
+        if most < ZERO_COEFFICIENT:
             return
-        wanted = set(prefer)
-        # a preferred pivot may be smaller, but not so small that the division costs digits
-        pivot = max(row, key=lambda i: (abs(row[i]) * (10.0 if i in wanted else 1.0), -i))
+        pivot = _choose(row, prefer)
         factor = -1.0 / row.pop(pivot)
-        solved = {i: factor * c for i, c in row.items() if abs(c) > ZERO_COEFFICIENT * largest}
-        for user in list(self._users.pop(pivot, ())):
+        solved = {i: factor * c for i, c in row.items() if abs(c) > ZERO_COEFFICIENT * most}
+        for user in self._users.pop(pivot, ()):
             old = self._expression[user]
-            share = old.pop(pivot)
-            for i, c in solved.items():
-                old[i] = old.get(i, 0.0) + share * c
+            add_row(old, old.pop(pivot), solved)
+            for i in solved:
                 self._users.setdefault(i, set()).add(user)
         self._expression[pivot] = solved
         for i in solved:
@@ -47,12 +42,18 @@ class Reduction:
 
     def substitute(self, row: Row) -> Row:
         """The same linear form in the variables that are still independent."""
-        out: Row = {}
-        for i, c in row.items():
-            for j, d in self._expression.get(i, {i: 1.0}).items():
-                out[j] = out.get(j, 0.0) + c * d
-        scale = max((abs(c) for c in row.values()), default=0.0)
-        return {j: c for j, c in out.items() if abs(c) > ZERO_COEFFICIENT * scale}
+        known = self._expression
+        if known.keys().isdisjoint(row):
+            # as it is, but for what rounding left of a zero
+            out = row
+            if len(row) < 2:
+                return dict(row)
+        else:
+            out = {}
+            for i, c in row.items():
+                add_row(out, c, known.get(i, {i: 1.0}))
+        least = ZERO_COEFFICIENT * largest(abs(c) for c in row.values())
+        return {j: c for j, c in out.items() if abs(c) > least}
 
     def number(self, fixed: set[int]) -> int:
         """Number the independent variables that are not fixed; returns how many there are."""
@@ -62,23 +63,31 @@ class Reduction:
 
     def coordinates(self, row: Row) -> Row:
         """A linear form of the raw variables as one of the coordinates q."""
-        reduced = self.substitute(row)
-        return {self.columns[i]: c for i, c in sorted(reduced.items()) if i in self.columns}
+        reduced, columns = self.substitute(row), self.columns
+        inside = [i for i in reduced if i in columns]
+        if len(inside) > 1:
+            inside.sort()
+        return {columns[i]: reduced[i] for i in inside}
 
 
-def drop_fixed(row: Row, fixed: set[int]) -> Row:
+def _choose(row: Row, prefer: Container[int]) -> int:
+    """The variable to solve for: the largest factor, the first of several.
+
+    A preferred one may be smaller, but not so small that the division costs digits.
+    """
+    best, weight = -1, 0.0
+    for i in sorted(row):
+        own = abs(row[i]) * (10.0 if i in prefer else 1.0)
+        if best < 0 or own > weight:
+            best, weight = i, own
+    return best
+
+
+def drop_fixed(row: Row, fixed: Container[int]) -> Row:
     """Displacements of fixed variables are zero."""
-    return {i: c for i, c in row.items() if i not in fixed and c != 0.0}
+    return {i: c for i, c in row.items() if i not in fixed and c != 0.0} if row else row
 
 
-def component_rows(linear: dict[int, np.ndarray]) -> list[Row]:
-    """The scalar rows of a linear form of features: feature k owns variables 3k, 3k+1, 3k+2."""
-    count = next(iter(linear.values())).shape[0] if linear else 3
-    rows: list[Row] = [{} for _ in range(count)]
-    for k, matrix in linear.items():
-        # entries that rounding left of a zero, as in 1 - z z^T, are zeros
-        large = np.abs(matrix) > 1e-14 * np.abs(matrix).max()
-        for r, c in zip(*np.nonzero(large), strict=True):
-            i = 3 * k + int(c)
-            rows[r][i] = rows[r].get(i, 0.0) + float(matrix[r, c])
-    return rows
+def reduced_rows(rows: Iterable[Row], fixed: Container[int], reduction: Reduction) -> list[Row]:
+    """Linear forms of the raw variables, of which some are fixed, as forms of the coordinates."""
+    return [reduction.coordinates(drop_fixed(row, fixed)) for row in rows]

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..disk import write_file
 from ..mechanism import Mechanism
 from .problem import Figure, Limits, Panel, Problem
 
@@ -61,6 +62,7 @@ class OwnProblem:
             ),
             build=self.mechanism.copy,
             exact=interpolate(self.times, self.motion),
+            save=self.save,
         )
 
     def save(self, folder: Path) -> None:
@@ -68,7 +70,7 @@ class OwnProblem:
         folder.mkdir(parents=True, exist_ok=True)
         self.mechanism.save(folder / MODEL)
         text = json.dumps(self.numbers, indent=2) + "\n"
-        (folder / PROBLEM).write_text(text, encoding="utf-8")
+        write_file(folder / PROBLEM, text)
         letters = "xyz"[: self.motion.shape[1] // 3]
         names = ["t", *(kind + c for kind in ("", "v", "a") for c in letters)]
         table = np.column_stack([self.times, self.motion])

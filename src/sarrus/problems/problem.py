@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
+from pathlib import Path
 from sys import float_info
 
 import numpy as np
@@ -117,7 +118,8 @@ class Problem:
     (t, then x y z vx vy vz of the observed point, angle and rate, energy, and violations by level).
     branch: how to tell from columns that the motion is another one; None where they cannot tell.
     angle: what the columns angle and rate are; small: the equilibrium and the small motions about it.
-    options: values of the options it was made with (`options.py` declares them).
+    options: values of the options it was made with (`options.py` declares them). save: writes a problem of
+    one's own as a folder from which another process can load it; None for those that have a name everywhere.
     """
 
     id: str
@@ -138,6 +140,7 @@ class Problem:
     angle: Angle | None = field(default=None, repr=False)
     small: SmallMotion | None = None
     options: dict[str, float] = field(default_factory=dict)
+    save: Callable[[Path], None] | None = field(default=None, repr=False)
 
     def mechanism(self) -> Mechanism:
         """A new mechanism of this problem, at its start."""

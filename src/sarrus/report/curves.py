@@ -56,8 +56,8 @@ class Curves:
         }
 
 
-def read_curves(result: Result) -> Curves:
-    """The curves of a run."""
+def read_curves(result: Result, reactions: bool = True) -> Curves:
+    """The curves of a run; reactions: also what the joints exert, which takes longest."""
     notes: list[str] = []
     columns, owners = _all_columns(result)
     columns |= {
@@ -67,9 +67,9 @@ def read_curves(result: Result) -> Curves:
         "work [J]": result.work,
     }
     at = _chosen_outputs(result, min(len(columns) + 4 * len(result.mechanism.joints), MOST_COLUMNS))
-    reactions, shared = _reactions(result, notes)
-    columns |= reactions
-    for name in reactions:
+    exerted, shared = _reactions(result, notes) if reactions else ({}, ())
+    columns |= exerted
+    for name in exerted:
         owners.setdefault(name.rsplit(".", 1)[0], []).append(name)
     for names in owners.values():
         # forces before places: they are why one looks

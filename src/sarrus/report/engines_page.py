@@ -283,12 +283,12 @@ def _all_classes(record: Record) -> list[str]:
 
 
 def _versions(records: Iterable[Record]) -> list[str]:
-    from ..engines import ENGINES
+    from ..engines import known_engines
 
     found = dict.fromkeys(
-        f"{ENGINES[r['method']].title} {r['versions'][ENGINES[r['method']].package]}"
+        f"{known_engines()[r['method']].title} {r['versions'][known_engines()[r['method']].package]}"
         for r in records
-        if r["method"] in ENGINES and ENGINES[r["method"]].package in r["versions"]
+        if r["method"] in known_engines() and known_engines()[r["method"]].package in r["versions"]
     )
     return list(found)
 

@@ -81,9 +81,17 @@ def save_movie(
         from PIL import Image
 
         stem, digits = path.stem if kind else "frame", len(str(count - 1))
-        for i, frame in enumerate(draw_frames(scene, film)):
-            Image.fromarray(frame).save(folder / f"{stem}-{i:0{digits}d}.png")
-            on_frame(i + 1, count)
+        made: list[Path] = []
+        try:
+            for i, frame in enumerate(draw_frames(scene, film)):
+                made.append(folder / f"{stem}-{i:0{digits}d}.png")
+                Image.fromarray(frame).save(made[-1])
+                on_frame(i + 1, count)
+        except BaseException:
+            # a part of a movie is none
+            for picture in made:
+                picture.unlink(missing_ok=True)
+            raise
         return folder
     if FILMS[kind]:
         # codecs want even sides
@@ -146,5 +154,5 @@ def _load(module: str, path: Path) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise ValueError(
-            f"{path.name} needs the package {error.name}; install it by: pip install 'sarrus[movie]'"
+            f"{path.name} needs the package {error.name}; install it by: pip install '.[movie]'"
         ) from error

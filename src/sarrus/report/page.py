@@ -51,6 +51,7 @@ def render(
 <script type="application/json" id="data">{inline_json(data)}</script>
 <script>{get_plotlyjs()}</script>
 <script>{asset("player.js")}</script>
+<script>{_own("plots.js")}</script>
 <script>{_own("page.js")}</script>
 {f"<script>{script}</script>" if script else ""}
 </body>

@@ -21,6 +21,8 @@ from .tables import show_setting
 MOST_POINTS = 4000
 # exactly zero has no place on a log axis
 SMALLEST = 1e-18
+# colours and signs that the script knows; more curves are dashed
+COLORS = 12
 # pixels: a panel, the line above it for its label, margins above and below all
 PANEL, LABEL, HEAD, FOOT = 118, 30, 30, 44
 
@@ -52,7 +54,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Curve:
-    """Values over times in a panel, as they are called in the legend."""
+    """Values over times in a panel, as they are called in the legend; hover: as they are called at the pointer."""
 
     panel: int
     name: str
@@ -61,6 +63,7 @@ class Curve:
     color: int
     exact: bool = False
     dash: str = "solid"
+    hover: str = ""
 
 
 def thin(times: Floats, values: Floats, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
@@ -146,6 +149,7 @@ def _traces(
                 "group": curve.name,
                 "legend": curve.name not in told,
             }
+            | _named_at_the_pointer(curve)
         )
         told.add(curve.name)
     if len(told) < 2:
@@ -153,6 +157,12 @@ def _traces(
             trace["legend"] = False
     note = f"Long curves are thinned out to the extremes of {MOST_POINTS // 2} stretches."
     return traces, [note] if thinned else []
+
+
+def _named_at_the_pointer(curve: Curve) -> dict[str, str]:
+    """What stands beside a value under the pointer, if it is not the name in the legend."""
+    name = _plain(curve.hover)
+    return {"hover": f"%{{y:.8g}}<extra>{name}</extra>"} if curve.hover else {}
 
 
 def _axis(panel: int, word: str = "y") -> str:
@@ -216,8 +226,15 @@ def curve_plots(frame: Frame, told: Sequence[Curves]) -> list[Plot]:
         )
         if figure.name == "reactions" and any(c.dash == "dot" for c in curves):
             plot.notes.append("Dotted: shared with other joints, rigid bodies do not determine it.")
+        if len(told) > 1:
+            lines = zip(DASHES, frame.labels, strict=False)
+            plot.notes.append("; ".join(f"{word}: {label}" for (_, word), label in lines) + ".")
         plots.append(plot)
     return plots
+
+
+# lines of the runs of one figure, and what they are called
+DASHES = (("solid", "Solid"), ("dash", "dashed"), ("longdash", "long dashes"))
 
 
 def _owner(column: str) -> str:
@@ -228,19 +245,27 @@ def _owner(column: str) -> str:
 def _told(
     k: int, panel: Panel, frame: Frame, told: Sequence[Curves], color: dict[str, int]
 ) -> list[Curve]:
-    """The curves of a panel, called by whose they are, and by the run if there are several."""
+    """The curves of a panel, called by whose they are; several runs are told apart by their lines."""
     out = []
     for r, (curves, label) in enumerate(zip(told, frame.labels, strict=True)):
         for column in panel.columns:
             if column not in curves.columns:
                 continue
             owner = _owner(column)
-            name = f"{owner}, {label}" if len(told) > 1 else owner
-            dash = ("solid", "dash", "longdash")[r % 3]
+            hover = f"{owner}, {label}" if len(told) > 1 else ""
+            dash = DASHES[r % len(DASHES)][0]
             if owner in curves.shared and panel.label.startswith("force"):
                 dash = "dot"
             out.append(
-                Curve(k, name, curves.times, curves.columns[column], color[owner], dash=dash)
+                Curve(
+                    k,
+                    owner,
+                    curves.times,
+                    curves.columns[column],
+                    color[owner],
+                    dash=dash,
+                    hover=hover,
+                )
             )
     return out
 
@@ -400,7 +425,7 @@ def work_precision(
                 "axis": "y",
                 "color": n,
                 "role": "result",
-                "dash": ("solid", "dash", "dot")[n // 8 % 3],
+                "dash": ("solid", "dash", "dot")[n // COLORS % 3],
                 "sign": n,
                 "group": method,
                 "legend": True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich import box
@@ -41,21 +41,31 @@ def run_table(records: Iterable[dict[str, Any]], width: int) -> Table:
             f"{judged['violation']:.1e}",
         )
         rows.append((record["problem"]["id"], cells, passed_word(judged["passed"])))
-    # where lines are too wide, what matters least goes first
-    for dropped in ((), ("limit [J]",), ("limit [J]", "steps")):
+    return fit_table("problem", heads, rows, width, ((), ("limit [J]",), ("limit [J]", "steps")))
+
+
+def fit_table(
+    first: str,
+    heads: Sequence[str],
+    rows: Sequence[tuple[str, Sequence[str], Text | str]],
+    width: int,
+    less: Sequence[Sequence[str]] = ((),),
+) -> Table:
+    """A line a row (name, cells, last word); less: heads to leave out where lines are too wide, then a stack."""
+    for dropped in less:
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-        table.add_column("problem", no_wrap=True)
+        table.add_column(first, no_wrap=True)
         kept = [k for k, head in enumerate(heads) if head not in dropped]
         for k in kept:
             table.add_column(heads[k].replace(" ", "\n"), justify="right", no_wrap=True)
         table.add_column("", no_wrap=True, min_width=4)
         for name, cells, word in rows:
-            table.add_row(name, *(cells[k] for k in kept), word)
+            table.add_row(Text(name), *(cells[k] for k in kept), word)
         if Console(width=1000).measure(table).maximum <= width:
             return table
     stack = Table(box=None, show_header=False, padding=(0, 1, 0, 0))
     for name, cells, word in rows:
-        stack.add_row(name, word)
+        stack.add_row(Text(name), word)
         for head, cell in zip(heads, cells, strict=True):
             stack.add_row(f"  {head}", cell)
     return stack

@@ -24,9 +24,18 @@ const Sarrus = (() => {
       this.width = scene.moving.length * scene.dimension;
       this.points = new Float64Array(3 * scene.places.length);
       scene.places.forEach((p, i) => p.forEach((x, k) => { this.points[3 * i + k] = x; }));
+      this.held = false;
+    }
+
+    // all points where somebody put them, flat; null: they move again
+    hold(flat) {
+      this.held = flat !== null;
+      const d = this.scene.dimension;
+      if (flat) flat.forEach((x, k) => { this.points[3 * Math.floor(k / d) + k % d] = x; });
     }
 
     at(time) {
+      if (this.held) return this.points;
       const { moving, dimension, frames, step } = this.scene;
       const x = step > 0 ? Math.min(Math.max(time / step, 0), frames - 1) : 0;
       const i = Math.min(Math.floor(x), Math.max(frames - 2, 0));
@@ -153,11 +162,16 @@ const Sarrus = (() => {
 
   class Player {
     constructor(host, scene, clock, height) {
-      this.scene = scene; this.motion = new Motion(scene); this.clock = clock; this.height = height;
+      this.clock = clock; this.height = height;
       this.turn = 35; this.tilt = 20; this.hovered = null; this.frames = 0;
       // what is chosen: an item of the scene; which points leave a trace; what the picture shows besides
-      this.chosen = null; this.traced = []; this.follow = false; this.grid = scene.dimension < 3;
+      this.chosen = null; this.follow = false; this.grid = scene.dimension < 3;
       this.arrows = ""; this.arrowLength = 1; this.values = null; this.listeners = [];
+      // who takes the pointer before the view does: {down(found, at, event), move(at, event), up(at, event)}, and what it
+      // draws: {line: [from, to], at}, places in metres
+      this.tool = null; this.ghost = null;
+      // whether somebody chose the view; what the hint says instead of what the view can do
+      this.viewed = false; this.says = "";
       host.classList.add("player");
       this.canvas = document.createElement("canvas");
       this.canvas.setAttribute("role", "img");
@@ -169,31 +183,63 @@ const Sarrus = (() => {
       tools.className = "tools";
       for (const [word, label, action] of [
         ["+", "closer", () => this.zoom(1.3)], ["−", "farther", () => this.zoom(1 / 1.3)],
-        ["whole", "show the whole mechanism", () => { this.follow = false; this.fit(true); this.draw(); }]]) {
+        ["whole", "show the whole mechanism", () => { this.follow = false; this.viewed = false; this.fit(true); this.draw(); }]]) {
         const button = document.createElement("button");
         button.type = "button"; button.textContent = word; button.setAttribute("aria-label", label);
         button.addEventListener("click", action);
         tools.append(button);
       }
       host.append(this.canvas, this.clockBox, tools, this.hint);
-      this.middle = this.findBox();
-      this.trace = this.motion.path();
-      const crossings = scene.observed === null ? [] : scene.marks.filter((m) => m.word === "crossing");
-      if (scene.observed !== null) this.traced.push({ point: scene.observed, path: this.trace, step: scene.trace_step });
-      this.marks = crossings.map((m) => {
-        const p = this.motion.at(m.time), o = 3 * scene.observed;
-        return [p[o], p[o + 1], p[o + 2]];
-      });
+      this.take(scene);
       this.listen();
       this.resize();
       if ("ResizeObserver" in window) new ResizeObserver(() => this.resize()).observe(host);
       clock.onChange(() => this.draw());
     }
 
+    take(scene) {
+      this.scene = scene; this.motion = new Motion(scene); this.largest = {}; this.view = null; this.hovered = null;
+      this.traced = [];
+      this.middle = this.findBox();
+      this.trace = this.motion.path();
+      const crossings = scene.observed === null ? [] : scene.marks.filter((m) => m.word === "crossing");
+      if (scene.observed !== null && this.trace.length) this.traced.push({ point: scene.observed, path: this.trace, step: scene.trace_step });
+      this.marks = crossings.map((m) => {
+        const p = this.motion.at(m.time), o = 3 * scene.observed;
+        return [p[o], p[o + 1], p[o + 2]];
+      });
+    }
+
+    // another scene in the same view, what is chosen and what leaves traces by their names
+    show(scene, values) {
+      const named = (item) => [...scene.signs, ...scene.shapes].find((other) => other.name === item.name && !other.lines === !item.lines);
+      const before = this.scene, chosen = this.chosen, traced = this.traced.map((t) => t.point).filter((i) => i !== before.observed);
+      const kept = traced.map((i) => before.signs.find((s) => s.points.at(s.named ?? -1) === i)).filter(Boolean);
+      this.take(scene);
+      this.values = values;
+      this.chosen = chosen ? named(chosen) || null : null;
+      // a view that somebody chose or works in stays
+      if (!this.viewed && !this.tool && !this.follow && !this.fits()) this.fit(false);
+      kept.forEach((sign) => { const now = named(sign); if (now) this.toggleTrace(now.points.at(now.named ?? -1)); });
+      this.draw();
+    }
+
+    // whether all of the motion is in the picture, and not too small
+    fits() {
+      this.camera = this.rows();
+      const corners = [0, 1, 2, 3, 4, 5, 6, 7].map((n) => this.place([0, 1, 2].map((k) => ((n >> k) & 1 ? this.high : this.low)[k])));
+      const [xs, ys] = [0, 1].map((k) => corners.map((corner) => corner[k]));
+      const wide = Math.max(...xs) - Math.min(...xs), high = Math.max(...ys) - Math.min(...ys);
+      return Math.min(...xs) > 0 && Math.max(...xs) < this.w && Math.min(...ys) > 0 && Math.max(...ys) < this.h - 20
+        && (wide > 0.3 * this.w || high > 0.3 * this.h);
+    }
+
     findBox() {
       const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
       for (const p of this.samples())
         p.forEach((x, k) => { low[k] = Math.min(low[k], x); high[k] = Math.max(high[k], x); });
+      // an empty plane is two metres wide
+      if (low[0] === Infinity) low.forEach((_, k) => { low[k] = k < 2 ? -1 : 0; high[k] = k < 2 ? 1 : 0; });
       this.low = low; this.high = high;
       return low.map((x, k) => (x + high[k]) / 2);
     }
@@ -244,13 +290,14 @@ const Sarrus = (() => {
           span[k] = [Math.min(span[k][0], x), Math.max(span[k][1], x)];
         }
       }
+      if (span[0][0] === Infinity) span.fill([-1, 1]);
       // the middle of what is seen, not of the box around it
       const off = span.map(([from, to]) => (from + to) / 2), reach = span.map(([from, to]) => (to - from) / 2);
       mid.forEach((_, i) => { mid[i] += off[0] * r[0][i] + off[1] * r[1][i]; });
       this.target = mid;
       this.shift = [0, 0];
       const margin = 0.3 * size;
-      this.scale = Math.min(this.w / (2 * (reach[0] + margin)), (this.h - 34) / (2 * (reach[1] + margin)));
+      this.scale = Math.min(this.w / (2 * (reach[0] + margin)), (this.h - 80) / (2 * (reach[1] + margin)));
     }
 
     // what can be done with the picture; whether more of it can be shown
@@ -258,7 +305,7 @@ const Sarrus = (() => {
       const drag = this.scene.dimension > 2 ? "drag to turn" : "drag to move";
       this.hint.className = part ? "hint part" : "hint";
       this.hint.textContent = part ? "this is a part: drag to move, or show the whole"
-        : `${drag}, click a part for its curves`;
+        : this.says || `${drag}, click a part for its curves`;
     }
 
     // places of points at some instants, for the size of the picture
@@ -274,7 +321,7 @@ const Sarrus = (() => {
         }
     }
 
-    zoom(factor) { this.scale *= factor; this.shift = this.shift.map((x) => x * factor); this.draw(); }
+    zoom(factor) { this.viewed = true; this.scale *= factor; this.shift = this.shift.map((x) => x * factor); this.draw(); }
 
     resize() {
       const w = this.canvas.parentElement.clientWidth;
@@ -291,7 +338,7 @@ const Sarrus = (() => {
     project(points) {
       const r = this.camera = this.rows(), n = points.length / 3, t = this.target;
       if (!this.flat || this.flat.length !== 3 * n) this.flat = new Float64Array(3 * n);
-      const cx = this.w / 2 + this.shift[0], cy = this.h / 2 + 8 + this.shift[1];
+      const cx = this.w / 2 + this.shift[0], cy = this.h / 2 - 6 + this.shift[1];
       for (let i = 0; i < n; i++) {
         const x = points[3 * i] - t[0], y = points[3 * i + 1] - t[1], z = points[3 * i + 2] - t[2];
         this.flat[3 * i] = cx + this.scale * (r[0][0] * x + r[0][1] * y + r[0][2] * z);
@@ -305,7 +352,15 @@ const Sarrus = (() => {
     place([px, py, pz]) {
       const r = this.camera, t = this.target, x = px - t[0], y = py - t[1], z = pz - t[2];
       return [this.w / 2 + this.shift[0] + this.scale * (r[0][0] * x + r[0][1] * y + r[0][2] * z),
-        this.h / 2 + 8 + this.shift[1] - this.scale * (r[1][0] * x + r[1][1] * y + r[1][2] * z)];
+        this.h / 2 - 6 + this.shift[1] - this.scale * (r[1][0] * x + r[1][1] * y + r[1][2] * z)];
+    }
+
+    // the place in metres under a pixel, as deep as another place
+    unplace(x, y, near = this.target) {
+      const r = this.rows(), t = this.target;
+      const a = (x - this.w / 2 - this.shift[0]) / this.scale, b = -(y - this.h / 2 + 6 - this.shift[1]) / this.scale;
+      const depth = near.reduce((sum, v, k) => sum + (v - t[k]) * r[2][k], 0);
+      return [0, 1, 2].map((k) => t[k] + a * r[0][k] + b * r[1][k] + depth * r[2][k]);
     }
 
     colors() {
@@ -359,6 +414,19 @@ const Sarrus = (() => {
       if (this.chosen) this.highlight(c, colors, flat, bar, this.chosen);
       if (this.hovered) this.highlight(c, colors, flat, bar, this.hovered.item);
       if (this.chosen) this.drawValues(c, colors, flat, time);
+      if (this.ghost) this.drawGhost(c, colors, this.ghost);
+    }
+
+    // what a tool is about to do
+    drawGhost(c, colors, { line, at }) {
+      c.strokeStyle = colors.accent; c.lineWidth = 2; c.lineCap = "butt";
+      if (line) {
+        c.setLineDash([7, 5]); c.beginPath(); c.moveTo(...this.place(line[0])); c.lineTo(...this.place(line[1])); c.stroke(); c.setLineDash([]);
+      }
+      if (!at) return;
+      const [x, y] = this.place(at);
+      c.beginPath(); c.arc(x, y, 7, 0, 2 * Math.PI);
+      c.moveTo(x - 12, y); c.lineTo(x + 12, y); c.moveTo(x, y - 12); c.lineTo(x, y + 12); c.stroke();
     }
 
     traceColor(colors, k) { return k ? colors.bars[(k + 1) % COLORS] : colors.trace; }
@@ -525,6 +593,7 @@ const Sarrus = (() => {
         // a long run covers its own tracks: the last stretch is drawn strongly
         const now = Math.floor(time / t.step), from = Math.max(0, now - Math.ceil(10 / t.step));
         line(t.whole, 0.25, 1);
+        if (this.motion.held) return;
         const o = 3 * t.point, p = this.motion.points;
         line(way([...t.path.slice(from, now + 1), [p[o], p[o + 1], p[o + 2]]]), 1, 1.6);
       });
@@ -785,11 +854,16 @@ const Sarrus = (() => {
 
     listen() {
       const canvas = this.canvas, box = tip();
-      let drag = null;
+      let drag = null, taken = false;
+      const here = (e) => { const r = canvas.getBoundingClientRect(); return [e.clientX - r.left, e.clientY - r.top]; };
       canvas.addEventListener("pointerdown", (e) => {
-        drag = { x: e.clientX, y: e.clientY, moved: 0 }; canvas.setPointerCapture(e.pointerId);
+        canvas.setPointerCapture(e.pointerId);
+        taken = Boolean(this.tool && this.tool.down(this.find(...here(e)), here(e), e));
+        box.style.display = "none";
+        if (!taken) drag = { x: e.clientX, y: e.clientY, moved: 0 };
       });
       canvas.addEventListener("pointerup", (e) => {
+        if (taken) { taken = false; this.tool.up(here(e), e); return; }
         // without a way it was a click, or a tap
         if (drag && drag.moved < 5) {
           const r = canvas.getBoundingClientRect(), found = this.find(e.clientX - r.left, e.clientY - r.top);
@@ -797,13 +871,18 @@ const Sarrus = (() => {
         }
         drag = null;
       });
-      canvas.addEventListener("pointercancel", () => { drag = null; });
+      canvas.addEventListener("pointercancel", (e) => {
+        if (taken) this.tool.up(here(e), e);
+        taken = false; drag = null;
+      });
       canvas.addEventListener("pointerleave", () => { box.style.display = "none"; this.hovered = null; this.draw(); });
       canvas.addEventListener("pointermove", (e) => {
+        if (this.tool && !drag && this.tool.move(here(e), e, taken)) return;
         if (drag) {
           const dx = e.clientX - drag.x, dy = e.clientY - drag.y;
           drag = { x: e.clientX, y: e.clientY, moved: drag.moved + Math.hypot(dx, dy) };
           if (drag.moved < 5) return;
+          this.viewed = true;
           if (this.scene.dimension > 2 && !e.shiftKey) {
             this.turn -= 0.5 * dx; this.tilt = Math.min(Math.max(this.tilt + 0.5 * dy, -89), 89);
           } else { this.shift[0] += dx; this.shift[1] += dy; }
@@ -831,6 +910,7 @@ const Sarrus = (() => {
   }
 
   // play, pause, speed and a time line with its marks
+  // returns what shows another run: its end and marks
   function transport(host, clock, end, marks) {
     host.classList.add("transport");
     const play = document.createElement("button");
@@ -846,22 +926,18 @@ const Sarrus = (() => {
       const time = Number(slider.value);
       clock.pause(); clock.set(time);
     });
-    line.append(slider);
     const left = (time) => `calc(8px + (100% - 16px) * ${time / clock.duration})`;
-    if (end < clock.duration * (1 - 1e-9)) {
-      const missing = document.createElement("div");
-      missing.className = "missing";
-      missing.style.left = left(end);
-      line.append(missing);
-    }
-    for (const mark of marks) {
-      const button = document.createElement("button");
-      button.type = "button"; button.className = mark.word === "crossing" ? "mark" : "mark near"; button.style.left = left(mark.time);
-      button.title = `${mark.word} at ${show(mark.time)} s`;
-      button.setAttribute("aria-label", button.title);
-      button.addEventListener("click", () => { clock.pause(); clock.set(mark.time); });
-      line.append(button);
-    }
+    const fill = (end, marks) => {
+      slider.max = clock.duration;
+      line.replaceChildren(slider);
+      if (end < clock.duration * (1 - 1e-9)) line.append(element("div", { className: "missing", style: `left: ${left(end)}` }));
+      for (const mark of marks) {
+        const title = `${mark.word} at ${show(mark.time)} s`;
+        line.append(element("button", { type: "button", className: mark.word === "crossing" ? "mark" : "mark near", title,
+          "aria-label": title, style: `left: ${left(mark.time)}`, onclick: () => { clock.pause(); clock.set(mark.time); } }));
+      }
+    };
+    fill(end, marks);
     const readout = document.createElement("output");
     const speed = document.createElement("select");
     speed.setAttribute("aria-label", "speed");
@@ -878,6 +954,7 @@ const Sarrus = (() => {
       slider.value = clock.time;
       readout.textContent = `${clock.time.toFixed(2)} of ${show(clock.duration)} s`;
     });
+    return fill;
   }
 
   function element(kind, attributes, ...children) {

@@ -99,7 +99,7 @@ def _trace(scene: Scene) -> dict[str, Any]:
 def _said(scene: Scene, frames: int, wanted: int) -> list[str]:
     """What the picture leaves out, in sentences."""
     said = []
-    if frames < wanted:
+    if 1 < frames < wanted:
         every = scene.end / (frames - 1)
         said.append(
             f"The moving picture is thinned out: {frames} instants, one every {every:.3g} s, for "

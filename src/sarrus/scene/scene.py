@@ -101,6 +101,8 @@ class Scene:
     def box(self) -> tuple[Floats, Floats]:
         """Lowest and highest coordinates that any point reaches [m]."""
         flat = self.points.reshape(-1, self.points.shape[-1])
+        if not len(flat):
+            return np.zeros(self.sketch.dimension), np.zeros(self.sketch.dimension)
         return flat.min(axis=0), flat.max(axis=0)
 
 

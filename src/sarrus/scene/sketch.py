@@ -1,7 +1,7 @@
 """The sketch of a mechanism: bars, plates, joints and springs over a list of points fixed in bodies.
 
 A sketch knows names, kinds and which points belong together; it knows neither time nor pixels. Every
-picture (page, movie, figure, live viewer) draws the same one.
+picture (page, movie, figure, workbench) draws the same one.
 """
 
 from __future__ import annotations
@@ -180,7 +180,8 @@ class _Pencil:
             signs.append(Sign(spring.name, "spring", spring.bodies, tuple(ends), ground=ground))
         for marker in m.markers:
             at = self._point(marker.body, marker.at, True)
-            signs.append(Sign(marker.name, "point", (marker.body,), (at,)))
+            ground = marker.body == m.GROUND
+            signs.append(Sign(marker.name, "point", (marker.body,), (at,), ground=ground))
         shapes = [self._body(body) for body in m.bodies]
         weight = float(np.linalg.norm(m.gravity))
         # without gravity the last axis points up, in the plane y

@@ -12,7 +12,7 @@ from .. import problems
 from ..mechanism import Mechanism, from_data, get_value, set_value, to_data
 from ..mechanism.elements import MechanismError
 from ..mechanism.files import units
-from ..mechanism.files.paths import join_path, nearest, split_path
+from ..mechanism.files.paths import join_path, nearest, split_path, unit_at
 from . import schema
 from .schema import SETTINGS, translate_slip
 from .study import Base, Change, ChangeKind
@@ -64,6 +64,25 @@ def change_kind(base: Base, path: str) -> ChangeKind:
     if len(parts) == 3 and parts[0] == "bodies" and parts[2] == "length":
         return ChangeKind.LENGTH
     return ChangeKind.PATH
+
+
+def parameter_units(base: Base, changes: tuple[Change, ...]) -> dict[str, str]:
+    """The SI units of the columns of parameters that have one."""
+    found: dict[str, str] = {}
+    for change in changes:
+        parts = split_path(change.path)
+        if change.kind is ChangeKind.OPTION:
+            options = {option.name: option.unit for option in problems.options(base.problem)}
+            unit = options.get(change.path, "")
+        elif change.kind is ChangeKind.SETTING:
+            unit = _SETTING_UNITS.get(parts[1], "")
+        else:
+            unit = "rad" if change.kind is ChangeKind.TILT else unit_at(base.data or {}, parts)
+        found |= dict.fromkeys(change.columns, unit)
+    return {column: unit for column, unit in found.items() if unit}
+
+
+_SETTING_UNITS = {"duration": "s", "output_step": "s", "step": "s", "misfit": "m"}
 
 
 def check_value(data: dict[str, Any], change: Change, value: Any, spread: bool = False) -> None:

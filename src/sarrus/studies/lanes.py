@@ -1,7 +1,7 @@
 """Runs of a batch side by side, by code of the mechanism's own, where a study keeps the topology.
 
-Masses, stiffnesses, gravity and start velocities: the numbers of a model are linear in them. How they change is
-found once for a plan, from its base alone, so that a row does not depend on the batch it came with. All other
+How the numbers of a model follow from masses, places, axes, stiffnesses, gravity and start velocities is written
+down once for a plan, from its base alone, so that a row does not depend on the batch it came with. All other
 studies, and runs that need more care, are done one by one.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..asked import Asked, ask_plainly
-from ..many import LinearNumbers, NotLinearError, Table, run_group
+from ..many import NotTogetherError, Table, Traced, run_group
 from ..mechanism import MechanismError, get_value
 from ..mechanism.files.paths import split_path
 from ..variants import Runs, Variants
@@ -26,10 +26,11 @@ SETTINGS = {"duration", "output_step", "tolerance", "max_steps"}
 # records that need no more than places, velocities and energies
 PLAIN = {"energy_drift", "time_reached", "steps"}
 CURVES = {"maximum", "minimum", "span", "final"}
-# numbers of parts that models are linear in
-LINEAR = {("bodies", "mass"), ("springs", "stiffness"), ("torsions", "stiffness")}
-# slopes are taken from a value to this many times that; and so many variants are built to check them
-FURTHER, CHECKED = 1.5, 3
+# blocks of a file whose numbers leave the topology as it is
+NUMBERS = {
+    *("gravity", "velocities", "angular_velocities", "bodies", "joints", "points"),
+    *("forces", "torques", "springs", "torsions", "rotors"),
+}
 
 
 class Together:
@@ -42,15 +43,9 @@ class Together:
         mechanism, _ = changes.build_mechanism(plan.base, (), {})
         variants = Variants(mechanism, {path: [0.0] for path in self.columns})
         base = {p: np.asarray(get_value(variants.data, p), float) for p in self.columns}
-        ends = {path: (x, np.where(x == 0.0, 1.0, FURTHER * x)) for path, x in base.items()}
         self.dimension = mechanism.dimension
         self.base = base
-        self.numbers = LinearNumbers(variants, self.asked, self.points, base, ends)
-        rng = np.random.default_rng(0)
-        for _ in range(CHECKED):
-            values = {path: x * rng.uniform(0.5, 2.0) for path, x in base.items()}
-            group = self.numbers.group({path: x[None] for path, x in values.items()})
-            self.numbers.check(values, group.numbers[:, 0])
+        self.numbers = Traced(variants, self.asked, self.points, base)
 
     def run(self, values: list[list[Any]]) -> Runs | None:
         """Some configurations; those with an empty status are left. None if these values are not for lanes."""
@@ -59,10 +54,6 @@ class Together:
             at = self.plan.columns.index(column)
             array = _numbers([row[at] for row in values])
             if array is None or array.shape[1:] != self.base[path].shape:
-                return None
-            if path.endswith(".mass") and not (array > 0.0).all():
-                return None
-            if path.endswith(".stiffness") and not (array >= 0.0).all():
                 return None
             given[path] = array
         group = self.numbers.group(given)
@@ -83,14 +74,11 @@ def prepare_together(plan: Plan) -> Together | None:
     for change in plan.changes:
         if change.kind is not ChangeKind.PATH or len(change.columns) != 1:
             return None
-        parts = split_path(change.path)
-        own = parts[0], parts[-1]
-        number = len(parts) == 3 and own in LINEAR
-        if not number and parts[0] not in ("gravity", "velocities"):
+        if split_path(change.path)[0] not in NUMBERS:
             return None
     try:
         return Together(plan)
-    except (NotLinearError, MechanismError, ValueError, TypeError, KeyError):
+    except (NotTogetherError, MechanismError, ValueError, TypeError, KeyError):
         # whatever it is, one by one it will be told
         return None
 

@@ -22,10 +22,15 @@
     // a line needs all its values
     const whole = data.status.map((_, i) => i).filter((i) => [...axes, color].every((n) => data.columns[n][i] !== null));
     const pick = (name) => whole.map((i) => data.columns[name][i]);
-    Plotly.react("parallel", [{ type: "parcoords",
-      line: { color: pick(color), colorscale: "Viridis", showscale: true,
+    // the dark end of the scale would not be seen on dark paper; names of axes that stand close are tilted
+    const dark = document.documentElement.dataset.theme === "dark", wide = byId("parallel").clientWidth;
+    const close = wide < 130 * axes.length, high = close ? 120 : 50;
+    const scale = dark ? [[0, "#4b7fd1"], [0.5, "#2fd0a0"], [1, "#f0e442"]] : [[0, "#440154"], [0.5, "#21918c"], [1, "#d8b400"]];
+    Plotly.react("parallel", [{ type: "parcoords", labelangle: close ? -45 : 0, labelside: "top",
+      line: { color: pick(color), colorscale: scale, showscale: wide > 500,
         colorbar: { title: { text: short(label(color)) } } },
-      dimensions: axes.map((n) => ({ label: short(label(n)), values: pick(n) })) }], layout(420), config);
+      dimensions: axes.map((n) => ({ label: short(label(n)), values: pick(n) })) }],
+    { ...layout(370 + high), margin: { l: 60, r: 60, t: high, b: 40 } }, config);
   }
 
   function scatter() {
@@ -34,7 +39,7 @@
     const traces = words.map((word, k) => {
       const rows = data.status.map((_, i) => i).filter((i) => data.status[i] === word);
       return { type: "scatter", mode: "markers", name: word,
-        marker: { size: 5, opacity: 0.7, color: css(`--curve${k % 6}`) },
+        marker: { size: 5, opacity: 0.7, color: css(`--curve${k % 12}`) },
         x: rows.map((i) => data.columns[x][i]), y: rows.map((i) => data.columns[y][i]),
         text: rows.map((i) => `run ${data.columns.run[i]}`), hovertemplate: "%{text}<br>%{x:.6g}, %{y:.6g}" };
     });

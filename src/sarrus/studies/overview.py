@@ -13,6 +13,7 @@ from ..arrays import Floats, Ints
 from ..report.page import facts, render, section
 from ..report.page import table as html_table
 from ..scene.player import POLICY
+from .changes import parameter_units
 from .folder import OVERVIEW, column_units
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def make_overview(folder: Folder, table: pa.Table) -> str:
     study, session = folder.study, folder.session
     columns, shown = _columns(table)
     statuses = table.column("status").to_pylist()
-    units = column_units(study)
+    units = parameter_units(study.plan.base, study.plan.changes) | column_units(study)
     data = {
         "columns": {name: _plain(values) for name, values in columns.items()},
         "labels": {name: f"{name} [{units[name]}]" if name in units else name for name in columns},

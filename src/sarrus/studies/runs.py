@@ -130,7 +130,8 @@ def run_one(plan: Plan, number: int, values: list[Any]) -> tuple[Row, dict[str, 
             result = simulate(mechanism, **{**plan.settings, **settings})
             run.result = result
             status, message = result.status, result.message
-            notes += result.notes
+            # crossings are records of their own, if they are asked for: locating them takes longer than a run
+            notes += result.outcome.notes
             trajectory = _trajectory(plan, number, result, mechanism)
     except BaseException as error:
         # also what is no Exception: Ctrl-C never reaches a worker, so it is the run's own

@@ -77,7 +77,7 @@ def check_extra() -> None:
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise StudyError(
-            f"studies need {', '.join(missing)}: install them with `pip install sarrus[sweep]`"
+            f"studies need {', '.join(missing)}: install them with `pip install '.[sweep]'`"
         )
 
 

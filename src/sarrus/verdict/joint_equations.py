@@ -9,21 +9,24 @@ at the point p (arms r from the centres) keeps, for each of its directions u,
 `joint_frames` says which ones each kind of joint has, `joint_pairs` where they are. Where a joint slides, p
 is the point of the second body: what the joint exerts acts there. A drive adds one equation to its joint:
 about the axis of a hinge, along that of a slider, along a link (whose length is then the drive's affair
-alone). Nothing here knows of natural coordinates: these are the equations an engineer counts. Scaled (see
-`scaling`), all numbers are pure.
+alone). A coupling is one equation more: the rate of a joint's coordinate less its ratio times that of
+another joint, the row of a pair of its own. Nothing here knows of natural coordinates: these are the
+equations an engineer counts. Scaled (see `scaling`), all numbers are pure.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..arrays import Flags, Floats, Ints
 from ..kinematics.pose import Pose, cross, in_space, measure_length, turn_vectors, unit
-from ..mechanism import Joint, Mechanism
+from ..mechanism import Joint, JointKind, Mechanism
 from ..thresholds import EXACT_MISFIT, RANK_TOLERANCE
 from .joint_frames import (
     AXIS,
@@ -73,7 +76,9 @@ class JointEquations(JointPairs):
 
     masses [kg], inertias [kg m^2] (nb, 3, 3), at the start; row_pair, row_about, row_direction: what each
     row is; row_drive: the number of its drive, or -1. The rows of a pair stand together, those of drives
-    last. length: of the mechanism, reach: of each body [m].
+    last. A coupling has a pair of its own behind those of the joints, which stands as its joint does, and is
+    among the joints by name; row_other: the pair of the other joint, or -1, and row_ratio: how its rate counts.
+    length: of the mechanism, reach: of each body [m].
     """
 
     gravity: Floats
@@ -84,6 +89,8 @@ class JointEquations(JointPairs):
     row_about: Flags
     row_direction: Ints
     row_drive: Ints
+    row_other: Ints
+    row_ratio: Floats
     length: float
     reach: Floats
     _scale: BodyScale
@@ -133,10 +140,12 @@ class JointEquations(JointPairs):
             row_about=self.row_about[keep],
             row_direction=self.row_direction[keep],
             row_drive=self.row_drive[keep],
+            row_other=self.row_other[keep],
+            row_ratio=self.row_ratio[keep],
         )
 
     def directions(self, pose: Pose) -> Floats:
-        """Direction of each row, (rows, 3); drives count along their axis as it was given."""
+        """Direction of each row, (rows, 3); drives and couplings count along their axis as it was given."""
         return self._directions(self.at(pose))
 
     def _directions(self, at: PairsAt) -> Floats:
@@ -147,10 +156,15 @@ class JointEquations(JointPairs):
         if framed.any():
             frames[framed] = axis_frames(axes[framed], self.dimension == 2)
         out = frames[self.row_pair, :, self.row_direction]
-        driven = self.row_drive >= 0
-        if driven.any():
-            out[driven] = axes[self.row_pair[driven]]
+        counts = self._counts
+        if counts.any():
+            out[counts] = axes[self.row_pair[counts]]
         return out
+
+    @cached_property
+    def _counts(self) -> Flags:
+        """Rows that count a joint's own coordinate: of drives and couplings."""
+        return (self.row_drive >= 0) | (self.row_other >= 0)
 
     def equations(self, pose: Pose) -> list[Equation]:
         """The names of all rows."""
@@ -203,8 +217,9 @@ class JointEquations(JointPairs):
         weighted = self._weighted(at, self._directions(at))
         blocks = []
         for rows in self._pairs_of_equal_size:
-            Q, R = np.linalg.qr(np.swapaxes(weighted[rows].reshape(*rows.shape, 12), 1, 2))
-            weighted[rows] = np.swapaxes(Q, 1, 2).reshape(*rows.shape, 2, 6)
+            flat = weighted[rows].reshape(*rows.shape, -1)
+            Q, R = np.linalg.qr(np.swapaxes(flat, 1, 2))
+            weighted[rows] = np.swapaxes(Q, 1, 2).reshape(*rows.shape, -1, 6)
             blocks.append((rows, R))
         return weighted, tuple(blocks)
 
@@ -235,14 +250,27 @@ class JointEquations(JointPairs):
     def _gaps(self, at: PairsAt, u: Floats) -> Floats:
         gaps = np.einsum("ri,ri->r", at.apart[self.row_pair], u)
         gaps -= np.sign(gaps) * self._link_lengths[self.row_pair]
-        about, driven = self.row_about, self.row_about & (self.row_drive >= 0)
+        about, counts = self.row_about, self.row_about & self._counts
         if about.any():
             turns = at.turn_gaps()[self.row_pair[about]]
             gaps[about] = np.einsum("ri,ri->r", turns, u[about])
-        if driven.any():
-            turns = turn_vectors(at.relative_turns(self.row_pair[driven]))
-            gaps[driven] = np.einsum("ri,ri->r", turns, u[driven])
+        if counts.any():
+            gaps[counts] = self._angles(at, self.row_pair[counts])
+        for rows, measure in (
+            (np.flatnonzero((self.row_other >= 0) & about), self._angles),
+            (np.flatnonzero((self.row_other >= 0) & ~about), self._travels),
+        ):
+            gaps[rows] -= self.row_ratio[rows] * measure(at, self.row_other[rows])
         return gaps
+
+    def _angles(self, at: PairsAt, pairs: Ints) -> Floats:
+        """How far hinges have turned since the start, within half a turn."""
+        turns = turn_vectors(at.relative_turns(pairs))
+        return np.einsum("ri,ri->r", turns, at.axes[pairs])
+
+    def _travels(self, at: PairsAt, pairs: Ints) -> Floats:
+        """How far sliders have moved since the start."""
+        return np.einsum("ri,ri->r", at.apart[pairs], at.axes[pairs])
 
     @cached_property
     def _pairs_of_equal_size(self) -> list[Ints]:
@@ -262,23 +290,30 @@ class JointEquations(JointPairs):
         return np.sqrt(squares)
 
     def _entries(self, at: PairsAt, u: Floats) -> Floats:
-        """Coefficients of (v, w) of both bodies in each row, (rows, 2, 6); u: directions of the rows."""
-        out = np.zeros((self.rows, 2, 6))
+        """Coefficients of (v, w) of its bodies in each row, (rows, 2, 6); u: directions of the rows.
+
+        Where there are couplings (rows, 4, 6): behind them the bodies of the other joint.
+        """
+        out = np.zeros((*self._row_bodies.shape, 6))
+        ends: list[tuple[Ints, Floats, Any]] = [(self.row_pair, u, 1.0)]
+        if out.shape[1] == 4:
+            ends.append((self.row_other, at.axes[self.row_other], -self.row_ratio[:, None]))
         along = ~self.row_about[:, None]
-        for side, sign in ((0, -1.0), (1, 1.0)):
-            arms = at.arms[side]
-            if side == 0:
-                # where a joint slides, its point is the other body's
-                reach = at.places[1] - self._pair_centers(at.pose.centers, 0)
-                arms = np.where(self._slides[:, None], reach, arms)
-            out[:, side, :3] = np.where(along, sign * u, 0.0)
-            out[:, side, 3:] = sign * np.where(along, cross(arms[self.row_pair], u), u)
+        for n, (pair, way, factor) in enumerate(ends):
+            for side, sign in ((0, -factor), (1, factor)):
+                arms = at.arms[side]
+                if side == 0:
+                    # where a joint slides, its point is the other body's
+                    reach = at.places[1] - self._pair_centers(at.pose.centers, 0)
+                    arms = np.where(self._slides[:, None], reach, arms)
+                out[:, 2 * n + side, :3] = np.where(along, sign * way, 0.0)
+                out[:, 2 * n + side, 3:] = sign * np.where(along, cross(arms[pair], way), way)
         # the ground does not move
         out[self._row_bodies == GROUND] = 0.0
         return out
 
     def _weighted(self, at: PairsAt, u: Floats) -> Floats:
-        """The coefficients of scaled twists, shape (rows, 2, 6)."""
+        """The coefficients of scaled twists, shape as of `_entries`."""
         entries = self._entries(at, u)
         weighted = self._scale.columns(at.pose.turns, entries, self._row_bodies)
         if self.dimension == 2:
@@ -287,15 +322,19 @@ class JointEquations(JointPairs):
 
     @cached_property
     def _row_bodies(self) -> Ints:
-        """The two bodies of each row."""
-        return self.pair_bodies[self.row_pair]
+        """The two bodies of each row; where there are couplings four, of other rows the ground."""
+        own = self.pair_bodies[self.row_pair]
+        if not (self.row_other >= 0).any():
+            return own
+        other = np.where(self.row_other[:, None] >= 0, self.pair_bodies[self.row_other], GROUND)
+        return np.hstack([own, other])
 
     def _dense(self, entries: Floats) -> Floats:
         """The rows over all columns; one more body takes what the ground has."""
         width, n = self.columns_a_body, len(self.bodies)
         out = np.zeros((self.rows, n + 1, width))
         rows, body = np.arange(self.rows), self._row_bodies % (n + 1)
-        for side in (0, 1):
+        for side in range(body.shape[1]):
             out[rows, body[:, side]] += entries[:, side][:, self.used]
         return out[:, :n].reshape(self.rows, n * width)
 
@@ -326,33 +365,39 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
     )
     pair_joint: list[int] = []
     pair_bodies, places, axes = [], [], []
-    row_pair, row_about, row_direction, row_drive = [], [], [], []
+    # of each row: pair, whether about, direction, drive, other pair, ratio
+    rows: list[tuple[int, bool, int, int, int, float]] = []
     driven: dict[str, list[int]] = {}
     for d, drive in enumerate(mechanism.drives):
         driven.setdefault(drive.joint, []).append(d)
     for j, joint in enumerate(mechanism.joints):
         first, *others = (number[name] for name in joint.bodies)
         for k, other in enumerate(others):
-            rows = [(about, u, -1) for about, u in _frame_of(joint, mechanism).rows]
+            kept = [(about, u, -1) for about, u in _frame_of(joint, mechanism).rows]
             # a drive moves the second body named from the first
             for d in driven.get(joint.name, []) if k == 0 else ():
                 # the one equation of a driven length is that of its drive
                 if joint.kind.row.coordinate == "length":
-                    rows = [row for row in rows if row[2] >= 0]
-                rows.append((joint.kind.row.coordinate == "angle", 0, d))
-            row_pair += [len(pair_joint)] * len(rows)
-            row_about += [about for about, _, _ in rows]
-            row_direction += [direction for _, direction, _ in rows]
-            row_drive += [d for _, _, d in rows]
+                    kept = [row for row in kept if row[2] >= 0]
+                kept.append((joint.kind.row.coordinate == "angle", 0, d))
+            rows += [(len(pair_joint), *row, -1, 0.0) for row in kept]
             pair_joint.append(j)
             pair_bodies.append((first, other))
             places.append(_places(joint, k + 1, origin, centers, first, other))
             axes.append([_axis(joint, i, mechanism.dimension) for i in (0, k + 1)])
+    plain, ties = len(rows), list(_ties(mechanism, pair_joint))
+    for kind, mine, other, ratio in ties:
+        rows.append((len(pair_joint), kind.row.coordinate == "angle", 0, -1, other, ratio))
+        pair_joint.append(len(mechanism.joints) + len(rows) - 1 - plain)
+        pair_bodies.append(pair_bodies[mine])
+        places.append(places[mine])
+        axes.append(axes[mine])
+    columns = list(zip(*rows, strict=True)) or [()] * 6
     pairs = np.array(pair_bodies, dtype=np.int64).reshape(-1, 2)
     where = np.array(places, dtype=float).reshape(-1, 2, 3)
     directions = np.array(axes, dtype=float).reshape(-1, 2, 3)
     length = measure_length(mechanism)
-    own = measure_reach(masses, centers, inertias, pairs, where, length)
+    reach = measure_reach(masses, centers, inertias, pairs, where, length)
     return JointEquations(
         dimension=mechanism.dimension,
         gravity=in_space(mechanism.gravity),
@@ -361,8 +406,8 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
         masses=masses,
         centers=centers,
         inertias=inertias,
-        joints=tuple(j.name for j in mechanism.joints),
-        kinds=tuple(j.kind for j in mechanism.joints),
+        joints=tuple(j.name for j in (*mechanism.joints, *mechanism.couplings)),
+        kinds=(*(j.kind for j in mechanism.joints), *(tie[0] for tie in ties)),
         drives=tuple(d.name for d in mechanism.drives),
         pair_joint=np.array(pair_joint, dtype=np.int64),
         pair_bodies=pairs,
@@ -370,14 +415,26 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
         pair_axis=directions[:, 0],
         pair_other_place=where[:, 1],
         pair_other_axis=directions[:, 1],
-        row_pair=np.array(row_pair, dtype=np.int64),
-        row_about=np.array(row_about, dtype=bool),
-        row_direction=np.array(row_direction, dtype=np.int64),
-        row_drive=np.array(row_drive, dtype=np.int64),
+        row_pair=np.array(columns[0], dtype=np.int64),
+        row_about=np.array(columns[1], dtype=bool),
+        row_direction=np.array(columns[2], dtype=np.int64),
+        row_drive=np.array(columns[3], dtype=np.int64),
+        row_other=np.array(columns[4], dtype=np.int64),
+        row_ratio=np.array(columns[5], dtype=float),
         length=length,
-        reach=own,
-        _scale=make_scale(masses, inertias, own, length),
+        reach=reach,
+        _scale=make_scale(masses, inertias, reach, length),
     )
+
+
+def _ties(
+    mechanism: Mechanism, pair_joint: list[int]
+) -> Iterator[tuple[JointKind, int, int, float]]:
+    """Couplings: the kind of their joints, the pairs of both, the ratio."""
+    number = {joint.name: j for j, joint in enumerate(mechanism.joints)}
+    for c in mechanism.couplings:
+        own, other = (pair_joint.index(number[name]) for name in (c.joint, c.other))
+        yield mechanism.joints[number[c.joint]].kind, own, other, c.ratio
 
 
 def _frame_of(joint: Joint, mechanism: Mechanism) -> JointFrame:

@@ -138,7 +138,13 @@ def _slots(mechanism: Mechanism, equations: JointEquations) -> Ints:
     first = np.cumsum([0, *(len(j.ends) for j in mechanism.joints)])
     seen = np.zeros(len(mechanism.joints), dtype=np.int64)
     out = []
+    number = {joint.name: j for j, joint in enumerate(mechanism.joints)}
     for j in equations.pair_joint:
+        if j >= len(seen):
+            # a coupling stands as its joint does
+            j = number[mechanism.couplings[j - len(seen)].joint]
+            out.append((first[j], first[j] + 1))
+            continue
         seen[j] += 1
         out.append((first[j], first[j] + seen[j]))
     return np.array(out, dtype=np.int64).reshape(-1, 2)

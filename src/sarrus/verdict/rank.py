@@ -93,10 +93,10 @@ class BodyScale:
         return full
 
     def columns(self, turns: Floats, entries: Floats, bodies: Ints) -> Floats:
-        """Coefficients of scaled twists from those of twists, (rows, 2, 6); bodies: of each row, (rows, 2)."""
+        """Coefficients of scaled twists from those of twists, (rows, k, 6); bodies: of each row, (rows, k)."""
         turned = np.concatenate([turns, np.eye(3)[None]]) @ self.angular
         out = np.empty_like(entries)
-        for side in (0, 1):
+        for side in range(bodies.shape[1]):
             body = bodies[:, side]
             out[:, side, :3] = entries[:, side, :3] * self.linear[body, None]
             out[:, side, 3:] = np.einsum("ri,rij->rj", entries[:, side, 3:], turned[body])

@@ -310,6 +310,9 @@ def _replacements(
             a, b = equations.pair_bodies[pair]
             name += f" between {equations.body_name(a)} and {equations.body_name(b)}"
         freer = FREER.get((equations.dimension, equations.kinds[j]), [])
+        if equations.row_other[own[0]] >= 0:
+            # a coupling has one equation, which is there or not
+            freer = []
         options = [*freer, ("", list(range(len(own))))]
         for words, freed in options:
             part = Q[[place[own[i]] for i in freed]]

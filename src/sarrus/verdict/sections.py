@@ -84,8 +84,9 @@ class LocalMotions:
         self.left_out = float(values[rank:].max(initial=0.0))
         self._J = (U[:, :rank] * values[:rank]) @ V[:rank]
         self._J_start = joints.jacobian(q)
+        # a structure has none, of no size
         self.bends = np.array([joints.curvature(u, self.N) for u in self.U.T]).reshape(
-            -1, self.freedoms, self.freedoms
+            self.U.shape[1], self.freedoms, self.freedoms
         )
 
     @property

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .crossings import Crossing, NearMiss
     from .inspection import Inspection
     from .locked import Locked
     from .mobility import Driven
@@ -13,6 +14,25 @@ if TYPE_CHECKING:
 
 # longer lists are cut on the screen; the record has all
 MOST_LINES = 12
+
+
+def tell_moments(crossings: Sequence[Crossing], misses: Sequence[NearMiss]) -> list[str]:
+    """Crossings and near misses of a run in a line each."""
+    lines = []
+    if crossings:
+        times = ", ".join(f"{c.time:.9g}" for c in crossings[:3])
+        rises = {f"{c.mobility_motion} to {c.mobility_here}" for c in crossings}
+        lines.append(
+            f"{_many(len(crossings), 'crossing')} at t = {times}{', ...' if len(crossings) > 3 else ''} s: the "
+            f"mobility rises from {' or '.join(sorted(rises))}"
+        )
+    if misses:
+        least = min(misses, key=lambda c: c.value)
+        lines.append(
+            f"{_many(len(misses), 'near-singular moment')}, the closest at t = {least.time:.9g} s (smallest "
+            f"singular value {least.value:.1e})"
+        )
+    return lines
 
 
 def print_lines(x: Inspection) -> list[str]:

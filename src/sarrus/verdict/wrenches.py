@@ -88,7 +88,15 @@ class _Copies:
             )
         } | {
             name: np.tile(getattr(e, name), n)
-            for name in ("pair_joint", "masses", "row_about", "row_direction", "row_drive", "reach")
+            for name in (
+                "pair_joint",
+                "masses",
+                "row_about",
+                "row_direction",
+                "row_drive",
+                "row_ratio",
+                "reach",
+            )
         }
         self.all = replace(
             e,
@@ -96,6 +104,7 @@ class _Copies:
             pair_bodies=bodies.reshape(-1, 2),
             inertias=np.tile(e.inertias, (n, 1, 1)),
             row_pair=(e.row_pair + pairs * step).ravel(),
+            row_other=np.where(e.row_other >= 0, e.row_other + pairs * step, -1).ravel(),
             _scale=scale,
             **many,
         )

@@ -22,7 +22,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...thresholds import SAME_VALUE
-from ..compiler import COMPILES, kernel, numba
+from ..compiler import COMPILES, at_address, kernel
 from ..layout import NONE, list_block
 
 DOUBLES = ctypes.POINTER(ctypes.c_double)
@@ -31,35 +31,12 @@ UserFunction = ctypes.CFUNCTYPE(None, ctypes.c_double, DOUBLES, DOUBLES, DOUBLES
 # compiled functions that are kept for later runs
 MOST_KEPT = 32
 
-if not COMPILES:
 
-    def call_user(address: int, t: float, x: Floats, v: Floats, force: Floats) -> None:
-        """Call the function at an address."""
-        pointers = (a.ctypes.data_as(DOUBLES) for a in (x, v, force))
-        UserFunction(int(address))(t, *pointers)
-
-else:
-    from llvmlite import ir
-    from numba.core import cgutils, types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def call_user(typing, address, t, x, v, force):  # noqa: D103
-        signature = types.void(types.int64, types.float64, x, v, force)
-
-        def generate(context, builder, signature, arguments):
-            double = ir.DoubleType()
-            row = double.as_pointer()
-            kind = ir.FunctionType(ir.VoidType(), [double, row, row, row])
-            function = builder.inttoptr(arguments[0], kind.as_pointer())
-            arrays = [
-                context.make_array(ty)(context, builder, value).data
-                for ty, value in zip(signature.args[2:], arguments[2:], strict=True)
-            ]
-            builder.call(function, [arguments[1], *arrays])
-            return cgutils.get_null_value(ir.LiteralStructType([]).as_pointer())
-
-        return signature, generate
+@at_address
+def call_user(address: int, t: float, x: Floats, v: Floats, force: Floats) -> None:
+    """Call the function at an address."""
+    pointers = (a.ctypes.data_as(DOUBLES) for a in (x, v, force))
+    UserFunction(int(address))(t, *pointers)
 
 
 def find_fault(values: Floats, shape: tuple[int, int]) -> str:
@@ -202,6 +179,11 @@ def _forward(owner: Callable[[], UserCall | None]) -> Callable[..., None]:
 
 def _compile(function: Callable[..., Any], shape: tuple[int, int], plain: Any) -> Any:
     """The function compiled for the kernels, or None if the compiler does not take it."""
+    # it loads slowly: only who has such forces pays for it
+    try:
+        import numba
+    except ImportError:
+        return None
     user = numba.njit(error_model="numpy", boundscheck=True)(function)
     doubles = numba.types.CPointer(numba.types.float64)
     signature = numba.types.void(numba.types.float64, doubles, doubles, doubles)

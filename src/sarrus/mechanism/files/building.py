@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from ..check import find_problems, find_remarks
 from ..elements import MechanismError, ModelFileError
+from ..joint_kinds import JointKind
 from ..mechanism import Mechanism
 from ..motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
 from . import schema, units
@@ -43,6 +44,32 @@ def build_mechanism(document: Document, check: bool = True) -> Mechanism:
     if problems:
         raise ModelFileError(document.source, problems)
     return mechanism
+
+
+def build_plainly(data: dict[str, Any]) -> Mechanism:
+    """The mechanism of data as `to_data` writes it, nothing of it checked; numbers may be those of a tape."""
+    m = Mechanism(data["name"], gravity=data["gravity"])
+    m.at_once = False
+    for name, body in data["bodies"].items():
+        if "rod" in body:
+            start, end = body["rod"]
+            m.rod(name, start, end, body["mass"], body.get("section", 0.0))
+        else:
+            m.body(name, **body)
+    for name, joint in data.get("joints", {}).items():
+        kind = next(kind for kind in JointKind if kind.value in joint)
+        keys = {key: value for key, value in joint.items() if key != kind.value}
+        getattr(m, schema.attribute(kind))(name, *joint[kind.value], **keys)
+    for block in schema.ALIKE:
+        make: Callable[..., Any] = getattr(m, _singular(block))
+        for name, entry in data.get(block, {}).items():
+            keys = dict(entry)
+            make(name, *keys.pop("bodies", ()), **keys)
+    for name, vector in data.get("velocities", {}).items():
+        m.set_velocity(name, vector)
+    for name, vector in data.get("angular_velocities", {}).items():
+        m.set_angular_velocity(name, vector)
+    return m
 
 
 def remarks(document: Document, mechanism: Mechanism) -> list[str]:
@@ -252,6 +279,8 @@ class _Builder:
         self.model = model
         self.problems = problems
         self.m = Mechanism(model.name, gravity=model.gravity)
+        # every problem of a file is told, not the first
+        self.m.at_once = False
 
     def build(self) -> Mechanism:
         m, file = self.m, self.model
@@ -275,6 +304,7 @@ class _Builder:
         for name, vector in file.angular_velocities.items():
             m.set_angular_velocity(name, vector)
         m.assemble = file.assemble
+        m.at_once = True
         given = file.simulate.model_dump()
         m.defaults = {name: value for name, value in given.items() if value is not None}
         return m

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,28 @@ from .units import shorten
 
 # a part between dots; names with dots stand in quotes
 _PART = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^.\"']+)")
+
+# of numbers by the last word of their path
+_UNITS = {
+    "mass": "kg",
+    "inertia": "kg m^2",
+    "length": "m",
+    "section": "m",
+    "center": "m",
+    "at": "m",
+    "start": "m",
+    "end": "m",
+    "free_length": "m",
+    "preload": "N",
+    "free_angle": "rad",
+    "torque": "N m",
+    "frequency": "Hz",
+    "phase": "rad",
+    "begin": "s",
+    "gravity": "m/s^2",
+    "velocities": "m/s",
+    "angular_velocities": "rad/s",
+}
 
 
 def split_path(path: str) -> list[str]:
@@ -76,6 +99,31 @@ def nearest(word: str, known: list[str]) -> str:
         return f"did you mean '{meant}'?"
     shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
     return f"known: {shown}" if known else "there is none"
+
+
+def unit_at(data: dict[str, Any], parts: Sequence[str | int]) -> str:
+    """The SI unit of the number at a path of a mechanism's data; empty if it has none or nobody knows."""
+    words = [part for part in parts if isinstance(part, str) and not part.isdigit()]
+    block, key = words[0], words[-1] if len(words) > 2 else words[0]
+    if block == "drives":
+        return _drive_unit(data, [str(part) for part in parts], key)
+    if key == "vector":
+        return "N" if block == "forces" else "N m"
+    if key in ("stiffness", "damping"):
+        units = ("N/m", "N s/m") if block == "springs" else ("N m/rad", "N m s/rad")
+        return units[key == "damping"]
+    return _UNITS.get(key, "")
+
+
+def _drive_unit(data: dict[str, Any], parts: list[str], key: str) -> str:
+    """Angles or lengths, as the joint has them, over powers of time."""
+    if key in ("begin", "frequency", "phase") or parts[2:4] == ["step", "end"]:
+        return "s" if key == "end" else _UNITS[key]
+    drive = (data.get("drives") or {}).get(parts[1], {})
+    joint = (data.get("joints") or {}).get(drive.get("joint"), {})
+    unit = "rad" if "revolute" in joint else "m"
+    power = int(parts[3]) if key == "polynomial" else 0
+    return unit if power == 0 else f"{unit}/s" if power == 1 else f"{unit}/s^{power}"
 
 
 def _parent(data: dict[str, Any], path: str) -> tuple[Any, str]:

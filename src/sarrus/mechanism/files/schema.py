@@ -396,6 +396,17 @@ class RotorEntry(Block):
     mass: Mass = Field(default=0.0, description="at a slider")
 
 
+class CouplingEntry(Block):
+    """Two hinges or two sliders that move in proportion: gears, belts, linked sliders."""
+
+    joint: Name = Field(description="a hinge or slider", examples=["A0"])
+    other: Name = Field(description="another of the same kind", examples=["B0"])
+    ratio: Number = Field(
+        default=1.0,
+        description="angle or travel of joint over that of other; of angles a ratio of whole numbers",
+    )
+
+
 class SineEntry(Block):
     """offset + amplitude sin(2 pi frequency t + phase)."""
 
@@ -534,6 +545,7 @@ class ModelFile(Block):
     springs: Annotated[dict[str, SpringEntry], _read_block] = _named
     torsions: Annotated[dict[str, TorsionEntry], _read_block] = _named
     rotors: Annotated[dict[str, RotorEntry], _read_block] = _named
+    couplings: Annotated[dict[str, CouplingEntry], _read_block] = _named
     drives: Annotated[dict[str, Drive], _read_block] = _named
     velocities: Annotated[dict[str, Velocity], _read_block] = Field(
         default_factory=dict, description="start velocities of joints and points by name"

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeGuard
 
+from ...names import find_meant
+
 Dimension = tuple[int, int, int, int]
 
 
@@ -108,6 +110,13 @@ _UNITS: dict[str, tuple[Fraction, int, Dimension]] = {
 }
 _OTHER_SPELLINGS = {"°": "deg", "µm": "um", "μm": "um", "µs": "us", "μs": "us"}
 UNITS = tuple(_UNITS)
+# words that are no units here, and what they mean
+SPELT_OUT = {
+    "meter": "m", "metre": "m", "millimeter": "mm", "millimetre": "mm", "inch": "in", "inche": "in", "foot": "ft",
+    "feet": "ft", "gram": "g", "kilogram": "kg", "ton": "t", "tonne": "t", "pound": "lb", "second": "s",
+    "sec": "s", "minute": "min", "hour": "h", "radian": "rad", "degree": "deg", "grad": "deg", "turn": "rev",
+    "newton": "N", "joule": "J", "hertz": "Hz", "nm": "N m",
+}  # fmt: skip
 
 # longer texts are no numbers of anybody; without the bound a fraction could fill the memory
 MOST_CHARACTERS = 100
@@ -163,7 +172,9 @@ def parse_unit(text: str) -> tuple[Fraction, int, Dimension]:
         name, written, small = found.groups()
         unit = _UNITS.get(_OTHER_SPELLINGS.get(name, name))
         if unit is None:
-            raise UnitError(f"there is no unit {shorten(name)}; known: {', '.join(UNITS)}")
+            raise UnitError(
+                f"there is no unit {shorten(name)}; known: {', '.join(UNITS)}{_meant(name)}"
+            )
         power = sign * (int(written) if written else {"²": 2, "³": 3}.get(small, 1))
         if abs(power) > MOST_POWER:
             raise UnitError(f"unit {shorten(text)}: no unit has the power {power}")
@@ -185,6 +196,14 @@ def parse_unit(text: str) -> tuple[Fraction, int, Dimension]:
             )
         divided = divided or sign == -1
         place = between.end()
+
+
+def _meant(name: str) -> str:
+    """The unit that was probably meant: "KG" is kg, "degrees" is deg."""
+    spellings = {word.lower(): word for word in reversed((*_UNITS, *_OTHER_SPELLINGS))}
+    exact = spellings.get(name.lower()) or SPELT_OUT.get(name.lower().removesuffix("s"))
+    meant = exact or find_meant(name, _UNITS)
+    return f"; did you mean {meant}?" if meant else ""
 
 
 def in_si(given: object, kind: Kind) -> float:

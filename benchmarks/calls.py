@@ -1,0 +1,273 @@
+"""What a user waits for: first calls, whole calls, many runs, large mechanisms; and heyoka where it is installed.
+
+Each row is measured warm (but for first calls, which begin in a new process with an empty cache), best of
+several, one thread but where "2 threads" is said. `python benchmarks/calls.py [PART ...]`; parts: first, whole,
+build, large, many, stiff, heyoka.
+"""
+
+import os
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from sarrus import Ensemble, Mechanism, Result, problems, simulate
+from sarrus.asked import ask_plainly
+from sarrus.many import Traced
+from sarrus.model import make_model
+from sarrus.model.structure import build_anew
+from sarrus.variants import Variants
+
+FIRST = """
+import time
+begin = time.perf_counter()
+from sarrus import problems, simulate
+problem = problems.get({id!r})
+result = simulate(problem.mechanism(), problem.duration, problem.output_step)
+assert result.success, result.message
+print(time.perf_counter() - begin)
+"""
+Rows = list[tuple[str, str]]
+
+
+def best(run: Callable[[], Any], repeats: int = 7) -> tuple[float, Any]:
+    """Least wall time of some calls behind one that warms up, and the last answer."""
+    run()
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        found = run()
+        times.append(time.perf_counter() - begin)
+    return min(times), found
+
+
+def first() -> Rows:
+    """First calls: a new process, nothing compiled."""
+    rows = []
+    for id in ("double-four-bar", "rectangular-bricard"):
+        with tempfile.TemporaryDirectory() as cache:
+            given = {**os.environ, "SARRUS_CACHE_DIR": cache}
+            command = [sys.executable, "-c", FIRST.format(id=id)]
+            begin = time.perf_counter()
+            said = subprocess.run(command, env=given, capture_output=True, text=True, check=True)
+            wall = time.perf_counter() - begin
+        rows.append((f"first simulate, {id}", f"{float(said.stdout):.2f} s; process {wall:.2f} s"))
+    return rows
+
+
+def whole() -> Rows:
+    """Whole calls, and what is in them."""
+    rows = []
+    cases = [
+        ("double four-bar, default", "double-four-bar", 1e-10, {}),
+        ("double four-bar, 0.1 J", "double-four-bar", 1e-1, {}),
+        ("Bricard, 0.001 J", "rectangular-bricard", 1e-3, {}),
+        ("N = 40, max < 1e-3", "n-four-bar", 1e-9, {}),
+        ("A04, 600 s, default", "a04-bricard", 1e-10, {}),
+    ]
+    for label, id, tolerance, options in cases:
+        problem = problems.get(id, **options)
+        mechanism = problem.mechanism()
+        results: list[Result] = []
+
+        def call(m: Mechanism = mechanism, p=problem, t=tolerance, found=results) -> Result:
+            found.append(simulate(m, p.duration, p.duration / 1000, tolerance=t))
+            return found[-1]
+
+        wall, result = best(call)
+        solve = min(r.solve_seconds for r in results)
+        cpu = min(r.cpu_seconds for r in results)
+        drift = result.energy_drift
+        rows.append(
+            (
+                f"{label}, 1001 outputs",
+                f"call {wall * 1e3:.2f} ms; solve {solve * 1e3:.3f}, with outputs {cpu * 1e3:.3f} ms; "
+                f"drift {drift:.1e} J",
+            )
+        )
+    return rows
+
+
+def build() -> Rows:
+    """Models: built anew, of a topology seen before, of ten thousand variants."""
+    rows = []
+    for id in ("double-four-bar", "rectangular-bricard", "flyball-governor", "n-four-bar"):
+        mechanism = problems.get(id).mechanism()
+        anew, _ = best(lambda m=mechanism: build_anew(m))
+        make_model(mechanism)
+        again, _ = best(lambda m=mechanism: make_model(m), 30)
+        text = f"anew {anew * 1e3:.2f} ms; topology seen before {again * 1e3:.3f} ms"
+        rows.append((f"model, {id}", text))
+    count, rng, asked = 10_000, np.random.default_rng(0), ask_plainly(1.0)
+    mechanism = problems.get("double-four-bar").mechanism()
+    tops = [rng.normal((i, 1.0), 0.05, (count, 2)) for i in range(3)]
+    lengths = {f"bodies.crank {i}.rod.1": tops[i] for i in range(3)}
+    lengths |= {f"joints.B{i}.at": tops[i] for i in range(3)}
+    lengths |= {f"bodies.coupler {i}.rod": np.stack(tops[i : i + 2], axis=1) for i in range(2)}
+    lengths["velocities.B0"] = np.stack([tops[0][:, 1], -tops[0][:, 0]], axis=1)
+    masses = {f"bodies.crank {i}.mass": rng.uniform(0.5, 2.0, count) for i in range(3)}
+    for label, vary in (("masses", masses), ("lengths and places", lengths)):
+        variants = Variants(mechanism, vary)
+        first = {path: values[0] for path, values in vary.items()}
+        seconds, group = best(
+            lambda v=variants, x=first, y=vary: Traced(v, asked, ("B0",), x).group(y), 2
+        )
+        rows.append(
+            (f"{count} models, {label}", f"{seconds:.2f} s; {len(group.which)} by one tape")
+        )
+    return rows
+
+
+def large() -> Rows:
+    """N four-bars: how whole calls grow."""
+    rows = []
+    for windows, seconds in ((100, 1.0), (1000, 1.0), (1000, 10.0), (3000, 1.0), (10_000, 1.0)):
+        mechanism = problems.get("n-four-bar", windows=windows).mechanism()
+        wall, result = best(lambda m=mechanism, s=seconds: simulate(m, s, 0.01), 1)
+        rows.append(
+            (
+                f"N = {windows}, {seconds:g} s",
+                f"call {wall:.2f} s; set-up {result.timings['set_up']:.2f}, solve {result.solve_seconds:.3f}, "
+                f"with outputs {result.cpu_seconds:.3f} s; {result.status}",
+            )
+        )
+    return rows
+
+
+def many(runs: int = 100_000) -> Rows:
+    """Ensembles on two threads: random masses, final state and extremes."""
+    problem = problems.get("double-four-bar")
+    rng = np.random.default_rng(7)
+    vary = {f"bodies.crank {i}.mass": rng.uniform(0.5, 2.0, runs) for i in range(3)}
+    ensemble = Ensemble(problem.mechanism(), vary)
+    few = Ensemble(problem.mechanism(), {path: values[:64] for path, values in vary.items()})
+    few.simulate(10.0, 0.1, keep=False, threads=2)
+    begin = time.perf_counter()
+    found = ensemble.simulate(10.0, 0.1, keep=False, threads=2)
+    wall = time.perf_counter() - begin
+    parked = int(found.parked.sum())
+    return [(f"{runs} double four-bars, 2 threads", f"{wall:.1f} s; {parked} done with more care")]
+
+
+def stiff() -> Rows:
+    """The governor and A05."""
+    rows = []
+    governor = problems.get("flyball-governor", section=0.01)
+    t = np.arange(101) * 0.1
+    exact = governor.reference(t)[:, 2]
+    for tolerance in (1e-7, 1e-8, 1e-9):
+        wall, result = best(
+            lambda x=tolerance: simulate(governor.mechanism(), 10.0, 0.1, tolerance=x), 3
+        )
+        error = np.abs(result.position(governor.observed)[:, -1] - exact).max()
+        rows.append(
+            (
+                f"governor, 10 s, tolerance {tolerance:g}",
+                f"call {wall * 1e3:.1f} ms; with outputs {result.cpu_seconds * 1e3:.1f} ms; error {error:.1e} m",
+            )
+        )
+    return rows
+
+
+def double_pendulum() -> Mechanism:
+    """Two point masses of 1 kg on massless links of 1 m, from horizontal at rest."""
+    m = Mechanism("double pendulum", gravity=(0.0, -9.81))
+    m.body("upper", mass=1.0, center=(1.0, 0.0), inertia=0.0)
+    m.body("lower", mass=1.0, center=(2.0, 0.0), inertia=0.0)
+    m.distance("first link", "ground", "upper", start=(0.0, 0.0), end=(1.0, 0.0))
+    m.distance("second link", "upper", "lower", start=(1.0, 0.0), end=(2.0, 0.0))
+    m.point("tip", "lower", at=(2.0, 0.0))
+    return m
+
+
+def heyoka() -> Rows:
+    """The same two pendulums in angles by heyoka's Taylor method, and here."""
+    if find_spec("heyoka") is None:
+        return [("heyoka", "not installed")]
+    import heyoka as hy
+
+    a, b, u, v = hy.make_vars("a", "b", "u", "v")
+    g = 9.81
+    D = hy.cos(a - b)
+    # unit masses and links: angles from straight down
+    du = (
+        -2.0 * g * hy.sin(a) - v * v * hy.sin(a - b) - D * (u * u * hy.sin(a - b) - g * hy.sin(b))
+    ) / (2.0 - D * D)
+    dv = u * u * hy.sin(a - b) - g * hy.sin(b) - D * du
+    start = [np.pi / 2, np.pi / 2, 0.0, 0.0]
+    times = np.linspace(0.0, 10.0, 1001)
+    rows, system = [], [(a, u), (b, v), (u, du), (v, dv)]
+    fine = hy.taylor_adaptive(system, start, tol=1e-18)
+    exact = _tip(fine.propagate_grid(times)[-1])
+    for tolerance in (1e-15, 1e-10):
+        integrator = hy.taylor_adaptive(system, start, tol=tolerance)
+
+        def run(i=integrator):
+            i.time = 0.0
+            i.state[:] = start
+            return i.propagate_grid(times)[-1]
+
+        wall, states = best(run, 20)
+        error = np.abs(_tip(states) - exact).max()
+        rows.append(
+            (f"double pendulum, heyoka {tolerance:g}", f"{wall * 1e3:.3f} ms; error {error:.1e} m")
+        )
+    mechanism = double_pendulum()
+    for tolerance in (1e-13, 1e-10, 1e-8):
+        found: list[Result] = []
+
+        def call(t=tolerance, found=found):
+            found.append(simulate(mechanism, 10.0, 0.01, tolerance=t))
+            return found[-1]
+
+        wall, result = best(call, 7)
+        error = np.abs(result.position("tip") - exact).max()
+        solve = min(r.solve_seconds for r in found) * 1e3
+        cpu = min(r.cpu_seconds for r in found) * 1e3
+        rows.append(
+            (
+                f"double pendulum, here {tolerance:g}",
+                f"solve {solve:.3f}, with outputs {cpu:.3f}, call {wall * 1e3:.2f} ms; error {error:.1e} m",
+            )
+        )
+    return rows
+
+
+def _tip(states: np.ndarray) -> np.ndarray:
+    a, b = states[:, 0], states[:, 1]
+    return np.stack([np.sin(a) + np.sin(b), -np.cos(a) - np.cos(b)], axis=1)
+
+
+PARTS = {
+    "first": first,
+    "whole": whole,
+    "build": build,
+    "large": large,
+    "many": many,
+    "stiff": stiff,
+    "heyoka": heyoka,
+}
+
+
+def main(parts: list[str]) -> None:
+    """Measure and print."""
+    table = Table(title="What a user waits for", title_justify="left", show_header=False)
+    for part in parts or PARTS:
+        for row in PARTS[part]():
+            table.add_row(*row)
+    Console(width=130, highlight=False).print(table)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,96 @@
+"""What MkDocs does besides: run all pages, bring their pictures, the gallery and the help of the commands."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import gallery
+import pages
+
+EXAMPLES = re.compile(r"\]\(((?:\.\./)+)examples/")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Run every page and add what it made; the first difference ends the build."""
+    for page in pages.find_pages():
+        folder = Path(tempfile.mkdtemp(prefix="page-"))
+        try:
+            left_out = pages.run_page(page, folder)
+            if page.is_relative_to(config["docs_dir"]):
+                _add_pictures(files, config, page, folder)
+        except pages.PageError as error:
+            raise PluginError(str(error)) from error
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        for line in left_out:
+            print(f"not run: {line}")
+    _add_gallery(files, config)
+    for path in sorted((pages.ROOT / "examples").rglob("*")):
+        if path.suffix in (".py", ".yaml"):
+            where = path.relative_to(pages.ROOT).as_posix()
+            files.append(File.generated(config, where, content=path.read_bytes()))
+    return files
+
+
+def _add_pictures(files: Files, config: Any, page: Path, folder: Path) -> None:
+    """Bring the pictures that the blocks of a page made beside it."""
+    beside = page.parent.relative_to(config["docs_dir"])
+    for name in dict.fromkeys(pages.made_pictures(page.read_text(encoding="utf-8"))):
+        where = (beside / name).as_posix()
+        if (folder / name).is_file() and files.get_file_from_path(where) is None:
+            files.append(File.generated(config, where, content=(folder / name).read_bytes()))
+
+
+def _add_gallery(files: Files, config: Any) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="gallery-"))
+    try:
+        for piece in gallery.find_pieces():
+            gallery.film(gallery.run_piece(piece), folder, piece.name)
+        for path in sorted(folder.iterdir()):
+            where = f"gallery/{path.name}"
+            files.append(File.generated(config, where, content=path.read_bytes()))
+    except pages.PageError as error:
+        raise PluginError(str(error)) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def on_page_markdown(markdown: str, page: Any, **others: Any) -> str:
+    """Fill in the gallery and the help of the commands; examples lie beside the pages here."""
+    if "<!-- gallery -->" in markdown:
+        shown = "\n".join(gallery.show(piece) for piece in gallery.find_pieces())
+        markdown = markdown.replace("<!-- gallery -->", shown)
+    if "<!-- commands -->" in markdown:
+        markdown = markdown.replace("<!-- commands -->", "\n".join(map(_help, _commands())))
+    markdown = re.sub(r"^```output", "```text", markdown, flags=re.MULTILINE)
+    up = "../" * page.file.src_uri.count("/")
+    return EXAMPLES.sub(f"]({up}examples/", markdown)
+
+
+def _commands() -> list[str]:
+    from sarrus.cli import app
+
+    names = [command.name for command in app.registered_commands]
+    groups = [
+        f"{group.name} {command.name}"
+        for group in app.registered_groups
+        for command in group.typer_instance.registered_commands
+    ]
+    return sorted([*names, *groups])
+
+
+def _help(name: str) -> str:
+    words = ["sarrus", *name.split(), "--help"]
+    with pages.inside(Path(tempfile.gettempdir()), examples=False):
+        _, out, _ = pages.run_command(words, name)
+    return f"## {name}\n\n```text\n{out.strip()}\n```\n"

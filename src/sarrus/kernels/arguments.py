@@ -1,0 +1,171 @@
+"""How arguments come to compiled code: as the objects they are.
+
+Asking sixty arrays for their addresses takes Python longer than a small mechanism takes to simulate. So code is
+given the objects themselves, and reads arrays and tuples where Python and NumPy keep what they have for C. Before
+it uses an array it looks whether it is one of the type it was translated for; if not, it says so and does nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from typing import Any
+
+import numpy as np
+
+from .translate import BOOL, DTYPES, FLOAT, INT, Layout, Rank, Record
+
+Packed = tuple[tuple[Any, ...], bytes, list[Any]]
+
+
+class Words:
+    """Words in memory, and where they are: of a tuple that holds numbers besides arrays."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self.address = ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value or 0
+
+
+def _word(place: int) -> int:
+    return ctypes.c_size_t.from_address(place).value
+
+
+def find_layout() -> Layout:
+    """Where arrays and tuples keep what code needs, tried on some; raises where that is another way."""
+    head, items = object.__basicsize__, tuple.__basicsize__
+    some = np.zeros((5, 3), np.int64)
+    pair = (some, some)
+    types = [at for at in range(0, head, 8) if _word(id(some) + at) == id(np.ndarray)]
+    found = Layout(
+        types[-1] if types else 0, head, head + 8, head + 16, head + 40, head + 48, items
+    )
+    sizes = _word(id(some) + found.sizes)
+    good = (
+        bool(types)
+        and _word(id(some) + found.data) == some.__array_interface__["data"][0]
+        and _word(id(some) + found.axes) & 0xFFFF == some.ndim
+        and _word(id(some) + found.dtype) == id(some.dtype)
+        and _word(id(some) + found.flags) & 1 == 1
+        and _word(id(some.T) + found.flags) & 1 == 0
+        and (_word(sizes), _word(sizes + 8)) == some.shape
+        and (_word(id(pair) + items), _word(id(pair) + items + 8)) == (id(some), id(some))
+    )
+    if not good:
+        raise ImportError(
+            "this Python keeps arrays in another way than compiled code knows; set SARRUS_PLAIN_KERNELS=1, "
+            "which is slow, or use CPython"
+        )
+    return found
+
+
+# the types that code compares with, always the first words
+_TYPES = [id(np.ndarray), *(id(np.dtype(x)) for x in (np.float64, np.int64, np.bool_))]
+# types of numbers and named tuples, as they were seen first; of arrays, by their dtype and axes
+_KINDS: dict[type, Any] = {float: FLOAT, int: INT, bool: BOOL, type(None): None}
+_RANKS: dict[tuple[str, int], Rank] = {}
+# tuples with numbers in them, their types and words, by identity: they live here, and are small
+_SMALL: dict[int, tuple[Any, Any, Words]] = {}
+MOST_SMALL = 32
+_FORMATS: dict[tuple[Any, ...], struct.Struct] = {}
+
+
+def pack(args: tuple[Any, ...], *, anew: bool = False) -> Packed:
+    """Types and words of arguments, and what has to live as long as these are used.
+
+    anew: look at tuples again, whatever others of their classes were.
+    """
+    kinds: list[Any] = []
+    words: list[Any] = list(_TYPES)
+    keep: list[Any] = []
+    for value in args:
+        kind = _kind(value, anew)
+        kinds.append(kind)
+        if kind is None:
+            continue
+        if isinstance(kind, str):
+            words.append(value if kind == FLOAT else int(value))
+        elif isinstance(kind, Record) and not kind.plain:
+            keep.append(_words_of(value))
+            words.append(keep[-1].address)
+        else:
+            words.append(id(value))
+    key = tuple(kinds)
+    form = _FORMATS.get(key)
+    if form is None:
+        letters = ("" if k is None else "d" if k == FLOAT else "q" for k in kinds)
+        form = _FORMATS[key] = struct.Struct(f"{len(_TYPES)}q" + "".join(letters))
+    return key, form.pack(*words), keep
+
+
+def _kind(value: Any, anew: bool) -> Any:
+    made = value.__class__
+    if made is np.ndarray:
+        return _RANKS.get((value.dtype.char, value.ndim)) or _rank(value)
+    kind = _KINDS.get(made, _KINDS)
+    if kind is _KINDS and id(value) in _SMALL and _SMALL[id(value)][0] is value:
+        return _SMALL[id(value)][1]
+    if kind is _KINDS or (anew and isinstance(value, tuple)):
+        kind = _find_kind(value)
+        # tuples of numbers, and those without names, may be of any types
+        if not isinstance(value, tuple) or (kind.plain and made is not tuple):
+            _KINDS[made] = kind
+    return kind
+
+
+def _words_of(value: Any) -> Words:
+    """Words of a tuple with numbers in it; those used last are kept."""
+    kept = _SMALL.get(id(value))
+    if kept is None or kept[0] is not value:
+        if len(_SMALL) >= MOST_SMALL:
+            _SMALL.clear()
+        kept = value, _find_kind(value), Words(b"".join(_flatten(value)))
+        _SMALL[id(value)] = kept
+    return kept[2]
+
+
+def _find_kind(value: Any) -> Any:
+    """The type of a number, an array, a tuple, or None."""
+    if isinstance(value, np.ndarray):
+        return _rank(value)
+    if isinstance(value, tuple):
+        names = getattr(value, "_fields", tuple(str(n) for n in range(len(value))))
+        return Record.of(names, tuple(_find_kind(x) for x in value))
+    if value is None:
+        return None
+    for kinds, kind in (((bool, np.bool_), BOOL), ((int, np.integer), INT), ((float,), FLOAT)):
+        if isinstance(value, kinds):
+            return kind
+    raise TypeError(f"kernels take no {type(value).__name__}")
+
+
+def _rank(value: Any) -> Rank:
+    if value.dtype.char not in DTYPES:
+        raise TypeError(f"kernels take no arrays of {value.dtype}")
+    rank = _RANKS[value.dtype.char, value.ndim] = Rank(DTYPES[value.dtype.char], value.ndim)
+    return rank
+
+
+def check(args: tuple[Any, ...]) -> None:
+    """Raises if an array is not in C order, or of another machine's numbers."""
+    for value in args:
+        if isinstance(value, tuple):
+            check(value)
+        elif isinstance(value, np.ndarray):
+            own = value.dtype in (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
+            if not (own and value.flags.c_contiguous):
+                raise TypeError("kernels take arrays of this machine's numbers in C order")
+
+
+def _flatten(value: Any) -> list[bytes]:
+    """The words of a tuple's fields."""
+    out: list[bytes] = []
+    for x in value:
+        if isinstance(x, tuple):
+            out += _flatten(x)
+        elif isinstance(x, np.ndarray):
+            check((x,))
+            address = x.__array_interface__["data"][0]
+            out.append(struct.pack(f"{1 + x.ndim}q", address, *x.shape))
+        elif x is not None:
+            out.append(struct.pack("d", x) if isinstance(x, float) else struct.pack("q", int(x)))
+    return out

@@ -1,0 +1,274 @@
+"""Newton's method on the stages of Radau IIA in the freedoms of the mechanism.
+
+With N the motions that the constraints of a stage allow, orthonormal in the mass metric, its projected state
+changes by
+
+    dq = N x,     dv = N w - X x,     x = N^T M dQ,  w = N^T M dV,     J X = J'(v) N
+
+where dQ, dV are the changes before the projection: a change of place turns the velocities that are allowed. The
+acceleration changes by T (x, w), from the equations of motion differentiated:
+
+    M da + J^T dlam = S dq + G dv,     J da = -J'(a) dq - 2 J'(v) dv
+
+With y = W dz, the changes of h times the accelerations of all stages, and r what their equations leave,
+
+    y_k = h r_k + h T_k (x_k, w_k),     dV = A y,     dQ = h A^2 y
+
+so x and w of all stages solve a dense system of 2 f s unknowns, and nothing is left out but second changes:
+dampers so stiff that they see the turning of a velocity by a millionth converge like soft ones.
+"""
+
+import numpy as np
+
+from ..thresholds import NEW_MOTION
+from .compiler import block, kernel
+from .forms import eval_form_rates, eval_jacobian
+
+
+@kernel
+def clear(X):
+    """X = 0."""
+    for j in range(X.shape[0]):
+        for c in range(X.shape[1]):
+            X[j, c] = 0.0
+
+
+@kernel
+def solve_many(form, L, X, count):
+    """Solve K x = x for some columns of X, in place; unknowns in elimination order."""
+    n = len(X)
+    for j in range(n):
+        for a in range(form.L_start[j], form.L_start[j + 1]):
+            f = L[n + a]
+            row = form.L_row[a]
+            for c in range(count):
+                X[row, c] -= f * X[j, c]
+    for j in range(n - 1, -1, -1):
+        for c in range(count):
+            X[j, c] *= L[j]
+        for a in range(form.L_start[j], form.L_start[j + 1]):
+            f = L[n + a]
+            row = form.L_row[a]
+            for c in range(count):
+                X[j, c] -= f * X[row, c]
+
+
+@kernel
+def augment_many(form, J, X, count):
+    """Add rho Js^T times the second block to the first, for some columns."""
+    if len(form.K_A):
+        for n in range(len(J)):
+            f = form.rho[form.J_eq[n]] * J[n]
+            if f != 0.0:
+                to, of = form.pos_q[form.J_col[n]], form.pos_c[form.J_eq[n]]
+                for c in range(count):
+                    X[to, c] += f * X[of, c]
+
+
+@kernel
+def orthonormalise(form, N, MN):
+    """Make the columns of N orthonormal in the mass metric; MN = M N. One that depends on others is zero."""
+    nq, count = N.shape
+    for c in range(count):
+        for b in range(c):
+            s = 0.0
+            for i in range(nq):
+                s += MN[i, b] * N[i, c]
+            for i in range(nq):
+                N[i, c] -= s * N[i, b]
+        size = 0.0
+        for i in range(nq):
+            s = 0.0
+            for k in range(form.M_start[i], form.M_start[i + 1]):
+                s += form.M_val[k] * N[form.M_col[k], c]
+            MN[i, c] = s
+            size += s * N[i, c]
+        # written so that nan is none
+        scale = 1.0 / np.sqrt(size) if size > NEW_MOTION * NEW_MOTION else 0.0
+        for i in range(nq):
+            N[i, c] *= scale
+            MN[i, c] *= scale
+
+
+@kernel
+def start_lost(N):
+    """Put some vector in place of a motion that was lost, as happens beside singular positions."""
+    nq, count = N.shape
+    for c in range(count):
+        top = 0.0
+        for i in range(nq):
+            top = max(top, abs(N[i, c]))
+        if top == 0.0:
+            seed = 0.5
+            for i in range(nq):
+                # a fixed irregular sequence: the same in every run
+                seed = (seed * 997.0 + 0.618033988749895 + 0.1 * c) % 1.0
+                N[i, c] = seed - 0.5
+
+
+@block
+def eval_freedoms(form, tan, ws, st, k):
+    """N, M N and T of stage k, from its J, S, G and K's factor ws.L there; N is turned from the stage before."""
+    free = st.freedoms
+    X, N, MN, T, turn = free.X, free.N[k], free.MN[k], free.T[k], free.turn
+    nq, count = N.shape
+    J = st.J[k]
+    last = free.N[k - 1 if k > 0 else len(free.N) - 1]
+    start_lost(last)
+    clear(X)
+    for i in range(nq):
+        to = form.pos_q[i]
+        for a in range(form.M_start[i], form.M_start[i + 1]):
+            for c in range(count):
+                X[to, c] += form.M_val[a] * last[form.M_col[a], c]
+    solve_many(form, ws.L, X, count)
+    for i in range(nq):
+        for c in range(count):
+            N[i, c] = X[form.pos_q[i], c]
+    orthonormalise(form, N, MN)
+    # how allowed velocities turn
+    eval_form_rates(form, st.a[k], ws.de)
+    eval_jacobian(form, ws.de, free.Ja)
+    eval_form_rates(form, st.v[k], ws.de)
+    eval_jacobian(form, ws.de, free.Jv)
+    clear(X)
+    for n in range(len(J)):
+        to, of = form.pos_c[form.J_eq[n]], form.J_col[n]
+        for c in range(count):
+            X[to, c] += free.Jv[n] * N[of, c]
+    augment_many(form, J, X, count)
+    solve_many(form, ws.L, X, count)
+    for i in range(nq):
+        for c in range(count):
+            turn[i, c] = X[form.pos_q[i], c]
+    # accelerations
+    clear(X)
+    for n in range(len(tan.S_row)):
+        to, of = form.pos_q[tan.S_row[n]], tan.S_col[n]
+        s, g = st.S[k, n], st.G[k, n]
+        for c in range(count):
+            X[to, c] += s * N[of, c] - g * turn[of, c]
+            X[to, count + c] += g * N[of, c]
+    for n in range(len(J)):
+        to, of = form.pos_c[form.J_eq[n]], form.J_col[n]
+        a, v = free.Ja[n], 2.0 * free.Jv[n]
+        for c in range(count):
+            X[to, c] += v * turn[of, c] - a * N[of, c]
+            X[to, count + c] -= v * N[of, c]
+    augment_many(form, J, X, 2 * count)
+    solve_many(form, ws.L, X, 2 * count)
+    for i in range(nq):
+        for c in range(2 * count):
+            T[i, c] = X[form.pos_q[i], c]
+
+
+@block
+def factorise_freedoms(st, h):
+    """Assemble and factorise the dense system of all stages."""
+    rule, free = st.rule, st.freedoms
+    matrix = free.matrix
+    stages, nq, count = free.N.shape
+    size = 2 * count
+    for k in range(stages):
+        MN = free.MN[k]
+        for m in range(stages):
+            T = free.T[m]
+            place, speed = -h * h * rule.A2[k, m], -h * rule.A[k, m]
+            for c in range(count):
+                row, below = matrix[k * size + c], matrix[k * size + count + c]
+                for d in range(size):
+                    row[m * size + d] = 0.0
+                for i in range(nq):
+                    x = MN[i, c]
+                    for d in range(size):
+                        row[m * size + d] += x * T[i, d]
+                for d in range(size):
+                    below[m * size + d] = speed * row[m * size + d]
+                    row[m * size + d] *= place
+    for i in range(len(matrix)):
+        matrix[i, i] += 1.0
+    factorise_dense(matrix, free.order)
+
+
+@kernel
+def factorise_dense(matrix, order):
+    """L U in place, with rows exchanged; order: which row was taken for each."""
+    n = len(matrix)
+    for j in range(n):
+        p = j
+        for i in range(j + 1, n):
+            if abs(matrix[i, j]) > abs(matrix[p, j]):
+                p = i
+        order[j] = p
+        if p != j:
+            for k in range(n):
+                matrix[j, k], matrix[p, k] = matrix[p, k], matrix[j, k]
+        inverse = 1.0 / matrix[j, j]
+        pivot = matrix[j]
+        for i in range(j + 1, n):
+            row = matrix[i]
+            f = row[j] * inverse
+            row[j] = f
+            if f != 0.0:
+                for k in range(j + 1, n):
+                    row[k] -= f * pivot[k]
+
+
+@kernel
+def solve_with_dense(matrix, order, x):
+    """Solve L U x = x in place."""
+    n = len(x)
+    for j in range(n):
+        p = order[j]
+        x[j], x[p] = x[p], x[j]
+    for i in range(n):
+        s = x[i]
+        for k in range(i):
+            s -= matrix[i, k] * x[k]
+        x[i] = s
+    for i in range(n - 1, -1, -1):
+        s = x[i]
+        for k in range(i + 1, n):
+            s -= matrix[i, k] * x[k]
+        x[i] = s / matrix[i, i]
+
+
+@kernel
+def sum_stages(weights, x, y):
+    """Y = weights X, over the stages."""
+    for k in range(len(x)):
+        for i in range(x.shape[1]):
+            y[k, i] = 0.0
+        for m in range(len(x)):
+            f = weights[k, m]
+            for i in range(x.shape[1]):
+                y[k, i] += f * x[m, i]
+
+
+@block
+def solve_freedoms(st, h):
+    """Newton corrections of all velocities in place of what their equations leave, st.dz[1]."""
+    rule, free = st.rule, st.freedoms
+    stages, nq, count = free.N.shape
+    r, sums, g = st.dz[1], st.sums, free.right
+    sum_stages(rule.A2, r, sums[0])
+    sum_stages(rule.A, r, sums[1])
+    for k in range(stages):
+        x = 2 * count * k
+        w = x + count
+        for c in range(2 * count):
+            g[x + c] = 0.0
+        for i in range(nq):
+            a, b = h * h * sums[0, k, i], h * sums[1, k, i]
+            for c in range(count):
+                g[x + c] += a * free.MN[k, i, c]
+                g[w + c] += b * free.MN[k, i, c]
+    solve_with_dense(free.matrix, free.order, g)
+    for k in range(stages):
+        first = 2 * count * k
+        for i in range(nq):
+            s = r[k, i]
+            for c in range(2 * count):
+                s += free.T[k, i, c] * g[first + c]
+            sums[0, k, i] = h * s
+    sum_stages(rule.A, sums[0], r)

@@ -1,0 +1,353 @@
+"""Arithmetic written down while it is done, to be done again with other numbers.
+
+A model is built of plain floats. Built of `Number`s instead, the same text does the same arithmetic, and the tape
+keeps it: each operation, and each comparison that decided something, with its answer. `Replay` does the operations
+for other numbers, of one mechanism or of many side by side, to the same bits. Where a comparison answers
+otherwise, the text would have gone another way: such a mechanism has to be built anew.
+
+    structure    all that the text decided: who shares what, which entries there are, the order of elimination
+    numbers      what the tape gives for the numbers at hand
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .arrays import Flags, Floats
+
+# variants that are done at once: their values of all operations stay in the cache
+CHUNK = 256
+_BINARY = {"+": "{}+{}", "-": "{}-{}", "*": "{}*{}", "/": "{}/{}", "max": "larger({},{})"}
+_UNARY = {"neg": "-{}", "abs": "size({})", "sqrt": "sqrt({})", "rint": "whole({})"}
+_TEXT = _BINARY | _UNARY | {"pick": "{}[{}]", "eigen": "eigen({},{},{},{},{},{})"}
+
+
+class Number:
+    """A float that writes down what is done with it."""
+
+    __slots__ = ("name", "tape", "value")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, tape: Tape, name: str, value: Any) -> None:
+        self.tape, self.name, self.value = tape, name, value
+
+    def __add__(self, other: Any) -> Any:
+        return self.tape.do("+", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self.tape.do("+", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self.tape.do("-", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self.tape.do("-", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        # exact, and so are most rows of natural coordinates
+        return self if type(other) is float and other == 1.0 else self.tape.do("*", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self if type(other) is float and other == 1.0 else self.tape.do("*", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return 1.0 if other is self else self.tape.do("/", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self.tape.do("/", other, self)
+
+    def __pow__(self, power: int) -> Any:
+        if power != 2:
+            raise UntracedError("only squares are traced")
+        return self * self
+
+    def __neg__(self) -> Any:
+        return self.tape.do("neg", self)
+
+    def __abs__(self) -> Any:
+        return self.tape.do("abs", self)
+
+    def __round__(self) -> Any:
+        return self.tape.do("rint", self)
+
+    def __lt__(self, other: Any) -> bool:
+        return self.tape.ask("<", self, other)
+
+    def __le__(self, other: Any) -> bool:
+        return self.tape.ask("<=", self, other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self.tape.ask(">", self, other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self.tape.ask(">=", self, other)
+
+    def __eq__(self, other: object) -> bool:
+        return self.tape.ask("==", self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self.tape.ask("==", self, other)
+
+    def __float__(self) -> float:
+        raise UntracedError("a number of a tape was asked for its value")
+
+    def __bool__(self) -> bool:
+        return not self.tape.ask("==", self, 0.0)
+
+    def __format__(self, how: str) -> str:
+        return format(self.value, how)
+
+
+# what models are made of: floats, or numbers in their place, which to readers and type checkers are the same
+Scalar = float
+
+
+class UntracedError(Exception):
+    """Something was decided by numbers that the tape does not see: every mechanism has to be built anew."""
+
+
+class Tape:
+    """Operations on numbers and what was decided by them."""
+
+    def __init__(self) -> None:
+        self.inputs: list[Number] = []
+        # of each operation its name and operands; equal ones stand once
+        self._done: dict[tuple, Number] = {}
+        self._asked: dict[tuple[str, str, str], bool] = {}
+
+    def __len__(self) -> int:
+        return len(self._done)
+
+    def number(self, value: float) -> Any:
+        """A number that may be another one in a replay."""
+        new = Number(self, f"x{len(self.inputs)}", float(value))
+        self.inputs.append(new)
+        return new
+
+    def numbers(self, values: Floats) -> Any:
+        """The same for an array of them."""
+        out = np.empty(values.size, dtype=object)
+        out[:] = [self.number(x) for x in values.ravel().tolist()]
+        return out.reshape(values.shape)
+
+    def do(self, op: str, *operands: Any) -> Any:
+        """Do an operation and write it down."""
+        if any(isinstance(x, np.ndarray) and x.ndim for x in operands):
+            # an array does it for each of its entries
+            return NotImplemented
+        key = (op, *(x.name if isinstance(x, Number) else repr(float(x)) for x in operands))
+        found = self._done.get(key)
+        if found is None:
+            values = [x.value if isinstance(x, Number) else float(x) for x in operands]
+            found = self._done[key] = Number(self, f"v{len(self._done)}", _PLAIN[op](*values))
+        return found
+
+    def pick(self, many: Number, i: int) -> Any:
+        """One of the values of an operation that gives several."""
+        key = ("pick", many.name, i)
+        if key not in self._done:
+            self._done[key] = Number(self, f"v{len(self._done)}", many.value[i])
+        return self._done[key]
+
+    def ask(self, op: str, a: Any, b: Any) -> bool:
+        """Compare, and write the answer down."""
+        x, y = (z.value if isinstance(z, Number) else float(z) for z in (a, b))
+        names = (z.name if isinstance(z, Number) else repr(float(z)) for z in (a, b))
+        answer = bool(_COMPARE[op](x, y))
+        self._asked[op, *names] = answer  # type: ignore[index]
+        return answer
+
+    def replay(self, outputs: Sequence[Any]) -> Replay:
+        """What gives these outputs again for other inputs."""
+        used = self._used(outputs)
+        done = [(x.name, key) for key, x in self._done.items() if x.name in used]
+        values = [x.name if isinstance(x, Number) else repr(float(x)) for x in outputs]
+        return Replay(len(self.inputs), done, list(self._asked.items()), values)
+
+    def _used(self, outputs: Sequence[Any]) -> set[str]:
+        """Names that outputs or decisions need."""
+        used = {x.name for x in outputs if isinstance(x, Number)}
+        used.update(name for _, *names in self._asked for name in names)
+        for key, x in reversed(self._done.items()):
+            if x.name in used:
+                used.update(name for name in key[1:] if isinstance(name, str))
+        return used
+
+
+class Replay:
+    """A tape as straight text, compiled: for one mechanism over floats, for many over arrays."""
+
+    def __init__(
+        self,
+        inputs: int,
+        done: list[tuple[str, tuple]],
+        asked: list[tuple[tuple[str, str, str], bool]],
+        outputs: list[str],
+    ) -> None:
+        self.operations = len(done) + len(asked)
+        self.count = len(outputs)
+        self._inputs, self._done, self._asked, self._outputs = inputs, done, asked, outputs
+        self._one: Callable[[Sequence[float]], list[float] | None] | None = None
+        self._many: Callable[[Floats, Floats, Flags], None] | None = None
+
+    def one(self, numbers: Sequence[float]) -> list[float] | None:
+        """The outputs for one list of numbers; None if something is decided otherwise."""
+        if self._one is None:
+            conditions = [f"({_asked_text(key, answer)})" for key, answer in self._asked]
+            # in pieces: Python nests a long chain of conditions too deeply
+            pieces = [conditions[i : i + 50] for i in range(0, len(conditions), 50)]
+            lines = [f" if not({' and '.join(some)}): return None" for some in pieces]
+            self._one = self._compile(
+                [*lines, f" return [{','.join(self._outputs)}]"], _PLAIN_NAMES
+            )
+        try:
+            return self._one(numbers)
+        except (ZeroDivisionError, OverflowError, ValueError):
+            # a root of less than zero, too large a number: it is for the build to tell
+            return None
+
+    def many(self, numbers: Floats) -> tuple[Floats, Flags]:
+        """The outputs, (outputs, n), for n lists of numbers, (inputs, n), and where all is decided as it was."""
+        n = numbers.shape[1]
+        out, good = np.empty((self.count, n)), np.ones(n, bool)
+        if self._many is None:
+            lines = [f" good&={_asked_text(key, answer)}" for key, answer in self._asked]
+            lines += [f" out[{i}]={name}" for i, name in enumerate(self._outputs)]
+            self._many = self._compile(lines, _ARRAY_NAMES, "xs,out,good")
+        with np.errstate(all="ignore"):
+            for first in range(0, n, CHUNK):
+                part = slice(first, first + CHUNK)
+                self._many(np.ascontiguousarray(numbers[:, part]), out[:, part], good[part])
+        good &= np.isfinite(out).all(axis=0)
+        return out, good
+
+    def varies(self, places: Iterable[int]) -> bool:
+        """Whether any of these outputs is more than a constant."""
+        return any(self._outputs[i][0] in "xv" for i in places)
+
+    def _compile(self, last: list[str], names: dict[str, Any], arguments: str = "xs") -> Any:
+        taken = "".join(f"x{i}," for i in range(self._inputs))
+        lines = [f"def run({arguments}):", f" {taken}=xs" if taken else " pass"]
+        lines += [f" {name}={_TEXT[key[0]].format(*key[1:])}" for name, key in self._done]
+        space = dict(names)
+        exec(compile("\n".join([*lines, *last]), "<replay>", "exec"), space)
+        return space["run"]
+
+
+def _asked_text(key: tuple[str, str, str], answer: bool) -> str:
+    op, a, b = key
+    # written so that what is no number answers as it would in the text
+    return f"({a}{op}{b})" if answer else f"(({a}{op}{b})==False)"
+
+
+# the few functions that models are made of, over floats and numbers alike
+
+
+def sqrt(x: Scalar) -> Scalar:
+    """The square root."""
+    return x.tape.do("sqrt", x) if isinstance(x, Number) else math.sqrt(x)
+
+
+def larger(a: Scalar, b: Scalar) -> Scalar:
+    """The larger of two: which one it is decides nothing."""
+    if isinstance(a, Number):
+        return a.tape.do("max", a, b)
+    return b.tape.do("max", a, b) if isinstance(b, Number) else max(a, b)
+
+
+def largest(values: Iterable[Scalar], least: float = 0.0) -> Scalar:
+    """The largest of some, at least this."""
+    out: Scalar = least
+    for x in values:
+        out = larger(out, x)
+    return out
+
+
+def mean(values: Sequence[Scalar]) -> Scalar:
+    """Their mean; summed by halves, as arrays are, so that many of them lose no digits."""
+    return _sum_of(values) / float(len(values))
+
+
+def _sum_of(values: Sequence[Scalar]) -> Scalar:
+    n = len(values)
+    if n > 8:
+        return _sum_of(values[: n // 2]) + _sum_of(values[n // 2 :])
+    out = values[0]
+    for x in values[1:]:
+        out = out + x
+    return out
+
+
+def length_of(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    """The distance of two places."""
+    parts = [x - y for x, y in zip(a, b, strict=True)]
+    return sqrt(_sum_of([x * x for x in parts]))
+
+
+def is_finite(x: Scalar) -> bool:
+    """Whether it is a number, and a finite one."""
+    return x - x == 0.0
+
+
+def eigen(matrix: Sequence[Sequence[Any]]) -> tuple[list[Scalar], list[list[Scalar]]]:
+    """Eigenvalues of a symmetric 3 x 3 matrix, the least first, and their unit vectors."""
+    entries = [matrix[i][j] for i in range(3) for j in range(i + 1)]
+    tape = next((x.tape for x in entries if isinstance(x, Number)), None)
+    if tape is None:
+        values: Any = _eigen(*entries)
+        values = values.tolist()
+    else:
+        whole = tape.do("eigen", *entries)
+        values = [tape.pick(whole, i) for i in range(12)]
+    return values[:3], [values[3:6], values[6:9], values[9:]]
+
+
+def _eigen(*entries: float) -> Floats:
+    """Eigenvalues and vectors of a symmetric matrix, or of many of them, one after the other: (12, ...)."""
+    a, b, c, d, e, f = np.broadcast_arrays(*entries)
+    matrix = np.stack([a, b, d, b, c, e, d, e, f], axis=-1).reshape(*np.shape(a), 3, 3)
+    # what is no number is found at the end
+    matrix = np.where(np.isfinite(matrix).all(axis=(-2, -1), keepdims=True), matrix, 0.0)
+    widths, directions = np.linalg.eigh(matrix)
+    flat = np.swapaxes(directions, -1, -2).reshape(*np.shape(a), 9)
+    return np.moveaxis(np.concatenate([widths, flat], axis=-1), -1, 0)
+
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
+}
+_PLAIN: dict[str, Callable[..., Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "max": max,
+    "neg": lambda a: -a,
+    "abs": abs,
+    "sqrt": math.sqrt,
+    "rint": lambda a: float(round(a)),
+    "eigen": lambda *x: _eigen(*x).tolist(),
+}
+_CONSTANTS = {"inf": np.inf, "nan": np.nan}
+_PLAIN_NAMES = _CONSTANTS | {
+    "larger": max,
+    "size": abs,
+    "sqrt": math.sqrt,
+    "whole": _PLAIN["rint"],
+    "eigen": _PLAIN["eigen"],
+}
+_ARRAY_NAMES = _CONSTANTS | {
+    "larger": np.maximum,
+    "size": np.abs,
+    "sqrt": np.sqrt,
+    "whole": np.rint,
+    "eigen": _eigen,
+}

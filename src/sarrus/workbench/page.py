@@ -1,0 +1,107 @@
+"""The page of the workbench: the picture, sliders and plots, all of it from this server."""
+
+from __future__ import annotations
+
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from ..scene.player import asset, inline_json
+
+# nothing from anywhere but this server may be loaded or asked, whatever a name contains
+POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
+    "font-src data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+# what can be done with the pointer, and in the edit mode with each tool: word, key, what it does
+MODES = (
+    ("look", "l", "turn or move the view; click a part for its curves"),
+    ("drag", "d", "drag a part: the linkage follows along its freedoms"),
+    ("edit", "e", "draw and change the mechanism, in the plane"),
+)
+TOOLS = (
+    ("select", "v", "click a part; drag a pin elsewhere, and what ends there goes along"),
+    ("bar", "b", "drag from one place to another; it joins what is there"),
+    ("pin", "p", "click where bars meet or on a bar"),
+    ("ground", "o", "click a pin or an end to hold it, or a place to begin with"),
+    ("slider", "s", "click a pin or an end: it stays on a level line"),
+    ("spring", "k", "drag from one place to another"),
+    ("motor", "m", "click a pin"),
+    ("point", "t", "click on a bar: a named point, which leaves a trace"),
+)
+
+
+@cache
+def plotly_script() -> str:
+    """The script that draws plots."""
+    from plotly.offline import get_plotlyjs
+
+    return str(get_plotlyjs())
+
+
+def make_page(document: dict[str, Any]) -> str:
+    """The whole page; document: data of a model file, how long [s], and the name of its file."""
+    title = escape(str(document["data"].get("name", "mechanism")))
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+{asset("player.css")}
+{_text("report", "page.css")}
+{_text("workbench", "workbench.css")}
+</style>
+</head>
+<body>
+<header>
+<h1 id="title">{title}</h1><span id="status" class="badge" role="status"></span>
+<div class="actions" role="toolbar" aria-label="document">
+<button id="undo" type="button" title="undo (Ctrl Z)">undo</button>
+<button id="redo" type="button" title="redo (Ctrl Y)">redo</button>
+<button id="save" type="button" title="write the opened file (Ctrl S)">save</button>
+<button id="download" type="button" title="keep the model file (YAML)">YAML</button>
+<button id="theme" type="button" aria-label="light or dark"></button>
+</div>
+</header>
+<main class="bench">
+<section class="stage">
+<div class="modes" role="toolbar" aria-label="what the pointer does">{_buttons("mode", MODES)}</div>
+<div class="tools-row" id="tools" role="toolbar" aria-label="what is drawn" hidden>{_buttons("tool", TOOLS)}</div>
+<div id="picture"></div>
+<div id="posed" hidden><button id="from-here" type="button">simulate from here</button>
+<button id="let-go" type="button">back to the start</button></div>
+<div id="bar"></div>
+<div id="options"></div>
+<div id="part" hidden></div>
+<div id="messages" aria-live="polite"></div>
+</section>
+<section class="sliders" aria-label="numbers of the model">
+<label class="long">duration <input id="duration" type="number" min="0" step="any" inputmode="decimal"> s</label>
+<input id="filter" type="search" placeholder="find a number" aria-label="find a number">
+<div id="groups"></div>
+</section>
+<section class="curves" aria-label="curves"><div id="chosen" hidden></div><div id="plots"></div></section>
+</main>
+<script type="application/json" id="document">{inline_json(document)}</script>
+<script src="/plotly.js"></script>
+<script>{asset("player.js")}</script>
+<script>{_text("report", "plots.js")}</script>
+<script>{_text("workbench", "workbench.js")}</script>
+</body>
+</html>
+"""
+
+
+def _buttons(kind: str, words: tuple[tuple[str, str, str], ...]) -> str:
+    return "".join(
+        f'<button type="button" data-{kind}="{word}" data-key="{key}" aria-pressed="false" '
+        f'title="{escape(says)} ({key})">{word}</button>'
+        for word, key, says in words
+    )
+
+
+def _text(room: str, name: str) -> str:
+    return files(f"sarrus.{room}").joinpath(name).read_text(encoding="utf-8")

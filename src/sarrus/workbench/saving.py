@@ -1,0 +1,99 @@
+"""The document back into a file: only when it is asked for, whole or not at all, never through a link."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..disk import read_file, write_file
+from ..mechanism import MechanismError
+from ..mechanism.files import to_text
+from ..mechanism.files.paths import split_path
+from ..mechanism.files.reading import MOST_BYTES
+from .parameters import Data, with_values
+
+WRITTEN_ANEW = "the file was written anew: comments and units that it had are gone"
+
+
+@dataclass
+class OpenedFile:
+    """The file of the workbench: its path (None: nothing is opened), its text as it was read, its data in SI."""
+
+    path: Path | None
+    text: str = ""
+    data: Data | None = None
+
+    def write(self, data: Data, values: Mapping[str, float], force: bool = False) -> list[str]:
+        """Write a document into the file; force: also over what another program has written meanwhile."""
+        if self.path is None:
+            raise MechanismError("no file is opened, so nothing is saved; download it instead")
+        if self.path.is_symlink():
+            raise MechanismError(
+                f"{self.path.name} is a link; nothing is written through it: download it instead"
+            )
+        if not force and self._on_disk() != self.text:
+            raise MechanismError(
+                f"{self.path.name} was changed by another program since it was opened; save once more to "
+                "replace what it holds"
+            )
+        text = patched(self.text, values) if data == self.data else None
+        said = [] if text is not None or not self.text else [WRITTEN_ANEW]
+        text = self._whole(with_values(data, values)) if text is None else text
+        try:
+            write_file(self.path, text)
+        except OSError as error:
+            raise MechanismError(f"{self.path.name} cannot be written: {error}") from None
+        self.text, self.data = text, with_values(data, values)
+        return [f"saved: {self.path.name}", *said]
+
+    def _whole(self, data: Data) -> str:
+        """The text of the file, written anew: JSON stays JSON."""
+        assert self.path is not None
+        if self.path.suffix.lower() == ".json":
+            return json.dumps(data, indent=2, allow_nan=False) + "\n"
+        return to_text(data)
+
+    def _on_disk(self) -> str:
+        assert self.path is not None
+        if not self.path.exists():
+            return ""
+        try:
+            return read_file(self.path, MOST_BYTES).decode("utf-8", "replace")
+        except OSError as error:
+            raise MechanismError(f"{self.path.name} cannot be read: {error}") from None
+
+
+def patched(text: str, values: Mapping[str, float]) -> str | None:
+    """The text of a file with other numbers at paths and nothing else changed; None if one has no number there."""
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError:
+        return None
+    spots = []
+    for path, value in values.items():
+        node: Any = root
+        for part in split_path(path):
+            node = _below(node, part)
+        if not isinstance(node, yaml.ScalarNode) or node.style is not None:
+            return None
+        number = repr(float(value))
+        # older readers take 1e-05 for text, but 1.0e-05 for a number
+        number = number if "." in number or "e" not in number else number.replace("e", ".0e")
+        spots.append((node.start_mark.index, node.end_mark.index, number))
+    for begin, end, number in sorted(spots, reverse=True):
+        text = text[:begin] + number + text[end:]
+    return text
+
+
+def _below(node: Any, part: str) -> Any:
+    """What is under a key or at a number of a node."""
+    if isinstance(node, yaml.MappingNode):
+        return next((value for key, value in node.value if key.value == part), None)
+    if isinstance(node, yaml.SequenceNode) and part.isdigit() and int(part) < len(node.value):
+        return node.value[int(part)]
+    return None

@@ -1,0 +1,281 @@
+"""The server of the workbench: on the loopback address, for who has the token of its address alone.
+
+Other users of the machine and pages of strangers in the same browser can reach its port: a request is answered
+only if it asks this server by its own name, comes from its own page, and knows the token (`Guard`). Questions are
+answered one after another, and of those that wait only the newest of each page: older ones are dropped.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import re
+import secrets
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.cookies import CookieError, SimpleCookie
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from ..mechanism import MechanismError
+from ..mechanism.files import to_text
+from ..mechanism.files.reading import MOST_BYTES
+from .answers import Desk, sentences_of
+from .page import POLICY, make_page, plotly_script
+from .parameters import Record, with_values
+from .saving import OpenedFile
+
+LOOPBACK = "127.0.0.1"
+PORT = 8080
+# pages whose numbers are remembered
+MOST_PAGES = 64
+# a client that sends nothing is let go [s]
+PATIENCE = 60.0
+
+
+class Guard:
+    """Answers only requests for this server's own name, from its own page, by who knows the token.
+
+    A name of another host would be a stranger's page that leads its name to this machine; another origin a
+    stranger's page that talks to it. The page gets the token by its address once, then as a cookie.
+    """
+
+    def __init__(self) -> None:
+        self.token = secrets.token_urlsafe(24)
+
+    def refuses(self, port: int, target: str, headers: Any, asks: bool = False) -> str:
+        """Why a request is not answered, empty if it is; asks: it is a question, which only the page puts."""
+        own = [f"{name}:{port}" for name in (LOOPBACK, "localhost")]
+        # several headers of a kind are none that a browser sends
+        host, origins = headers.get_all("Host", []), headers.get_all("Origin", [])
+        if len(host) != 1 or host[0] not in own:
+            return "this server has another name"
+        if origins and origins != [f"http://{host[0]}"]:
+            return "the request comes from another page"
+        if asks and not origins:
+            return "the request does not say which page it comes from"
+        given = [] if asks else [*parse_qs(urlsplit(target).query).get("token", ())]
+        try:
+            cookies = SimpleCookie("; ".join(headers.get_all("Cookie", [])))
+        except CookieError:
+            cookies = SimpleCookie()
+        given += [m.value for name, m in cookies.items() if name == self.cookie(port)]
+        known = any(hmac.compare_digest(word.encode(), self.token.encode()) for word in given)
+        return "" if known else "open the address that was printed, with its token"
+
+    @staticmethod
+    def cookie(port: int) -> str:
+        """The name of the cookie: servers on other ports have others."""
+        return f"sarrus-{port}"
+
+
+class Turns:
+    """One question at a time, beside it one that takes longer; of those that wait only the newest of each page."""
+
+    def __init__(self) -> None:
+        self.quick, self.slow = threading.Lock(), threading.Lock()
+        self.newest: dict[str, int] = {}
+        self.guard = threading.Lock()
+
+    def announce(self, page: str, number: int) -> None:
+        """A question has come in; older ones of its page need no answer any more."""
+        with self.guard:
+            self.newest[page] = max(number, self.newest.pop(page, number))
+            while len(self.newest) > MOST_PAGES:
+                del self.newest[next(iter(self.newest))]
+
+    @contextmanager
+    def turn(self, page: str, number: int, slow: bool = False) -> Iterator[bool]:
+        """Wait for one's turn; whether the question is still the newest then."""
+        with self.slow if slow else self.quick:
+            yield self.newest.get(page, number) <= number
+
+
+class Workbench:
+    """A server that shows a mechanism and answers what its page asks.
+
+    data: of a model file, numbers in SI; opened: the file that `Save` writes; duration [s]: None for what the data
+    say; port: 0 takes any that is free.
+    """
+
+    def __init__(
+        self, data: Record, opened: OpenedFile, duration: float | None = None, port: int = PORT
+    ) -> None:
+        self.guard, self.turns, self.desk = Guard(), Turns(), Desk()
+        self.data, self.opened, self.duration = data, opened, duration
+        self.answers: dict[str, Callable[[Record], Record]] = {
+            "/solve": self.desk.solve,
+            "/pull": self.desk.pull,
+            "/edit": self.desk.edit,
+            "/from-here": self.desk.from_here,
+            "/text": self.text,
+            "/save": self.save,
+        }
+        try:
+            self.server = _Server((LOOPBACK, port), _Handler)
+        except OSError as error:
+            raise ValueError(
+                f"port {port} of this machine cannot be used ({error.strerror}); give another with --port, or 0"
+            ) from None
+        self.server.workbench = self
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.server.server_address[1])
+
+    @property
+    def address(self) -> str:
+        """Where a browser finds it."""
+        return f"http://{LOOPBACK}:{self.port}/?token={self.guard.token}"
+
+    def serve(self) -> None:
+        """Answer until stopped."""
+        self.server.serve_forever(poll_interval=0.1)
+
+    def stop(self) -> None:
+        """End the server, from another thread than the one that serves."""
+        self.server.shutdown()
+
+    def close(self) -> None:
+        """Give the port back."""
+        self.server.server_close()
+
+    def page(self) -> str:
+        """The page with the document it begins with."""
+        path = self.opened.path
+        file = "" if path is None else path.name
+        return make_page({"data": self.data, "duration": self.duration, "file": file})
+
+    def text(self, question: Record) -> Record:
+        """The document as the text of a model file."""
+        return {"text": to_text(with_values(question["data"], question.get("values") or {}))}
+
+    def save(self, question: Record) -> Record:
+        """Write the document into the opened file."""
+        force = question.get("force") is True
+        said = self.opened.write(question["data"], question.get("values") or {}, force)
+        return {"notes": said}
+
+    def answer(self, target: str, question: Record) -> Record:
+        """The answer to a question: what is wrong with it is told in sentences; an old one is dropped."""
+        page, number = f"{question.get('page')} {target}", question.get("number")
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise MechanismError("a question has a number; the page counts them")
+        self.turns.announce(page, number)
+        with self.turns.turn(page, number, bool(question.get("full"))) as newest:
+            if not newest:
+                return {"number": number, "stale": True}
+            try:
+                return {"number": number, **self.answers[target](question)}
+            except (MechanismError, ValueError) as error:
+                return {"number": number, "errors": sentences_of(error)}
+            except Exception as error:
+                # data that no page of ours sends, or a fault of ours: the page is told, and goes on
+                why = f"this cannot be answered: {type(error).__name__} {error}"
+                return {"number": number, "errors": [why]}
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    # a port that was just left may be taken again, one that is in use may not
+    allow_reuse_address = True
+    workbench: Workbench
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A page that was closed meanwhile is none; others are told what went wrong."""
+        error = sys.exception()
+        if not isinstance(error, OSError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Reads requests; everything that decides is in `Workbench` and `Guard`."""
+
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "sarrus", ""
+    timeout = PATIENCE
+
+    def do_GET(self) -> None:
+        """The page and the script of its plots."""
+        bench, path = self.server.workbench, urlsplit(self.path).path
+        if why := bench.guard.refuses(bench.port, self.path, self.headers):
+            self._send(403, f"{why}\n", "text/plain")
+        elif path == "/":
+            cookie = f"{bench.guard.cookie(bench.port)}={bench.guard.token}"
+            self._send(
+                200, bench.page(), "text/html", f"{cookie}; HttpOnly; SameSite=Strict; Path=/"
+            )
+        elif path == "/plotly.js":
+            self._send(200, plotly_script(), "text/javascript")
+        else:
+            self._send(404, "there is nothing at this address\n", "text/plain")
+
+    def do_POST(self) -> None:
+        """A question of the page: JSON in, JSON out."""
+        bench, path = self.server.workbench, urlsplit(self.path).path
+        if why := bench.guard.refuses(bench.port, self.path, self.headers, asks=True):
+            self._refuse(403, why)
+        elif path not in bench.answers:
+            self._refuse(404, "there is nothing at this address")
+        elif why := self._wrong_size():
+            self._refuse(413, why)
+        else:
+            question = self._question()
+            if question is None:
+                self._refuse(400, "a question is a JSON object")
+                return
+            try:
+                answer = bench.answer(path, question)
+            except MechanismError as error:
+                self._refuse(400, str(error))
+                return
+            text = json.dumps(answer, separators=(",", ":"), allow_nan=False)
+            self._send(200, text, "application/json")
+
+    def _wrong_size(self) -> str:
+        length = self.headers.get("Content-Length", "")
+        if self.headers.get("Transfer-Encoding") or not re.fullmatch("[0-9]{1,12}", length):
+            return "a question says how long it is"
+        return f"more than {MOST_BYTES} bytes are not read" if int(length) > MOST_BYTES else ""
+
+    def _question(self) -> Record | None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        try:
+            found = json.loads(body, parse_constant=_no_number)
+        except (ValueError, RecursionError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def _refuse(self, status: int, why: str) -> None:
+        # what was not read of the request would be taken for the next one
+        self.close_connection = True
+        self._send(status, json.dumps({"errors": [why]}), "application/json")
+
+    def _send(self, status: int, text: str, kind: str, cookie: str = "") -> None:
+        content = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Security-Policy", POLICY)
+        self.send_header("X-Content-Type-Options", "nosniff")
+        # the token in the address stays here
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("Cache-Control", "no-store")
+        if cookie:
+            self.send_header("Set-Cookie", cookie)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is printed: addresses hold the token."""
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is not a number")

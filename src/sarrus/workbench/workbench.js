@@ -1,0 +1,542 @@
+"use strict";
+// The workbench: the document with its history, what is asked of the server, sliders, the hand, and drawing.
+(() => {
+  const el = Sarrus.element, get = (id) => document.getElementById(id);
+  const begin = JSON.parse(get("document").textContent);
+  const { apply, dark } = Sarrus.theme();
+  const clock = new Sarrus.Clock(1);
+  const plots = new SarrusPlots.Plots(clock);
+  const page = Math.random().toString(36).slice(2);
+  let player = null, fill = null, answer = null, mode = "look", tool = "select";
+
+  // ---- the document and its history: data of a model file, and values of sliders by path
+
+  const past = [{ data: begin.data, values: {} }];
+  let now = 0, saved = past[0], duration = begin.duration;
+  const doc = () => past[now];
+  let moving = null;
+  const current = () => moving || doc();
+
+  function keep(next) {
+    moving = null;
+    past.splice(now + 1, past.length, next);
+    now = past.length - 1;
+    pose = null;
+    changed();
+  }
+
+  function travel(step) {
+    if (!past[now + step]) return;
+    now += step; moving = null; pose = null;
+    changed();
+  }
+
+  function changed() {
+    get("undo").disabled = now === 0; get("redo").disabled = now === past.length - 1;
+    get("save").disabled = !begin.file || doc() === saved;
+    refreshSliders();
+    solve(false, true);
+  }
+
+  // ---- questions: one at a time on each way, the newest waits, those between are forgotten
+
+  let number = 0;
+  class Way {
+    constructor(target) { this.target = target; this.busy = false; this.next = null; }
+    ask(question, then) {
+      if (this.busy) { this.next = [question, then]; return; }
+      this.busy = true;
+      const body = JSON.stringify({ page, number: ++number, ...question });
+      fetch(this.target, { method: "POST", body, headers: { "Content-Type": "application/json" } })
+        .then((found) => found.json())
+        .catch(() => ({ errors: ["the server does not answer; was `sarrus view` ended?"] }))
+        .then((found) => {
+          this.busy = false;
+          const next = this.next;
+          this.next = null;
+          // an answer shows where things go, also where a newer question waits
+          if (!found.stale) then(found, Boolean(next));
+          if (next) this.ask(...next);
+        });
+    }
+  }
+  const ways = Object.fromEntries(["solve", "pull", "edit", "from-here", "text", "save"].map((word) => [word, new Way(`/${word}`)]));
+  // what takes longer does not keep the quick ones waiting
+  ways.full = new Way("/solve");
+
+  let wanted = 0, listed = null;
+  function solve(full, parameters) {
+    const mine = ++wanted;
+    status("solving", "wait");
+    const asked = { ...current(), duration, full, parameters: parameters && listed !== doc().data };
+    const data = doc().data;
+    ways[full ? "full" : "solve"].ask(asked, (found, older) => {
+      if (full && mine !== wanted) return;
+      if (found.parameters) { listed = data; showSliders(found.parameters); }
+      show(found, full);
+      // reactions, crossings and the verdict follow as soon as nothing moves
+      if (!full && !older && mine === wanted && !found.errors.length && !found.empty) solve(true);
+    });
+  }
+
+  // ---- what is shown
+
+  function status(word, css) { get("status").textContent = word; get("status").className = `badge ${css}`; }
+
+  function show(found, full) {
+    answer = found;
+    const good = !found.errors.length;
+    if (found.empty) status("empty", "wait");
+    else if (!good) status("cannot run", "fail");
+    else status(found.status, found.status === "done" ? "pass" : "fail");
+    showMessages(found, full);
+    if (found.picture) showPicture(found.picture);
+    if (good) showPlots(found, full);
+    document.documentElement.dataset.solved = String(wanted);
+    if (full || !good || found.empty) document.documentElement.dataset.ready = "yes";
+  }
+
+  function showPicture(scene) {
+    const values = scene.values ? new SarrusPlots.Values(scene.values) : null;
+    clock.duration = Math.max(scene.duration, 1e-9);
+    clock.time = Math.min(clock.time, clock.duration);
+    get("bar").hidden = scene.duration === 0;
+    if (!player) {
+      const height = (w) => Math.round(Math.max(220, Math.min(0.7 * w, window.innerHeight - 260)));
+      player = new Sarrus.Player(get("picture"), scene, clock, height);
+      player.values = values;
+      player.canvas.tabIndex = 0;
+      fill = Sarrus.transport(get("bar"), clock, scene.end, scene.marks);
+      showOptions();
+      setMode(begin.data.bodies && Object.keys(begin.data.bodies).length ? "look" : "edit");
+      return;
+    }
+    if (!pose) player.show(scene, values);
+    showOptions();
+    fill(scene.end, scene.marks);
+    clock.tell();
+    if (player.chosen) { showChosen(player.chosen.name); showPart(player.chosen.name); }
+  }
+
+  // what can be chosen and drawn besides, made anew where there are other parts
+  let offered = "";
+  function showOptions() {
+    const { signs, shapes } = player.scene, names = [...signs, ...shapes].map((item) => item.name);
+    const known = JSON.stringify([names, Boolean(player.values && player.values.has(".Fx [N]"))]);
+    if (known === offered) return;
+    offered = known;
+    get("options").replaceChildren();
+    player.listeners = [showChosen, showPart];
+    Sarrus.options(get("options"), player, [
+      ["CSV", "all curves", () => player.values && [`${player.scene.name}.csv`, player.values.csv(player.values.names), "text/csv"]]]);
+  }
+
+  let verdict = [];
+  function showMessages(found, full) {
+    const lines = (texts, className) => texts.map((text) => el("p", { className }, text));
+    if (found.mobility) verdict = found.mobility;
+    const out = lines(found.errors, "error");
+    if (found.empty) out.push(...lines(["Nothing here yet: choose ground or bar and draw."], "said"));
+    if (found.status && found.status !== "done") out.push(...lines([`${found.status}: ${found.message}.`], "error"));
+    if (verdict.length && !found.empty) {
+      out.push(el("p", {}, el("b", {}, verdict[0])));
+      if (verdict.length > 1) out.push(el("details", {}, el("summary", {}, "why"), ...lines(verdict.slice(1), "")));
+    }
+    const more = [...(found.notes || []), ...(found.marks || []).slice(0, 3)];
+    out.push(...lines(told, "said"), ...lines(more, ""));
+    const open = get("messages").querySelector("details[open]");
+    get("messages").replaceChildren(...out);
+    if (open && get("messages").querySelector("details")) get("messages").querySelector("details").open = true;
+  }
+  // what the last deed told, until the next
+  let told = [];
+  function tell(lines, wrong) {
+    told = wrong ? [] : lines;
+    if (wrong) get("messages").prepend(...lines.map((text) => el("p", { className: "error" }, text)));
+    else if (answer) showMessages(answer, true);
+  }
+
+  const cards = new Map();
+  let drawing = 0;
+  function showPlots(found, full) {
+    const mine = ++drawing, titles = new Set(found.figures.map((figure) => figure.title));
+    for (const [title, card] of cards) {
+      card.root.classList.toggle("old", !titles.has(title));
+      if (full && !titles.has(title)) { plots.forget(card.root); card.root.remove(); cards.delete(title); }
+    }
+    found.figures.reduce((done, figure) => done.then(() => {
+      // a newer answer draws them
+      if (mine !== drawing) return null;
+      let card = cards.get(figure.title);
+      if (!card) {
+        const host = el("div", { className: "plot" }), note = el("p", { className: "note" });
+        const root = el("div", { className: "card" }, el("h3", {}, figure.title), el("div", { className: "figure" }, host), note);
+        cards.set(figure.title, card = { root, host, note });
+        const after = found.figures.slice(0, found.figures.indexOf(figure)).reverse().map((f) => cards.get(f.title)).find(Boolean);
+        if (after) after.root.after(root); else get("plots").prepend(root);
+      }
+      card.note.textContent = figure.notes.join(" ");
+      return plots.draw(card.host, figure);
+    }).then(() => new Promise((go) => { setTimeout(go, 0); })), Promise.resolve());
+  }
+
+  // the curves of what was clicked
+  function showChosen(name) {
+    const card = get("chosen"), v = player.values;
+    plots.forget(card);
+    card.replaceChildren();
+    card.hidden = !name || mode === "edit";
+    if (card.hidden || !v) return;
+    const picks = SarrusPlots.picksOf(name, v, "", 0);
+    card.append(el("div", { className: "picked" }, el("h2", {}, name),
+      el("button", { type: "button", onclick: () => Sarrus.download(`${name}.csv`, v.csv(v.items[name] || []), "text/csv") }, "CSV"),
+      el("button", { type: "button", onclick: () => player.choose(null) }, "close")));
+    if (!picks.length) { card.append(el("p", {}, "Nothing is kept of it here.")); return; }
+    const host = el("div", { className: "plot" });
+    card.append(el("div", { className: "figure" }, host));
+    plots.draw(host, SarrusPlots.figureOf(picks, clock.duration));
+  }
+
+  // ---- sliders
+
+  const seen = new Set();
+  function showSliders(list) {
+    const groups = get("groups"), open = new Set([...groups.querySelectorAll("details[open]")].map((d) => d.dataset.group));
+    const names = [...new Set(list.map((p) => p.group))];
+    groups.replaceChildren(...names.map((group, k) => {
+      const mine = list.filter((p) => p.group === group);
+      const details = el("details", {}, el("summary", {}, `${group} (${mine.length})`));
+      details.dataset.group = group;
+      // thousands of sliders are made when they are looked at
+      const make = () => { if (details.open && details.childElementCount === 1) details.append(...mine.map(makeSlider)); };
+      details.addEventListener("toggle", make);
+      details.open = seen.has(group) ? open.has(group) : k < 2 && mine.length <= 60;
+      seen.add(group);
+      make();
+      return details;
+    }));
+    filter();
+  }
+
+  function makeSlider(p) {
+    const shown = () => current().values[p.path] ?? p.value;
+    const range = el("input", { type: "range", min: p.low, max: p.high, step: "any", value: shown(), "aria-label": `${p.path} [${p.unit}]` });
+    const field = el("input", { type: "number", step: "any", value: Sarrus.show(shown()), inputMode: "decimal", "aria-label": `${p.path} [${p.unit}], typed` });
+    const name = el("span", { className: "name" }, `${p.path.split(".").length > 2 ? p.path.slice(p.path.indexOf(".") + 1) : p.path}${p.unit ? ` [${p.unit}]` : ""}`);
+    name.classList.toggle("changed", p.path in current().values);
+    const set = (value, finished) => {
+      if (!Number.isFinite(value)) return;
+      name.classList.add("changed");
+      const next = { data: doc().data, values: { ...doc().values, [p.path]: value } };
+      if (finished) { keep(next); return; }
+      moving = next; pose = null;
+      solve(false);
+    };
+    const read = () => Number(Number(range.value).toPrecision(4));
+    range.addEventListener("input", () => { field.value = read(); set(read(), false); });
+    range.addEventListener("change", () => set(read(), true));
+    field.addEventListener("change", () => {
+      const value = field.valueAsNumber;
+      // a typed value may lie beyond the slider
+      range.min = Math.min(range.min, value); range.max = Math.max(range.max, value); range.value = value;
+      set(value, true);
+    });
+    const row = el("div", { className: "slider" }, name, range, field);
+    row.dataset.path = p.path; row.dataset.base = p.value;
+    return row;
+  }
+
+  function refreshSliders() {
+    get("groups").querySelectorAll(".slider").forEach((row) => {
+      const value = doc().values[row.dataset.path], [name, range, field] = row.children;
+      name.classList.toggle("changed", value !== undefined);
+      range.value = value ?? row.dataset.base; field.value = Sarrus.show(value ?? row.dataset.base);
+    });
+  }
+
+  function filter() {
+    const word = get("filter").value.trim().toLowerCase();
+    get("groups").querySelectorAll("details").forEach((details) => { if (word) details.open = true; });
+    get("groups").querySelectorAll(".slider").forEach((row) => { row.hidden = !row.dataset.path.toLowerCase().includes(word); });
+  }
+  get("filter").addEventListener("input", filter);
+  get("duration").addEventListener("change", () => {
+    duration = get("duration").valueAsNumber > 0 ? get("duration").valueAsNumber : null;
+    solve(false);
+  });
+
+  // ---- the hand: a part is pulled, the server says where everything goes
+
+  let pose = null;
+  const coordinates = (place) => place.slice(0, player.scene.dimension);
+
+  // a body and a place of it under the pointer
+  function grabbed(found, [x, y]) {
+    if (!found) return null;
+    const item = found.item, p = player.motion.points, at = (i) => [p[3 * i], p[3 * i + 1], p[3 * i + 2]];
+    if (item.lines) {
+      const i = found.point ?? item.points.at(item.named ?? -1);
+      const body = item.bodies.find((name) => name !== "ground");
+      return player.scene.moves[i] && body ? { body, at: at(i) } : null;
+    }
+    const [a, b] = item.points, flat = player.flat;
+    if (b === undefined) return { body: item.name, at: at(a) };
+    const dx = flat[3 * b] - flat[3 * a], dy = flat[3 * b + 1] - flat[3 * a + 1];
+    const s = Math.min(Math.max(((x - flat[3 * a]) * dx + (y - flat[3 * a + 1]) * dy) / (dx * dx + dy * dy || 1), 0), 1);
+    return { body: item.name, at: at(a).map((v, k) => (1 - s) * v + s * at(b)[k]) };
+  }
+
+  function hand() {
+    let grip = null;
+    return {
+      down(found, place) {
+        clock.pause();
+        grip = grabbed(found, place);
+        return Boolean(grip);
+      },
+      move([x, y], e, taken) {
+        if (!taken || !grip) return false;
+        const to = player.unplace(x, y, grip.at);
+        player.ghost = { line: [grip.at, to] };
+        ways.pull.ask({ ...doc(), body: grip.body, at: coordinates(grip.at), to: coordinates(to), pose, time: clock.time }, (found) => {
+          if (found.errors) { tell(found.errors, true); return; }
+          pose = found.pose;
+          if (grip) { grip.at = [...found.at, 0, 0].slice(0, 3); player.ghost = { line: [grip.at, to] }; }
+          player.motion.hold(found.points);
+          get("posed").hidden = false;
+          player.draw();
+        });
+        return true;
+      },
+      up() { grip = null; player.ghost = null; player.draw(); },
+    };
+  }
+
+  get("from-here").addEventListener("click", () => {
+    ways["from-here"].ask({ ...doc(), pose }, (found) => {
+      if (found.errors) { tell(found.errors, true); return; }
+      letGo();
+      clock.set(0);
+      tell(found.notes);
+      keep({ data: found.data, values: {} });
+      clock.play();
+    });
+  });
+  function letGo() { pose = null; get("posed").hidden = true; if (player) { player.motion.hold(null); player.draw(); } }
+  get("let-go").addEventListener("click", () => { letGo(); if (answer.picture) player.show(answer.picture, player.values); clock.set(0); });
+
+  // ---- drawing
+
+  // the place that is meant: something that is there already, else one of the grid
+  function snapped([x, y], also = () => true) {
+    const { scene } = player, flat = player.project(player.motion.at(0)), near = [];
+    for (const item of [...scene.signs, ...scene.shapes])
+      for (const i of item.points) near.push([Math.hypot(flat[3 * i] - x, flat[3 * i + 1] - y), i]);
+    const best = near.filter(([d, i]) => d < 14 && also(scene.places[i])).sort((a, b) => a[0] - b[0])[0];
+    if (best) return [...scene.places[best[1]]];
+    const on = scene.shapes.map((s) => s.points).filter((p) => p.length > 1).map(([a, b]) => {
+      const [p, q] = [scene.places[a], scene.places[b]], at = player.unplace(x, y), d = [q[0] - p[0], q[1] - p[1]];
+      const s = Math.min(Math.max(((at[0] - p[0]) * d[0] + (at[1] - p[1]) * d[1]) / (d[0] ** 2 + d[1] ** 2 || 1), 0), 1);
+      const foot = [p[0] + s * d[0], p[1] + s * d[1]];
+      return [Math.hypot(foot[0] - at[0], foot[1] - at[1]) * player.scale, foot];
+    }).sort((a, b) => a[0] - b[0])[0];
+    if (on && on[0] < 9 && also(on[1])) return on[1];
+    const step = grid();
+    return player.unplace(x, y).slice(0, 2).map((v) => Math.round(v / step) * step).map((v) => Number(v.toPrecision(12)));
+  }
+  const grid = () => { const raw = 11 / player.scale, ten = 10 ** Math.floor(Math.log10(raw)); return (raw / ten > 5 ? 10 : raw / ten > 2 ? 5 : 2) * ten; };
+  const space = (place) => [place[0], place[1], 0];
+
+  function edit(change, then = (data) => keep({ data, values: {} })) {
+    told = [];
+    ways.edit.ask({ ...doc(), change }, (found) => {
+      if (found.errors) tell(found.errors, true);
+      else then(found.data);
+    });
+  }
+
+  // the block of a model file in which a part of the picture stands
+  function blockOf(item) {
+    if (!item.lines) return "bodies";
+    return item.kind === "spring" ? "springs" : item.kind === "point" ? "points" : "joints";
+  }
+
+  function pencil() {
+    let from = null, dragged = null, began = null;
+    const two = () => tool === "bar" || tool === "spring";
+    const finish = (to) => {
+      if (from && Math.hypot(to[0] - from[0], to[1] - from[1]) > 0) { edit({ do: tool, from, to }); from = null; }
+      player.ghost = null;
+    };
+    return {
+      down(found, place, e) {
+        began = place;
+        if (tool === "select") {
+          const point = found && found.item.lines ? found.point : null;
+          if (found) player.choose(found.item.name);
+          dragged = point === null ? null : player.scene.places[point];
+          if (!found) player.choose(null);
+          return Boolean(found);
+        }
+        if (two()) { if (from) finish(snapped(place)); else from = snapped(place); return true; }
+        if (tool === "motor") {
+          if (found && found.item.lines && blockOf(found.item) === "joints") edit({ do: "drive", name: found.item.name });
+          else tell(["a motor drives a joint; click a pin"], true);
+          return true;
+        }
+        edit({ do: tool, at: snapped(place) });
+        return true;
+      },
+      move(place, e, taken) {
+        if (tool === "select") {
+          if (!taken || !dragged || Math.hypot(place[0] - began[0], place[1] - began[1]) < 5) return taken;
+          const to = snapped(place, (p) => p[0] !== dragged[0] || p[1] !== dragged[1]);
+          player.ghost = { line: [space(dragged), space(to)], at: space(to) };
+          edit({ do: "move", from: dragged, to }, (data) => { moving = { data, values: {} }; solve(false); });
+          player.draw();
+          return true;
+        }
+        const at = space(snapped(place));
+        player.ghost = { at, line: from ? [space(from), at] : null };
+        player.draw();
+        return true;
+      },
+      up(place) {
+        const far = began && Math.hypot(place[0] - began[0], place[1] - began[1]) > 8;
+        if (tool === "select" && dragged && far) {
+          const to = snapped(place, (p) => p[0] !== dragged[0] || p[1] !== dragged[1]);
+          edit({ do: "move", from: dragged, to });
+        } else if (two() && from && far) finish(snapped(place));
+        dragged = null;
+        player.draw();
+      },
+      stop() { from = null; dragged = null; player.ghost = null; player.draw(); },
+    };
+  }
+
+  // name and removal of what is selected
+  function showPart(name) {
+    const card = get("part"), item = player && player.chosen;
+    card.hidden = !item || mode !== "edit";
+    card.replaceChildren();
+    if (card.hidden) return;
+    const block = blockOf(item);
+    const field = el("input", { type: "text", value: name, "aria-label": `name of ${name}`, onchange: () => {
+      const to = field.value.trim();
+      if (to && to !== name) edit({ do: "rename", block, name, to });
+    } });
+    card.append(el("span", {}, item.lines ? item.kind : "body"), field,
+      el("button", { type: "button", onclick: () => remove() }, "delete"),
+      el("button", { type: "button", onclick: () => { get("filter").value = name; filter(); get("filter").scrollIntoView({ block: "nearest" }); } }, "its numbers"));
+    const driven = Object.entries(doc().data.drives || {}).find(([, drive]) => drive.joint === name);
+    if (driven) card.append(el("button", { type: "button", onclick: () => edit({ do: "delete", block: "drives", name: driven[0] }) }, "delete motor"));
+  }
+
+  function remove() {
+    const item = player.chosen;
+    if (!item) return;
+    player.choose(null);
+    edit({ do: "delete", block: blockOf(item), name: item.name });
+  }
+
+  // ---- modes and keys
+
+  function setMode(word) {
+    if (!player) return;
+    if (word === "edit" && begin.data.gravity.length !== 2) { tell(["only mechanisms in the plane can be drawn; change the file of this one"], true); return; }
+    mode = word;
+    if (player.tool && player.tool.stop) player.tool.stop();
+    if (word === "edit") { clock.pause(); clock.set(0); letGo(); }
+    player.tool = word === "drag" ? hand() : word === "edit" ? pencil() : null;
+    get("picture").classList.toggle("owned", word !== "look");
+    get("tools").hidden = word !== "edit";
+    hint();
+    press();
+    showPart(player.chosen && player.chosen.name);
+  }
+  const keyed = (kind, word) => document.querySelector(`[data-${kind}="${word}"]`).title;
+  function hint() { player.says = mode === "edit" ? keyed("tool", tool) : mode === "drag" ? keyed("mode", mode) : ""; player.explain(false); }
+  function setTool(word) { tool = word; hint(); if (player.tool && player.tool.stop) player.tool.stop(); press(); }
+  function press() {
+    document.querySelectorAll("[data-mode]").forEach((b) => b.setAttribute("aria-pressed", b.dataset.mode === mode));
+    document.querySelectorAll("[data-tool]").forEach((b) => b.setAttribute("aria-pressed", b.dataset.tool === tool));
+  }
+  document.querySelectorAll("[data-mode]").forEach((b) => b.addEventListener("click", () => setMode(b.dataset.mode)));
+  document.querySelectorAll("[data-tool]").forEach((b) => b.addEventListener("click", () => setTool(b.dataset.tool)));
+
+  // the pointer of who has none: arrows move a cross, Enter presses
+  let cross = null;
+  function moveCross(e) {
+    const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[e.key];
+    const rect = player.canvas.getBoundingClientRect();
+    if (way) {
+      const step = grid() * (e.shiftKey ? 10 : 1), middle = player.unplace(player.w / 2, player.h / 2).slice(0, 2);
+      cross = (cross || middle).map((v, k) => Math.round((v + way[k] * step) / step) * step);
+      player.tool.move(player.place(space(cross)), e, false);
+      if (tool === "select") { player.ghost = { at: space(cross) }; player.draw(); }
+      return true;
+    }
+    if (e.key !== "Enter" || !cross || !rect) return false;
+    const at = player.place(space(cross));
+    player.tool.down(player.find(...at), at, e);
+    player.tool.up(at, e);
+    return true;
+  }
+
+  document.addEventListener("keydown", (e) => {
+    const typing = ["INPUT", "SELECT", "TEXTAREA"].includes(e.target.tagName);
+    const key = e.key.toLowerCase();
+    if (e.ctrlKey || e.metaKey) {
+      if (typing && e.target.type !== "range") return;
+      if (key === "z") { e.preventDefault(); travel(e.shiftKey ? 1 : -1); }
+      if (key === "y") { e.preventDefault(); travel(1); }
+      if (key === "s") { e.preventDefault(); save(); }
+      return;
+    }
+    if (typing || !player) return;
+    if (e.target === player.canvas && mode === "edit" && moveCross(e)) { e.preventDefault(); return; }
+    if (e.key === "Escape") { player.choose(null); if (player.tool && player.tool.stop) player.tool.stop(); }
+    if ((e.key === "Delete" || e.key === "Backspace") && mode === "edit") { e.preventDefault(); remove(); }
+    if (e.key === " " && e.target.tagName !== "BUTTON") { e.preventDefault(); clock.toggle(); }
+    if (e.key === "ArrowRight" || e.key === "ArrowLeft") { clock.pause(); clock.set(clock.time + (e.key === "ArrowRight" ? 1 : -1) * clock.duration / 200); }
+    const button = document.querySelector(mode === "edit" ? `[data-tool][data-key="${key}"]` : "none") || document.querySelector(`[data-mode][data-key="${key}"]`);
+    if (button) button.click();
+    if (key === "+" || key === "-") player.zoom(key === "+" ? 1.3 : 1 / 1.3);
+  });
+
+  // ---- files and theme
+
+  let force = false;
+  function save() {
+    if (!begin.file) return;
+    const kept = doc();
+    ways.save.ask({ ...kept, force }, (found) => {
+      force = Boolean(found.errors && found.errors[0].includes("once more"));
+      if (found.errors) { tell(found.errors, true); return; }
+      saved = kept;
+      get("save").disabled = doc() === saved;
+      tell(found.notes);
+    });
+  }
+  get("save").addEventListener("click", save);
+  get("undo").addEventListener("click", () => travel(-1));
+  get("redo").addEventListener("click", () => travel(1));
+  get("download").addEventListener("click", () => ways.text.ask(doc(), (found) => {
+    if (found.errors) tell(found.errors, true);
+    else Sarrus.download(begin.file || `${doc().data.name}.yaml`, found.text, "text/yaml");
+  }));
+  window.addEventListener("beforeunload", (e) => { if (begin.file && doc() !== saved) e.preventDefault(); });
+  const word = () => { get("theme").textContent = document.documentElement.dataset.theme === "dark" ? "light" : "dark"; };
+  const paint = (name) => { apply(name); word(); if (player) player.recolor(); plots.recolor(); if (player && player.chosen) showChosen(player.chosen.name); };
+  get("theme").addEventListener("click", () => paint(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+  dark.addEventListener("change", () => paint(dark.matches ? "dark" : "light"));
+  word();
+
+  clock.onChange(() => plots.placeAll());
+  get("duration").value = begin.duration ?? (begin.data.simulate || {}).duration ?? 10;
+  document.querySelector("[data-mode=edit]").disabled = begin.data.gravity.length !== 2;
+  if (!begin.file) get("save").title = "no file is opened; take the YAML";
+  changed();
+  // for tests and for the curious
+  window.sarrusBench = { clock, plots, way: ways, doc, get player() { return player; }, get answer() { return answer; }, setMode, setTool };
+})();

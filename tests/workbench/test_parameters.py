@@ -1,0 +1,161 @@
+"""Sliders: every number of every problem's file is one, or is left out for a reason that can be checked."""
+
+import numpy as np
+import pytest
+
+import sarrus
+from sarrus.mechanism.files import from_data, get_value, set_value, to_data
+from sarrus.mechanism.files.paths import join_path, split_path
+from sarrus.studies.study import ChangeKind
+from sarrus.workbench.parameters import find_parameters, with_values
+
+PROBLEMS = sarrus.problems.names()
+
+
+def all_kinds():
+    """One of everything that a file in the plane names numbers of."""
+    m = sarrus.Mechanism("all kinds", gravity=(0.1, -9.81))
+    m.rod("a", (0, 0), (0, 1), mass=1, section=0.01)
+    m.rod("b", (0, 1), (1, 1), mass=2)
+    m.body("plate", 2, (2, 0.5), 0.1)
+    m.body("cart", 1, (3, 0), 0.1)
+    m.body("sledge", 1, (4, 0), 0.1)
+    m.revolute("A", m.ground, "a", at=(0, 0))
+    m.revolute("B", "a", "b", at=(0, 1))
+    m.revolute("C", m.ground, "plate", at=(2, 0))
+    m.prismatic("S", m.ground, "cart", at=(3, 0), axis=(1, 0))
+    m.prismatic("T", m.ground, "sledge", at=(4, 0), axis=(0, 1))
+    m.distance("link", "b", "plate", start=(1, 1), end=(2, 1))
+    m.point("tip", "plate", (2, 1))
+    m.force("push", "plate", at=(2, 1), vector=(3, 1))
+    m.torque("turn", "plate", -3.5)
+    m.spring("pull", "a", "plate", start=(0, 1), end=(2, 1), stiffness=10, damping=1, preload=2)
+    m.torsion("coil", "A", stiffness=3, damping=0.1, free_angle=-0.2)
+    m.rotor("wheel", "B", inertia=0.02)
+    m.rotor("rack", "S", mass=0.2)
+    m.coupling("belt", "A", "B", ratio=2)
+    m.drive("motor", "C", sarrus.Polynomial((0.0, -2.0, 0.5)))
+    m.drive("shaker", "S", sarrus.Sine(0.01, 2.0))
+    m.drive("table", "T", sarrus.Table((0.0, 1.0, 2.5, 3.0), (0.0, 0.1, 0.3, -0.2)))
+    m.drive("strut", "link", sarrus.SmoothStep(1.0, 1.5, 0.0, 2.0))
+    m.set_velocity("tip", (1, 0))
+    m.set_angular_velocity("a", -2)
+    return m
+
+
+def mechanism_of(name):
+    """A problem's, or the one of all kinds."""
+    return all_kinds() if name == "all kinds" else sarrus.problems.get(name).mechanism()
+
+
+def numbers(value, parts=()):
+    """All paths to numbers of plain data."""
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        return [path for key, item in items for path in numbers(item, (*parts, key))]
+    return [parts] if isinstance(value, float) else []
+
+
+def is_left_out(data, parts):
+    """Directions, places of joints on rods, ends of rods (they have a length), times of tables, settings."""
+    block, key = parts[0], parts[2] if len(parts) > 2 else ""
+    if block == "simulate" or key in ("axis", "second_axis", "normal", "rod"):
+        return True
+    if block == "drives" and "times" in parts:
+        return True
+    if block != "joints" or key != "at":
+        return False
+    bodies = next(v for v in data[block][parts[1]].values() if isinstance(v[0], str))
+    return any("rod" in data["bodies"].get(name, {}) for name in bodies)
+
+
+@pytest.mark.parametrize("name", [*PROBLEMS, "all kinds"])
+def test_every_number_of_a_file_has_a_slider(name):
+    """Numbers without one are of the kinds that have none; rods have a length, ground pins on rods their place."""
+    data = to_data(mechanism_of(name))
+    found = {p.path for p in find_parameters(data)}
+    wanted = {join_path(p) for p in numbers(data) if not is_left_out(data, p)}
+    rods = {join_path(("bodies", n, "length")) for n, b in data["bodies"].items() if "rod" in b}
+    assert wanted | rods <= found
+    beyond = found - wanted - rods
+    assert all(path.startswith("joints.") and ".at." in path for path in beyond)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_sliders_hold_their_value_and_change_it(name):
+    """The value lies in its range; another one stands in the data afterwards, and the data are still a model."""
+    data = to_data(sarrus.problems.get(name).mechanism())
+    parameters = find_parameters(data)
+    assert {p.group for p in parameters} >= {"dimensions", "masses", "gravity"}
+    for p in parameters[:40]:
+        assert p.low <= p.value <= p.high
+        assert p.low < p.high
+        assert p.unit
+        new = 0.75 * p.value + 0.25 * p.high
+        changed = with_values(data, {p.path: new})
+        from_data(changed, check=False)
+        if p.path.endswith(".length"):
+            start, end = changed["bodies"][p.path.split(".")[1]]["rod"]
+            assert np.linalg.norm(np.subtract(end, start)) == pytest.approx(new, rel=1e-14)
+        else:
+            assert get_value(changed, p.path) == new
+    assert data == to_data(sarrus.problems.get(name).mechanism())
+
+
+def test_a_ground_pin_is_moved_and_the_links_keep_their_lengths():
+    """D of the four-bar goes 0.1 m to the side: the frame is longer, the bars are as long as before."""
+    data = to_data(sarrus.problems.get("four-bar-spring").mechanism())
+    changed = with_values(data, {"joints.D.at.0.0": 1.1})
+    closed = sarrus.assemble(from_data(changed, check=False)).mechanism
+    (pin,) = [joint for joint in closed.joints if joint.name == "D"]
+    np.testing.assert_allclose(pin.at, (1.1, 0.0), atol=1e-14)
+    for body in closed.bodies:
+        # sums and roots of a few rounded numbers
+        assert np.linalg.norm(body.ends[1] - body.ends[0]) == pytest.approx(1.0, rel=1e-14)
+
+
+@pytest.mark.parametrize("value", ["1", True, float("nan"), None, [1.0]])
+def test_what_is_no_number_is_refused(value):
+    """A value that is no finite number is told with its path."""
+    data = to_data(sarrus.problems.get("simple-pendulum").mechanism())
+    with pytest.raises(sarrus.MechanismError, match=r"bodies\.bob\.mass"):
+        with_values(data, {"bodies.bob.mass": value})
+
+
+def test_lengths_are_those_of_studies():
+    """The path of a length means the same as in a study."""
+    from sarrus.studies.changes import change_kind
+    from sarrus.studies.study import Base
+
+    data = to_data(sarrus.problems.get("double-four-bar").mechanism())
+    assert change_kind(Base("", {}, data, ""), "bodies.crank 0.length") is ChangeKind.LENGTH
+
+
+@pytest.mark.parametrize("name", [*PROBLEMS, "all kinds"])
+def test_units_are_those_that_files_read(name):
+    """A value written with the slider's unit is read back as the same number: the schema knows the unit."""
+    data = to_data(mechanism_of(name))
+    same = to_data(from_data(data, check=False))
+    for p in find_parameters(data)[:60]:
+        parts = split_path(p.path)
+        if (
+            not p.unit
+            or parts[-1] == "length"
+            or "inertia" in parts[:-1]
+            or get_or_none(data, p.path) is None
+        ):
+            continue
+        path, value = p.path, f"{p.value!r} {p.unit}"
+        if parts[-1].isdigit() and "polynomial" not in parts:
+            # units are told apart for whole vectors
+            path = join_path(parts[:-1])
+            value = f"{get_value(data, path)} {p.unit}"
+        assert to_data(from_data(set_value(data, path, value), check=False)) == same, p
+
+
+def get_or_none(data, path):
+    """The value at a path, or None where the data have one place for all bodies."""
+    try:
+        return get_value(data, path)
+    except sarrus.MechanismError:
+        return None

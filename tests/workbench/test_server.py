@@ -1,0 +1,357 @@
+"""The server: who is answered, what is refused, that only the newest question counts, and how files are saved."""
+
+import http.client
+import json
+import os
+import threading
+
+import pytest
+
+import sarrus
+from sarrus.mechanism.files import load, to_data
+from sarrus.mechanism.files.reading import MOST_BYTES
+from sarrus.workbench.edit import EMPTY
+from sarrus.workbench.saving import OpenedFile, patched
+from sarrus.workbench.server import Workbench
+
+# ends a test that hangs [s]
+PATIENCE = 600
+TEXT = """sarrus: 1
+name: pendulum  # a comment that stays
+gravity: [0, -9.81]
+bodies:
+  bob: {mass: 2 kg, center: [1, 0], inertia: 0.1}  # heavy
+joints:
+  A: {revolute: [ground, bob], at: [0, 0]}
+"""
+
+
+class Client:
+    """A workbench that serves, and requests to it."""
+
+    def __init__(self, data, opened=None):
+        self.bench = Workbench(data, opened or OpenedFile(None), port=0)
+        self.port = self.bench.port
+        self.thread = threading.Thread(target=self.bench.serve)
+        self.thread.start()
+        self.host = f"127.0.0.1:{self.port}"
+        self.own = {
+            "Cookie": f"sarrus-{self.port}={self.bench.guard.token}",
+            "Origin": f"http://{self.host}",
+        }
+        self.count = 0
+
+    def request(self, method, target, body=None, **headers):
+        """Status, text and headers of an answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        connection.request(method, target, body, {"Host": self.host, **headers})
+        answer = connection.getresponse()
+        found = answer.status, answer.read().decode(), answer.headers
+        connection.close()
+        return found
+
+    def ask(self, target, **question):
+        """The answer to a question of the page."""
+        self.count += 1
+        body = json.dumps({"page": "test", "number": self.count, **question})
+        status, text, _ = self.request("POST", target, body, **self.own)
+        assert status == 200
+        return json.loads(text)
+
+    def close(self):
+        self.bench.stop()
+        self.thread.join()
+        self.bench.close()
+
+
+@pytest.fixture(scope="module")
+def client():
+    """A pendulum."""
+    made = Client(to_data(sarrus.problems.get("simple-pendulum").mechanism()))
+    yield made
+    made.close()
+
+
+def test_only_the_own_page_with_the_token_is_answered(client):
+    """The page: by its own name, from its own origin, with the token; it gives the cookie."""
+    token = client.bench.guard.token
+    known = {"Cookie": client.own["Cookie"]}
+    assert client.request("GET", "/")[0] == 403
+    assert client.request("GET", "/?token=wrong")[0] == 403
+    status, text, headers = client.request("GET", f"/?token={token}")
+    assert status == 200
+    assert "HttpOnly; SameSite=Strict" in headers["Set-Cookie"]
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+    assert token not in text
+    assert client.request("GET", "/", **known)[0] == 200
+    assert client.request("GET", "/", **known, Host="evil.example")[0] == 403
+    assert client.request("GET", "/", **known, Origin="http://evil.example")[0] == 403
+    assert client.request("GET", "/plotly.js")[0] == 403
+    assert client.request("GET", "/etc/passwd", **known)[0] == 404
+    assert client.bench.server.server_address[0] == "127.0.0.1"
+
+
+@pytest.mark.parametrize("target", ["/solve", "/pull", "/edit", "/from-here", "/text", "/save"])
+def test_questions_of_strangers_are_refused(client, target):
+    """Without the cookie, from another page or from none, with the token in the address: no answer, no work."""
+    body = json.dumps({"page": "x", "number": 1, "data": client.bench.data})
+    token = client.bench.guard.token
+    own = client.own
+    for headers in (
+        {},
+        {"Origin": own["Origin"]},
+        {"Cookie": own["Cookie"]},
+        {**own, "Origin": "http://evil.example"},
+        {**own, "Origin": "null"},
+        {**own, "Host": f"evil.example:{client.port}"},
+        {**own, "Cookie": f"sarrus-{client.port}=wrong"},
+    ):
+        assert client.request("POST", f"{target}?token={token}", body, **headers)[0] == 403
+    assert client.request("POST", target, body, **own)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status"),
+    [
+        (b"x", {"Content-Length": str(MOST_BYTES + 1)}, 413),
+        (b"", {"Content-Length": "-1"}, 413),
+        (None, {"Transfer-Encoding": "chunked"}, 413),
+        (b"[1]", {}, 400),
+        (b"{", {}, 400),
+        (b'{"number": NaN}', {}, 400),
+        (b"[" * 100_000, {}, 400),
+        (b"{}", {}, 400),
+        (b'{"number": true}', {}, 400),
+        (b"\xff\xfe", {}, 400),
+        (b"", {"Content-Length": "\u00b2"}, 413),
+    ],
+)
+def test_bodies_that_are_no_question_are_refused(client, body, headers, status):
+    """Too large ones before they are read; others with a sentence. The server goes on."""
+    found, text, _ = client.request("POST", "/solve", body, **client.own, **headers)
+    assert found == status
+    assert json.loads(text)["errors"]
+    assert client.ask("/text", data=client.bench.data)["text"].startswith("#")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {},
+        {"data": 1},
+        {"data": {}},
+        {"data": {"sarrus": 1}},
+        {"data": {"sarrus": 1, "gravity": [0, -1], "bodies": {"a": 3}}},
+        {"data": {"sarrus": 1, "gravity": 3, "bodies": {"a": {"mass": "x"}}}},
+        {"values": {"bodies.bob.mass": -1.0}},
+        {"values": {"no.such.path": 1.0}},
+        {"values": [1]},
+        {"duration": -1},
+        {"duration": "long"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("target", ["/solve", "/pull", "/edit", "/from-here", "/text"])
+def test_nonsense_is_answered_with_a_sentence(client, target, question):
+    """Every way: no traceback, no lost connection."""
+    known = {} if "data" in question or not question else {"data": client.bench.data}
+    answer = client.ask(target, **known, **question)
+    assert answer.get("errors") or target in ("/text", "/from-here") or "duration" in question
+
+
+def test_a_run_comes_with_picture_plots_and_messages(client):
+    """Quickly without, then with reactions and mobility; a value changes the motion."""
+    data = client.bench.data
+    quick = client.ask("/solve", data=data, duration=1.0, parameters=True)
+    assert quick["status"] == "done"
+    assert quick["picture"]["frames"] > 50
+    assert {p["path"] for p in quick["parameters"]} >= {"bodies.bob.mass", "gravity.1"}
+    titles = [figure["title"] for figure in quick["figures"]]
+    assert "Energies" in titles
+    assert "Reactions at the joints" not in titles
+    full = client.ask("/solve", data=data, duration=1.0, full=True)
+    assert "Reactions at the joints" in [figure["title"] for figure in full["figures"]]
+    assert full["mobility"][0] == "Mobility 1, regular."
+    other = client.ask("/solve", data=data, values={"gravity.1": -5.0}, duration=1.0)
+    assert other["picture"]["data"] != quick["picture"]["data"]
+    wrong = client.ask("/solve", data=data, values={"bodies.bob.mass": -1.0})
+    assert "mass" in wrong["errors"][0]
+
+
+def test_of_questions_that_wait_only_the_newest_is_answered(client):
+    """While one is being answered five more come in: four are dropped, whatever their order."""
+    bench = client.bench
+    gate, inside, last = threading.Event(), threading.Event(), threading.Event()
+    solved, announce = [], bench.turns.announce
+
+    def announced(page, number):
+        announce(page, number)
+        if number == 6:
+            last.set()
+
+    def slow(question):
+        solved.append(question["number"])
+        inside.set()
+        assert gate.wait(PATIENCE)
+        return {}
+
+    kept, bench.answers["/solve"] = bench.answers["/solve"], slow
+    bench.turns.announce = announced
+    answers = {}
+
+    def ask(number):
+        body = json.dumps({"page": "busy", "number": number})
+        answers[number] = json.loads(client.request("POST", "/solve", body, **client.own)[1])
+
+    try:
+        threads = [threading.Thread(target=ask, args=(n,)) for n in range(1, 7)]
+        threads[0].start()
+        assert inside.wait(PATIENCE)
+        for thread in threads[1:]:
+            thread.start()
+        # those that come later than the newest are dropped as well
+        assert last.wait(PATIENCE)
+        gate.set()
+        for thread in threads:
+            thread.join()
+    finally:
+        bench.answers["/solve"], bench.turns.announce = kept, announce
+    assert solved == [1, 6]
+    assert {n for n in answers if answers[n].get("stale")} == {2, 3, 4, 5}
+
+
+def test_a_slow_question_does_not_keep_a_quick_one_waiting(client):
+    """While a full answer is being made, a quick one comes and goes."""
+    bench = client.bench
+    gate, inside = threading.Event(), threading.Event()
+    solve = bench.answers["/solve"]
+
+    def slow(question):
+        if question.get("full"):
+            inside.set()
+            assert gate.wait(PATIENCE)
+        return {}
+
+    def ask():
+        body = json.dumps({"page": "two", "number": 1, "full": True})
+        client.request("POST", "/solve", body, **client.own)
+
+    bench.answers["/solve"] = slow
+    thread = threading.Thread(target=ask)
+    try:
+        thread.start()
+        assert inside.wait(PATIENCE)
+        assert client.ask("/solve", page="two", number=2) == {"number": 2}
+    finally:
+        gate.set()
+        thread.join()
+        bench.answers["/solve"] = solve
+
+
+def test_a_fault_of_ours_is_told_and_the_server_goes_on(client):
+    """Whatever an answer raises becomes a sentence of the page."""
+    bench, solve = client.bench, client.bench.answers["/solve"]
+    bench.answers["/solve"] = lambda question: 1 / 0
+    try:
+        assert "ZeroDivisionError" in client.ask("/solve")["errors"][0]
+    finally:
+        bench.answers["/solve"] = solve
+    assert client.ask("/solve", data=EMPTY)["empty"]
+
+
+def test_json_stays_json(tmp_path):
+    """A model file in JSON is written as JSON."""
+    path = tmp_path / "my.json"
+    data = to_data(sarrus.problems.get("simple-pendulum").mechanism())
+    OpenedFile(path).write(data, {"bodies.bob.mass": 3.0})
+    assert json.loads(path.read_text())["bodies"]["bob"]["mass"] == 3.0
+    assert load(path).bodies[0].mass == 3.0
+
+
+def test_pages_do_not_drop_each_others_questions(client):
+    """A high number of one page means nothing for another."""
+    data = client.bench.data
+    for page, number in (("a", 1000), ("b", 1), ("a", 1001), ("b", 2)):
+        answer = client.ask("/text", page=page, number=number, data=data)
+        assert "stale" not in answer
+    assert client.ask("/text", page="a", number=5, data=data)["stale"]
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A workbench with an opened file."""
+    path = tmp_path / "my.yaml"
+    path.write_text(TEXT, encoding="utf-8")
+    data = to_data(load(path))
+    made = Client(data, OpenedFile(path, TEXT, data))
+    yield made, path, data
+    made.close()
+
+
+def test_nothing_is_written_until_save_and_then_only_the_number(saved):
+    """Solving writes nothing; saving a value changes that number and leaves comments and the rest alone."""
+    client, path, data = saved
+    values = {"bodies.bob.inertia": 0.25}
+    client.ask("/solve", data=data, values=values, duration=0.1)
+    client.ask("/text", data=data, values=values)
+    assert path.read_text() == TEXT
+    answer = client.ask("/save", data=data, values=values)
+    assert answer["notes"] == ["saved: my.yaml"]
+    assert path.read_text() == TEXT.replace("inertia: 0.1", "inertia: 0.25")
+    assert os.listdir(path.parent) == ["my.yaml"]
+
+
+def test_what_cannot_be_patched_is_written_anew_and_told(saved):
+    """A drawn change: the file loads, and the loss of comments is said."""
+    client, path, data = saved
+    new = client.ask("/edit", data=data, change={"do": "point", "at": [1.0, 0.0]})["data"]
+    answer = client.ask("/save", data=new)
+    assert any("comments" in line for line in answer["notes"])
+    assert [m.name for m in load(path).markers] == ["P 1"]
+
+
+def test_nothing_is_written_through_a_link_or_over_a_stranger(saved, tmp_path):
+    """A link in the file's place is refused, its target untouched; a file that changed asks once more."""
+    client, path, data = saved
+    path.write_text("changed meanwhile", encoding="utf-8")
+    values = {"bodies.bob.inertia": 0.3}
+    answer = client.ask("/save", data=data, values=values)
+    assert "once more" in answer["errors"][0]
+    assert path.read_text() == "changed meanwhile"
+    other = tmp_path / "other.txt"
+    other.write_text("mine", encoding="utf-8")
+    path.unlink()
+    path.symlink_to(other)
+    answer = client.ask("/save", data=data, values=values, force=True)
+    assert "link" in answer["errors"][0]
+    assert other.read_text() == "mine"
+    path.unlink()
+    assert client.ask("/save", data=data, values=values, force=True)["notes"]
+    assert load(path).bodies[0].mass == 2.0
+
+
+def test_without_a_file_nothing_is_saved(client):
+    """A problem has no file: the answer says to download."""
+    assert "download" in client.ask("/save", data=client.bench.data)["errors"][0]
+
+
+def test_patches_reach_plain_numbers_only():
+    """A number by path; a number with a unit, too, since it is one scalar; a quoted one or none is no patch."""
+    assert "mass: 3.0," in patched(TEXT, {"bodies.bob.mass": 3})
+    assert "center: [1, 1.0e-05]" in patched(TEXT, {"bodies.bob.center.1": 1e-05})
+    assert patched(TEXT, {"bodies.bob.length": 1.0}) is None
+    assert patched(TEXT.replace("2 kg", "'2 kg'"), {"bodies.bob.mass": 3}) is None
+
+
+def test_an_empty_plane_is_no_error(client):
+    """Nothing drawn yet: a picture to draw in, and no message of failure."""
+    answer = client.ask("/solve", data=EMPTY, full=True)
+    assert answer["empty"]
+    assert answer["errors"] == []
+    assert answer["picture"]["frames"] == 1
+
+
+def test_a_port_in_use_is_told(client):
+    """A sentence with what to do."""
+    with pytest.raises(ValueError, match="--port"):
+        Workbench(EMPTY, OpenedFile(None), port=client.port)

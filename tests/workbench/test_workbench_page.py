@@ -1,0 +1,222 @@
+"""The workbench in a real browser: a slider drag, a hand, a drawing; at both widths and in both themes."""
+
+import threading
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import sarrus
+from browser import PATIENCE, open_browser
+from sarrus.mechanism.files import from_data, to_data
+from sarrus.workbench.edit import EMPTY
+from sarrus.workbench.saving import OpenedFile
+from sarrus.workbench.server import Workbench
+
+pytestmark = pytest.mark.slow
+
+# the place of a point of the plane on the screen
+PLACE = """([x, y]) => {
+  const p = sarrusBench.player, r = p.canvas.getBoundingClientRect(), q = p.place([x, y, 0]);
+  return [q[0] + r.left, q[1] + r.top];
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """One browser for all tests of this file."""
+    with open_browser() as found:
+        yield found
+
+
+class Page:
+    """A page of a workbench; errors and requests are kept."""
+
+    def __init__(self, browser, bench, width, theme):
+        self.errors, self.requests = [], []
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
+        page.on("console", lambda m: self.errors.append(m.text) if m.type != "log" else None)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.set_default_timeout(PATIENCE)
+        page.goto(bench.address)
+        page.wait_for_selector("html[data-ready=yes]", state="attached")
+        self.page = page
+
+    def place(self, x, y):
+        """Where a place of the plane is on the screen."""
+        return self.page.evaluate(PLACE, [x, y])
+
+    def document(self):
+        """Data and values as they are now."""
+        return self.page.evaluate("sarrusBench.doc()")
+
+    def until(self, script):
+        """Wait for something to be true in the page."""
+        self.page.wait_for_function(f"() => {script}")
+
+    def drag(self, start, end):
+        """Press at one place of the plane and let go at another."""
+        self.page.mouse.move(*self.place(*start))
+        self.page.mouse.down()
+        for share in (0.5, 1.0):
+            self.page.mouse.move(*self.place(*(np.add(start, np.subtract(end, start) * share))))
+        self.page.mouse.up()
+
+
+@contextmanager
+def opened(browser, data, width=1400, theme="light"):
+    """A page of a workbench that serves these data."""
+    bench = Workbench(data, OpenedFile(None), 2.0, port=0)
+    thread = threading.Thread(target=bench.serve)
+    thread.start()
+    try:
+        page = Page(browser, bench, width, theme)
+        yield page
+        page.page.close()
+        own = f"http://127.0.0.1:{bench.port}/"
+        assert page.errors == []
+        assert [r for r in page.requests if not r.startswith((own, "blob:", "data:"))] == []
+    finally:
+        bench.stop()
+        thread.join()
+        bench.close()
+
+
+def four_bar():
+    """A four-bar with a spring."""
+    return to_data(sarrus.problems.get("four-bar-spring").mechanism())
+
+
+def test_dragging_a_slider_solves_again(browser):
+    """Moving the thumb changes picture and plots before it is let go; then the document has the value."""
+    with opened(browser, four_bar()) as seen:
+        page = seen.page
+        before = page.evaluate("sarrusBench.answer.picture.data")
+        slider = page.locator(".slider[data-path='bodies.bar 1.length'] input[type=range]")
+        box = slider.bounding_box()
+        y = box["y"] + box["height"] / 2
+        page.mouse.move(box["x"] + 0.31 * box["width"], y)
+        page.mouse.down()
+        for k in range(10):
+            page.mouse.move(box["x"] + (0.32 + 0.005 * k) * box["width"], y)
+        page.wait_for_function("(old) => sarrusBench.answer.picture.data !== old", arg=before)
+        assert seen.document()["values"] == {}
+        page.mouse.up()
+        seen.until("sarrusBench.answer.full && Object.keys(sarrusBench.doc().values).length")
+        (value,) = seen.document()["values"].values()
+        assert 1.0 < value < 1.3
+        assert page.inner_text("#status") == "done"
+        assert "Mobility 1" in page.inner_text("#messages")
+        # the curves are those of the longer bar: its end is as far from A as it is long
+        length = page.evaluate(
+            "(() => { const v = sarrusBench.player.values;"
+            " return Math.hypot(v.at('B.x [m]', 1), v.at('B.y [m]', 1)); })()"
+        )
+        # between outputs straight lines, in single precision
+        assert length == pytest.approx(value, abs=1e-4)
+        page.keyboard.press("Control+z")
+        page.wait_for_function("(old) => sarrusBench.answer.picture.data === old", arg=before)
+        assert seen.document()["values"] == {}
+
+
+def test_a_typed_error_is_told_and_mended(browser):
+    """A negative mass: a sentence, the last picture stays; a good value makes it run again."""
+    with opened(browser, four_bar()) as seen:
+        page = seen.page
+        field = page.locator(".slider[data-path='bodies.bar 1.mass'] input[type=number]")
+        field.fill("-1")
+        field.press("Enter")
+        page.wait_for_selector("#messages .error")
+        assert "mass" in page.inner_text("#messages .error")
+        assert page.inner_text("#status") == "cannot run"
+        field.fill("2")
+        field.press("Enter")
+        seen.until("document.getElementById('status').textContent === 'done'")
+        assert page.locator("#messages .error").count() == 0
+
+
+def test_a_pin_follows_the_hand_and_runs_from_there(browser):
+    """Dragged to the right, the four-bar is still closed; simulated from there it begins there."""
+    with opened(browser, four_bar()) as seen:
+        page = seen.page
+        page.click("[data-mode=drag]")
+        at = four_bar()["joints"]["B"]["at"]
+        seen.drag(at, (at[0] + 0.6, at[1]))
+        page.wait_for_selector("#posed:not([hidden])")
+        # the last pull has been answered
+        seen.until("!sarrusBench.way.pull.busy")
+        page.click("#from-here")
+        seen.until("Object.keys(sarrusBench.doc().values).length === 0 && sarrusBench.answer.full")
+        seen.until(f"sarrusBench.doc().data.joints.B.at[0] > {at[0] + 0.3}")
+        m = from_data(seen.document()["data"])
+        for body in m.bodies:
+            # rounding of a few steps
+            assert np.linalg.norm(body.ends[1] - body.ends[0]) == pytest.approx(1.0, abs=1e-12)
+        assert sarrus.simulate(m, 0.5).success
+
+
+def test_drawing_a_four_bar(browser):
+    """From an empty plane: ground, three bars, ground; a mobility of one, and a document that simulates."""
+    with opened(browser, EMPTY) as seen:
+        page = seen.page
+        assert page.get_attribute("[data-mode=edit]", "aria-pressed") == "true"
+
+        def bodies(count, joints):
+            seen.until(
+                f"Object.keys(sarrusBench.doc().data.bodies).length === {count} && "
+                f"Object.keys(sarrusBench.doc().data.joints || {{}}).length === {joints} && "
+                "sarrusBench.player.scene.shapes.length === "
+                f"{count} && !sarrusBench.way.edit.busy && !sarrusBench.way.solve.busy"
+                " && !sarrusBench.way.full.busy"
+            )
+
+        page.click("[data-tool=ground]")
+        page.mouse.click(*seen.place(-0.5, -0.3))
+        seen.until("Object.keys(sarrusBench.doc().data.points || {}).length === 1")
+        seen.until("sarrusBench.player.scene.signs.length === 1 && !sarrusBench.way.solve.busy")
+        page.keyboard.press("b")
+        for k, (start, end) in enumerate(
+            [((-0.5, -0.3), (-0.3, 0.1)), ((-0.3, 0.1), (0.6, 0.3)), ((0.6, 0.3), (0.5, -0.3))]
+        ):
+            seen.drag(start, end)
+            bodies(k + 1, k + 1)
+        page.keyboard.press("o")
+        page.mouse.click(*seen.place(0.5, -0.3))
+        bodies(3, 4)
+        seen.until("document.getElementById('messages').textContent.includes('Mobility 1')")
+        m = from_data(seen.document()["data"])
+        assert [len(j.bodies) for j in m.joints] == [2, 2, 2, 2]
+        assert sarrus.simulate(m, 1.0).success
+        page.keyboard.press("Control+z")
+        bodies(3, 3)
+        page.keyboard.press("v")
+        page.mouse.click(*seen.place(0.15, 0.2))
+        page.wait_for_selector("#part:not([hidden])")
+        page.keyboard.press("Delete")
+        bodies(2, 1)
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1400, "dark"), (400, "light"), (400, "dark")])
+def test_it_fits_and_can_be_read(browser, width, theme):
+    """Nothing scrolls sideways; text has a contrast of 4.5; the picture stays in sight while sliders are moved."""
+    with opened(browser, four_bar(), width, theme) as seen:
+        page = seen.page
+        for mode in ("look", "drag", "edit"):
+            page.click(f"[data-mode={mode}]")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.locator(".slider").last.scroll_into_view_if_needed()
+        box = page.locator("#picture canvas").bounding_box()
+        assert box["y"] > -60
+        contrast = page.evaluate("""() => {
+          const light = (c) => c.match(/[\\d.]+/g).slice(0, 3).map((v) => {
+            v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; })
+            .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
+          const under = (e) => { const c = getComputedStyle(e).backgroundColor;
+            return e.parentElement && /, 0\\)$/.test(c) ? under(e.parentElement) : c; };
+          return [...document.querySelectorAll("button:not(:disabled), .name, #messages p, h1, summary")]
+            .filter((e) => e.offsetParent && e.textContent.trim()).map((e) => {
+              const [a, b] = [light(getComputedStyle(e).color), light(under(e))].sort((x, y) => y - x);
+              return (a + 0.05) / (b + 0.05); });
+        }""")
+        assert min(contrast) >= 4.5
