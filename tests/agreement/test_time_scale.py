@@ -75,6 +75,22 @@ def test_series_takes_the_same_steps(name, s):
     check_same(build(), duration, s)
 
 
+@pytest.mark.parametrize("power", [-47, -34, 27, 40])
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_series_in_the_fastest_and_slowest_motion(name, power):
+    """In picoseconds, and in millennia: coefficients, 1/s^30, leave the range of numbers, the order falls.
+
+    Places are as good as the tolerance of 1e-10, times what the slider-crank makes of it; there are at most twice
+    as many steps.
+    """
+    build, duration = MECHANISMS[name]
+    want, got = run(build(), duration, 1.0), run(build(), duration, 2.0**power)
+    assert got.counters["steps"] <= 2 * want.counters["steps"]
+    assert not got.notes
+    size = np.abs(want.coordinates).max()
+    np.testing.assert_allclose(got.coordinates, want.coordinates, atol=1e-8 * size, rtol=0)
+
+
 # options of methods with a unit of time, as powers of it; their values in seconds are a user's choice
 OPTIONS = {
     "multipliers": {"alpha": -1, "beta": -1},

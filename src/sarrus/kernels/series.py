@@ -54,6 +54,9 @@ from .solve import (
 )
 from .stepping import add_time
 
+# of a coefficient: numbers end at 1e308
+LARGEST = 1e300
+
 # places in the counters
 STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
 
@@ -141,7 +144,7 @@ def multiplier_products(form, ws, k, w):
 
 @kernel
 def next_coefficient(form, ws, loads, k, refinements, qc):
-    """Compute q_{k+2} and lam_k; returns the largest entry of q_{k+2}."""
+    """Compute q_{k+2} and lam_k; returns the largest entry of q_{k+2}, infinite where one is not a number."""
     nq = len(form.Q)
     nc = len(form.phi0)
     m = k + 2
@@ -167,11 +170,13 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
         add_sides(form, loads, m, b)
     solve_refined(form, ws.J, ws.L, b, refinements, ws.r, ws.x)
     largest = 0.0
+    total = 0.0
     row = qc[m]
     for i in range(nq):
         x = ws.x[form.pos_q[i]]
         row[i] = x
         largest = max(largest, abs(x))
+        total += abs(x)
     lam = ws.lam[k]
     for c in range(nc):
         lam[c] = ws.x[form.pos_c[c]] / scale
@@ -183,7 +188,8 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
     gather(form, ws, m, ws.de)
     if loads is not None:
         keep_load_forms(loads, m, row)
-    return largest
+    # of a number and one that is none the larger may be either
+    return largest if np.isfinite(total) else np.inf
 
 
 @kernel
@@ -216,7 +222,8 @@ def make_series(form, ws, loads, t, log_tolerance, log_cost, refinements, qc):
     before = np.inf
     for m in range(2, qc.shape[0]):
         largest = next_coefficient(form, ws, loads, m - 2, refinements, qc)
-        if not np.isfinite(largest):
+        # velocities and accelerations are up to a thousand times larger
+        if not largest < LARGEST:
             return m - 1
         ws.log_size[m] = np.log(largest + 1e-300)
         log_h = (log_tolerance - ws.log_size[m]) / m
@@ -351,10 +358,10 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
                 loads.theta[i] = carried[i]
         known = make_series(form, ws, loads, t, np.log(tolerance), log_cost, refinements, qc)
         counters[COEFFICIENTS] += known - 1
+        if loads is not None:
+            known = min(known, work_coefficients(loads, ws.lam, known))
         if known < 3:
             return NOT_FINITE, n
-        if loads is not None:
-            work_coefficients(loads, ws.lam, known)
         # a step ends where a motion changes its polynomial
         stop = min(t_end, next_break(loads, t))
         local = tolerance

@@ -87,12 +87,14 @@ def learn_pivots(form, L, usual):
         pivot = relative_pivot(form, L, k)
         if usual[k] <= PERMANENT_PIVOT < pivot:
             fallen = -1
-            least = SINGULAR_LANDING
+            least = 1.0
             for j in range(len(usual)):
                 if usual[j] > PERMANENT_PIVOT:
-                    drop = relative_pivot(form, L, j) / usual[j]
-                    if drop < least:
-                        least = drop
+                    other = relative_pivot(form, L, j)
+                    # one that rose only while parts changed has not far to fall
+                    low = max(SINGULAR_LANDING * usual[j], PERMANENT_PIVOT)
+                    if other < low and other / usual[j] < least:
+                        least = other / usual[j]
                         fallen = j
             if fallen >= 0:
                 usual[fallen] = 0.0
