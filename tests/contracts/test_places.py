@@ -27,7 +27,6 @@ MORE = {
     "methods/balance.py": "what errors of the velocity do to the work of dampers",
     "codegen/structure.py": "which of their numbers are loaded, for code of a model's own",
     "codegen/loads.py": "the same series, over lanes",
-    "many.py": "their numbers in the units of the first variant",
     "scene/draw.py": "drawn",
     "scene/sketch.py": "drawn",
     "workbench/edit.py": "drawn by hand",
