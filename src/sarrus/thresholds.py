@@ -98,11 +98,16 @@ RESOLVED_PIVOT = 1e-12
 # the smallest singular value of J that counts, over that where the run is regular: not lower, the rank is kept,
 # whatever single pivots do; at a singular position it is the distance to it
 KEPT_RANK = 0.05
-# the distance between motions that touch, the root of the smallest pivot: a series followed over a singular
-# stretch tells them apart if it leaves out less
+# the weakest singular value of J: others below so many times it are as weak, and motions part along all of them
+WEAK_TOGETHER = 10.0
+# the root of the smallest pivot: how far apart motions are taken to be where J is too large for its singular
+# vectors; measured 0.12 to 0.47 on double Watt linkages
+UNMEASURED_DISTANCE = 0.05
+# the distance between motions that touch: a series followed over a singular stretch tells them apart if it leaves
+# out less
 SHARP_PREDICTION = 0.1
 # the same distance: a place agrees with a prediction if it is no further away, a third of the way to the other
-# motion. With it none of 140 double Watt linkages ended on the wrong one; others were not tried
+# motion
 AGREEING_PLACE = 0.3
 # what is usual for the equation: accelerations there are rounding
 SINGULAR_ACCELERATION = 1e-10

@@ -17,6 +17,7 @@ series leaves out is far less than the motions are apart there,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +49,8 @@ from ..thresholds import (
     SAME_FACTOR,
     SHARP_PREDICTION,
     SINGULAR_LANDING,
+    UNMEASURED_DISTANCE,
+    WEAK_TOGETHER,
 )
 from . import status
 from .method import Run
@@ -55,13 +58,15 @@ from .outcome import Law, Outcome
 from .recorder import sample_projected
 from .time_loop import Steps, Stopwatch, run_steps, start_piece
 
-# columns of what is seen at the end of a step: the smallest pivot, the smallest against what is usual, and what
-# the step may have lost
-PIVOT, DROP, LOSS = 0, 2, 3
+# columns of what is seen at the end of a step: the smallest pivot, how far the landing was moved, the smallest
+# pivot against what is usual, and what the step may have lost
+PIVOT, MOVED, DROP, LOSS = 0, 1, 2, 3
 # steps before and behind a stretch that are asked
 BEFORE, BEHIND = 3, 2
 # places in each step behind at which it is asked: between landings predictions may be sharper
 PLACES = 3
+# steps whose series are followed, the latest that began at certain landings
+GATES = 8
 
 
 class Leap(NamedTuple):
@@ -77,17 +82,23 @@ class Leap(NamedTuple):
     left: float
 
 
+# how far the nearest other motion is from a place, as far as known; given the root of the smallest pivot there
+Measure = Callable[[Floats, float], float]
+
+
 class Certificate:
     """Looks at the steps of a run, chunk by chunk."""
 
-    def __init__(self) -> None:
+    def __init__(self, measure: Measure | None = None) -> None:
+        self._measure = measure or (lambda place, root: root)
         # steps of a stretch that the last chunk did not leave, and some before it
         self._before: tuple[Pieces, Floats] | None = None
 
-    def look(self, pieces: Pieces, seen: Floats) -> Leap | None:
+    def look(self, pieces: Pieces, seen: Floats, *, ended: bool = False) -> Leap | None:
         """The first stretch behind which the run has left its motion, or may have.
 
-        seen: of each step's end. A step before the first of the pieces has a negative number.
+        seen: of each step's end; ended: no more steps follow. A step before the first of the pieces has a
+        negative number.
         """
         if self._before is None and seen[:, DROP].min(initial=1.0) >= SINGULAR_LANDING:
             return None
@@ -102,11 +113,22 @@ class Certificate:
             if last == len(seen):
                 since = max(0, first - BEFORE)
                 self._before = _copy(pieces.some(since, last)), seen[since:].copy()
-            leap = _judge(pieces, seen, first, last)
+            leap = _judge(pieces, seen, (first, last), self._measure, ended=ended)
             if leap is not None:
                 self._before = None
                 return leap._replace(step=leap.step - earlier)
         return None
+
+    def wait_before(self, steps: int) -> int:
+        """How many of the steps just seen are to be kept, so that an open stretch is seen as a whole.
+
+        All of them where they do not leave room: then what was seen is remembered.
+        """
+        since = steps - len(self._before[1]) if self._before is not None else 0
+        if since <= 0:
+            return steps
+        self._before = None
+        return since
 
 
 def find_stretches(drops: Floats) -> list[tuple[int, int]]:
@@ -125,27 +147,33 @@ def follow(coefficients: Floats, known: int, s: float) -> tuple[Floats, float, i
     return np.asarray(place), float(left[order - 3]), order
 
 
-def _judge(pieces: Pieces, seen: Floats, first: int, last: int) -> Leap | None:
-    """None if the run is certain of its motion behind a stretch, or not yet behind it."""
+def _judge(
+    pieces: Pieces, seen: Floats, stretch: tuple[int, int], measure: Measure, *, ended: bool
+) -> Leap | None:
+    """None if the run is certain of its motion behind a stretch, or not yet behind it.
+
+    A stretch may touch several times, where a motion turns around in it. So certainty goes on from landing to
+    landing: only a step that begins at a certain one predicts others.
+    """
+    first, last = stretch
     pivots = seen[:, PIVOT]
-    bottom = first + int(np.argmin(pivots[first:last]))
-    gates = [
-        n
-        for n in range(max(0, first - BEFORE), bottom + 1)
-        if pieces.orders[n] >= 3 and (n == 0 or pivots[n - 1] > RESOLVED_PIVOT)
-    ]
-    best: Leap | None = None
-    for x in range(bottom + 1, min(last + BEHIND, len(seen))):
-        # the landing before and after: between them the pivot lies between theirs
-        apart = np.sqrt(min(pivots[x - 1], pivots[x]))
-        if apart * apart <= RESOLVED_PIVOT:
-            continue
-        for share in np.arange(1.0, PLACES + 1.0) / PLACES:
+    gates = [n for n in range(max(0, first - BEFORE), first + 1) if _predicts(pieces, pivots, n)]
+    certain = first - 1
+    best, best_share = None, np.inf
+    for x in range(first, min(last + BEHIND, len(seen))):
+        if certain == x - 1 >= first and _predicts(pieces, pivots, x):
+            gates = [*gates[1 - GATES :], x]
+        for share in np.arange(PLACES, 0.0, -1.0) / PLACES:
+            # between two landings the pivot lies between theirs
+            pivot = pivots[x] if share == 1.0 else min(pivots[max(x - 1, 0)], pivots[x])
+            if pivot <= RESOLVED_PIVOT:
+                continue
             s = share * (pieces.starts[x + 1] - pieces.starts[x])
             place = np.polynomial.polynomial.polyval(
                 s, pieces.coefficients[x, : pieces.orders[x] + 1]
             )
-            for gate in gates:
+            apart = measure(place, float(np.sqrt(pivot)))
+            for gate in reversed(gates):
                 time = float(pieces.starts[x] + s)
                 ahead = time - pieces.starts[gate]
                 predicted, left, order = follow(
@@ -153,13 +181,25 @@ def _judge(pieces: Pieces, seen: Floats, first: int, last: int) -> Leap | None:
                 )
                 if left > SHARP_PREDICTION * apart:
                     continue
-                if np.abs(place - predicted).max() <= AGREEING_PLACE * apart:
-                    return None
-                if best is None or left < best.left:
-                    best = Leap(gate, time, order, left)
-    if best is None and last == len(seen):
+                off = np.abs(place - predicted).max() + seen[x, MOVED]
+                if off <= AGREEING_PLACE * apart:
+                    certain, best, best_share = x, None, np.inf
+                    break
+                if left < best_share * apart:
+                    best, best_share = Leap(gate, time, order, left), left / apart
+            if certain == x:
+                break
+    if certain >= last - 1 or (best is None and last == len(seen) and not ended):
         return None
-    return best or Leap(first, float(pieces.starts[first]), 0, np.inf)
+    if best is None and ended and pivots[certain + 1 :].max() <= RESOLVED_PIVOT:
+        # it ends where the motions are one
+        return None
+    return best or Leap(certain + 1, float(pieces.starts[certain + 1]), 0, np.inf)
+
+
+def _predicts(pieces: Pieces, pivots: Floats, n: int) -> bool:
+    """Whether a step begins where motions are apart, with a series."""
+    return bool(pieces.orders[n] >= 3 and (n == 0 or pivots[n - 1] > RESOLVED_PIVOT))
 
 
 def _copy(p: Pieces) -> Pieces:
@@ -210,8 +250,12 @@ class Series:
         # memory is handed out when it is first touched: do that now, not in the solve
         self._pieces.coefficients.fill(0.0)
         self._seen = np.zeros((capacity, 4))
-        self._certificate = Certificate()
+        self._certificate = Certificate(self._measure)
         self._leaps: list[str] = []
+        # pivots there against what is usual, and the position
+        self._most_regular = 0.0, problem.velocity
+        self._constraints = Constraints(model.form)
+        self._usual: tuple[int, Floats] | None = None
         self._kept = kernels.Kept(
             state=np.array([np.zeros(nq), problem.velocity]),
             carried=np.zeros(beside),
@@ -247,12 +291,17 @@ class Series:
                 form, self._ws, self._loads, self._t, self._problem.duration, self._local, self._log_cost,
                 kept, room, self._seen,
             )  # fmt: skip
-            leap = self._certificate.look(pieces, self._seen[:steps])
+            self._find_most_regular(steps)
+            leap = self._certificate.look(
+                pieces, self._seen[:steps], ended=reason == reasons.DONE
+            )
             if leap is not None and self._keeps_rank(steps):
                 leap = None
         end = None
+        if leap is None and reason == reasons.FULL:
+            steps = self._begin_again(steps, self._certificate.wait_before(steps))
         if leap is not None:
-            reason, steps = self._go_back(leap)
+            reason, steps = self._go_back(leap, steps)
             if reason == reasons.UNCERTAIN:
                 end = status.uncertain(float(pieces.starts[steps]))
         self._t = float(pieces.starts[steps])
@@ -266,24 +315,60 @@ class Series:
         self._lost += float(losses.sum())
         return Steps(reason, taken, self._ws.usual, 0, seen[:, 0], kept.carried, end, losses)
 
+    def _find_most_regular(self, steps: int) -> None:
+        """Remember the landing with the largest pivots; chunks may begin at singular ones."""
+        drops = self._seen[:steps, DROP]
+        if drops.max(initial=0.0) > self._most_regular[0]:
+            n = int(np.argmax(drops))
+            self._most_regular = float(drops[n]), self._landing(n, steps).copy()
+            self._usual = None
+
+    def _usual_values(self) -> tuple[int, Floats]:
+        """Rank and singular values of J where the run was most regular."""
+        if self._usual is None:
+            J = self._constraints.jacobian(self._most_regular[1])
+            values = np.linalg.svd(J, compute_uv=False)
+            rank = int(np.sum(values > RANK_TOLERANCE * values.max(initial=0.0)))
+            self._usual = rank, values
+        return self._usual
+
     def _keeps_rank(self, steps: int) -> bool:
         """Whether no landing that its pivots call singular has a lower rank: dependent equations change parts.
 
-        The smallest singular value of J that counts at the start of these steps still counts there.
+        The smallest singular value of J that counts where the run was most regular still counts there.
         """
-        model = self._problem.model
-        if model.coordinates > DENSE:
+        if self._problem.model.coordinates > DENSE:
             return False
-        constraints = Constraints(model.form)
-        rows = self._pieces.coefficients
-        usual = np.linalg.svd(constraints.jacobian(rows[0, 0]), compute_uv=False)
-        rank = int(np.sum(usual > RANK_TOLERANCE * usual.max(initial=0.0)))
-        low = np.flatnonzero(self._seen[:steps, DROP] < SINGULAR_LANDING) + 1
-        for q in rows[low[low < steps], 0]:
-            values = np.linalg.svd(constraints.jacobian(q), compute_uv=False)
+        rank, usual = self._usual_values()
+        low = np.flatnonzero(self._seen[:steps, DROP] < SINGULAR_LANDING)
+        for n in low.tolist():
+            q = self._landing(n, steps)
+            values = np.linalg.svd(self._constraints.jacobian(q), compute_uv=False)
             if values[rank - 1] < KEPT_RANK * usual[rank - 1]:
                 return False
         return bool(len(low)) and bool(rank)
+
+    def _measure(self, q: Floats, root: float) -> float:
+        """How far the nearest other motion is from a position.
+
+        Along the weakest direction w of J, with its value sigma and left vector u, the equations are
+        sigma a + a^2/2 u.B(w, w): zero again at the other motion. Where several are as weak, all count.
+        """
+        if self._problem.model.coordinates > DENSE:
+            return UNMEASURED_DISTANCE * root
+        rank = self._usual_values()[0]
+        if not rank:
+            return root
+        U, values, Vt = np.linalg.svd(self._constraints.jacobian(q))
+        weak = np.flatnonzero(values[:rank] < WEAK_TOGETHER * values[rank - 1])
+        bends = [np.linalg.norm(U[:, weak].T @ self._constraints.bend(w)) for w in Vt[weak]]
+        widest = np.abs(Vt[weak]).max()
+        return float(min(root, 2.0 * values[rank - 1] * widest / max(*bends, 1e-300)))
+
+    def _landing(self, n: int, steps: int) -> Floats:
+        """Position at the end of one of the steps just taken."""
+        q: Floats = self._pieces.coefficients[n + 1, 0] if n + 1 < steps else self._kept.state[0]
+        return q
 
     def _share_among_steps(self, seen: Floats) -> None:
         """What steps lose adds up, and what they gain in energy adds up twice: in a long run each may lose less.
@@ -297,7 +382,7 @@ class Series:
         share = max(1.0, expected / MANY_STEPS) if self._regular else 1.0
         self._local = max(self._first_local / share, min(self._first_local, LONG_FLOOR))
 
-    def _go_back(self, leap: Leap) -> tuple[int, int]:
+    def _go_back(self, leap: Leap, steps: int) -> tuple[int, int]:
         """Over a singular stretch by one series, where the run left its motion; or to before it."""
         pieces, kept, n = self._pieces, self._kept, leap.step
         if leap.order and n >= 0:
@@ -306,7 +391,7 @@ class Series:
                 self._problem.model.form, self._ws, self._loads, leap.time, pieces.coefficients[n],
                 leap.order, ahead, kept.state,
             )  # fmt: skip
-            if moved <= AGREEING_PLACE * np.sqrt(pivot):
+            if moved <= AGREEING_PLACE * self._measure(kept.state[0], float(np.sqrt(pivot))):
                 kept.carried[:] = np.polynomial.polynomial.polyval(ahead, pieces.sides[n].T)
                 kept.counters[kernels.LOOSENED] += 1
                 pieces.starts[n + 1], pieces.orders[n] = leap.time, leap.order
@@ -317,7 +402,17 @@ class Series:
                     "tell apart; the series from before leads on along the motion it came by"
                 )
                 return reasons.FULL, n + 1
-        return reasons.UNCERTAIN, max(n, 0)
+        return reasons.UNCERTAIN, self._begin_again(steps, max(n, 0))
+
+    def _begin_again(self, steps: int, kept: int) -> int:
+        """Where some of the steps just taken are not kept: back to the start of the first of them."""
+        if kept < steps:
+            self._kept.state[:] = self._pieces.coefficients[kept, :2]
+            if len(self._kept.carried):
+                self._kept.carried[:] = self._pieces.sides[kept, :, 0]
+            self._kept.counters[kernels.STEPS] -= steps - kept
+            self._kept.balance[3] = 0.0
+        return kept
 
     def end(self, t: float, reason: int) -> status.Ending:
         """How it ended."""
