@@ -65,6 +65,8 @@ PIVOT, MOVED, DROP, LOSS = 0, 1, 2, 3
 BEFORE, BEHIND = 3, 2
 # places in each step behind at which it is asked: between landings predictions may be sharper
 PLACES = 3
+# other landings that are tried where no series reaches behind a stretch
+ANEW = 2
 # steps whose series are followed, the latest that began at certain landings
 GATES = 8
 
@@ -72,8 +74,8 @@ GATES = 8
 class Leap(NamedTuple):
     """Over a stretch by one series: the step that begins it, the time behind it [s], its order.
 
-    order 0: no series reaches behind; step: the first one that ends in the stretch. left: what the series
-    leaves out, over the mechanism's length.
+    order 0: no series reaches behind; step: the first one behind the last certain landing; time: where else
+    to land. left: what the series leaves out, over the mechanism's length.
     """
 
     step: int
@@ -189,12 +191,21 @@ def _judge(
                     best, best_share = Leap(gate, time, order, left), left / apart
             if certain == x:
                 break
-    if certain >= last - 1 or (best is None and last == len(seen) and not ended):
+        if certain >= last:
+            break
+    is_open = last == len(seen)
+    if certain >= last - is_open or (best is None and is_open and not ended):
         return None
     if best is None and ended and pivots[certain + 1 :].max() <= RESOLVED_PIVOT:
         # it ends where the motions are one
         return None
-    return best or Leap(certain + 1, float(pieces.starts[certain + 1]), 0, np.inf)
+    if best is not None:
+        return best
+    # between the stretch's first step and the last certain landing; or within the first step, if it is none
+    until = certain + 1 if certain >= first else certain + 2
+    return Leap(
+        certain + 1, 0.5 * float(pieces.starts[first] + pieces.starts[until]), 0, np.inf
+    )
 
 
 def _predicts(pieces: Pieces, pivots: Floats, n: int) -> bool:
@@ -252,6 +263,7 @@ class Series:
         self._seen = np.zeros((capacity, 4))
         self._certificate = Certificate(self._measure)
         self._leaps: list[str] = []
+        self._anew = 0
         # pivots there against what is usual, and the position
         self._most_regular = 0.0, problem.velocity
         self._constraints = Constraints(model.form)
@@ -298,6 +310,8 @@ class Series:
             if leap is not None and self._keeps_rank(steps):
                 leap = None
         end = None
+        if leap is None:
+            self._anew = 0
         if leap is None and reason == reasons.FULL:
             steps = self._begin_again(steps, self._certificate.wait_before(steps))
         if leap is not None:
@@ -384,25 +398,42 @@ class Series:
 
     def _go_back(self, leap: Leap, steps: int) -> tuple[int, int]:
         """Over a singular stretch by one series, where the run left its motion; or to before it."""
-        pieces, kept, n = self._pieces, self._kept, leap.step
+        pieces, n = self._pieces, leap.step
         if leap.order and n >= 0:
-            ahead = leap.time - pieces.starts[n]
-            moved, pivot = kernels.land_at(
-                self._problem.model.form, self._ws, self._loads, leap.time, pieces.coefficients[n],
-                leap.order, ahead, kept.state,
-            )  # fmt: skip
-            if moved <= AGREEING_PLACE * self._measure(kept.state[0], float(np.sqrt(pivot))):
-                kept.carried[:] = np.polynomial.polynomial.polyval(ahead, pieces.sides[n].T)
-                kept.counters[kernels.LOOSENED] += 1
-                pieces.starts[n + 1], pieces.orders[n] = leap.time, leap.order
-                lost = max(moved, leap.left)
-                self._seen[n] = pivot, lost, 1.0, lost
+            if self._cut(n, leap.time, leap.order, leap.left):
+                self._kept.counters[kernels.LOOSENED] += 1
+                self._kept.counters[kernels.STEPS] -= steps - n - 1
                 self._leaps.append(
                     f"motions touch between t = {pieces.starts[n]:.6g} s and {leap.time:.6g} s, closer than steps "
                     "tell apart; the series from before leads on along the motion it came by"
                 )
                 return reasons.FULL, n + 1
+        elif self._anew < ANEW and leap.time > pieces.starts[0]:
+            # another landing before the stretch has other series
+            self._anew += 1
+            k = int(np.searchsorted(pieces.starts[:steps], leap.time)) - 1
+            if self._cut(k, leap.time, int(pieces.orders[k]), 0.0):
+                self._kept.counters[kernels.STEPS] -= steps - k - 1
+                return reasons.FULL, k + 1
         return reasons.UNCERTAIN, self._begin_again(steps, max(n, 0))
+
+    def _cut(self, n: int, time: float, order: int, left: float) -> bool:
+        """Let a step end elsewhere; False if its series does not tell there on which motion it is."""
+        pieces, kept = self._pieces, self._kept
+        ahead = time - pieces.starts[n]
+        moved, pivot = kernels.land_at(
+            self._problem.model.form, self._ws, self._loads, time, pieces.coefficients[n], order, ahead,
+            kept.state,
+        )  # fmt: skip
+        # written so that nan is refused too
+        if not moved <= AGREEING_PLACE * self._measure(kept.state[0], float(np.sqrt(pivot))):
+            return False
+        kept.carried[:] = np.polynomial.polynomial.polyval(ahead, pieces.sides[n].T)
+        kept.balance[3] = 0.0
+        pieces.starts[n + 1], pieces.orders[n] = time, order
+        lost = max(moved, left)
+        self._seen[n] = pivot, lost, 1.0, lost if left else 0.0
+        return True
 
     def _begin_again(self, steps: int, kept: int) -> int:
         """Where some of the steps just taken are not kept: back to the start of the first of them."""
