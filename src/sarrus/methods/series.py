@@ -65,6 +65,8 @@ PIVOT, MOVED, DROP, LOSS = 0, 1, 2, 3
 BEFORE, BEHIND = 3, 2
 # places in each step behind at which it is asked: between landings predictions may be sharper
 PLACES = 3
+# so many landings where motions cannot be told apart: the run crawls into a singular position
+CRAWL = 16
 # other landings that are tried where no series reaches behind a stretch
 ANEW = 2
 # steps whose series are followed, the latest that began at certain landings
@@ -152,7 +154,7 @@ def follow(coefficients: Floats, known: int, s: float) -> tuple[Floats, float, i
 def _judge(
     pieces: Pieces, seen: Floats, stretch: tuple[int, int], measure: Measure, *, ended: bool
 ) -> Leap | None:
-    """None if the run is certain of its motion behind a stretch, or not yet behind it.
+    """None if the run is certain of its motion behind a stretch, or not yet behind it but on its way.
 
     A stretch may touch several times, where a motion turns around in it. So certainty goes on from landing to
     landing: only a step that begins at a certain one predicts others.
@@ -194,7 +196,8 @@ def _judge(
         if certain >= last:
             break
     is_open = last == len(seen)
-    if certain >= last - is_open or (best is None and is_open and not ended):
+    crawls = last - first > CRAWL and pivots[last - CRAWL : last].max() <= RESOLVED_PIVOT
+    if certain >= last - is_open or (best is None and is_open and not (ended or crawls)):
         return None
     if best is None and ended and pivots[certain + 1 :].max() <= RESOLVED_PIVOT:
         # it ends where the motions are one
@@ -401,8 +404,8 @@ class Series:
         pieces, n = self._pieces, leap.step
         if leap.order and n >= 0:
             if self._cut(n, leap.time, leap.order, leap.left):
+                self._forget(n + 1, steps)
                 self._kept.counters[kernels.LOOSENED] += 1
-                self._kept.counters[kernels.STEPS] -= steps - n - 1
                 self._leaps.append(
                     f"motions touch between t = {pieces.starts[n]:.6g} s and {leap.time:.6g} s, closer than steps "
                     "tell apart; the series from before leads on along the motion it came by"
@@ -413,7 +416,7 @@ class Series:
             self._anew += 1
             k = int(np.searchsorted(pieces.starts[:steps], leap.time)) - 1
             if self._cut(k, leap.time, int(pieces.orders[k]), 0.0):
-                self._kept.counters[kernels.STEPS] -= steps - k - 1
+                self._forget(k + 1, steps)
                 return reasons.FULL, k + 1
         return reasons.UNCERTAIN, self._begin_again(steps, max(n, 0))
 
@@ -429,7 +432,6 @@ class Series:
         if not moved <= AGREEING_PLACE * self._measure(kept.state[0], float(np.sqrt(pivot))):
             return False
         kept.carried[:] = np.polynomial.polynomial.polyval(ahead, pieces.sides[n].T)
-        kept.balance[3] = 0.0
         pieces.starts[n + 1], pieces.orders[n] = time, order
         lost = max(moved, left)
         self._seen[n] = pivot, lost, 1.0, lost if left else 0.0
@@ -441,9 +443,16 @@ class Series:
             self._kept.state[:] = self._pieces.coefficients[kept, :2]
             if len(self._kept.carried):
                 self._kept.carried[:] = self._pieces.sides[kept, :, 0]
-            self._kept.counters[kernels.STEPS] -= steps - kept
-            self._kept.balance[3] = 0.0
+            self._forget(kept, steps)
         return kept
+
+    def _forget(self, first: int, steps: int) -> None:
+        """Steps that are not kept do not count."""
+        lost = np.count_nonzero(self._seen[first:steps, LOSS])
+        self._kept.counters[kernels.STEPS] -= steps - first
+        self._kept.counters[kernels.LOOSENED] -= lost
+        # what rounding left of the time at their end
+        self._kept.balance[3] = 0.0
 
     def end(self, t: float, reason: int) -> status.Ending:
         """How it ended."""
