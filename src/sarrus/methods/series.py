@@ -5,14 +5,15 @@ motion is analytic across a singular position, so a step may jump over it withou
 
 The certificate: whether a run that went through a singular stretch is still on the motion it came by.
 Beside a singular position motions lie so close together that rounding can move a landing from one to another:
-where they touch, at a distance t they are apart by t^2 or t^4. How far apart: about the smallest singular
-value of J, the root of the smallest pivot. So a landing there proves nothing. But the motion is analytic: the
-series of a step that begins before the stretch, followed over it, predicts the place behind it. If what that
-series leaves out is far less than the motions are apart there,
+where they touch, at a distance t they are apart by t^2 or t^4. How far apart is measured: 2 sigma / u.B(w, w),
+with the weakest singular value of J and its vectors. So a landing there proves nothing. But the motion is
+analytic: the series of a step that begins at a certain landing predicts later ones. If what that series leaves
+out is far less than the motions are apart there,
 
-    the run is where it is predicted, within a share of that       it is on its motion: certain
+    the run is where it is predicted, within a share of that       this landing is certain, too
     it is not                                                      it left it: the prediction is taken instead
-    no series reaches behind the stretch                           nobody can tell: the run ends before it
+    no series reaches behind the stretch, or the end of the run    another landing before it is tried, twice;
+                                                                   then nobody can tell: the run ends before it
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from ..kernels.rules import (
     FLOOR,
     HIGHEST_ORDER,
     LONG_FLOOR,
+    LOOSEST,
     MANY_STEPS,
     SHARE,
     SLACK,
@@ -97,6 +99,8 @@ class Certificate:
         self._measure = measure or (lambda place, root: root)
         # steps of a stretch that the last chunk did not leave, and some before it
         self._before: tuple[Pieces, Floats] | None = None
+        # whether it is not certain of its motion there
+        self._waits = False
 
     def look(self, pieces: Pieces, seen: Floats, *, ended: bool = False) -> Leap | None:
         """The first stretch behind which the run has left its motion, or may have.
@@ -114,13 +118,13 @@ class Certificate:
             pieces, seen = _join(self._before[0], pieces), np.concatenate([self._before[1], seen])
         self._before = None
         for first, last in find_stretches(seen[:, DROP]):
-            if last == len(seen):
-                since = max(0, first - BEFORE)
-                self._before = _copy(pieces.some(since, last)), seen[since:].copy()
-            leap = _judge(pieces, seen, (first, last), self._measure, ended=ended)
+            leap, certain = _judge(pieces, seen, (first, last), self._measure, ended=ended)
             if leap is not None:
-                self._before = None
                 return leap._replace(step=leap.step - earlier)
+            if last == len(seen):
+                self._waits = certain < last - 1
+                since = max(0, (first if self._waits else last) - BEFORE)
+                self._before = _copy(pieces.some(since, last)), seen[since:].copy()
         return None
 
     def wait_before(self, steps: int) -> int:
@@ -129,7 +133,7 @@ class Certificate:
         All of them where they do not leave room: then what was seen is remembered.
         """
         since = steps - len(self._before[1]) if self._before is not None else 0
-        if since <= 0:
+        if since <= 0 or not self._waits:
             return steps
         self._before = None
         return since
@@ -153,8 +157,10 @@ def follow(coefficients: Floats, known: int, s: float) -> tuple[Floats, float, i
 
 def _judge(
     pieces: Pieces, seen: Floats, stretch: tuple[int, int], measure: Measure, *, ended: bool
-) -> Leap | None:
-    """None if the run is certain of its motion behind a stretch, or not yet behind it but on its way.
+) -> tuple[Leap | None, int]:
+    """No leap if the run is certain of its motion behind a stretch, or not yet behind it but on its way.
+
+    And the last landing that is certain.
 
     A stretch may touch several times, where a motion turns around in it. So certainty goes on from landing to
     landing: only a step that begins at a certain one predicts others.
@@ -163,7 +169,7 @@ def _judge(
     pivots = seen[:, PIVOT]
     gates = [n for n in range(max(0, first - BEFORE), first + 1) if _predicts(pieces, pivots, n)]
     certain = first - 1
-    best, best_share = None, np.inf
+    best: Leap | None = None
     for x in range(first, min(last + BEHIND, len(seen))):
         if certain == x - 1 >= first and _predicts(pieces, pivots, x):
             gates = [*gates[1 - GATES :], x]
@@ -187,10 +193,11 @@ def _judge(
                     continue
                 off = np.abs(place - predicted).max() + seen[x, MOVED]
                 if off <= AGREEING_PLACE * apart:
-                    certain, best, best_share = x, None, np.inf
+                    certain, best = x, None
                     break
-                if left < best_share * apart:
-                    best, best_share = Leap(gate, time, order, left), left / apart
+                # what it leaves out is lost: no more than a step may lose
+                if left < (best.left if best is not None else LOOSEST):
+                    best = Leap(gate, time, order, left)
             if certain == x:
                 break
         if certain >= last:
@@ -198,17 +205,16 @@ def _judge(
     is_open = last == len(seen)
     crawls = last - first > CRAWL and pivots[last - CRAWL : last].max() <= RESOLVED_PIVOT
     if certain >= last - is_open or (best is None and is_open and not (ended or crawls)):
-        return None
+        return None, certain
     if best is None and ended and pivots[certain + 1 :].max() <= RESOLVED_PIVOT:
         # it ends where the motions are one
-        return None
+        return None, certain
     if best is not None:
-        return best
+        return best, certain
     # between the stretch's first step and the last certain landing; or within the first step, if it is none
     until = certain + 1 if certain >= first else certain + 2
-    return Leap(
-        certain + 1, 0.5 * float(pieces.starts[first] + pieces.starts[until]), 0, np.inf
-    )
+    elsewhere = 0.5 * float(pieces.starts[first] + pieces.starts[until])
+    return Leap(certain + 1, elsewhere, 0, np.inf), certain
 
 
 def _predicts(pieces: Pieces, pivots: Floats, n: int) -> bool:
@@ -307,9 +313,7 @@ class Series:
                 kept, room, self._seen,
             )  # fmt: skip
             self._find_most_regular(steps)
-            leap = self._certificate.look(
-                pieces, self._seen[:steps], ended=reason == reasons.DONE
-            )
+            leap = self._certificate.look(pieces, self._seen[:steps], ended=reason == reasons.DONE)
             if leap is not None and self._keeps_rank(steps):
                 leap = None
         end = None
@@ -344,7 +348,7 @@ class Series:
         """Rank and singular values of J where the run was most regular."""
         if self._usual is None:
             J = self._constraints.jacobian(self._most_regular[1])
-            values = np.linalg.svd(J, compute_uv=False)
+            values: Floats = np.asarray(np.linalg.svd(J, compute_uv=False), dtype=np.float64)
             rank = int(np.sum(values > RANK_TOLERANCE * values.max(initial=0.0)))
             self._usual = rank, values
         return self._usual
