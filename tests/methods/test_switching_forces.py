@@ -203,6 +203,7 @@ def test_friction_that_sticks_is_told(tolerance):
     assert r.counters["steps"] < 5000
 
 
+@pytest.mark.slow
 def test_derivatives_beside_a_jump():
     """Differences that reach over a jump are not taken for a stiffness."""
     # a rod that starts just beside the limit, within what differences reach
