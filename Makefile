@@ -1,5 +1,5 @@
-# make run    set everything up, run the seed problems
-# make test   set everything up, run all tests
+# make run    install what running needs, run the benchmark problems
+# make test   install the rest, run all tests
 # make soak   random mechanisms against the independent simulator, studies and caches disturbed, 30 minutes
 # make docs   the site, in build/site; every block of every page is run
 # make check  format, lint, types, import contracts, fast tests (under a minute)
@@ -16,37 +16,37 @@ export OPENBLAS_NUM_THREADS := 1
 run: $(VENV)/installed
 	$(BIN)/sarrus run --out runs
 
-test: $(VENV)/installed
+test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-check: $(VENV)/installed
+check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
-test-nojit: $(VENV)/installed
+test-nojit: $(VENV)/installed-dev
 	SARRUS_PLAIN_KERNELS=1 $(BIN)/python -m pytest -n $(JOBS) tests/kernels tests/model tests/mechanism
 
-soak: $(VENV)/installed
+soak: $(VENV)/installed-dev
 	PYTHONPATH=tests $(BIN)/python tests/soak.py --minutes 15
 	PYTHONPATH=tests $(BIN)/python tests/soak_processes.py --minutes 15
 
-bench: $(VENV)/installed
+bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/figures.py
 
 docs: $(VENV)/installed-docs
 	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/mkdocs build
 
-$(VENV)/installed-docs: $(VENV)/installed
-	$(BIN)/pip install --quiet --editable ".[docs]"
-	touch $@
-
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --editable ".[dev]"
+	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+$(VENV)/installed-%: $(VENV)/installed
+	$(BIN)/pip install --quiet --editable ".[$*]"
 	touch $@
 
 clean:

@@ -20,6 +20,7 @@ def test_four_bar_counts(windows):
     assert counts(n_four_bar(windows)) == (2 * windows + 2, 2 * windows + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [None, 0, 1, 2, 3])
 @pytest.mark.parametrize("windows", [1, 2, 10])
 def test_planar_four_bar_in_space_counts(windows, seed):
@@ -29,6 +30,7 @@ def test_planar_four_bar_in_space_counts(windows, seed):
     assert counts(m) == (2 * windows + 2, 2 * windows + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("section", [0.0, 0.1])
 @pytest.mark.parametrize("seed", [None, 0, 1, 2, 3])
 def test_bricard_counts(section, seed):

@@ -63,6 +63,7 @@ def test_random_planar_mechanism(seed):
     check_same_motion(seed, random_mechanism(seed, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", seeds(40))
 def test_random_spatial_mechanism(seed):
     """A random spatial mechanism moves as in absolute coordinates."""

@@ -204,6 +204,7 @@ def test_augmented_mass_is_definite(name):
     assert np.linalg.eigvalsh(augmented)[0] > 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["two point masses", "random 54", "random 317"])
 def test_spin_carried_by_a_neighbour(name):
     """A body without inertia about its arm, held by a neighbour, moves as Newton-Euler says."""

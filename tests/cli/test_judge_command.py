@@ -32,6 +32,7 @@ def test_the_exact_motion_passes(tmp_path, name):
     assert max(map(len, answer.output.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_our_own_file_passes(tmp_path):
     """What `run` writes, `judge` accepts."""
     runner.invoke(app, ["run", "double-four-bar", "--duration", "3", "--out", str(tmp_path)])

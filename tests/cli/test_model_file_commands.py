@@ -40,6 +40,7 @@ def file(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_simulate_writes_columns_record_model_and_figure(file, tmp_path):
     """Units in the heads, numbers as the library has them, versions and settings in run.json."""
     out = tmp_path / "out"

@@ -69,6 +69,7 @@ def test_report_of_a_benchmark(tmp_path):
     assert again.count("double-four-bar") == page.count("double-four-bar")
 
 
+@pytest.mark.slow
 def test_report_of_a_model_file(tmp_path):
     """A mechanism of one's own, with a hostile name: no limits to keep, the same page otherwise."""
     mechanism = sarrus.Mechanism("<b>pendulum</b>")

@@ -68,6 +68,7 @@ def test_write_to_screen_and_to_a_file(tmp_path, name):
     assert load_specification(path).duration is not None
 
 
+@pytest.mark.slow
 def test_run_takes_a_file(file, tmp_path):
     """The run has the numbers of the file, and the notes are printed beside the record."""
     file.write_text(file.read_text().replace("At any time it is at most 0.5 m", "It is near"))

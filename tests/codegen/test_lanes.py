@@ -142,6 +142,7 @@ def test_lanes_beside_each_other_change_nothing():
     assert (together.results[0] == alone.results[0]).all()
 
 
+@pytest.mark.slow
 def test_ptx_is_written():
     """The same text becomes PTX with one entry and no function of a library."""
     structure, _ = prepare(four_bar())

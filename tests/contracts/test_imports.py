@@ -105,6 +105,7 @@ print(time.thread_time() - begin)
     assert least(lambda: float(run_python(code)), 0.5) < 0.5
 
 
+@pytest.mark.slow
 def test_error_loads_nothing_heavy():
     """A mechanism that cannot be simulated is refused before the compiler is loaded."""
     code = """
@@ -119,6 +120,7 @@ except sarrus.MechanismError as error:
     assert out.strip().endswith("False")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted((PACKAGE / "kernels").rglob("*.py")), ids=lambda p: p.name)
 def test_kernels_import_nothing_from_other_rooms(path):
     """Kernels know NumPy, the compiler and each other."""

@@ -50,6 +50,7 @@ def check_order(row, make, order):
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", OPEN)
 @pytest.mark.parametrize("engine", ROWS)
 def test_open_chains(engine, make):

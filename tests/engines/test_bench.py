@@ -120,6 +120,7 @@ def test_methods_and_engines_are_two_benchmarks():
     assert "two benchmarks" in str(told.exception)
 
 
+@pytest.mark.slow
 def test_an_installed_package_brings_an_engine(tmp_path):
     """An entry point with a row and an adapter of its own, found by a fresh interpreter; a broken one is told."""
     import os

@@ -27,6 +27,7 @@ def files_with(pattern):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", JointKind, ids=lambda kind: kind.value)
 def test_a_kind_is_known_in_two_files(kind):
     """Its row and call, and the judge's own row: no other file names a member of the enum."""

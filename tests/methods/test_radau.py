@@ -264,6 +264,7 @@ def crank(seed):
     return m, rates, place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_random_driven_cranks_with_stiff_dampers(seed):
     """Dampers that turn with what drives them, against SciPy's Radau in the one freedom."""

@@ -66,9 +66,9 @@ def advance(t, state, end, force, surface=None):
     return found.t[-1], found.y[:, -1]
 
 
-def exact(surface, force):
+def exact(surface, force, start=(0.0, 0.0)):
     """Where the rod is at the end, and how often the force switched; it acts where the surface is below 0."""
-    t, state = 0.0, np.zeros(2)
+    t, state = 0.0, np.array(start)
     acts, count = bool(surface(t, state) < 0.0), 0
     while t < DURATION:
         # a crossing that was just left does not count again
@@ -84,15 +84,15 @@ def tip(state):
     return np.array([c, s, -s * state[1], c * state[1]])
 
 
-def check(m, state, tolerance):
-    """Errors at the end stay near the tolerance: over 2 s it grows tenfold at most (measured: 1.4)."""
+def check(m, state, tolerance, growth=1.0):
+    """Errors at the end are ten tolerances, grown as the exact motion grows a change of its start."""
     r = simulate(m, DURATION, 0.1, tolerance=tolerance)
     assert r.status == "done", r.message
     found = np.concatenate([r.position("tip")[-1], r.velocity("tip")[-1]])
     error = np.abs(found - tip(state))
-    assert error[:2].max() < 10 * tolerance
+    assert error[:2].max() < 10 * tolerance * growth
     # rates of up to ten a second
-    assert error[2:].max() < 100 * tolerance
+    assert error[2:].max() < 100 * tolerance * growth
     # what the forces did is known as well as the motion, as the work of three points a step tells it; which side
     # of a switch of the speed these fall on is rounding: 10 to 1600 tolerances for twenty such laws
     assert r.energy_drift < 1e4 * tolerance
@@ -119,6 +119,7 @@ def random_laws(kind, count=4):
 def test_random_laws(kind, tolerance):
     """Steps end at the switches: the error is that of the smooth stretches between them."""
     for law, first, second, force in random_laws(kind):
+        growth = 1.0
         if kind == "time":
             state = np.zeros(2)
             for t, end, f in ((0.0, first, 0.0), (first, second, force), (second, DURATION, 0.0)):
@@ -130,7 +131,10 @@ def test_random_laws(kind, tolerance):
             }[kind]
             state, count = exact(level, force)
             assert count > 0
-        check(rod(law, first, second, force), state, tolerance)
+            # a switch that is crossed slowly is moved far by a small error
+            moved = [exact(level, force, start)[0] for start in ((1e-7, 0.0), (0.0, 1e-7))]
+            growth = max(1.0, *(np.abs(tip(x) - tip(state))[:2].max() / 1e-7 for x in moved))
+        check(rod(law, first, second, force), state, tolerance, growth)
 
 
 @pytest.mark.slow
@@ -199,6 +203,7 @@ def test_friction_that_sticks_is_told(tolerance):
     assert r.counters["steps"] < 5000
 
 
+@pytest.mark.slow
 def test_derivatives_beside_a_jump():
     """Differences that reach over a jump are not taken for a stiffness."""
     # a rod that starts just beside the limit, within what differences reach

@@ -78,6 +78,7 @@ def _masses(mechanism):
         at += 1 + body.center.size + body.inertia.size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "mechanism"), [pytest.param(n, m, id=n) for n, m in mechanisms()])
 def test_a_model_by_its_structure_is_the_model_built_anew(name, mechanism):
     """For the numbers it was found with, and for others: either the same bits or no model at all."""

@@ -19,6 +19,7 @@ def test_reference_starts_where_the_mechanism_starts(name):
     np.testing.assert_allclose(start, problem.reference(np.zeros(1))[0], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "bound"),
     # required: 1e-6 for position and velocity of the double four-bar, 1e-8 for P2 of the Bricard; A02

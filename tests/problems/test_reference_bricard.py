@@ -218,6 +218,7 @@ def test_period(section, tabulated):
     assert abs(bricard_period(section) - tabulated) < 5e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("section", [0.0, 0.1])
 @pytest.mark.parametrize("t", [0.05, 1.7, 3.3, 4.9, 599.9, 1234.5, 2000.0])
 def test_motion_mpmath(section, t):

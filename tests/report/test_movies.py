@@ -75,6 +75,7 @@ def test_speed_changes_the_duration(tmp_path, scene):
     assert seconds == pytest.approx(1.0, abs=0.01)
 
 
+@pytest.mark.slow
 def test_frames_of_a_folder(tmp_path, scene):
     """One PNG a frame, of the size asked for, numbered so that they sort."""
     from PIL import Image
@@ -131,6 +132,7 @@ def test_seed_movie_is_ten_seconds_long():
     assert len(Film().times(scene)) == 600
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["out.gif", "out.mp4", "frames", "one.png"])
 def test_a_movie_that_is_stopped_leaves_nothing(tmp_path, scene, name):
     """Ctrl-C while frames are drawn: no file, neither whole nor half."""

@@ -178,6 +178,7 @@ def test_a_missing_package_is_named_with_its_extra(result, tmp_path, monkeypatch
         call(result, tmp_path / "file")
 
 
+@pytest.mark.slow
 def test_result_shows_itself_in_a_notebook(result):
     """A table and a PNG of some size, names escaped."""
     card = result._repr_html_()

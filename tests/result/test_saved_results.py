@@ -192,6 +192,7 @@ def test_everything_that_can_be_asked_is_the_same(pair, tmp_path):
     assert str(one.verdict) == str(two.verdict)
 
 
+@pytest.mark.slow
 def test_a_loaded_result_can_be_saved_again(pair, tmp_path):
     """The second file holds what the first held."""
     _, two = pair
@@ -297,6 +298,7 @@ def replace_array(file, name, shape, **how):
     file.create_dataset(name, shape, float, **how)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", list(SPOILT))
 def test_a_spoilt_file_is_told_in_a_sentence(case, tmp_path):
     """Which file, and what is wrong with it."""

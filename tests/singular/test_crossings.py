@@ -36,6 +36,7 @@ def measure_skew(result, windows):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("windows", [1, 2, 3, 10])
 @pytest.mark.parametrize("speed", [0.5, 1.0, 3.0])
 def test_four_bar_through_all_crossings(windows, speed):

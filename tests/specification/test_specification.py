@@ -554,6 +554,7 @@ TREE = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(tree=TREE, identifier=st.text(string.printable, max_size=5))
 def test_random_trees(read, tree, identifier):
@@ -586,6 +587,7 @@ def test_round_trip(read, name):
     assert ("results.txt", "data") in found.reference_files
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     duration=st.floats(1e-3, 1e6),

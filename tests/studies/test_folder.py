@@ -72,6 +72,7 @@ def test_the_table_does_not_depend_on_the_parts(tmp_path):
     assert files[0] == files[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", ["cut", "flip", "empty", "rename", "copy", "foreign"])
 def test_a_harmed_part_is_named_set_aside_and_run_again(tmp_path, harm):
     """Whatever was done to it; the other part is kept."""

@@ -21,6 +21,7 @@ def lengths(mechanism):
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_dragged_mechanism_stays_on_its_joints(name):
     """After ten pulls of random bodies: gaps, and distances within bodies, to 1e-12 of the size."""

@@ -119,6 +119,7 @@ def test_names_are_changed_wherever_they_stand():
     assert to_text(data) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_random_drawings_load_or_say_why(seed):
     """Whatever is clicked in whatever order: data that load, or a sentence; undo is the data before."""

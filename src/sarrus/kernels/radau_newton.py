@@ -47,7 +47,8 @@ def make_rule(stages: int) -> Rule:
     """Radau IIA with an odd number of stages, from Legendre's polynomials."""
     last = np.zeros(stages + 1)
     last[-2:] = -1.0, 1.0
-    x = np.sort(legendre.legroots(last))
+    # real, whatever this NumPy takes them for
+    x = np.sort(np.real(legendre.legroots(last)))
     x[-1] = 1.0
     nodes = 0.5 * (x + 1.0)
     basis = legendre.legvander(x, stages - 1)

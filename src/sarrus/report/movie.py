@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,8 @@ def save_movie(
         # codecs want even sides
         width, height = film.size
         film = replace(film, size=(width + width % 2, height + height % 2))
-    with new_file(path) as half, _open(half, film) as writer:
+    # its own exit would not close it on an error, and the film would be finished later
+    with new_file(path) as half, closing(_open(half, film)) as writer:
         for i, frame in enumerate(draw_frames(scene, film)):
             writer.append_data(frame)
             on_frame(i + 1, count)
