@@ -201,9 +201,6 @@ def check_near_flat(starts, output_step):
     return loosened
 
 
-@pytest.mark.xfail(
-    reason="such a run drifts by 1e-5 of its energy since steps leap over singular positions; the judge ends it"
-)
 def test_steps_that_lose_the_tolerance_do_not_lose_the_energy():
     """Slow starts beside flat, where steps have to be loosened, are still good to 2e-5."""
     starts = itertools.product((1, 2, 3, 5), (0.25, 0.5), (-0.01, -0.003, -0.001, 0.001))
