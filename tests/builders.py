@@ -109,3 +109,22 @@ def rank_of(J):
     """Rank of J and its singular values; entries are of order one, so 1e-8 is a wide gap."""
     values = np.linalg.svd(J, compute_uv=False)
     return int(np.sum(values > 1e-8)), values
+
+
+def flat_four_bar(windows, speed=3.0, lift=0.0):
+    """Cranks and couplers on one line, every top joint going down: the parallelogram branch.
+
+    lift: the tops this far above the line, by rotation of the cranks.
+    """
+    m = Mechanism("flat four-bar")
+    c, s = np.sqrt((1.0 - lift) * (1.0 + lift)), lift
+    for i in range(windows + 1):
+        m.rod(f"crank{i}", (i, 0), (i + c, s), mass=1.0)
+        m.revolute(f"A{i}", m.ground, f"crank{i}", at=(i, 0))
+    for i in range(windows):
+        m.rod(f"coupler{i}", (i + c, s), (i + 1 + c, s), mass=1.0)
+    for i in range(windows + 1):
+        met = [f"coupler{k}" for k in (i - 1, i) if 0 <= k < windows]
+        m.revolute(f"B{i}", f"crank{i}", *met, at=(i + c, s))
+        m.set_velocity(f"B{i}", (speed * s, -speed * c))
+    return m

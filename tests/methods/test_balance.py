@@ -1,9 +1,11 @@
 """The one judge of energy and losses, the estimate of the global error, long runs."""
 
+import itertools
+
 import numpy as np
 import pytest
 
-from builders import n_four_bar
+from builders import flat_four_bar, n_four_bar
 from linkages import slider_crank
 from random_mechanisms import random_mechanism
 from sarrus import Polynomial, load_result, problems, simulate
@@ -72,23 +74,28 @@ def test_a_lost_balance_is_no_success(monkeypatch):
 
 
 def test_what_was_lost_is_told():
-    """A crank driven to its limit: what loosened steps may have lost is summed, noted, and no output has it."""
+    """What loosened steps may have lost is summed and noted; a crank driven to its limit loses nothing."""
+    # slowly past flat positions: some of these starts land where steps have to be loosened
+    starts = itertools.product((2, 5), (-0.01, -0.003, -0.001))
+    runs = [simulate(flat_four_bar(n, 0.25, lift), 3.0, 0.03) for n, lift in starts]
+    loosened = [r for r in runs if r.counters["loosened"]]
+    assert loosened
+    for r in loosened:
+        assert r.lost > 0.0
+        # links of a metre
+        told = f"what they may have lost in sum {r.lost:.1e}"
+        assert any(told in note for note in r.notes), r.notes
     m = slider_crank(0.2, crank=1.2)
     m.drives = []
     m.drive("motor", "A", Polynomial((0.0, 1.0)))
     r = simulate(m, 3.0, tolerance=1e-8)
     assert r.status == "blocked"
-    assert r.counters["loosened"] > 0
-    assert r.lost > 0.0
-    assert f"may have lost {r.lost:.1e} m by then" in r.message
-    assert any("what they may have lost in sum" in note for note in r.notes)
+    assert (r.counters["loosened"], r.lost) == (0, 0.0)
+    assert "may have lost" not in r.message
     # the crank is where it is driven to, the slider where the rod, of 1 m, allows
     x, y = 1.2 * np.cos(0.2 + r.times), 1.2 * np.sin(0.2 + r.times)
     error = np.abs(r.position("C")[:, 0] - x - np.sqrt(1.0 - y**2))
-    assert error.max() < 1e3 * 1e-8
-    regular = simulate(n_four_bar(1), 0.3, tolerance=1e-8)
-    assert regular.counters["loosened"] == 0
-    assert regular.lost == 0.0
+    assert error.max() < 1e-8
 
 
 def test_the_history_of_steps_is_bounded(monkeypatch):

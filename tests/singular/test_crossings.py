@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from builders import bricard, dense_jacobian, n_four_bar, rank_of
-from sarrus import Mechanism, simulate
+from builders import bricard, dense_jacobian, flat_four_bar, n_four_bar, rank_of
+from sarrus import simulate
 from sarrus.model import make_model
 from sarrus.problems.references.bricard import bricard_reference
 from sarrus.problems.references.n_four_bar import flat_times, four_bar_reference
@@ -114,25 +114,6 @@ def test_rank_is_full_beside_the_crossings(windows):
     for t in flat:
         # the cranks turn at less than 7 rad/s: half an output step is less than 4e-3 rad
         assert smallest[np.argmin(np.abs(result.times - t))] < 4e-3
-
-
-def flat_four_bar(windows, speed=3.0, lift=0.0):
-    """Cranks and couplers on one line, every top joint going down: the parallelogram branch.
-
-    lift: the tops this far above the line, by rotation of the cranks.
-    """
-    m = Mechanism("flat four-bar")
-    c, s = np.sqrt((1.0 - lift) * (1.0 + lift)), lift
-    for i in range(windows + 1):
-        m.rod(f"crank{i}", (i, 0), (i + c, s), mass=1.0)
-        m.revolute(f"A{i}", m.ground, f"crank{i}", at=(i, 0))
-    for i in range(windows):
-        m.rod(f"coupler{i}", (i + c, s), (i + 1 + c, s), mass=1.0)
-    for i in range(windows + 1):
-        met = [f"coupler{k}" for k in (i - 1, i) if 0 <= k < windows]
-        m.revolute(f"B{i}", f"crank{i}", *met, at=(i + c, s))
-        m.set_velocity(f"B{i}", (speed * s, -speed * c))
-    return m
 
 
 @pytest.mark.parametrize("windows", [1, 2, 3])
