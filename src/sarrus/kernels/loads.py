@@ -233,7 +233,8 @@ def work_coefficients(loads, lam, known):
     """loads.work: coefficients of the work of loads without potential and of drives since t.
 
     Work is quadratic in the motion and its series converges more slowly than that of the motion: so
-    it is the integral of the product of polynomials, with all their powers up to 2 known.
+    it is the integral of the product of polynomials, with all their powers up to 2 known. Returns the highest
+    power up to which all are within the range of numbers.
     """
     work = loads.work
     for k in range(len(work)):
@@ -245,11 +246,14 @@ def work_coefficients(loads, lam, known):
     torsion.add_work(loads.torsions, known, work)
     turning.add_work(loads.turning, loads.fc, known, work)
     drive.add_work(loads.drives, lam, known, work)
-    # in steps of less than a microsecond the highest powers, 1/s^60, are beyond the range of numbers; their
-    # terms are the square of the tolerance
-    for k in range(len(work)):
+    # in steps of a microsecond and less the highest powers, 1/s^60, are beyond the range of numbers; terms beyond
+    # the order of the step are the square of the tolerance
+    finite = len(work)
+    for k in range(len(work) - 1, -1, -1):
         if not np.isfinite(work[k]):
             work[k] = 0.0
+            finite = k
+    return finite - 1
 
 
 @entry
