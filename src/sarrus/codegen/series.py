@@ -236,13 +236,14 @@ def eval_pivots(o: Any, p: Program, w: Scratch) -> None:
     w.smallest[0], w.drop[0] = smallest, drop
 
 
-def is_beside(o: Any, p: Program, w: Scratch) -> Any:
+def is_beside(o: Any, p: Program, w: Scratch, resting: Any) -> Any:
     """Whether a landing is beside a singular position: see `is_beside` of the general kernel."""
     beside = o.truth(False)
     for k, pivot in enumerate(relative_pivots(o, p.s, w)):
         usual = p.usual[k]
         known = usual > PERMANENT_PIVOT
-        beside = beside | (known & (pivot < usual * BESIDE)) | (~known & (pivot > RISEN_PIVOT))
+        small = pivot < usual * BESIDE
+        beside = beside | (known & small) | (~known & ((pivot > RISEN_PIVOT) | resting))
     return beside
 
 
@@ -586,7 +587,7 @@ class LaneRun:
         w.wanted[0] = refinements_for(o, w.smallest[0], self.tolerance)
         speed = self.speed.get()
         self.log_speed = o.where(speed > 0.0, o.log(speed * SWIFT + 1e-300), o.constant(HUGE))
-        self.beside = is_beside(o, p, w)
+        self.beside = is_beside(o, p, w, ~(speed > 0.0))
         known = make_series(o, p, w, o.log(self.tolerance), self.log_speed, running)
         self.known.set(known)
         if p.loads is not None:

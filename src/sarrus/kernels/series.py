@@ -368,7 +368,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
             qc[0, i] = q[i]
             qc[1, i] = v[i]
         refinements = refinements_for(smallest, tolerance)
-        beside = is_beside(form, ws.L, ws.usual)
+        beside = is_beside(form, ws.L, ws.usual, fastest == 0.0)
         if loads is not None:
             for i in range(na):
                 loads.theta[i] = carried[i]
