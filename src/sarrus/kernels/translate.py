@@ -30,9 +30,6 @@ LANES, MASK = f"<{WIDTH} x double>", f"<{WIDTH} x i1>"
 # in memory a truth takes a byte; numbers of lanes lie as any others
 STORED = {FLOAT: FLOAT, INT: INT, BOOL: "i8", LANES: LANES}
 DTYPES = {"d": FLOAT, "l": INT, "q": INT, "?": BOOL}
-# contraction (fused multiply-add) is exact arithmetic with fewer roundings; reassociation lets sums use vector
-# instructions; nothing that assumes away nan or inf
-FAST = "contract reassoc "
 # stores of one kind change nothing of another; addresses in tuples never change
 TAGS = {
     FLOAT: "!tbaa !1",
@@ -269,9 +266,9 @@ class Module:
         if key not in self._functions:
             self._count += 1
             name = f"{function.__name__}.{self._count}"
-            exact = getattr(kernel, "exact", False)
+            fuses = not getattr(kernel, "exact", False)
             inline = getattr(kernel, "inline", "")
-            text, result = _translate(self, name, function, kinds, "" if exact else FAST, inline)
+            text, result = _translate(self, name, function, kinds, fuses, inline)
             self._texts.append(text)
             self._functions[key] = name, result
         return self._functions[key]
@@ -388,7 +385,7 @@ def _return_type(result: Any) -> str:
 
 
 def _translate(
-    module: Module, name: str, function: Any, kinds: tuple[Any, ...], fast: str, inline: str
+    module: Module, name: str, function: Any, kinds: tuple[Any, ...], fuses: bool, inline: str
 ) -> tuple[str, Any]:
     """A function until the kinds of its variables are settled: an integer that becomes a float is one."""
     node = _functions_of(function.__code__.co_filename)[
@@ -396,18 +393,22 @@ def _translate(
     ]
     settled: dict[str, Any] = {}
     while True:
-        body = Body(module, function, fast, settled)
-        before = dict(settled)
+        body = Body(module, function, fuses, settled)
         text = body.write(name, node, kinds, inline)
-        if settled == before:
+        if not body.widened:
             return text, settled.get("return")
 
 
 class Body:
-    """A function being translated. settled: kinds of its variables and of its result, as far as they are known."""
+    """A function being translated. settled: kinds of its variables and of its result, as far as they are known.
 
-    def __init__(self, module: Module, function: Any, fast: str, settled: dict[str, Any]) -> None:
-        self.module, self.function, self.fast, self.settled = module, function, fast, settled
+    fuses: whether a sum with a product is rounded once, where the processor can; the text says which sums, so that
+    all code made of a kernel gives the same bits. widened: whether a kind turned out to be another one on the way.
+    """
+
+    def __init__(self, module: Module, function: Any, fuses: bool, settled: dict[str, Any]) -> None:
+        self.module, self.function, self.fuses, self.settled = module, function, fuses, settled
+        self.widened = False
         self.begin: list[str] = []
         self.lines: list[str] = []
         self.slots: dict[str, list[str]] = {}
@@ -495,6 +496,7 @@ class Body:
         if isinstance(value, Number) and known is not None:
             kind = _wider(known, kind)
         if known is None or (isinstance(value, Number) and kind != known):
+            self.widened = self.widened or known is not None
             self.settled[name] = known = kind
             self.slots.pop(name, None)
         if isinstance(value, Number):
@@ -634,12 +636,12 @@ class Body:
         """x += ..., x[i] += ..."""
         if isinstance(node.target, ast.Name):
             now = self.read(node.target)
-            self.assign(node.target.id, self.operate(node, node.op, now, self.value(node.value)))
+            self.assign(node.target.id, self.combine(node, node.op, now, node.value))
             return
         assert isinstance(node.target, ast.Subscript)
         kind, address = self.address(node.target)
         now = self.load(kind, address)
-        self.store(kind, address, self.operate(node, node.op, now, self.value(node.value)))
+        self.store(kind, address, self.combine(node, node.op, now, node.value))
 
     def do_Return(self, node: ast.Return) -> None:
         """A number, some numbers, or nothing."""
@@ -655,6 +657,7 @@ class Body:
         before = (known,) if isinstance(known, str) else known or kinds
         kinds = tuple(_wider(a, b) for a, b in zip(kinds, before, strict=True))
         self.settled["return"] = result = kinds[0] if single else kinds
+        self.widened = self.widened or result != (known or result)
         numbers = [self.convert(x, kind) for x, kind in zip(numbers, kinds, strict=True)]
         out = numbers[0].name
         if not single:
@@ -868,15 +871,38 @@ class Body:
                 return Known(not value.value)
             return Number(BOOL, self.line(f"xor i1 {self.truth(value).name}, true"))
         value = self.number(value)
+        return self.negated(value)
+
+    def negated(self, value: Number) -> Number:
+        """-x."""
         if value.kind in (FLOAT, LANES):
-            return Number(value.kind, self.line(f"fneg {self.fast}{value.kind} {value.name}"))
+            return Number(value.kind, self.line(f"fneg {value.kind} {value.name}"))
         if value.name.isdigit():
             return Number(INT, f"-{value.name}")
         return Number(INT, self.line(f"sub nsw i64 0, {self.convert(value, INT).name}"))
 
     def of_BinOp(self, node: ast.BinOp) -> Number:
         """Sums, products, powers."""
-        return self.operate(node, node.op, self.value(node.left), self.value(node.right))
+        if _is_product(node.left) and not _is_product(node.right):
+            return self.combine(node, node.op, node.left, self.value(node.right))
+        return self.combine(node, node.op, self.value(node.left), node.right)
+
+    def combine(self, node: ast.AST, op: ast.operator, a: Any, b: Any) -> Number:
+        """An operation on two numbers, one of them a text yet: a sum with a product is rounded once."""
+        product, behind = (b, True) if isinstance(b, ast.expr) else (a, False)
+        other = self.number(a if behind else b)
+        if self.fuses and isinstance(op, ast.Add | ast.Sub) and _is_product(product):
+            x, y = self.number(self.value(product.left)), self.number(self.value(product.right))
+            kind = _wider(_wider(x.kind, y.kind), other.kind)
+            if _wider(x.kind, y.kind) in (FLOAT, LANES):
+                x, y, z = (self.convert(part, kind) for part in (x, y, other))
+                if isinstance(op, ast.Sub):
+                    x, z = (self.negated(x), z) if behind else (x, self.negated(z))
+                return self.library("llvm.fmuladd.f64", x, y, z)
+            found = self.operate(product, product.op, x, y)
+        else:
+            found = self.value(product)
+        return self.operate(node, op, *((other, found) if behind else (found, other)))
 
     def operate(self, node: ast.AST, op: ast.operator, a: Any, b: Any) -> Number:
         """An operation on two numbers."""
@@ -890,8 +916,7 @@ class Body:
         name = _OPERATIONS.get((type(op), FLOAT if kind == LANES else kind))
         if name is None:
             raise self.fail(node, "no such operation")
-        flags = self.fast if kind in (FLOAT, LANES) else ""
-        return Number(kind, self.line(f"{name} {flags}{kind} {a.name}, {b.name}"))
+        return Number(kind, self.line(f"{name} {kind} {a.name}, {b.name}"))
 
     def power(self, a: Number, b: Number) -> Number:
         """A power: small whole ones are products."""
@@ -899,7 +924,7 @@ class Body:
         if b.kind == INT and b.name in ("2", "3"):
             out = a
             for _ in range(int(b.name) - 1):
-                out = Number(FLOAT, self.line(f"fmul {self.fast}double {out.name}, {a.name}"))
+                out = Number(FLOAT, self.line(f"fmul double {out.name}, {a.name}"))
             return out
         return self.library("llvm.pow.f64", a, self.convert(b, FLOAT))
 
@@ -1047,6 +1072,10 @@ class Body:
         self.module.declare(name, f"declare {kind} @{name}({kinds}) nounwind memory(none)")
         parts = ", ".join(f"{kind} {x.name}" for x in numbers)
         return Number(kind, self.line(f"call {kind} @{name}({parts})"))
+
+
+def _is_product(node: Any) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
 
 
 def _wider(a: str, b: str) -> str:
