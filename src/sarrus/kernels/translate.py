@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import operator
 import struct
 import types
 from collections.abc import Callable, Sequence
@@ -49,11 +50,28 @@ METADATA = """
 """
 
 
+# numbers of metadata from here on: names of memory
+HOMES = 10
+
+
 class Rank(NamedTuple):
-    """The type of an array."""
+    """The type of an array.
+
+    Of one whose structure is known: its name, which no other memory has; those sizes that are known, else ""; and
+    its entries, if they are.
+    """
 
     kind: str
     axes: int
+    home: str = ""
+    sizes: tuple[str, ...] = ()
+    values: tuple[int, ...] | None = None
+
+
+class Fixed(NamedTuple):
+    """The type of an integer that is known."""
+
+    name: str
 
 
 class Layout(NamedTuple):
@@ -122,11 +140,13 @@ class Number(NamedTuple):
 
 
 class Array(NamedTuple):
-    """An array: its kind, its address and sizes."""
+    """An array: its kind, its address and sizes; home and values as those of `Rank`."""
 
     kind: str
     address: str
     sizes: tuple[str, ...]
+    home: str = ""
+    values: tuple[int, ...] | None = None
 
 
 class Block(NamedTuple):
@@ -158,7 +178,10 @@ def kind_of(value: Any) -> Any:
     if isinstance(value, Number):
         return value.kind
     if isinstance(value, Array):
-        return Rank(value.kind, len(value.sizes))
+        if not value.home:
+            return Rank(value.kind, len(value.sizes))
+        sizes = tuple(x if is_literal(x) else "" for x in value.sizes)
+        return Rank(value.kind, len(sizes), value.home, sizes, value.values)
     if isinstance(value, Block):
         return value.record
     if isinstance(value, Made):
@@ -168,9 +191,14 @@ def kind_of(value: Any) -> Any:
     raise TranslationError(f"{value!r} cannot be handed on")
 
 
+def is_literal(name: str) -> bool:
+    """Whether an integer is known."""
+    return name.lstrip("-").isdigit()
+
+
 def llvm_types(kind: Any) -> list[str]:
     """How something is handed on: a number, an address and sizes, the address of a tuple."""
-    if kind is None:
+    if kind is None or isinstance(kind, Fixed):
         return []
     if isinstance(kind, str):
         return [kind]
@@ -200,9 +228,13 @@ def value_of(kind: Any, names: list[str]) -> Any:
         return Known(None)
     if isinstance(kind, str):
         return Number(kind, names.pop(0))
+    if isinstance(kind, Fixed):
+        return Number(INT, kind.name)
     if isinstance(kind, Rank):
         address = names.pop(0)
-        return Array(kind.kind, address, tuple(names.pop(0) for _ in range(kind.axes)))
+        given = [names.pop(0) for _ in range(kind.axes)]
+        sizes = (a or b for a, b in zip(kind.sizes or given, given, strict=True))
+        return Array(kind.kind, address, tuple(sizes), kind.home, kind.values)
     if isinstance(kind, Record):
         return Block(kind, names.pop(0))
     return Made(tuple(value_of(part, names) for part in kind[1]), kind[0])
@@ -222,12 +254,14 @@ def _functions_of(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
 
 
 class Module:
-    """The text of an entry and of all it calls."""
+    """The text of an entry and of all it calls. unrolls: what is known of integers is written out, loops too."""
 
-    def __init__(self) -> None:
+    def __init__(self, unrolls: bool = False) -> None:
+        self.unrolls = unrolls
         self._functions: dict[Any, tuple[str, Any]] = {}
         self._texts: list[str] = []
         self._globals: dict[str, str] = {}
+        self._homes: dict[str, int] = {}
         self._tables: dict[bytes, int] = {}
         self._count = 0
 
@@ -273,6 +307,18 @@ class Module:
             self._functions[key] = name, result
         return self._functions[key]
 
+    def tag(self, kind: str, home: str) -> str:
+        """What is told of a load or store: memory of one name is no other."""
+        if not home:
+            return TAGS[kind]
+        number = self._homes.setdefault(home, HOMES + 2 * len(self._homes))
+        parent = {FLOAT: 4, LANES: 4, INT: 5, BOOL: 6}[kind]
+        self.declare(
+            f"!{number}",
+            f'!{number} = !{{!"{home}", !{parent}}}\n!{number + 1} = !{{!{number}, !{number}, i64 0}}',
+        )
+        return f"{'align 8, ' if kind == LANES else ''}!tbaa !{number + 1}"
+
     def place_of(self, values: bytes) -> int:
         """The number of a table."""
         return self._tables.setdefault(values, len(self._tables))
@@ -297,7 +343,7 @@ class Prologue:
         self.early: list[str] = []
         self.late: list[str] = []
         self.count, self.at = 0, len(NUMBER_TYPES) + 1
-        self.wrong = "0"
+        self.wrong = self.other = "0"
         self.types = [self.load(self.early, INT, "%words", 8 * n) for n in range(self.at)]
 
     def line(self, lines: list[str], text: str) -> str:
@@ -363,10 +409,12 @@ class Prologue:
             off = self.line(early, f"xor i64 {found}, {wanted}")
             self.wrong = self.line(early, f"or i64 {self.wrong}, {off}")
         sizes = self.load(late, "ptr", whole, where.sizes)
-        return [
-            self.load(late, "ptr", whole, where.data),
-            *(self.load(late, INT, sizes, 8 * k) for k in range(rank.axes)),
-        ]
+        found = [self.load(late, INT, sizes, 8 * k) for k in range(rank.axes)]
+        for size, wanted in zip(found, rank.sizes or [""] * rank.axes, strict=True):
+            if wanted:
+                off = self.line(late, f"xor i64 {size}, {wanted}")
+                self.other = self.line(late, f"or i64 {self.other}, {off}")
+        return [self.load(late, "ptr", whole, where.data), *found]
 
     def _widen(self, name: str) -> str:
         return self.line(self.early, f"zext i32 {name} to i64")
@@ -375,7 +423,11 @@ class Prologue:
         """All of it: it leaves if something is not of its type."""
         test = self.line(self.early, f"icmp ne i64 {self.wrong}, 0")
         leave = [f"br i1 {test}, label %wrong, label %right", "\nwrong:", "ret i64 1", "\nright:"]
-        return [*self.early, *leave, *self.late]
+        if self.other == "0":
+            return [*self.early, *leave, *self.late]
+        test = self.line(self.late, f"icmp ne i64 {self.other}, 0")
+        check = [f"br i1 {test}, label %wrong, label %good", "\ngood:"]
+        return [*self.early, *leave, *self.late, *check]
 
 
 def _return_type(result: Any) -> str:
@@ -413,6 +465,10 @@ class Body:
         self.lines: list[str] = []
         self.slots: dict[str, list[str]] = {}
         self.bound: dict[str, Any] = {}
+        # integers that variables are known to be at this place; how deep in what is written out, and in what is
+        # rarely reached there
+        self.known: dict[str, str] = {}
+        self.depth = self.rare = 0
         self.loaded: dict[Any, Any] = {}
         self.loops: list[tuple[str, str]] = []
         self.closed = False
@@ -503,6 +559,9 @@ class Body:
             value = self.convert(value, known)
         elif known != kind:
             raise TranslationError(f"'{name}' is {known} and {kind}")
+        self.known.pop(name, None)
+        if self.module.unrolls and known == INT and is_literal(value.name):
+            self.known[name] = value.name
         texts = llvm_types(known)
         if name not in self.slots:
             self.slots[name] = [self.early(f"alloca {text}") for text in texts]
@@ -512,6 +571,8 @@ class Body:
     def read(self, node: ast.Name) -> Any:
         """A variable, or what its name is outside."""
         name = node.id
+        if name in self.known:
+            return Number(INT, self.known[name])
         if name in self.slots:
             texts = llvm_types(self.settled[name])
             names = [
@@ -621,8 +682,7 @@ class Body:
             for place, part in zip(target.elts, parts, strict=True):
                 self.put(place, part)
         elif isinstance(target, ast.Subscript):
-            kind, address = self.address(target)
-            self.store(kind, address, value)
+            self.store(*self.address(target), value)
         else:
             raise self.fail(target, "no target")
 
@@ -639,9 +699,9 @@ class Body:
             self.assign(node.target.id, self.combine(node, node.op, now, node.value))
             return
         assert isinstance(node.target, ast.Subscript)
-        kind, address = self.address(node.target)
-        now = self.load(kind, address)
-        self.store(kind, address, self.combine(node, node.op, now, node.value))
+        place = self.address(node.target)
+        now = self.load(*place)
+        self.store(*place, self.combine(node, node.op, now, node.value))
 
     def do_Return(self, node: ast.Return) -> None:
         """A number, some numbers, or nothing."""
@@ -669,26 +729,46 @@ class Body:
 
     def do_If(self, node: ast.If) -> None:
         """One of two branches, or the one that is known."""
-        test = self.value(node.test)
+        test = self.decided(node.test)
         if isinstance(test, Known):
             self.statements(node.body if test.value else node.orelse)
             return
         yes, no, behind = self.labels("then", "else", "behind")
         self.branch(self.truth(test), yes, no if node.orelse else behind)
-        self.open(yes)
-        self.statements(node.body)
-        reached = not self.closed or not node.orelse
-        self.jump(behind)
-        if node.orelse:
-            self.open(no)
-            self.statements(node.orelse)
-            reached = reached or not self.closed
-            self.jump(behind)
-        if reached:
+        before, ends = dict(self.known), []
+        self.rare += self.depth > 0
+        for label, nodes in ((yes, node.body), (no, node.orelse)):
+            self.known = dict(before)
+            if nodes:
+                self.open(label)
+                self.statements(nodes)
+            else:
+                self.closed = False
+            if not self.closed:
+                ends.append(self.known)
+            if nodes:
+                self.jump(behind)
+        self.rare -= self.depth > 0
+        if ends:
+            self.known = {x: n for x, n in ends[0].items() if ends[-1].get(x) == n}
             self.open(behind)
+
+    def decided(self, node: ast.expr) -> Any:
+        """A condition, known where its number is."""
+        value = self.value(node)
+        if isinstance(value, Number) and value.kind == INT and is_literal(value.name):
+            return Known(int(value.name) != 0)
+        return value
+
+    def forget(self, node: ast.For | ast.While) -> None:
+        """What a loop changes is not known in it, nor behind it."""
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                self.known.pop(part.id, None)
 
     def do_While(self, node: ast.While) -> None:
         """While something holds."""
+        self.forget(node)
         head, body, behind = self.labels("head", "body", "behind")
         self.jump(head)
         self.open(head)
@@ -699,6 +779,7 @@ class Body:
         else:
             self.branch(self.truth(test), body, behind)
         self._loop(node.body, body, head, behind)
+        self.forget(node)
         self.open(behind)
 
     def _loop(self, nodes: list[ast.stmt], body: str, again: str, behind: str) -> None:
@@ -716,6 +797,15 @@ class Body:
         given = [self.convert(self.value(x), INT) for x in call.args[:2]]
         first, last = given if len(given) == 2 else (Number(INT, "0"), given[0])
         step = int(ast.literal_eval(call.args[2])) if len(call.args) == 3 else 1
+        if self.unrolled(node, first.name, last.name):
+            self.depth += 1
+            for n in range(int(first.name), int(last.name), step):
+                if not self.closed:
+                    self.assign(target.id, Number(INT, str(n)))
+                    self.statements(node.body)
+            self.depth -= 1
+            return
+        self.forget(node)
         slot = self.early("alloca i64")
         self.emit(f"store i64 {first.name}, ptr {slot}")
         head, body, following, behind = self.labels("head", "body", "next", "behind")
@@ -736,7 +826,14 @@ class Body:
         now = self.line(f"load i64, ptr {slot}")
         self.emit(f"store i64 {self.line(f'add nsw i64 {now}, {step}')}, ptr {slot}")
         self.jump(head)
+        self.forget(node)
         self.open(behind)
+
+    def unrolled(self, node: ast.For, first: str, last: str) -> bool:
+        """Whether a loop is written out: of known length, always gone through to its end, and not rarely reached."""
+        if not self.module.unrolls or self.rare or not (is_literal(first) and is_literal(last)):
+            return False
+        return not any(isinstance(x, ast.Break | ast.Continue) for x in ast.walk(node))
 
     def do_Break(self, node: ast.Break) -> None:
         """Leave the loop."""
@@ -791,6 +888,9 @@ class Body:
                 names = []
                 for k, text in enumerate(llvm_types(kind)):
                     place = self.early(f"getelementptr i64, ptr {block.address}, i64 {at + k}")
+                    if k and kind.home and kind.sizes[k - 1]:
+                        names.append(kind.sizes[k - 1])
+                        continue
                     stored = INT if text == BOOL else text
                     x = self.early(f"load {stored}, ptr {place}, !invariant.load !7")
                     names.append(self.early(f"trunc i64 {x} to i1") if text == BOOL else x)
@@ -804,10 +904,14 @@ class Body:
             return self.parts(base)[int(ast.literal_eval(node.slice))]
         if isinstance(node.slice, ast.Slice):
             return self.part(node, base)
+        if isinstance(base, Array) and base.values is not None:
+            index = self.convert(self.value(node.slice), INT).name
+            if is_literal(index):
+                return Number(INT, str(base.values[int(index)]))
         kind, address, sizes = self.place(node, base)
         if sizes:
-            return Array(base.kind, address, sizes)
-        return self.load(kind, address)
+            return Array(base.kind, address, sizes, base.home)
+        return self.load(kind, address, base.home)
 
     def part(self, node: ast.Subscript, base: Array) -> Array:
         """Some rows of an array."""
@@ -820,48 +924,49 @@ class Body:
             if cut.upper is None
             else self.convert(self.value(cut.upper), INT)
         )
-        at = first.name
+        at = first
         for size in base.sizes[1:]:
-            at = self.line(f"mul nsw i64 {at}, {size}")
-        address = self.line(f"getelementptr {STORED[base.kind]}, ptr {base.address}, i64 {at}")
-        count = self.line(f"sub nsw i64 {last.name}, {first.name}")
-        return Array(base.kind, address, (count, *base.sizes[1:]))
+            at = self.operate(node, ast.Mult(), at, Number(INT, size))
+        address = self.line(f"getelementptr {STORED[base.kind]}, ptr {base.address}, i64 {at.name}")
+        count = self.operate(node, ast.Sub(), last, first).name
+        return Array(base.kind, address, (count, *base.sizes[1:]), base.home)
 
     def place(self, node: ast.Subscript, base: Any) -> tuple[str, str, tuple[str, ...]]:
         """Kind, address and the sizes that are left, of an entry or a row."""
         if not isinstance(base, Array):
             raise self.fail(node, "no array")
         nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        at = ""
+        at = Number(INT, "0")
         for k in range(len(base.sizes)):
             if k < len(nodes):
-                index = self.convert(self.value(nodes[k]), INT).name
-                at = index if k == 0 else self.line(f"add nsw i64 {at}, {index}")
+                index = self.convert(self.value(nodes[k]), INT)
+                at = index if k == 0 else self.operate(node, ast.Add(), at, index)
             if k + 1 < len(base.sizes):
-                at = self.line(f"mul nsw i64 {at}, {base.sizes[k + 1]}")
+                at = self.operate(node, ast.Mult(), at, Number(INT, base.sizes[k + 1]))
         address = self.line(
-            f"getelementptr inbounds {STORED[base.kind]}, ptr {base.address}, i64 {at}"
+            f"getelementptr inbounds {STORED[base.kind]}, ptr {base.address}, i64 {at.name}"
         )
         return base.kind, address, base.sizes[len(nodes) :]
 
-    def address(self, node: ast.Subscript) -> tuple[str, str]:
-        """Kind and address of an entry."""
-        kind, address, left = self.place(node, self.value(node.value))
+    def address(self, node: ast.Subscript) -> tuple[str, str, str]:
+        """Kind, address and home of an entry."""
+        base = self.value(node.value)
+        kind, address, left = self.place(node, base)
         if left:
             raise self.fail(node, "no single entry")
-        return kind, address
+        return kind, address, base.home
 
-    def load(self, kind: str, address: str) -> Number:
+    def load(self, kind: str, address: str, home: str) -> Number:
         """An entry."""
-        x = self.line(f"load {STORED[kind]}, ptr {address}, {TAGS[kind]}")
+        x = self.line(f"load {STORED[kind]}, ptr {address}, {self.module.tag(kind, home)}")
         return Number(kind, self.line(f"icmp ne i8 {x}, 0") if kind == BOOL else x)
 
-    def store(self, kind: str, address: str, value: Any) -> None:
+    def store(self, kind: str, address: str, home: str, value: Any) -> None:
         """Change an entry."""
         name = self.convert(value, kind).name
         if kind == BOOL:
             name = self.line(f"zext i1 {name} to i8")
-        self.emit(f"store {STORED[kind]} {name}, ptr {address}, {TAGS[kind]}")
+        self.emit(f"store {STORED[kind]} {name}, ptr {address}, {self.module.tag(kind, home)}")
 
     def of_UnaryOp(self, node: ast.UnaryOp) -> Any:
         """-x, not x."""
@@ -913,6 +1018,8 @@ class Body:
             return Number(a.kind, self.line(f"and {a.kind} {a.name}, {b.name}"))
         kind = _wider(_wider(a.kind, b.kind), FLOAT if isinstance(op, ast.Div) else INT)
         a, b = self.convert(a, kind), self.convert(b, kind)
+        if kind == INT and is_literal(a.name) and is_literal(b.name) and type(op) in _WHOLE:
+            return Number(INT, str(_WHOLE[type(op)](int(a.name), int(b.name))))
         name = _OPERATIONS.get((type(op), FLOAT if kind == LANES else kind))
         if name is None:
             raise self.fail(node, "no such operation")
@@ -933,7 +1040,7 @@ class Body:
         decides = isinstance(node.op, ast.Or)
         slot, (behind,) = "", self.labels("decided")
         for n, part in enumerate(node.values):
-            value = self.value(part)
+            value = self.decided(part)
             if isinstance(value, Known) and bool(value.value) == decides and not slot:
                 return Known(decides)
             if isinstance(value, Known) and bool(value.value) != decides:
@@ -964,6 +1071,8 @@ class Body:
             a, b = self.number(left), self.number(right)
             kind = _wider(_wider(a.kind, b.kind), INT)
             a, b = self.convert(a, kind), self.convert(b, kind)
+            if kind == INT and len(node.ops) == 1 and is_literal(a.name) and is_literal(b.name):
+                return Known(_TESTS[type(op)](int(a.name), int(b.name)))
             how = _COMPARISONS[type(op)][0 if kind == INT else 1]
             text = f"{'icmp' if kind == INT else 'fcmp'} {how} {kind} {a.name}, {b.name}"
             found = Number(MASK if kind == LANES else BOOL, self.line(text))
@@ -973,7 +1082,7 @@ class Body:
 
     def of_IfExp(self, node: ast.IfExp) -> Any:
         """One of two values."""
-        test = self.value(node.test)
+        test = self.decided(node.test)
         if isinstance(test, Known):
             return self.value(node.body if test.value else node.orelse)
         yes, no, behind = self.labels("then", "else", "chosen")
@@ -1033,11 +1142,12 @@ class Body:
         given = [
             self.number(x) if isinstance(x, Known) and x.value is not None else x for x in given
         ]
-        kinds = tuple(kind_of(x) for x in given)
+        kinds = tuple(self.given_kind(x) for x in given)
         name, result = self.module.function(target, kinds)
         parts = [
             f"{text} {part}"
             for kind, x in zip(kinds, given, strict=True)
+            if not isinstance(kind, Fixed)
             for text, part in zip(llvm_types(kind), names_in(x), strict=True)
         ]
         call = f"call {_return_type(result)} @{name}({', '.join(parts)})"
@@ -1052,6 +1162,13 @@ class Body:
             Number(kind, self.line(f"extractvalue {text} {out}, {n}"))
             for n, kind in enumerate(result)
         ))  # fmt: skip
+
+    def given_kind(self, value: Any) -> Any:
+        """The type for which a function is translated that is given a value."""
+        if self.module.unrolls and isinstance(value, Number) and value.kind == INT:
+            if is_literal(value.name):
+                return Fixed(value.name)
+        return kind_of(value)
 
     def call_address(self, address: Any, *given: Any) -> Known:
         """The function at an address: numbers as they are, arrays by their addresses."""
@@ -1132,12 +1249,15 @@ def _is_finite(body: Body, x: Any) -> Number:
 def _in_lanes(body: Body, x: Any) -> Any:
     """Arrays whose last axis are the lanes, as arrays of such numbers."""
     if isinstance(x, Array):
-        return Array(LANES, x.address, x.sizes[:-1])
+        return Array(LANES, x.address, x.sizes[:-1], x.home)
     return Made(tuple(_in_lanes(body, part) for part in body.parts(x)), x.record.names)
 
 
 def _rows_of_lanes(body: Body, x: Any) -> Array:
-    return Array(LANES, x.address, (body.line(f"sdiv i64 {x.sizes[0]}, {WIDTH}"),))
+    size = body.operate(
+        ast.Constant(0), ast.FloorDiv(), Number(INT, x.sizes[0]), Number(INT, str(WIDTH))
+    )
+    return Array(LANES, x.address, (size.name,), x.home)
 
 
 def _choose(body: Body, mask: Any, a: Any, b: Any) -> Number:
@@ -1181,6 +1301,15 @@ _OPERATIONS = {
     (ast.Add, FLOAT): "fadd", (ast.Sub, FLOAT): "fsub", (ast.Mult, FLOAT): "fmul", (ast.Div, FLOAT): "fdiv",
     (ast.Add, INT): "add nsw", (ast.Sub, INT): "sub nsw", (ast.Mult, INT): "mul nsw",
     (ast.FloorDiv, INT): "sdiv", (ast.Mod, INT): "srem", (ast.Mod, FLOAT): "frem",
+}  # fmt: skip
+# of integers that are known
+_WHOLE: dict[type, Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+}  # fmt: skip
+_TESTS: dict[type, Callable[[int, int], bool]] = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne,
 }  # fmt: skip
 _COMPARISONS = {
     ast.Lt: ("slt", "olt"), ast.LtE: ("sle", "ole"), ast.Gt: ("sgt", "ogt"), ast.GtE: ("sge", "oge"),
