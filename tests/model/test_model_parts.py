@@ -24,7 +24,7 @@ def test_reduction_spans_the_null_space(seed):
     reduction = Reduction(n)
     for row in A:
         reduction.eliminate({i: c for i, c in enumerate(row) if c}, prefer=(0, 1))
-    free = reduction.number(set())
+    free = reduction.number(range(n))
     T = np.zeros((n, free))
     for i in range(n):
         for j, c in reduction.coordinates({i: 1.0}).items():

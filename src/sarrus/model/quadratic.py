@@ -88,6 +88,31 @@ class Equations:
         factor = scale * (next(iter(self.products[number].values())) / first)
         return number, factor, factor * constant
 
+    def take(
+        self,
+        rows: Sequence[Row],
+        starts: Sequence[Scalar],
+        products: Sequence[dict[tuple[int, int], Scalar]],
+        values: Sequence[Scalar],
+    ) -> bool:
+        """Take over forms and equations as another list has them.
+
+        False, and nothing is taken, if one of the forms may be here already: it is over the same coordinates.
+        """
+        columns = [tuple(row) for row in rows]
+        if any(x in self._forms_over for x in columns):
+            return False
+        first = len(self.forms)
+        self.forms += zip(rows, starts, strict=True)
+        for n, x in enumerate(columns, start=first):
+            self._forms_over.setdefault(x, []).append(n)
+        for equation in products:
+            moved = {(a + first, b + first): c for (a, b), c in equation.items()}
+            self._made_of[tuple(moved)] = [len(self.products)]
+            self.products.append(moved)
+        self.values += values
+        return True
+
     def _find(self, products: dict[tuple[int, int], Scalar]) -> int:
         """The same equation from another body (the norm of a shared axis) is written once; -1: there is none."""
         ratios = _over_first(products)
