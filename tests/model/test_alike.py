@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
 from builders import n_four_bar
 from random_mechanisms import random_mechanism
-
 from sarrus import Mechanism, MechanismError
 from sarrus.model import alike, build, coordinates
 from sarrus.model.structure import build_anew
@@ -35,7 +35,7 @@ def check_same(monkeypatch, mechanism):
 
 
 def rough_chain(seed, windows, dimension=2):
-    """Four-bars one after the other with places, masses and joints of their own; in space hinges about z or balls."""
+    """A chain of four-bars with places, masses and points of their own; in space of hinges and balls."""
     rng = np.random.default_rng(seed)
     gravity = (0.0, -9.81) if dimension == 2 else (0.0, -9.81, 0.3)
     m = Mechanism("rough chain", gravity=gravity)

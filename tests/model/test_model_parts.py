@@ -68,7 +68,7 @@ def test_an_entry_outside_the_pattern_is_an_error():
     """A slip in the assembly must not land in another entry."""
     factor = make_factor([{1}, {0}, set()], 3)
     with pytest.raises(IndexError, match="pattern"):
-        factor.entry(0, 2)
+        factor.entries([0], [2])
 
 
 @settings(deadline=None, max_examples=60)

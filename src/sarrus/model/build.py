@@ -164,9 +164,9 @@ def make_model(mechanism: Mechanism) -> Model:
     return find_model(mechanism.copy())
 
 
-def draw(mechanism: Mechanism) -> Coordinates:
-    """Every point and vector of a mechanism as rows over its coordinates."""
-    points, factors = readable_points(mechanism), joint_factors(mechanism)
+def draw(mechanism: Mechanism, points: Points | None = None) -> Coordinates:
+    """Every point and vector of a mechanism as rows over its coordinates; points: those that can be read."""
+    points, factors = points or readable_points(mechanism), joint_factors(mechanism)
     skeleton = make_skeleton(mechanism, make_space(mechanism), points, factors)
     products = [Product(skeleton.factor(a), skeleton.factor(b), a is b) for a, b in factors]
     return solve_relations(mechanism, skeleton, products)
@@ -175,7 +175,7 @@ def draw(mechanism: Mechanism) -> Coordinates:
 def make_blueprint(mechanism: Mechanism) -> tuple[Blueprint, list[Scalar]]:
     """The model's structure, and its numbers, which may be those of a tape."""
     points = readable_points(mechanism)
-    coordinates = draw(mechanism)
+    coordinates = draw(mechanism, points)
     space = coordinates.skeleton.space
     equations = _collect_equations(coordinates)
     features = coordinates.features()
