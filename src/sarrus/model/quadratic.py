@@ -281,7 +281,7 @@ def _augmented(M: Entries, nq: int, J: Jacobian) -> list[Scalar]:
 
 
 def _is_heavy(M: Entries, nq: int) -> bool:
-    """Whether no coordinate is light for certain: no pivot is below what Gershgorin's circles leave of eigenvalues."""
+    """Whether no coordinate is light for certain: no pivot is below the eigenvalues, by Gershgorin's circles."""
     try:
         values = np.fromiter(M.values(), float, len(M))
     except UntracedError:
