@@ -263,16 +263,17 @@ def _merge(
         ),
     )
     number: dict[int, int] = {}
+    held: dict[int, dict[int, None]] = {}
     for i, of in enumerate(members):
         root = roots[i]
         if root not in number:
             number[root] = len(features)
             features.append(Feature(values[root], False))
         for g in of:
-            held = getattr(groups[g], kind)
-            if number[root] not in held:
-                held.append(number[root])
+            held.setdefault(g, {})[number[root]] = None
             features[number[root]].fixed |= g == GROUND
+    for g, numbers in held.items():
+        setattr(groups[g], kind, list(numbers))
 
 
 def _not_apart(values: list[Vector], several: list[list[int]]) -> list[list[int]]:
