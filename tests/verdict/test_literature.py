@@ -114,7 +114,7 @@ def test_scissors(units):
 
 @pytest.mark.parametrize("units", [2, 6, 10, 20])
 def test_folded_scissors(units):
-    """With all bars on one line pairs of them may turn as one, a freedom a unit; opening is the motion with one."""
+    """On one line pairs of bars may turn as one, a freedom a unit; opening is the motion with one."""
     found = inspect(scissors(units, 0.0))
     assert numbers(found) == (1, units + 1, 1, units, 0, ("crossing",))
     assert found.mobility.dimensions == (1, units)

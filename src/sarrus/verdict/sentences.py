@@ -83,8 +83,8 @@ def write_sentences(x: Inspection) -> Iterator[str]:
             )
         elif not m.second_order:
             yield (
-                f"It is too large for directions of second order: {_many(len(m.nearby), 'direction')} followed, and "
-                "motions with fewer freedoms are not ruled out."
+                "It is too large for directions of second order: "
+                f"{_many(len(m.nearby), 'direction')} followed, and motions with fewer freedoms are not ruled out."
             )
     elif back and "locked" in m.classes:
         yield (
