@@ -215,6 +215,11 @@ NO_PART_IN_STRESS = 1e-6
 # a random probe: what is left of it where there is no self-stress. The sparse solve is regularised by 1e-10,
 # whose root is 1e-5
 NO_SELF_STRESS = 1e-5
+# the tolerance of the rank: what is left of dependent rows, if the rank is the one that was expected
+SAME_RANK = 0.1
+# 1: a dependent row's share of an independent one; beyond, other rows should stand for the independent ones, as
+# rounding grows with it
+WEAK_ORDER = 100.0
 
 # == Crossings and branches ==
 

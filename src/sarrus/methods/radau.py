@@ -11,7 +11,6 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..arrays import Floats, Ints
 from ..kernels import radau as kernels
@@ -219,12 +218,9 @@ def make_tangent(form: Form, loads: Loads) -> Tangent:
     factor = make_factor(neighbours, nq)
     upper = len(factor.rows)
 
-    def places(rows: ArrayLike, cols: ArrayLike) -> Ints:
-        found = [
-            factor.entry(i, j) + (upper if factor.position[i] < factor.position[j] else 0)
-            for i, j in zip(np.asarray(rows).tolist(), np.asarray(cols).tolist(), strict=True)
-        ]
-        return np.array(found, dtype=np.int64)
+    def places(rows: Ints, cols: Ints) -> Ints:
+        above = factor.position[rows] < factor.position[cols]
+        return factor.entries(rows, cols) + upper * above
 
     return pack(Tangent(
         pos_q=factor.position[:nq].copy(), pos_c=factor.position[nq:].copy(),
