@@ -547,8 +547,8 @@ def advance(form, tan, ws, st, loads, goal, control, times, store, sides, watch,
                 continue
             # the end, projected, with its acceleration
             start_stages(st, h, q0, v0)
-            if loads is not None:
-                # the last correction is large, to forces that are stiff
+            if loads is not None and len(loads.drives.equations) > 0:
+                # the last correction is large to forces that are stiff, and they do work on drives
                 eval_stages(form, ws, st, loads, t, h, final, nearest < SINGULAR_LANDING, 0.0)
                 counters[FACTORISATIONS] += final
             moved, turned, drop = project_and_accelerate(
