@@ -22,9 +22,9 @@ from ..kernels.rules import (
     FIRST_STEPS,
     LONG_FLOOR,
     LOOSEST,
-    LOW_ORDER,
     MANY_STEPS,
     NOISE,
+    NOISY_ORDER,
     SLACK,
     STILL,
     SWIFT,
@@ -645,7 +645,7 @@ class LaneRun:
                 self.log_step.set(log_step, resting)
             for _ in o.when(o.any(self.beside)):
                 order, log_step = choose_step(o, p, known, log_local, o.constant(HUGE))
-                low = now & self.beside & (order < float(LOW_ORDER) + 0.5)
+                low = now & self.beside & (order < float(NOISY_ORDER) + 0.5)
                 self.order.set(order, low)
                 self.log_step.set(log_step, low)
             log_step = self.log_step.get()

@@ -40,6 +40,7 @@ from .rules import (
     LOOSEST,
     LOW_ORDER,
     NOISE,
+    NOISY_ORDER,
     SLACK,
     STILL,
     SWIFT,
@@ -413,7 +414,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
                     few, log_jump = choose_step(
                         ws.log_size, least, known, log_local, np.inf, log_cost
                     )
-                    if few <= LOW_ORDER:
+                    if few <= NOISY_ORDER:
                         order, log_step = few, log_jump
                 # exp of a huge step would overflow; the end of the run is nearer
                 h = min(np.exp(min(log_step, 600.0)), most)
