@@ -14,7 +14,7 @@ FLOOR = 1e-13
 # by as much with a tenth of it); how many there will be is asked first after so many
 MANY_STEPS = 200
 LONG_FLOOR = 1e-16
-FIRST_STEPS = 64
+FIRST_STEPS = 128
 # A landing that the projections move by more than SLACK tolerances is refused: truncation moves it by
 # about one, another branch of the motion by far more. NOISE is what rounding may do to a long chain.
 SLACK = 4.0
