@@ -278,7 +278,11 @@ def test_empty_and_repeated_names(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("TranslationalJoint", "GearJoint", "GearJoint 'rail' has no equal here"),
+        (
+            "TranslationalJoint",
+            "ScrewJoint",
+            "ScrewJoint 'rail' has no equal here: it ties an angle to a length",
+        ),
         ("/A/rod/q", "/A/rod/z", "there is no marker '/A/rod/z'"),
         ("/A/turn", "/A/twist", "there is no joint '/A/twist'"),
         ("2.0d*pi*time", "tanh(time)", "the formula tanh(time) cannot be read"),

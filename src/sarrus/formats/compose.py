@@ -16,6 +16,7 @@ from .building import Builder, Rigid
 from .chains import Same, reduce_chain
 from .couplings import take_couplings
 from .fitting import frame_between, least_turn, measure_gap, spread_turn, tidy
+from .loops import find_looped, free_loops
 from .parts import (
     CYLINDRICAL,
     DISTANCE,
@@ -33,6 +34,7 @@ from .parts import (
     Placement,
     angle_of,
     nearest_half_turn,
+    read_frame,
     turn_about,
 )
 
@@ -76,7 +78,8 @@ class _Composer(Builder):
             bridged = self.close(misfit)
             mechanism = self.mechanism(closed=True)
             if bridged and not mechanism.drives:
-                mechanism = self.free(mechanism, bridged)
+                free_loops(self, bridged)
+                mechanism = self.mechanism(closed=True)
         if mechanism.velocities:
             self.report.changed += fit_velocities(mechanism)
         mechanism.assemble = bool(gaps) and not close
@@ -230,7 +233,7 @@ class _Composer(Builder):
         A loop that moves only because its axes are parallel would be locked by the last of them. Joints that no
         loop closes stay as they are.
         """
-        most, bodies, looped = 0.0, [], self.looped()
+        most, bodies, looped = 0.0, [], find_looped(self.joints)
         for rigid in self.rigids.values():
             ends = [
                 (c, k)
@@ -257,16 +260,6 @@ class _Composer(Builder):
                 f"axes that are parallel or square but for printed digits were made so (by up to {most:.2g} rad): "
                 f"{', '.join(bodies)}"
             )
-
-    def looped(self) -> list[Connection]:
-        """Joints that are left when open chains are taken away from their ends."""
-        left = list(self.joints)
-        while True:
-            count = Counter(n for c in left for n in (c.first, c.second))
-            inner = [c for c in left if min(count[c.first], count[c.second]) > 1]
-            if len(inner) == len(left):
-                return left
-            left = inner
 
     # links without mass
 
@@ -417,9 +410,21 @@ class _Composer(Builder):
                 )
             joint, other = joints[coupling.joint], joints[coupling.other]
             c0, c1, *_ = coupling.coefficients
-            wanted = c0 + c1 * self.coordinate(other)
-            if abs(wanted - joint.stood) > SAME_IN_FILE * max(1.0, abs(wanted)):
+            if coupling.authored:
+                c0 = joint.stood - c1 * other.stood
+            wanted = c0 + c1 * (other.stood + self.ahead(other))
+            led = other.start is not None
+            if led or abs(wanted - joint.stood) > SAME_IN_FILE * max(1.0, abs(wanted)):
                 joint.start = wanted
+            if led or other.motion is not None:
+                self.led.add(joint.name)
+
+    def ahead(self, c: Connection) -> float:
+        """How far a joint will be moved from where it stood; angles within half a turn."""
+        if c.start is None:
+            return 0.0
+        off = c.start - c.stood
+        return float(np.remainder(off + np.pi, 2.0 * np.pi) - np.pi) if c.kind == REVOLUTE else off
 
     def align(self) -> None:
         """Move bodies where a slider, a cross or a distance needs it, and where a drive says where it begins."""
@@ -508,25 +513,10 @@ class _Composer(Builder):
             names = [f"frame {k} of {r.name}" for k in range(4)]
             if r.name == GROUND or all(np.array_equal(places[n], before[n]) for n in names):
                 continue
-            arms = np.array([places[n] - places[names[0]] for n in names[1:]]).T / self.size
-            u, _, v = np.linalg.svd(arms)
-            r.pose = Placement(u @ v, places[names[0]])
+            r.pose = read_frame([places[n] for n in names])
         if bridged:
             self.meet()
         return bridged
-
-    def free(self, mechanism: Mechanism, misfit: float) -> Mechanism:
-        """Where a misfit was bridged: the dimensions near by that also let it move, if it is meant to."""
-        from ..verdict.joint_equations import make_joint_equations
-        from ..verdict.mending import LockedError, bridge_misfit
-
-        try:
-            freed, notes = bridge_misfit(mechanism, make_joint_equations(mechanism), misfit)
-        except LockedError as error:
-            self.report.closing.append(str(error))
-            return mechanism
-        self.report.closing += notes
-        return freed
 
     def meet(self) -> None:
         """Where a misfit was bridged: both bodies of a joint take its place and axis as they stand now.

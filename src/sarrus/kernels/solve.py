@@ -26,6 +26,7 @@ from .forms import (
     eval_forms,
     eval_jacobian,
 )
+from .rules import BESIDE
 
 
 @kernel
@@ -144,6 +145,24 @@ def eval_pivots(form, L, usual):
     if together < SINGULAR_LANDING:
         return smallest, max(drop, together)
     return others, together
+
+
+@kernel
+def is_beside(form, L, usual, resting):
+    """Whether the factor is that of a position beside a singular one: a pivot is a small share of what is usual.
+
+    Where nothing is usual yet, at the start of a run: it is smaller than any of a regular equation, and more
+    than a redundant one has. Of a start at rest nobody knows whether the equation is redundant, or the position
+    singular: there that it is small is enough.
+    """
+    for k in range(len(usual)):
+        pivot = relative_pivot(form, L, k)
+        if usual[k] > PERMANENT_PIVOT:
+            if pivot < BESIDE * usual[k]:
+                return True
+        elif pivot > RISEN_PIVOT or resting:
+            return True
+    return False
 
 
 @kernel
