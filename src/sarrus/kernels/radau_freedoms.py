@@ -70,7 +70,7 @@ def augment_many(form, J, X, count):
 @kernel
 def orthonormalise(form, N, MN):
     """Make the columns of N orthonormal in the mass metric; MN = M N. One that depends on others is zero."""
-    nq, count = N.shape
+    nq, count = len(N), N.shape[1]
     for c in range(count):
         for b in range(c):
             s = 0.0
