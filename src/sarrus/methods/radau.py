@@ -6,7 +6,6 @@ of the stages; the polynomial of a step comes from its stages.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -24,7 +23,7 @@ from ..model import Model
 from ..model.order import make_factor
 from ..thresholds import NO_MASS, SINGULAR_ACCELERATION
 from . import status
-from .method import Run
+from .method import Run, Start
 from .outcome import Law, Outcome
 from .recorder import sample_projected
 from .time_loop import Steps, Stopwatch, run_steps, start_piece
@@ -48,16 +47,6 @@ ASKED = 10_000
 BUFFER_BYTES = 2_000_000
 
 
-@dataclass(frozen=True)
-class Start:
-    """Where a run begins or goes on: time, position, velocity, angles of torsions and work."""
-
-    t: float
-    q: Floats
-    v: Floats
-    carried: Floats
-
-
 def run(problem: Run) -> Outcome:
     """Simulate with Radau IIA alone.
 
@@ -70,6 +59,7 @@ class Radau:
     """Steps of Radau IIA, from a start; from that of the run if none is given."""
 
     law: Law | None = None
+    certified = False
     remedy = "loosen the tolerance"
 
     def __init__(self, problem: Run, start: Start | None = None) -> None:

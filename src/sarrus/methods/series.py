@@ -58,7 +58,7 @@ from ..thresholds import (
     WEAK_TOGETHER,
 )
 from . import status
-from .method import Run
+from .method import Run, Start
 from .outcome import Law, Outcome
 from .recorder import sample_projected
 from .time_loop import Steps, Stopwatch, run_steps, start_piece
@@ -104,6 +104,11 @@ class Certificate:
         self._before: tuple[Pieces, Floats] | None = None
         # whether it is not certain of its motion there
         self._waits = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the last landing was inside a singular stretch."""
+        return self._before is not None
 
     def look(self, pieces: Pieces, seen: Floats, *, ended: bool = False) -> Leap | None:
         """The first stretch behind which the run has left its motion, or may have.
@@ -263,12 +268,13 @@ def run(problem: Run) -> Outcome:
 
 
 class Series:
-    """Steps of the series method."""
+    """Steps of the series method, from a start; from that of the run if none is given."""
 
     law: Law | None = None
+    certified = True
     remedy = "loosen the tolerance"
 
-    def __init__(self, problem: Run) -> None:
+    def __init__(self, problem: Run, start: Start | None = None) -> None:
         self._problem = problem
         self.tolerance: float | None = problem.setting
         model, nq = problem.model, problem.model.coordinates
@@ -296,9 +302,15 @@ class Series:
         self._first_local = self._local
         self._log_cost = log_cost()
         self._t = self._moved = 0.0
+        if start is not None:
+            self._t = start.t
+            self._kept.state[0] = start.q
+            self._kept.carried[:-1] = start.angles
         # where dampers are, errors die out
         self._regular = not is_damped(model.loads)
         self._lost = 0.0
+        # of the smallest pivot at the last landing
+        self._root = 1.0
         # outputs of loose steps move too far for one factor
         factor = SAME_FACTOR if SLACK * self._local <= SAME_FACTOR else 0.0
         self.sampling = sample_projected(
@@ -309,6 +321,15 @@ class Series:
     def state(self) -> Floats:
         """Position and velocity now."""
         return self._kept.state
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether it is inside a singular stretch, and its certificate waits for what is behind."""
+        return self._certificate.is_open
+
+    def apart(self, q: Floats) -> float:
+        """How far the nearest other motion is from a position beside the last landing."""
+        return self._measure(q, self._root)
 
     def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
@@ -341,6 +362,7 @@ class Series:
         self._t = float(pieces.starts[steps])
         seen = self._seen[:steps]
         self._moved = max(self._moved, seen[:, 1].max(initial=0.0))
+        self._root = float(np.sqrt(seen[-1, PIVOT])) if steps else self._root
         self._share_among_steps(seen)
         # a run that cannot leave its start still has its start
         start = start_piece(self._t, kept.state, kept.carried)
