@@ -419,7 +419,7 @@ def test_same_start_later_is_the_same_motion():
     times = np.array([0.3, 0.6])
     problem = Run(model, velocity, times, 0.6, 1e-9)
     whole = radau.run(problem).record
-    start = radau.Start(0.3, whole.q[0], whole.v[0], whole.angles[0])
+    start = radau.Start(0.3, whole.q[0], whole.v[0], np.append(whole.angles[0], 0.0))
     second = run_steps(replace(problem, times=times[1:]), radau.Radau(problem, start)).record
     assert np.abs(second.q[0] - whole.q[1]).max() < 1e-8
     assert second.angles[0] == pytest.approx(whole.angles[1], abs=1e-8)

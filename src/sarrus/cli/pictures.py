@@ -105,7 +105,8 @@ def view(
 
     screen = Screen(stderr=True, soft_wrap=True)
     data, opened, given = _new_document(target) if new else _document(target, options, screen)
-    bench = Workbench(data, opened, duration or given, port)
+    problem = (target, options) if not new and target in problems.names() else None
+    bench = Workbench(data, opened, duration or given, port, problem)
     screen.print(f"workbench: {bench.address} (ctrl-c ends it)", highlight=False)
     if browser:
         webbrowser.open(bench.address)

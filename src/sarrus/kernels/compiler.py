@@ -106,7 +106,7 @@ class Kernel:
         with _COMPILING:
             if kinds not in self._made:
                 results, address = self._load(kinds)
-                self._made[kinds] = _caller(results, address)
+                self._made[kinds] = make_caller(results, address, _engine())
             return self._made[kinds]
 
     def _load(self, kinds: tuple[Any, ...]) -> tuple[str, int]:
@@ -120,7 +120,7 @@ class Kernel:
         kept = STORE.read(place)
         if kept is None:
             text, found = Module().entry(symbol, self, kinds, layout)
-            results = "".join(_LETTERS[kind] for kind in found)
+            results = "".join(LETTERS[kind] for kind in found)
             kept = results.encode() + b"\n" + compile_kernel(text)
             STORE.write(place, kept)
         else:
@@ -130,7 +130,7 @@ class Kernel:
 
 
 # how results are read back
-_LETTERS = {FLOAT: "d", INT: "q", BOOL: "?"}
+LETTERS = {FLOAT: "d", INT: "q", BOOL: "?"}
 _COMPILING = threading.RLock()
 _CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_void_p)
 # what is returned if arguments are not of the types that code was translated for
@@ -149,9 +149,10 @@ def _read(path: str) -> bytes:
     return hashlib.sha256(Path(path).read_bytes()).digest()
 
 
-def _caller(results: str, address: int) -> Callable[[bytes], Any]:
-    """A function of the words of the arguments."""
+def make_caller(results: str, address: int, engine: Any) -> Callable[[bytes], Any]:
+    """A function of the words of the arguments; engine: what has the code, which lives as long."""
     call = _CALL(address)
+    call.engine = engine  # type: ignore[attr-defined]
     read = struct.Struct(results.replace("?", "q")).unpack
     truths = [n for n, x in enumerate(results) if x == "?"]
     room = ctypes.c_char * (8 * len(results))

@@ -88,7 +88,7 @@ class _Move:
         assert steps.carried is not None
         t, step = float(steps.pieces.starts[-1]), steps.mean
         q, v = self.series.state.copy()
-        start = Start(t, q, v, steps.carried[:-1].copy())
+        start = Start(t, q, v, steps.carried.copy())
         reach, J, S, G = radau.try_steps(self.problem, start, TRIAL_STEPS)
         worth = reach >= GAIN * COST * step
         rate = fastest_decay(self.problem.model, J, S, G) if worth else 0.0

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..arrays import Floats
+from ..kernels import own
 from ..kernels import record as kernels
 from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import make_loads
@@ -136,8 +137,8 @@ class Recorder:
         if part.sampling is not self._sampling:
             self._sampling = part.sampling
             self._side = kernels.make_side(self._problem.model.form, part.sampling, self._loads)
-        kernels.sample(
-            self._problem.model.form, self._ws, self._loads, self._side, part.sampling, part.pieces,
+        own.run(
+            kernels.sample, self._problem.model.form, self._ws, self._loads, self._side, part.sampling, part.pieces,
             len(part.pieces.orders), rows.outputs,
         )  # fmt: skip
 

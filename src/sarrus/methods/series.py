@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats
-from ..kernels import reasons
+from ..kernels import own, reasons
 from ..kernels import series as kernels
 from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import is_damped, make_loads
@@ -311,8 +311,8 @@ class Series:
             most = min(most, FIRST_STEPS)
         room = pieces._replace(coefficients=pieces.coefficients[:most])
         with clock("solve"):
-            reason, steps = kernels.advance(
-                form, self._ws, self._loads, self._t, self._problem.duration, self._local, self._log_cost,
+            reason, steps = own.run(
+                kernels.advance, form, self._ws, self._loads, self._t, self._problem.duration, self._local, self._log_cost,
                 kept, room, self._seen,
             )  # fmt: skip
             self._find_most_regular(steps)

@@ -15,6 +15,7 @@ from ..arrays import Floats, Ints
 from ..export import Columns, point_columns, reaction_columns, split_unit
 from ..mechanism import MechanismError
 from ..mechanism.files import to_data, to_text
+from ..progress import tell
 from ..result import Result
 from ..runs.columns import Figure, Panel
 from ..scene.player import pack
@@ -107,7 +108,10 @@ def _all_columns(result: Result) -> tuple[Columns, dict[str, list[str]]]:
         mine += [name for name in found if name not in mine]
 
     drives, torsions = result.model.readings.drives, result.model.readings.torsions
-    for name in result.read_names:
+    names = result.read_names
+    places = [*result.drawn_points, *(b.name for b in result.mechanism.bodies)]
+    for k, name in enumerate(names):
+        tell(k, len(names) + len(places))
         found = result.readings(name)
         keep(name, found)
         # what acts in a joint belongs to it
@@ -115,7 +119,8 @@ def _all_columns(result: Result) -> tuple[Columns, dict[str, list[str]]]:
             keep(drives[name].joint, found)
         elif name in torsions:
             keep(torsions[name][0].joint, found)
-    for name in (*result.drawn_points, *(b.name for b in result.mechanism.bodies)):
+    for k, name in enumerate(places):
+        tell(len(names) + k, len(names) + len(places))
         if not np.ptp(result.position(name), axis=0).any():
             continue
         found = point_columns(result, [name], KEPT)
@@ -172,7 +177,9 @@ def _figures(result: Result, columns: Columns, shared: Sequence[str]) -> Iterabl
         "loads": "Springs and lengths",
         "joints": "Joint angles and travels",
     }
-    read = list(result.readings())
+    read = [
+        name for name in columns if name.endswith(tuple(e for end in ends.values() for e in end))
+    ]
     for name, endings in ends.items():
         panels = [panel for end in endings if (panel := _panel(end, read, columns))]
         if panels:
