@@ -142,7 +142,9 @@ class Radau:
             return start_piece(float(self._ends[0]), state, self._sides[0, :, 0])
         coefficients = self._store[:last, 3:].copy()
         orders = np.full(last, coefficients.shape[1] - 1)
-        return Pieces(self._ends[: last + 1].copy(), orders, coefficients, self._sides[:last].copy())
+        return Pieces(
+            self._ends[: last + 1].copy(), orders, coefficients, self._sides[:last].copy()
+        )
 
     def end(self, t: float, reason: int) -> status.Ending:
         """How it ended."""
