@@ -30,15 +30,12 @@ from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import is_damped, make_loads
 from ..kernels.rules import (
     CORRECTIONS,
-    DRIFT_FLOOR,
-    DRIFT_WANTED,
     FIRST_STEPS,
     FLOOR,
     HIGHEST_ORDER,
     LONG_FLOOR,
     LOOSEST,
     MANY_STEPS,
-    MOST_TIGHTENED,
     SHARE,
     SLACK,
     local_tolerance,
@@ -295,7 +292,7 @@ class Series:
         self._kept = kernels.Kept(
             state=np.array([np.zeros(nq), problem.velocity]),
             carried=np.zeros(beside),
-            balance=np.zeros(5),
+            balance=np.zeros(4),
             counters=np.zeros(5, np.int64),
         )
         self._local, _ = local_tolerance(problem.setting)
@@ -432,18 +429,11 @@ class Series:
         Beside singular positions rounding rules, and it would only be loosened again.
         """
         self._regular = self._regular and seen[:, DROP].min(initial=1.0) >= SINGULAR_LANDING
-        ahead = self._problem.duration / max(self._t, 1e-300)
-        expected = self._kept.counters[kernels.STEPS] * ahead
-        share = max(1.0, expected / MANY_STEPS, self._drifting(ahead)) if self._regular else 1.0
+        expected = (
+            self._kept.counters[kernels.STEPS] * self._problem.duration / max(self._t, 1e-300)
+        )
+        share = max(1.0, expected / MANY_STEPS) if self._regular else 1.0
         self._local = max(self._first_local / share, min(self._first_local, LONG_FLOOR))
-
-    def _drifting(self, ahead: float) -> float:
-        """How many times more than wanted the energy will have drifted at the end, going on as it does."""
-        balance = self._kept.balance
-        weights = float(np.abs(self._problem.model.form.Q).sum())
-        wanted = DRIFT_WANTED * self._problem.setting * balance[1] + DRIFT_FLOOR * weights
-        # a start far from the end tells little: no more than what many steps share
-        return min(float(balance[4]) * ahead / max(wanted, 1e-300), MOST_TIGHTENED)
 
     def _go_back(self, leap: Leap, steps: int) -> tuple[int, int]:
         """Over a singular stretch by one series, where the run left its motion; or to before it."""
