@@ -302,7 +302,7 @@ class Series:
         if start is not None:
             self._t = start.t
             self._kept.state[0] = start.q
-            self._kept.carried[:-1] = start.angles
+            self._kept.carried[:] = start.carried
         # where dampers are, errors die out
         self._regular = not is_damped(model.loads)
         self._lost = 0.0
