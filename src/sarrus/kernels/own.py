@@ -105,9 +105,11 @@ def run(kernel: Any, *args: Any) -> Any:
         if found is not WRONG:
             del keep
             return found
-    begin = time.thread_time()
+    # the first call compiles the general code
+    counts, begin = kernel.has_code(kinds), time.thread_time()
     found = kernel(*args)
-    structure.spend(kernel, kinds, args, time.thread_time() - begin)
+    if counts:
+        structure.spend(kernel, kinds, args, time.thread_time() - begin)
     return found
 
 
