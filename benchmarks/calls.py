@@ -81,9 +81,10 @@ def whole() -> Rows:
     rows = []
     cases = [
         ("double four-bar, default", "double-four-bar", 1e-10, {}),
-        ("double four-bar, 0.1 J", "double-four-bar", 1e-1, {}),
-        ("Bricard, 0.001 J", "rectangular-bricard", 1e-3, {}),
-        ("N = 40, max < 1e-3", "n-four-bar", 1e-9, {}),
+        # the loosest of 1, 2, 3, 5 a decade that are within their limits
+        ("double four-bar, 0.1 J", "double-four-bar", 5e-2, {}),
+        ("Bricard, 0.001 J", "rectangular-bricard", 3e-2, {}),
+        ("N = 40, max < 1e-3", "n-four-bar", 1e-6, {}),
         ("A04, 600 s, default", "a04-bricard", 1e-10, {}),
     ]
     for label, id, tolerance, options in cases:
