@@ -45,7 +45,7 @@ def describe_host() -> tuple[str, ...]:
 
 
 def make_host(level: int = 2) -> Any:
-    """A machine of its own for each use: an engine takes it over. level: of the care it takes with instructions."""
+    """A machine of its own for each use: an engine takes it over. level: its care with instructions."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
@@ -60,8 +60,8 @@ def make_host(level: int = 2) -> Any:
 
 def compile_kernel(text: str) -> bytes:
     """Object code of a kernel: the passes of level 1. Vectors and unrolled loops would double the time to
-    compile, and gain nothing: loops are as short as rows of sparse matrices. So would level 2 of the machine, where
-    loops are written out.
+    compile, and gain nothing: loops are as short as rows of sparse matrices. So would level 2 of the machine,
+    where loops are written out.
     """
     machine = make_host(1)
     head = f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n'

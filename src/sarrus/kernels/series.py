@@ -69,7 +69,7 @@ class Kept(NamedTuple):
 
     state: position and velocity, consistent; carried: angles of torsions and the work of loads and drives,
     empty without them; balance: energy at the start of the run, the largest kinetic energy, the largest
-    velocity, what rounding took from the time, and the largest drift of the energy; counters.
+    velocity, and what rounding took from the time; counters.
     """
 
     state: Floats
@@ -212,11 +212,15 @@ def log_reach(size, m, log_tolerance, log_speed):
     """Log of the step at which a term of order m is as small as the tolerance, in place and in velocity.
 
     size: log of its coefficient; log_speed: that of SWIFT times the largest velocity, infinite if only the place
-    counts.
+    counts. In a step in which the motion covers less than a link the velocity asks for more: one division is enough.
     """
     left = log_tolerance - size
-    swift = max((left + log_speed) / (m - 1.0), (left + LOG_STILL) / m)
-    return min(left / m, swift)
+    if left >= -m * log_speed:
+        return left / m
+    swift = (left + log_speed) / (m - 1.0)
+    if swift + log_speed < LOG_STILL:
+        swift = (left + LOG_STILL) / m
+    return swift
 
 
 @block
@@ -485,7 +489,6 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
         learn_pivots(form, ws.L, ws.usual)
         scale = max(scale, exchanged)
         balance[1] = scale
-        balance[4] = max(balance[4], abs(now - balance[0]))
         if loads is not None:
             keep_sides(loads, known, carried, sides[n])
             stored = strain
