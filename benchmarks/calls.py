@@ -10,6 +10,8 @@ import os
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
+import math
+import resource
 import subprocess
 import sys
 import tempfile
@@ -141,18 +143,28 @@ def build() -> Rows:
 
 
 def large() -> Rows:
-    """N four-bars: how whole calls grow."""
-    rows = []
+    """N four-bars: how whole calls grow; description by the calls of `Mechanism` apart."""
+    rows, walls = [], {}
     for windows, seconds in ((100, 1.0), (1000, 1.0), (1000, 10.0), (3000, 1.0), (10_000, 1.0)):
-        mechanism = problems.get("n-four-bar", windows=windows).mechanism()
-        wall, result = best(lambda m=mechanism, s=seconds: simulate(m, s, 0.01), 1)
+        problem = problems.get("n-four-bar", windows=windows)
+        begin = time.perf_counter()
+        mechanism = problem.mechanism()
+        described = time.perf_counter() - begin
+        wall, result = best(lambda m=mechanism, s=seconds: simulate(m, s, 0.01), 2)
+        walls.setdefault(windows, wall)
         rows.append(
             (
                 f"N = {windows}, {seconds:g} s",
-                f"call {wall:.2f} s; set-up {result.timings['set_up']:.2f}, solve {result.solve_seconds:.3f}, "
-                f"with outputs {result.cpu_seconds:.3f} s; {result.status}",
+                f"described in {described:.2f} s; call {wall:.2f} s; set-up {result.timings['set_up']:.2f}, "
+                f"solve {result.solve_seconds:.3f}, with outputs {result.cpu_seconds:.3f} s; {result.status}",
             )
         )
+    for few, more in ((100, 1000), (1000, 10_000)):
+        slope = math.log(walls[more] / walls[few]) / math.log(more / few)
+        rows.append((f"exponent from N = {few} to {more}", f"{slope:.2f}"))
+    # of the process, the largest mechanism in it
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    rows.append(("memory at most", f"{most:.2f} GB"))
     return rows
 
 
