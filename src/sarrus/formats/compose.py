@@ -13,7 +13,7 @@ from ..assembly import AssemblyError, assemble, fit_velocities
 from ..mechanism import Mechanism, find_gaps
 from ..thresholds import BRIDGED, SAME_IN_FILE
 from .building import Builder, Rigid
-from .chains import Same, reduce_chain
+from .chains import Same, are_independent, reduce_chain
 from .couplings import take_couplings
 from .fitting import frame_between, least_turn, measure_gap, spread_turn, tidy
 from .loops import find_looped, free_loops
@@ -40,6 +40,8 @@ from .parts import (
 
 # share of the mean mass that a massless link gets where nothing depends on it [kg, if nothing weighs]
 LIGHT = 1e-6
+# the same, where a motion might: below what any tolerance holds
+UNFELT = 1e-13
 
 
 def compose(parts: Parts, *, close: bool = True, misfit: float | None = None) -> Mechanism:
@@ -356,6 +358,8 @@ class _Composer(Builder):
             raise self.parts.refuse(
                 f"joints {words} through massless links lead from '{name}' back to itself; give them masses"
             )
+        if self.keep_light(steps, links):
+            return
         same = reduce_chain(steps, self.size)
         if same is None:
             raise self.parts.refuse(
@@ -363,6 +367,38 @@ class _Composer(Builder):
                 f"({', '.join(links)}) have no equal here; give the links a mass"
             )
         self.replace_chain(steps, links, same, words)
+
+    def keep_light(self, steps: list[Connection], links: list[str]) -> bool:
+        """Keep massless links where something acts in their joints: with so little mass that none of it is felt.
+
+        Every joint of the row must move the link at its end in its own way, else it has no inertia. Returns
+        whether that is so.
+        """
+        tied = {name for c in self.parts.couplings for name in (c.joint, c.other)}
+        acted = any(c.armature or c.stiffness or c.damping or c.name in tied for c in steps)
+        if (
+            not acted
+            or any(c.motion is not None for c in steps)
+            or not are_independent(steps, self.size)
+        ):
+            return False
+        masses = [r.mass for r in self.rigids.values() if r.mass and r.name != GROUND]
+        mass = UNFELT * float(np.mean(masses))
+        for name in links:
+            rigid = self.rigids[name]
+            rigid.mass, rigid.inertia = mass, mass * (0.1 * self.size) ** 2 * np.eye(3)
+            ends = [
+                c.frames[k].place
+                for c in steps
+                for k, n in enumerate((c.first, c.second))
+                if n == name
+            ]
+            rigid.center = np.mean(ends, axis=0)
+        self.report.changed.append(
+            f"massless links {', '.join(links)} stay, for what acts in their joints; each was given {mass:.1g} kg, "
+            f"{UNFELT:g} of the mean mass, which no motion feels"
+        )
+        return True
 
     def replace_chain(
         self, steps: list[Connection], links: list[str], same: list[Same], words: str
@@ -377,7 +413,7 @@ class _Composer(Builder):
             if c.armature:
                 raise self.parts.refuse(
                     f"joint '{c.name}' has an armature of {c.armature:g} and leads through massless links "
-                    f"({', '.join(links)}), where its inertia has no equal here: give them a mass, or take the "
+                    f"({', '.join(links)}) that can move where nothing else does: give them a mass, or take the "
                     "armature away"
                 )
             if c.stiffness or c.damping:

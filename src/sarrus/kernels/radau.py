@@ -293,11 +293,8 @@ def factorise_newton(form, tan, ws, st, loads, t, h):
     for k in range(len(st.q)):
         at = t + st.rule.nodes[k] * h
         eval_tangents(form, tan, ws, st, loads, k, at, h, st.q[k], st.v[k], st.lam[k])
-        if len(st.blocks) == 0:
-            for n in range(len(ws.L)):
-                ws.L[n] = st.L[k, n]
-            eval_freedoms(form, tan, ws, st, k)
     if len(st.blocks) == 0:
+        eval_freedoms(form, tan, st)
         factorise_freedoms(st, h)
     else:
         factorise_stages(form, tan, st, h)

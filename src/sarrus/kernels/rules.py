@@ -15,12 +15,6 @@ FLOOR = 1e-13
 MANY_STEPS = 80
 LONG_FLOOR = 1e-16
 FIRST_STEPS = 64
-# what the energy may drift by at the end of a run, in tolerances of the energy exchanged: a tenth of what is
-# noted. Where a heavy body falls by little, a tolerance of lengths is much of that energy: steps then lose less, down to
-# a hundredth (some more steps); below DRIFT_FLOOR of all weights' work over the length it is rounding
-DRIFT_WANTED = 10.0
-DRIFT_FLOOR = 1e-13
-MOST_TIGHTENED = 100.0
 # A landing that the projections move by more than SLACK tolerances is refused: truncation moves it by
 # about one, another branch of the motion by far more. NOISE is what rounding may do to a long chain.
 SLACK = 4.0

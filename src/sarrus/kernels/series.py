@@ -70,7 +70,7 @@ class Kept(NamedTuple):
 
     state: position and velocity, consistent; carried: angles of torsions and the work of loads and drives,
     empty without them; balance: energy at the start of the run, the largest kinetic energy, the largest
-    velocity, what rounding took from the time, and the largest drift of the energy; counters.
+    velocity, and what rounding took from the time; counters.
     """
 
     state: Floats
@@ -490,7 +490,6 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
         learn_pivots(form, ws.L, ws.usual)
         scale = max(scale, exchanged)
         balance[1] = scale
-        balance[4] = max(balance[4], abs(now - balance[0]))
         if loads is not None:
             keep_sides(loads, known, carried, sides[n])
             stored = strain

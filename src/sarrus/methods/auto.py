@@ -23,9 +23,9 @@ from ..kernels.loads import is_damped
 from ..model import Model
 from ..thresholds import DEPENDENT_VALUE
 from . import radau
-from .method import Run, warm_up
+from .method import Run, Start, warm_up
 from .outcome import Outcome
-from .radau import Radau, Start
+from .radau import Radau
 from .series import Series
 from .time_loop import Steps, Stopwatch, run_steps
 
@@ -75,6 +75,9 @@ class _Move:
 
     def __call__(self, steps: Steps, clock: Stopwatch) -> Radau | None:
         """Radau, if it is to go on behind these steps."""
+        if self.series.in_doubt:
+            # what is behind a singular position is certified by the one that went into it
+            return None
         if self.wait:
             self.wait -= 1
             return None
