@@ -353,10 +353,16 @@ def test_choose_step_of_a_geometric_series(radius):
     known, tolerance = 30, 1e-12
     log_size = -np.arange(known + 1.0) * np.log(radius)
     log_cost = np.log(4.0 + np.arange(known + 1.0))
-    order, log_step = plain(series.choose_step)(log_size, 3, known, np.log(tolerance), log_cost)
+    given = log_size, 3, known, np.log(tolerance)
+    order, log_step = plain(series.choose_step)(*given, np.inf, log_cost)
     assert 3 <= order <= known
     terms = np.exp(log_size[order - 1 : order + 1] + np.array([order - 1, order]) * log_step)
     # the chosen order's own step makes the larger of its last two terms equal to the tolerance;
     # orders added for free only have smaller last terms
     assert terms[1] <= tolerance * (1 + 1e-9)
     assert np.exp(log_step) < radius
+    # with a velocity in view the last term is also that small beside the way it makes in the step
+    speed = 1e-3
+    order, short = plain(series.choose_step)(*given, np.log(speed), log_cost)
+    assert short < log_step
+    assert np.exp(log_size[order] + (order - 1) * short) <= tolerance * speed * (1 + 1e-9)

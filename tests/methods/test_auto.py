@@ -129,7 +129,7 @@ def test_fastest_decay_of_a_damped_joint():
     stiffness, damping = 1.0, 1e4
     m = elbow(stiffness, damping)
     model = make_model(m)
-    start = auto.radau.Start(0.0, np.zeros(4), np.zeros(4), np.zeros(1))
+    start = auto.radau.Start(0.0, np.zeros(4), np.zeros(4), np.zeros(2))
     problem = Run(model, np.zeros(4), np.zeros(0), 1.0, 1e-6)
     _, J, S, G = auto.radau.try_steps(problem, start, 1)
     # angles x, y: inertia [[4/3, 1/2], [1/2, 1/3]], damping c [[1, -1], [-1, 1]]

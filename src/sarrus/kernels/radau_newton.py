@@ -31,7 +31,8 @@ class Rule(NamedTuple):
     weights: of the stages in the estimate of the error, [HairerWanner1999], which vanishes for motions
     whose velocity is a polynomial of the stages' degree; mu: the real eigenvalue of W. dense: powers of the share
     of a step, from the second on, in the integrals of the stages' basis of velocities, and of the
-    polynomial that vanishes at all of them and has the slope 1 at the start.
+    polynomial that vanishes at all of them and has the slope 1 at the start. work: powers of the share, from the
+    first on, in the integrals of the polynomials that are 1 at one stage and 0 at the others.
     """
 
     nodes: Floats
@@ -41,6 +42,7 @@ class Rule(NamedTuple):
     weights: Floats
     mu: Floats
     dense: Floats
+    work: Floats
 
 
 def make_rule(stages: int) -> Rule:
@@ -66,7 +68,8 @@ def make_rule(stages: int) -> Rule:
     columns[:, -1] = vanishing / vanishing[1]
     weights = -columns[1, :-1]
     dense = columns[1:] / np.arange(2, stages + 3)[:, None]
-    return Rule(nodes, A, A @ A, W, weights, np.array([mu]), dense)
+    work = np.linalg.inv(np.vander(nodes, increasing=True)) / np.arange(1, stages + 1)[:, None]
+    return Rule(nodes, A, A @ A, W, weights, np.array([mu]), dense, work)
 
 
 # three stages, written out where they are solved for in blocks
@@ -161,12 +164,13 @@ class Stages(NamedTuple):
     # K's factor at the stages; what the step's velocity bends more than its stages tell
     L: Floats
     bend: Floats
-    # projected states, accelerations, multipliers; work of all forces in a second
+    # projected states, accelerations, multipliers; power of all forces, and of those without potential
     q: Floats
     v: Floats
     a: Floats
     lam: Floats
     power: Floats
+    brought: Floats
     # J where the factors were made (the stages and the start), derivatives of the loads, and of Q there
     J: Floats
     A: Floats

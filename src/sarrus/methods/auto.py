@@ -24,9 +24,9 @@ from ..kernels.loads import is_damped
 from ..model import Model
 from ..thresholds import DEPENDENT_VALUE
 from . import radau
-from .method import Run, warm_up
+from .method import Run, Start, warm_up
 from .outcome import Outcome
-from .radau import Radau, Start
+from .radau import Radau
 from .series import Series
 from .time_loop import Steps, Stopwatch, run_steps
 
@@ -82,6 +82,9 @@ class _Move:
 
     def __call__(self, steps: Steps, clock: Stopwatch) -> Radau | None:
         """Radau, if it is to go on behind these steps."""
+        if self.series.in_doubt:
+            # what is behind a singular position is certified by the one that went into it
+            return None
         if self.wait:
             self.wait -= 1
             return None
@@ -97,7 +100,7 @@ class _Move:
         if self.problem.duration - t < LEFT * step:
             return None
         q, v = self.series.state.copy()
-        start = Start(t, q, v, steps.carried[:-1].copy())
+        start = Start(t, q, v, steps.carried.copy())
         reach, J, S, G = radau.try_steps(self.problem, start, TRIAL_STEPS)
         worth = reach >= GAIN * COST * step
         rate = fastest_decay(self.problem.model, J, S, G) if worth else 0.0

@@ -48,6 +48,7 @@ class _Dop853:
 
     law: Law | None
     tolerance: float | None = None
+    certified = False
     remedy = "loosen the tolerance"
 
     def __init__(self, problem: Run) -> None:
