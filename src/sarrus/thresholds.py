@@ -137,8 +137,8 @@ SAME_OUTPUT = 1e-7
 # 57, most below 5
 DRIFT_NOTED = 100.0
 # the same: far beyond it the run has lost its motion, whatever its steps say. Beside a singular position rounding
-# may change the energy by 1e4 of them in one step at the default tolerance (NOISE in kernels/rules.py); a right run
-# from where motions meet was measured at 1.1e4
+# may change the energy by 1e4 of them in one step at the default tolerance (NOISE in kernels/rules.py); a right
+# run from where motions meet was measured at 1.1e4
 DRIFT_FAR = 5e4
 # the energy exchanged: and never more, however loose the tolerance
 DRIFT_MOST = 0.1

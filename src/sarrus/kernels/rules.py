@@ -31,8 +31,8 @@ SWIFT = 0.25
 # but a way below this (of a link) is none: at rest in an equilibrium only rounding moves
 STILL = 1e-12
 # beside a singular position (a pivot below this share of what is usual) steps of this order or less are exempt
-# from that: rounding makes higher orders useless there, and shorter steps would crawl into it. (With 12 some runs at
-# 1e-13 did; with 20 steps past a real near miss are exempt too.)
+# from that: rounding makes higher orders useless there, and shorter steps would crawl into it (with 12 some runs
+# at 1e-13 did; with 20 steps past a real near miss are exempt too)
 BESIDE = 1e-2
 NOISY_ORDER = 14
 # a step of higher order has a series without noise: it may land on this side of a singular position
