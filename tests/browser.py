@@ -44,12 +44,37 @@ PRESS = """() => {
 }"""
 
 
+def touch(page, *ways):
+    """Fingers on the screen, each along its own way: lists of places, as many each."""
+    session = page.context.new_cdp_session(page)
+
+    def send(kind, places):
+        points = [{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(places)]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    send("touchStart", [way[0] for way in ways])
+    for places in list(zip(*ways, strict=True))[1:]:
+        send("touchMove", places)
+    send("touchEnd", [])
+
+
+def pinch(page, middle, near, far, steps=6):
+    """Two fingers beside a place go apart, or together."""
+    x, y = middle
+    reach = [near + (far - near) * k / steps for k in range(steps + 1)]
+    touch(page, [(x - r, y) for r in reach], [(x + r, y) for r in reach])
+
+
 class Watched:
     """A page whose errors and requests are kept."""
 
-    def __init__(self, browser, path, width=1400, theme="light", ready="html[data-ready=yes]"):
+    def __init__(
+        self, browser, path, width=1400, theme="light", ready="html[data-ready=yes]", fingers=False
+    ):
         self.errors, self.requests, self.opened = [], [], []
-        self.page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
+        self.page = browser.new_page(
+            viewport={"width": width, "height": 900}, color_scheme=theme, has_touch=fingers
+        )
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from browser import Watched, open_browser
+from browser import Watched, open_browser, pinch, touch
 from run_folders import save_example, with_hostile_names
 from sarrus.mechanism.files import from_data
 from sarrus.problems.references.n_four_bar import four_bar_reference
@@ -196,6 +196,90 @@ def test_a_click_on_a_part_shows_its_curves(seen):
     seen.page.keyboard.press("Escape")
     assert not seen.page.is_visible("#chosen")
     assert seen.errors == []
+
+
+# whose curves stand out in the plots of the page, and whose are pale
+SHADES = """() => {
+  const out = { strong: [], pale: [] };
+  sarrusReport.plots.list.forEach(({ host, figure }) => {
+    host.querySelectorAll(".scatterlayer .trace").forEach((line) => {
+      const words = Number(getComputedStyle(line).opacity) < 1 ? out.pale : out.strong;
+      words.push(figure.traces[line.__data__[0].trace.index].group);
+    });
+  });
+  return out;
+}"""
+
+
+def test_a_part_and_its_curves_stand_out_together(seen):
+    """The pointer at A0: its reaction is strong, those of others are pale; at a curve: its joint stands out."""
+    page = seen.page
+    page.fill("input[type=range]", "2.5")
+    page.mouse.move(2, 2)
+    assert page.evaluate(SHADES)["pale"] == []
+    page.locator("canvas").scroll_into_view_if_needed()
+    page.mouse.move(*page.evaluate(PLACE, ["A0"]))
+    page.wait_for_function("() => sarrusReport.plots.owners.has('A0')")
+    shades = page.evaluate(SHADES)
+    assert "A0" in shades["strong"]
+    assert "A0" not in shades["pale"]
+    assert {"A1", "A2", "B0"} & set(shades["pale"])
+    # at a bar: the curves of its joints
+    page.mouse.move(*page.evaluate(PLACE, ["A0", "B0"]))
+    page.wait_for_function("() => sarrusReport.plots.owners.has('crank 0')")
+    assert {"A0", "B0"}.isdisjoint(page.evaluate(SHADES)["pale"])
+    # a click keeps it when the pointer goes
+    page.mouse.click(*page.evaluate(PLACE, ["A0"]))
+    page.mouse.move(2, 2)
+    assert "A1" in page.evaluate(SHADES)["pale"]
+    page.keyboard.press("Escape")
+    assert page.evaluate(SHADES)["pale"] == []
+    # and back, from a plot: the pointer goes to where a curve is
+    spot = page.evaluate("""() => {
+      const plot = sarrusReport.plots.list.find(({ figure }) => figure.traces.some((t) => t.group === "A0"));
+      const k = plot.figure.traces.findIndex((t) => t.group === "A0"), d = plot.host._fullData[k];
+      plot.host.scrollIntoView({ block: "center" });
+      const { xaxis } = plot.host._fullLayout, r = plot.host.getBoundingClientRect();
+      const yaxis = plot.host._fullLayout[d.yaxis.replace("y", "yaxis")], n = Math.floor(0.4 * d.x.length);
+      return [r.left + xaxis._offset + xaxis.d2p(d.x[n]), r.top + yaxis._offset + yaxis.d2p(d.y[n])];
+    }""")
+    page.mouse.move(*spot)
+    page.wait_for_function(
+        "() => sarrusReport.players[0].hovered && sarrusReport.players[0].hovered.item.name === 'A0'"
+    )
+    page.mouse.move(2, 2)
+    page.wait_for_function("() => sarrusReport.players[0].hovered === null")
+    assert seen.errors == []
+
+
+def test_fingers_tap_drag_and_pinch(browser, report):
+    """On a narrow screen: a tap chooses, a finger sideways moves the view, two of them bring it closer."""
+    seen = Watched(browser, report, width=400, fingers=True)
+    page = seen.page
+    page.locator("canvas").scroll_into_view_if_needed()
+    page.touchscreen.tap(*page.evaluate(PLACE, ["A0"]))
+    page.wait_for_selector("#chosen:not([hidden]) h2")
+    assert page.inner_text("#chosen h2") == "A0"
+    page.evaluate("sarrusReport.players[0].choose(null)")
+    page.locator("canvas").scroll_into_view_if_needed()
+    box = page.locator("canvas").bounding_box()
+    middle = box["x"] + 0.5 * box["width"], box["y"] + 0.4 * box["height"]
+    view = "(({ shift, scale }) => [...shift, scale])(sarrusReport.players[0])"
+    x, _, scale = seen.value(view)
+    touch(page, [(middle[0] - 60 + 20 * k, middle[1]) for k in range(6)])
+    moved = seen.value(view)
+    # what the browser keeps to find out what a finger wants
+    assert 50 <= moved[0] - x <= 100
+    assert moved[2] == scale
+    pinch(page, middle, 30, 90)
+    assert seen.value(view)[2] == pytest.approx(3 * scale, rel=0.2)
+    pinch(page, middle, 90, 30)
+    assert seen.value(view)[2] == pytest.approx(scale, rel=0.2)
+    # nothing was chosen by that, and the page did not become wider
+    assert page.is_hidden("#chosen")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    assert seen.errors == []
+    page.close()
 
 
 def test_pictures_tables_and_model_can_be_kept(seen):

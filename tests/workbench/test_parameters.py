@@ -4,10 +4,17 @@ import numpy as np
 import pytest
 
 import sarrus
+from sarrus.mechanism import check_mechanism
 from sarrus.mechanism.files import from_data, get_value, set_value, to_data
 from sarrus.mechanism.files.paths import join_path, split_path
 from sarrus.studies.study import ChangeKind
-from sarrus.workbench.parameters import find_parameters, with_values
+from sarrus.workbench.parameters import (
+    drive_starts,
+    find_options,
+    find_parameters,
+    fitting_values,
+    with_values,
+)
 
 PROBLEMS = sarrus.problems.names()
 
@@ -57,28 +64,52 @@ def numbers(value, parts=()):
 
 
 def is_left_out(data, parts):
-    """Directions, places of joints on rods, ends of rods (they have a length), times of tables, settings."""
+    """Directions, places on rods, ends of rods (they have a length), times of tables, settings, starts of drives.
+
+    Of a matrix of inertia one half is the other.
+    """
     block, key = parts[0], parts[2] if len(parts) > 2 else ""
     if block == "simulate" or key in ("axis", "second_axis", "normal", "rod"):
         return True
-    if block == "drives" and "times" in parts:
+    if block == "drives" and ("times" in parts or join_path(parts) in drive_starts(data)):
         return True
-    if block != "joints" or key != "at":
-        return False
-    bodies = next(v for v in data[block][parts[1]].values() if isinstance(v[0], str))
-    return any("rod" in data["bodies"].get(name, {}) for name in bodies)
+    if key == "inertia" and len(parts) == 5 and parts[3] > parts[4]:
+        return True
+    return key in ("at", "start", "end") and bool(rods_at(data, block, parts[1], key))
+
+
+def rods_at(data, block, name, key):
+    """The bodies of a place that are rods."""
+    entry = data[block][name]
+    bodies = [entry["body"]] if "body" in entry else None
+    bodies = bodies or next(
+        v for v in entry.values() if v and isinstance(v, list) and isinstance(v[0], str)
+    )
+    if key in ("start", "end"):
+        bodies = (bodies[key == "end"],)
+    return [body for body in bodies if "rod" in data["bodies"].get(body, {})]
 
 
 @pytest.mark.parametrize("name", [*PROBLEMS, "all kinds"])
 def test_every_number_of_a_file_has_a_slider(name):
-    """Numbers without one are of the kinds that have none; rods have a length, ground pins on rods their place."""
+    """Numbers without one are of the kinds that have none; rods have a length, places on them how far along."""
     data = to_data(mechanism_of(name))
     found = {p.path for p in find_parameters(data)}
     wanted = {join_path(p) for p in numbers(data) if not is_left_out(data, p)}
     rods = {join_path(("bodies", n, "length")) for n, b in data["bodies"].items() if "rod" in b}
     assert wanted | rods <= found
     beyond = found - wanted - rods
-    assert all(path.startswith("joints.") and ".at." in path for path in beyond)
+    ground_pins = [path for path in beyond if path.startswith("joints.") and path[-1].isdigit()]
+    assert all(path.endswith(".along") for path in beyond - set(ground_pins))
+    for block, key in (
+        ("points", "at"),
+        ("springs", "start"),
+        ("springs", "end"),
+        ("forces", "at"),
+    ):
+        for part in data.get(block, {}):
+            along = join_path((block, part, key, "along"))
+            assert (along in found) == bool(rods_at(data, block, part, key))
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -97,7 +128,7 @@ def test_sliders_hold_their_value_and_change_it(name):
         if p.path.endswith(".length"):
             start, end = changed["bodies"][p.path.split(".")[1]]["rod"]
             assert np.linalg.norm(np.subtract(end, start)) == pytest.approx(new, rel=1e-14)
-        else:
+        elif not p.path.endswith(".along"):
             assert get_value(changed, p.path) == new
     assert data == to_data(sarrus.problems.get(name).mechanism())
 
@@ -112,6 +143,67 @@ def test_a_ground_pin_is_moved_and_the_links_keep_their_lengths():
     for body in closed.bodies:
         # sums and roots of a few rounded numbers
         assert np.linalg.norm(body.ends[1] - body.ends[0]) == pytest.approx(1.0, rel=1e-14)
+
+
+def test_places_move_along_their_rods():
+    """A point, a spring's end and a joint within a rod: so far from its first end, and the loops are closed."""
+    m = sarrus.Mechanism("Chebyshev-like", gravity=(0, -9.81))
+    m.rod("a", (0, 0), (0.3, 0.4), mass=1)
+    m.rod("b", (0.3, 0.4), (1.5, 0.4), mass=1)
+    m.rod("c", (1.0, 0.4), (1.0, -0.2), mass=1)
+    m.revolute("A", m.ground, "a", at=(0, 0))
+    m.revolute("B", "a", "b", at=(0.3, 0.4))
+    m.revolute("C", "b", "c", at=(1.0, 0.4))
+    m.revolute("D", m.ground, "c", at=(1.0, -0.2))
+    m.point("tip", "b", (1.5, 0.4))
+    m.spring("pull", m.ground, "b", start=(0, 1), end=(0.9, 0.4), stiffness=10)
+    data = to_data(m)
+    found = {p.path: p for p in find_parameters(data)}
+    joint = found["joints.C.at.0.along"]
+    assert (joint.low, joint.unit) == (0.0, "m")
+    assert joint.high == pytest.approx(1.2, rel=1e-14)
+    assert joint.value == pytest.approx(0.7, rel=1e-14)
+    # ends of rods follow their lengths
+    assert not [path for path in found if path.startswith("joints.B")]
+    assert "joints.C.at.1.along" not in found
+    values = {"joints.C.at.0.along": 0.6, "points.tip.at.along": 1.0, "springs.pull.end.along": 0.2}
+    changed = with_values(data, values)
+    assert changed["points"]["tip"]["at"] == pytest.approx([1.3, 0.4], rel=1e-14)
+    assert changed["springs"]["pull"]["end"] == pytest.approx([0.5, 0.4], rel=1e-14)
+    closed = sarrus.assemble(from_data(changed, check=False)).mechanism
+    rods, pins = ({x.name: x for x in xs} for xs in (closed.bodies, closed.joints))
+    # closed to rounding
+    assert np.linalg.norm(pins["C"].at - rods["b"].ends[0]) == pytest.approx(0.6, abs=1e-12)
+    assert np.linalg.norm(pins["C"].at - rods["c"].ends[0]) == pytest.approx(0.0, abs=1e-12)
+    with pytest.raises(sarrus.MechanismError, match="beyond the rod"):
+        with_values(data, {"points.tip.at.along": 1.3})
+
+
+def test_any_number_of_a_drive_can_be_changed():
+    """A drive begins where the mechanism stands, whatever a slider says; one that did not is left as it is."""
+    data = to_data(all_kinds())
+    sliders = [p for p in find_parameters(data) if p.group == "drives"]
+    assert {p.path.split(".")[1] for p in sliders} == {*data["drives"], "belt"}
+    for p in sliders:
+        changed = with_values(data, {p.path: 0.6 * p.value + 0.4 * p.high})
+        check_mechanism(from_data(changed, check=False))
+    # the link's end goes elsewhere: its drive begins with the new length
+    moved = with_values(data, {"joints.link.end.0": 2.2})
+    assert moved["drives"]["strut"]["step"]["from"] == pytest.approx(1.2, rel=1e-14)
+    wrong = set_value(data, "drives.motor.polynomial.0", 0.5)
+    assert with_values(wrong, {"gravity.1": -5.0})["drives"]["motor"]["polynomial"][0] == 0.5
+
+
+def test_options_of_a_problem_have_sliders():
+    """The windows of a four-bar: whole numbers within what it allows; values that fit are kept."""
+    found = {p.path: p for p in find_options("n-four-bar", {"windows": 3})}
+    windows = found["windows"]
+    assert (windows.value, windows.low, windows.whole) == (3, 1, True)
+    assert windows.high > 10
+    assert found["speed"].unit == "m/s"
+    two = to_data(sarrus.problems.get("n-four-bar", windows=2).mechanism())
+    values = {"gravity.1": -3.0, "bodies.crank 3.mass": 2.0}
+    assert fitting_values(two, values) == {"gravity.1": -3.0}
 
 
 @pytest.mark.parametrize("value", ["1", True, float("nan"), None, [1.0]])
@@ -140,7 +232,7 @@ def test_units_are_those_that_files_read(name):
         parts = split_path(p.path)
         if (
             not p.unit
-            or parts[-1] == "length"
+            or parts[-1] in ("length", "along")
             or "inertia" in parts[:-1]
             or get_or_none(data, p.path) is None
         ):

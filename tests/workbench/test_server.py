@@ -8,6 +8,7 @@ import threading
 import pytest
 
 import sarrus
+from sarrus import progress
 from sarrus.mechanism.files import load, to_data
 from sarrus.mechanism.files.reading import MOST_BYTES
 from sarrus.workbench.edit import EMPTY
@@ -246,6 +247,82 @@ def test_a_slow_question_does_not_keep_a_quick_one_waiting(client):
         gate.set()
         thread.join()
         bench.answers["/solve"] = solve
+
+
+def test_what_is_being_answered_is_given_up_for_a_newer_question(client):
+    """A full answer notices at its next step that a newer question came in; the newer one is answered."""
+    bench, solve = client.bench, client.bench.answers["/solve"]
+    inside, newer = threading.Event(), threading.Event()
+    found = {}
+
+    def slow(question):
+        if question.get("full"):
+            inside.set()
+            assert newer.wait(PATIENCE)
+            progress.tell(1.0, 2.0)
+            found["went on"] = True
+        newer.set()
+        return {}
+
+    def ask():
+        body = json.dumps({"page": "three", "number": 1, "full": True})
+        found["answer"] = json.loads(client.request("POST", "/solve", body, **client.own)[1])
+
+    bench.answers["/solve"] = slow
+    thread = threading.Thread(target=ask)
+    try:
+        thread.start()
+        assert inside.wait(PATIENCE)
+        assert client.ask("/solve", page="three", number=2) == {"number": 2}
+    finally:
+        newer.set()
+        thread.join()
+        bench.answers["/solve"] = solve
+    assert found == {"answer": {"number": 1, "stale": True}}
+
+
+def test_a_run_is_given_up_while_it_is_made(client):
+    """Nobody wants the answer any more: a long run and the reading of its curves end at their next step."""
+    from sarrus.workbench.server import AbandonedError
+
+    data = to_data(sarrus.problems.get("double-four-bar").mechanism())
+    question = {"data": data, "duration": 20.0}
+    # the first run of a method warms it up
+    client.bench.desk.solve(question)
+    client.bench.desk.kept.clear()
+    times = []
+    with progress.listening(lambda done, total: times.append(done)):
+        client.bench.desk.solve(question)
+    # simulated seconds, then parts that are read
+    assert len(times) > len(data["joints"])
+    for last in (1, len(times)):
+        client.bench.desk.kept.clear()
+        heard = []
+
+        def listen(done, total, heard=heard, last=last):
+            heard.append((done, total))
+            if len(heard) == last:
+                raise AbandonedError
+
+        with progress.listening(listen), pytest.raises(AbandonedError):
+            client.bench.desk.solve(question)
+        assert len(heard) == last
+
+
+def test_a_problem_is_made_anew_with_other_options():
+    """Four windows instead of two, with the gravity that was set; no options without a problem."""
+    data = to_data(sarrus.problems.get("n-four-bar").mechanism())
+    bench = Workbench(data, OpenedFile(None), port=0, problem=("n-four-bar", {}))
+    try:
+        question = {"options": {"windows": 4}, "values": {"gravity.1": -3.0, "gone": 1.0}}
+        found = bench.remade(question)
+        assert len(found["data"]["bodies"]) == 9
+        assert found["values"] == {"gravity.1": -3.0}
+        assert '"windows"' in bench.page()
+        with pytest.raises(ValueError, match="windows"):
+            bench.remade({"options": {"windows": 2.5}})
+    finally:
+        bench.close()
 
 
 def test_a_fault_of_ours_is_told_and_the_server_goes_on(client):

@@ -29,12 +29,14 @@ from .options import (
     AtCrossing,
     Duration,
     Json,
+    Settings,
     Step,
     Tolerance,
     Values,
     WithReport,
     refuse_options,
     with_problem_options,
+    with_settings,
 )
 from .pictures import REPORT
 from .screen import Screen
@@ -77,7 +79,8 @@ def run(
     records: list[dict[str, Any]] = []
     for k, item in enumerate(todo):
         of_all = f" ({k + 1} of {len(todo)})" if len(todo) > 1 else ""
-        with screen.progress(f"{item.id}{of_all}: simulating {duration or item.duration:g} s"):
+        told = f"{item.id}{of_all}: simulating {duration or item.duration:g} s"
+        with screen.progress(told) as turn_to:
             result, timing = run_problem(
                 item,
                 tolerance=tolerance,
@@ -87,9 +90,11 @@ def run(
                 at_crossing=at_crossing,
             )
             folder = out / item.id
+            turn_to(f"{item.id}{of_all}: files and figures")
             record = save_run(folder, item, result, judge(item, result), timing, command_line())
             save_figures(folder, item, result)
             if with_report:
+                turn_to(f"{item.id}{of_all}: the page")
                 save_report([folder], folder / REPORT)
         records.append(record)
     if as_json:
@@ -128,15 +133,10 @@ def _show_runs(records: list[dict[str, Any]], out: Path) -> None:
     screen.print(f"files and figures: {out}/", soft_wrap=True, highlight=False)
 
 
+@with_settings
 def simulate(
     file: Annotated[str, typer.Argument(help="Model file (YAML; see `sarrus schema`).")],
-    duration: Annotated[
-        float | None, typer.Option(help="Simulated time [s]; else the file says it.")
-    ] = None,
-    output_step: Annotated[float | None, typer.Option(help="Time between outputs [s].")] = None,
-    tolerance: Tolerance = None,
-    method: Annotated[str | None, typer.Option(help=METHOD_HELP)] = None,
-    step: Step = None,
+    settings: Settings,
     at_crossing: AtCrossing = CONTINUE,
     point: Annotated[
         list[str] | None,
@@ -157,39 +157,31 @@ def simulate(
     """Simulate the mechanism of a file; write columns.csv, run.json, result.h5, model.yaml, motion.png."""
     screen = Screen(stderr=True)
     mechanism = load_model(file, screen)
-    given = {
-        "duration": duration,
-        "output_step": output_step,
-        "tolerance": tolerance,
-        "method": method,
-        "step": step,
-    }
-    settings: dict[str, Any] = dict(mechanism.defaults)
+    said: dict[str, Any] = dict(mechanism.defaults)
     # a step on the command line replaces the tolerance of the file, and the other way round
-    if step is not None:
-        settings.pop("tolerance", None)
-    if tolerance is not None:
-        settings.pop("step", None)
-    settings |= {name: value for name, value in given.items() if value is not None}
+    for one, other in (("step", "tolerance"), ("tolerance", "step")):
+        if one in settings:
+            said.pop(other, None)
+    settings = said | settings
     if "duration" not in settings:
         raise ValueError(
             f"how long? Give --duration, or write `simulate: {{duration: 10 s}}` into {file}"
         )
     _check_files(mechanism, settings, len(point or ()))
-    with screen.progress(f"{Path(file).name}: simulating {settings['duration']:g} s"):
+    name = Path(file).name
+    with screen.progress(f"{name}: simulating {settings['duration']:g} s") as turn_to:
         result = simulate_mechanism(mechanism, at_crossing=at_crossing, **settings)
         if result.status == "skipped":
             # nothing was simulated: there is nothing to keep
             raise ValueError(result.message)
+        turn_to(f"{name}: files and figures")
         points = choose_points(mechanism, result, point or ())
         folder = out or Path("runs") / Path(file).stem
-        source = Path(file).name
-        record = save_simulation(
-            folder, mechanism, result, points, source, command_line(), reactions
-        )
+        record = save_simulation(folder, mechanism, result, points, name, command_line(), reactions)
         if figure:
             save_motion_figure(folder / "motion.png", result, points)
         if with_report:
+            turn_to(f"{name}: the page")
             save_report([folder], folder / REPORT)
     if as_json:
         print(json.dumps(record, indent=2))

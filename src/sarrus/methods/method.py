@@ -45,12 +45,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Start:
-    """Where a run begins or goes on: time, position, velocity, angles of torsions."""
+    """Where a run begins or goes on: time, position, velocity, angles of torsions and work."""
 
     t: float
     q: Floats
     v: Floats
-    angles: Floats
+    carried: Floats
 
 
 # what a method may or may not be able to do; the value is what a user reads

@@ -48,7 +48,7 @@ class Passages:
 
     def __init__(self, problem: Run, watcher: Watcher) -> None:
         self._problem, self._watcher = problem, watcher
-        # landings: times, places, velocities, angles
+        # landings: times, places, velocities, angles and work
         self._landings: tuple[Floats, ...] | None = None
         # moments of dips that are not left yet, and until when passages are checked [s]
         self._open: list[tuple[float, float, float]] = []
@@ -88,8 +88,12 @@ class Passages:
         count = len(rows)
         if not count:
             return
-        angles = pieces.sides[:, :-1, 0] if pieces.sides.shape[1] else np.zeros((count, 0))
-        new = pieces.starts[:count].copy(), rows[:, 0, :nq].copy(), v.copy(), angles.copy()
+        new = (
+            pieces.starts[:count].copy(),
+            rows[:, 0, :nq].copy(),
+            v.copy(),
+            pieces.sides[:count, :, 0].copy(),
+        )
         if self._landings is None:
             self._landings = new
             return
@@ -126,10 +130,10 @@ class Passages:
     def _check(self, passage: Passage, follows: bool) -> Ending | None:
         """Follow a series over a passage; how the run has to end if it is not where that leads."""
         assert self._landings is not None
-        times, places, v, angles = self._landings
+        times, places, v, carried = self._landings
         n, behind = passage.first, passage.last
         self._checked = float(times[behind])
-        start = Start(float(times[n]), places[n], v[n], angles[n])
+        start = Start(float(times[n]), places[n], v[n], carried[n])
         found = self._follow(start, float(times[behind]))
         if found is None:
             self._unknown.append(passage.middle)

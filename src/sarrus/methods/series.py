@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats
-from ..kernels import reasons
+from ..kernels import own, reasons
 from ..kernels import series as kernels
 from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import is_damped, make_loads
@@ -246,6 +246,19 @@ BUFFER_BYTES = 2_000_000
 START = 1e-6
 
 
+def _make_room(steps: int, rows: int, coordinates: int, beside: int) -> tuple[Pieces, Floats]:
+    """Memory for some steps, and for what is seen at their ends."""
+    pieces = Pieces(
+        starts=np.zeros(steps + 1),
+        orders=np.zeros(steps, np.int64),
+        coefficients=np.zeros((steps, rows, coordinates)),
+        sides=np.zeros((steps, beside, 2 * rows)),
+    )
+    # memory is handed out when it is first touched: do that now, not in the solve
+    pieces.coefficients.fill(0.0)
+    return pieces, np.zeros((steps, 4))
+
+
 def run(problem: Run) -> Outcome:
     """Simulate with series alone."""
     return run_steps(problem, Series(problem))
@@ -266,16 +279,9 @@ class Series:
         self._loads = make_loads(model.loads, HIGHEST_ORDER)
         rows = HIGHEST_ORDER + 1
         beside = len(model.loads.torsions.first) + 1 if self._loads is not None else 0
-        capacity = int(np.clip(BUFFER_BYTES // (8 * rows * max(nq, 1)), 16, 1024))
-        self._pieces = Pieces(
-            starts=np.zeros(capacity + 1),
-            orders=np.zeros(capacity, np.int64),
-            coefficients=np.zeros((capacity, rows, nq)),
-            sides=np.zeros((capacity, beside, 2 * rows)),
-        )
-        # memory is handed out when it is first touched: do that now, not in the solve
-        self._pieces.coefficients.fill(0.0)
-        self._seen = np.zeros((capacity, 4))
+        self._capacity = int(np.clip(BUFFER_BYTES // (8 * rows * max(nq, 1)), 16, 1024))
+        # most runs are done within the first steps
+        self._pieces, self._seen = _make_room(min(self._capacity, FIRST_STEPS), rows, nq, beside)
         self._certificate = Certificate(self._measure)
         self._leaps: list[str] = []
         self._anew = 0
@@ -296,7 +302,7 @@ class Series:
         if start is not None:
             self._t = start.t
             self._kept.state[0] = start.q
-            self._kept.carried[:-1] = start.angles
+            self._kept.carried[:] = start.carried
         # where dampers are, errors die out
         self._regular = not is_damped(model.loads)
         self._lost = 0.0
@@ -325,13 +331,18 @@ class Series:
     def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
         form, pieces, kept = self._problem.model.form, self._pieces, self._kept
-        if not kept.counters[kernels.STEPS]:
-            most = min(most, FIRST_STEPS)
+        # so many steps are to come, if they stay as long
+        count = float(kept.counters[kernels.STEPS])
+        ahead = count * (self._problem.duration - self._t) / max(self._t, 1e-300)
+        if len(pieces.orders) < min(self._capacity, ahead):
+            _, rows, nq = pieces.coefficients.shape
+            self._pieces, self._seen = _make_room(self._capacity, rows, nq, len(kept.carried))
+            pieces = self._pieces
         room = pieces._replace(coefficients=pieces.coefficients[:most])
         with clock("solve"):
-            reason, steps = kernels.advance(
-                form, self._ws, self._loads, self._t, self._problem.duration, self._local, self._log_cost,
-                kept, room, self._seen,
+            reason, steps = own.run(
+                kernels.advance, form, self._ws, self._loads, self._t, self._problem.duration, self._local,
+                self._log_cost, kept, room, self._seen,
             )  # fmt: skip
             self._find_most_regular(steps)
             leap = self._certificate.look(pieces, self._seen[:steps], ended=reason == reasons.DONE)

@@ -164,6 +164,9 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
         if not end.status.success:
             end = recorder.cut(end, judge)
     watch = watcher.watch()
+    if not end.status.success:
+        # what came after is not the motion
+        stopped = min(watch.until, judge.good_until)
     counted = [s.counters() for s in steppers]
     return Outcome(
         *end,

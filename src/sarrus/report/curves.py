@@ -15,6 +15,7 @@ from ..arrays import Floats, Ints
 from ..export import Columns, point_columns, reaction_columns, split_unit
 from ..mechanism import MechanismError
 from ..mechanism.files import to_data, to_text
+from ..progress import tell
 from ..result import Result
 from ..runs.columns import Figure, Panel
 from ..scene.player import pack
@@ -77,9 +78,7 @@ def read_curves(result: Result, reactions: bool = True) -> Curves:
     figures = tuple(_figures(result, columns, shared))
     drawn = {name for figure in figures for panel in figure.panels for name in panel.columns}
     if len(columns) > MOST_COLUMNS:
-        notes.append(
-            f"Curves of {MOST_COLUMNS} of {len(columns)} quantities are kept here; the result has all."
-        )
+        notes.append(f"Curves of {MOST_COLUMNS} quantities are kept here; the result has all.")
         rest = [name for name in columns if name not in drawn][: MOST_COLUMNS - len(drawn)]
         columns = {name: columns[name] for name in [*drawn, *rest]}
     if len(at) < len(result.times):
@@ -100,6 +99,7 @@ def _all_columns(result: Result) -> tuple[Columns, dict[str, list[str]]]:
     """Readings and motions of everything that is drawn, and whose they are."""
     columns: Columns = {}
     owners: dict[str, list[str]] = {}
+    exerting = set(result.exerting)
 
     def keep(owner: str, found: Columns) -> None:
         columns.update(found)
@@ -107,7 +107,12 @@ def _all_columns(result: Result) -> tuple[Columns, dict[str, list[str]]]:
         mine += [name for name in found if name not in mine]
 
     drives, torsions = result.model.readings.drives, result.model.readings.torsions
-    for name in result.read_names:
+    # of thousands of parts only some are read: what acts first, and as many places as angles
+    names = sorted(result.read_names, key=lambda name: name not in exerting)[: MOST_COLUMNS // 2]
+    places = [*result.drawn_points, *(b.name for b in result.mechanism.bodies)]
+    places = places[: MOST_COLUMNS // (2 * result.model.dimension + 1)]
+    for k, name in enumerate(names):
+        tell(k, len(names) + len(places))
         found = result.readings(name)
         keep(name, found)
         # what acts in a joint belongs to it
@@ -115,7 +120,8 @@ def _all_columns(result: Result) -> tuple[Columns, dict[str, list[str]]]:
             keep(drives[name].joint, found)
         elif name in torsions:
             keep(torsions[name][0].joint, found)
-    for name in (*result.drawn_points, *(b.name for b in result.mechanism.bodies)):
+    for k, name in enumerate(places):
+        tell(len(names) + k, len(names) + len(places))
         if not np.ptp(result.position(name), axis=0).any():
             continue
         found = point_columns(result, [name], KEPT)
@@ -172,7 +178,9 @@ def _figures(result: Result, columns: Columns, shared: Sequence[str]) -> Iterabl
         "loads": "Springs and lengths",
         "joints": "Joint angles and travels",
     }
-    read = list(result.readings())
+    read = [
+        name for name in columns if name.endswith(tuple(e for end in ends.values() for e in end))
+    ]
     for name, endings in ends.items():
         panels = [panel for end in endings if (panel := _panel(end, read, columns))]
         if panels:
@@ -227,6 +235,9 @@ def _range(values: Floats, unit: str) -> str:
     if not len(known):
         return "unknown"
     low, high = float(known.min()), float(known.max())
+    # rounding is no reading, and there is no zero below zero
+    small = 1e-9 * max(-low, high)
+    low, high = (0.0 if abs(x) <= small else x for x in (low, high))
     return f"{low:.3g} to {high:.3g} {unit}".replace("-", "\N{MINUS SIGN}")
 
 

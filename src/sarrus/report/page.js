@@ -80,6 +80,7 @@
     Sarrus.options(document.getElementById(`options-${i}`), player, files);
     player.onChoice(showChosen);
   });
+  SarrusPlots.link(players, plots);
   const bar = document.getElementById("bar");
   if (bar) Sarrus.transport(bar, clock, Math.max(...scenes.map((s) => s.end)), data.marks);
   document.querySelectorAll("[data-time]").forEach((element) => {

@@ -7,7 +7,8 @@ const SarrusPlots = (() => {
     displaylogo: false });
   const SIGNS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star", "hexagon", "bowtie",
     "pentagon", "hourglass"];
-  const COLORS = 12;
+  // pixels from a curve that are still at it
+  const COLORS = 12, NEAR = 16;
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const traceColor = (k) => css(`--curve${k % COLORS}`);
   const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
@@ -16,6 +17,8 @@ const SarrusPlots = (() => {
     const name = column.slice(0, column.lastIndexOf(" ["));
     return name.startsWith(`${item}.`) ? name.slice(item.length + 1) : name;
   };
+  // whose a column is, as the legends call its curve
+  const owner = (column) => column.slice(0, column.includes(".") ? column.lastIndexOf(".") : column.lastIndexOf(" ["));
   const values = (packed) => (typeof packed === "string" ? Sarrus.floats(packed, Float64Array) : packed);
 
   function colors(figure) {
@@ -71,7 +74,8 @@ const SarrusPlots = (() => {
 
   // all plots of a page, tied to one clock
   class Plots {
-    constructor(clock) { this.clock = clock; this.list = []; }
+    // pointed: called with whose curve is under the pointer, or null
+    constructor(clock) { this.clock = clock; this.list = []; this.owners = new Set(); this.pointed = () => {}; }
 
     // into a new host, or the same plot with other curves
     draw(host, figure) {
@@ -84,6 +88,8 @@ const SarrusPlots = (() => {
         const plot = { host, figure, cursor: null };
         this.list.push(plot);
         if (figure.time) this.tie(plot);
+        host.on("plotly_afterplot", () => this.shade(plot));
+        this.shade(plot);
       });
     }
 
@@ -104,7 +110,15 @@ const SarrusPlots = (() => {
       };
       plot.host.on("plotly_afterplot", measure);
       plot.host.on("plotly_click", (e) => { clock.pause(); clock.set(Number(e.points[0].x)); });
-      plot.host.on("plotly_hover", (e) => { if (!clock.playing) clock.set(Number(e.points[0].x)); });
+      plot.host.on("plotly_hover", (e) => {
+        if (!clock.playing) clock.set(Number(e.points[0].x));
+        // of all curves at this time the one at the pointer
+        const y = e.event.clientY - plot.host.getBoundingClientRect().top;
+        const far = (p) => Math.abs(p.yaxis._offset + p.yaxis.d2p(p.y) - y);
+        const best = e.points.reduce((a, b) => (far(b) < far(a) ? b : a));
+        this.pointed(far(best) < NEAR ? plot.figure.traces[best.curveNumber].group : null);
+      });
+      plot.host.on("plotly_unhover", () => this.pointed(null));
       measure();
     }
 
@@ -112,6 +126,16 @@ const SarrusPlots = (() => {
       const [from, to] = plot.range, share = (this.clock.time - from) / (to - from);
       plot.cursor.style.visibility = share >= 0 && share <= 1 ? "visible" : "hidden";
       plot.cursor.style.transform = `translateX(${plot.left + plot.wide * share}px)`;
+    }
+
+    // curves of these owners stand out in plots that have one
+    emphasize(owners) { this.owners = owners; this.list.forEach((plot) => this.shade(plot)); }
+
+    shade({ host, figure }) {
+      const mine = figure.traces.map((t) => this.owners.has(t.group)), some = mine.some(Boolean);
+      host.querySelectorAll(".scatterlayer .trace").forEach((line) => {
+        line.style.opacity = some && !mine[line.__data__[0].trace.index] ? 0.15 : 1;
+      });
     }
 
     placeAll() { this.list.forEach((plot) => { if (plot.cursor) this.place(plot); }); }
@@ -199,5 +223,26 @@ const SarrusPlots = (() => {
       dash: v.shared.has(item) && /\.[FM]/.test(column) ? "dot" : ["solid", "dash", "longdash"][r % 3] }));
   }
 
-  return { Plots, Values, figureOf, picksOf };
+  // parts and their curves stand out together: what the pointer is at, in a picture or a plot, else what is chosen;
+  // of a body also the curves of its joints
+  function link(players, plots) {
+    const owners = (player, item) => {
+      const names = item.lines ? [item.name]
+        : [item.name, ...player.scene.signs.filter((s) => s.bodies.includes(item.name)).map((s) => s.name)];
+      return new Set(names.flatMap((name) => [name, ...((player.values && player.values.items[name]) || []).map(owner)]));
+    };
+    const shade = () => {
+      const player = players.find((p) => p.hovered) || players.find((p) => p.chosen);
+      const item = player && (player.hovered ? player.hovered.item : player.chosen);
+      plots.emphasize(item ? owners(player, item) : new Set());
+    };
+    players.forEach((player) => { player.onPoint = shade; player.onChoice(shade); });
+    plots.pointed = (name) => players.forEach((player) => {
+      const { signs, shapes } = player.scene, items = [...signs, ...shapes];
+      const item = items.find((i) => i.name === name) || items.find((i) => i.lines && owners(player, i).has(name));
+      player.point(item ? { item, point: null, kind: item.kind } : null);
+    });
+  }
+
+  return { Plots, Values, figureOf, link, picksOf };
 })();

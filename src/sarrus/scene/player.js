@@ -167,6 +167,8 @@ const Sarrus = (() => {
       // what is chosen: an item of the scene; which points leave a trace; what the picture shows besides
       this.chosen = null; this.follow = false; this.grid = scene.dimension < 3;
       this.arrows = ""; this.arrowLength = 1; this.values = null; this.listeners = [];
+      // who wants to know what the pointer is at
+      this.onPoint = () => {};
       // who takes the pointer before the view does: {down(found, at, event), move(at, event), up(at, event)}, and what it
       // draws: {line: [from, to], at}, places in metres
       this.tool = null; this.ghost = null;
@@ -321,7 +323,21 @@ const Sarrus = (() => {
         }
     }
 
-    zoom(factor) { this.viewed = true; this.scale *= factor; this.shift = this.shift.map((x) => x * factor); this.draw(); }
+    // closer or farther; what is at a place of the picture stays there, else what is in its middle
+    zoom(factor, x = this.w / 2, y = this.h / 2 - 6) {
+      const off = [x - this.w / 2, y - this.h / 2 + 6];
+      this.viewed = true; this.scale *= factor;
+      this.shift = this.shift.map((s, k) => factor * s + (1 - factor) * off[k]);
+      this.draw();
+    }
+
+    // a part stands out, because the pointer is at it or at a curve of it
+    point(found) {
+      const before = this.hovered && this.hovered.item;
+      this.hovered = found;
+      this.draw();
+      if (before !== (found && found.item)) this.onPoint();
+    }
 
     resize() {
       const w = this.canvas.parentElement.clientWidth;
@@ -854,15 +870,32 @@ const Sarrus = (() => {
 
     listen() {
       const canvas = this.canvas, box = tip();
-      let drag = null, taken = false;
+      let drag = null, taken = false, pinch = null;
+      const fingers = new Map();
       const here = (e) => { const r = canvas.getBoundingClientRect(); return [e.clientX - r.left, e.clientY - r.top]; };
+      // two fingers: how far they are apart, and the place between them
+      const spread = () => {
+        const r = canvas.getBoundingClientRect(), [[x1, y1], [x2, y2]] = [...fingers.values()];
+        return { apart: Math.max(Math.hypot(x2 - x1, y2 - y1), 1), x: (x1 + x2) / 2 - r.left, y: (y1 + y2) / 2 - r.top };
+      };
+      const lift = (e) => { fingers.delete(e.pointerId); if (!fingers.size) pinch = null; };
       canvas.addEventListener("pointerdown", (e) => {
         canvas.setPointerCapture(e.pointerId);
+        fingers.set(e.pointerId, [e.clientX, e.clientY]);
+        if (fingers.size === 2) {
+          // what one finger began was meant for two
+          if (taken && this.tool.stop) this.tool.stop();
+          taken = false; drag = null; pinch = spread();
+        }
+        if (fingers.size > 1) return;
         taken = Boolean(this.tool && this.tool.down(this.find(...here(e)), here(e), e));
         box.style.display = "none";
         if (!taken) drag = { x: e.clientX, y: e.clientY, moved: 0 };
       });
       canvas.addEventListener("pointerup", (e) => {
+        const pinched = pinch !== null;
+        lift(e);
+        if (pinched) return;
         if (taken) { taken = false; this.tool.up(here(e), e); return; }
         // without a way it was a click, or a tap
         if (drag && drag.moved < 5) {
@@ -872,11 +905,21 @@ const Sarrus = (() => {
         drag = null;
       });
       canvas.addEventListener("pointercancel", (e) => {
+        lift(e);
         if (taken) this.tool.up(here(e), e);
         taken = false; drag = null;
       });
-      canvas.addEventListener("pointerleave", () => { box.style.display = "none"; this.hovered = null; this.draw(); });
+      canvas.addEventListener("pointerleave", () => { box.style.display = "none"; this.point(null); });
       canvas.addEventListener("pointermove", (e) => {
+        if (fingers.has(e.pointerId)) fingers.set(e.pointerId, [e.clientX, e.clientY]);
+        if (pinch) {
+          if (fingers.size !== 2) return;
+          const now = spread();
+          this.shift = [this.shift[0] + now.x - pinch.x, this.shift[1] + now.y - pinch.y];
+          this.zoom(now.apart / pinch.apart, now.x, now.y);
+          pinch = now;
+          return;
+        }
         if (this.tool && !drag && this.tool.move(here(e), e, taken)) return;
         if (drag) {
           const dx = e.clientX - drag.x, dy = e.clientY - drag.y;
@@ -891,8 +934,7 @@ const Sarrus = (() => {
           return;
         }
         const r = canvas.getBoundingClientRect();
-        this.hovered = this.find(e.clientX - r.left, e.clientY - r.top);
-        this.draw();
+        this.point(this.find(e.clientX - r.left, e.clientY - r.top));
         box.style.display = this.hovered ? "block" : "none";
         if (!this.hovered) return;
         box.textContent = this.describe(this.hovered);
@@ -904,7 +946,7 @@ const Sarrus = (() => {
         // plain scrolling belongs to the page
         if (!e.ctrlKey) return;
         e.preventDefault();
-        this.zoom(Math.exp(-0.002 * e.deltaY));
+        this.zoom(Math.exp(-0.002 * e.deltaY), ...here(e));
       }, { passive: false });
     }
   }

@@ -12,7 +12,7 @@ from .. import problems
 from ..mechanism import Mechanism, from_data, get_value, set_value, to_data
 from ..mechanism.elements import MechanismError
 from ..mechanism.files import units
-from ..mechanism.files.paths import join_path, nearest, split_path, unit_at
+from ..mechanism.files.paths import ALONG, join_path, nearest, split_path, unit_at
 from . import schema
 from .schema import SETTINGS, translate_slip
 from .study import Base, Change, ChangeKind
@@ -63,6 +63,8 @@ def change_kind(base: Base, path: str) -> ChangeKind:
         return ChangeKind.SETTING
     if len(parts) == 3 and parts[0] == "bodies" and parts[2] == "length":
         return ChangeKind.LENGTH
+    if len(parts) > 3 and parts[-1] == ALONG:
+        return ChangeKind.ALONG
     return ChangeKind.PATH
 
 
@@ -95,6 +97,9 @@ def check_value(data: dict[str, Any], change: Change, value: Any, spread: bool =
             schema.SettingsEntry.model_validate({key: value})
         except ValidationError as error:
             raise MechanismError(translate_slip(error.errors()[0], {})[1]) from None
+    elif change.kind is ChangeKind.ALONG:
+        place, length = units.in_si(value, units.LENGTH), rod_of_place(data, change.path)[2]
+        apply_change(data, change, [min(max(place, 0.0), length) if spread else place])
     elif change.kind is ChangeKind.LENGTH:
         length = units.in_si(value, units.LENGTH)
         apply_change(data, change, [length if length > 0 or not spread else 1.0])
@@ -114,6 +119,8 @@ def apply_change(data: dict[str, Any], change: Change, given: list[Any]) -> dict
     """A copy of a mechanism's data with one change."""
     if change.kind is ChangeKind.LENGTH:
         return set_length(data, split_path(change.path)[1], given[0])
+    if change.kind is ChangeKind.ALONG:
+        return set_along(data, change.path, given[0])
     if change.kind is ChangeKind.TILT:
         vector = read_vector(data, change.path)
         turned = tilt(vector, given[0], given[1] if len(given) > 1 else 0.0, change.about)
@@ -207,9 +214,60 @@ def set_length(data: dict[str, Any], body: str, length: float) -> dict[str, Any]
     return new
 
 
+def set_along(data: dict[str, Any], path: str, distance: float) -> dict[str, Any]:
+    """Data with a place elsewhere along its rod, so far from the rod's first end: `points.P.at.along`.
+
+    Of a joint it is the place of one of its bodies, counted from 0, `joints.C.at.1.along`: the others keep
+    theirs, and `assemble` closes the joint.
+    """
+    start, unit, length = rod_of_place(data, path)
+    # ends are often typed with less digits than lengths
+    if not -1e-9 * length <= distance <= (1.0 + 1e-9) * length:
+        raise MechanismError(
+            f"{path} = {distance:g} m is beyond the rod, which is {length:g} m long; give 0 to {length:g} m"
+        )
+    parts = split_path(path)[:-1]
+    place = [float(x) for x in start + distance * unit]
+    if parts[0] != "joints" or parts[2] != "at":
+        return set_value(data, join_path(parts), place)
+    entry = data["joints"][parts[1]]
+    places = _joint_places(entry)
+    places[int(parts[3])] = place
+    moved = set_value(data, join_path(parts[:3]), places)
+    return {**moved, "assemble": True}
+
+
+def rod_of_place(data: dict[str, Any], path: str) -> tuple[Any, Any, float]:
+    """The rod that a place is on: its first end, direction and length [m]; raises MechanismError if it is none."""
+    block, name, key, *which = split_path(path)[:-1]
+    entry = (data.get(block) or {}).get(name)
+    if not isinstance(entry, dict) or key not in entry:
+        raise MechanismError(f"path '{path}': there is no place {block}.{name}.{key}")
+    if key in ("start", "end"):
+        body = _joint_bodies(entry)[key == "end"]
+    elif block == "joints":
+        bodies = _joint_bodies(entry)
+        if len(which) != 1 or not which[0].isdigit() or int(which[0]) >= len(bodies):
+            raise MechanismError(
+                f"path '{path}': joint '{name}' has {len(bodies)} bodies; say whose place, like "
+                f"joints.{name}.at.1.along"
+            )
+        body = bodies[int(which[0])]
+    else:
+        body = entry["body"]
+    rod = (data.get("bodies") or {}).get(body, {}).get("rod")
+    if rod is None:
+        raise MechanismError(f"path '{path}': '{body}' is no rod; change its places instead")
+    start, end = (np.array(_vector(p)) for p in rod)
+    length = float(np.linalg.norm(end - start))
+    if not length > 0:
+        raise MechanismError(f"rod '{body}' has no direction, because its ends are one place")
+    return start, (end - start) / length, length
+
+
 def _stretch_joint(joint: dict[str, Any], body: str, moved: Any) -> bool:
     """Move the place of a body in a joint; whether the joint is apart then."""
-    bodies = next(value for key, value in joint.items() if key not in _PLACES and _is_names(value))
+    bodies = _joint_bodies(joint)
     if body not in bodies:
         return False
     if "distance" in joint:
@@ -219,14 +277,23 @@ def _stretch_joint(joint: dict[str, Any], body: str, moved: Any) -> bool:
         return False
     if joint.get("at") is None:
         return False
-    at = joint["at"]
-    several = isinstance(at, list) and any(isinstance(p, list | str) and _is_vector(p) for p in at)
-    places = [_vector(p) for p in at] if several else [_vector(at)] * len(bodies)
+    places = _joint_places(joint)
     new = [moved(p) if owner == body else p for p, owner in zip(places, bodies, strict=True)]
     if new == places:
         return False
     joint["at"] = new
     return True
+
+
+def _joint_bodies(joint: dict[str, Any]) -> list[str]:
+    return next(value for key, value in joint.items() if key not in _PLACES and _is_names(value))
+
+
+def _joint_places(joint: dict[str, Any]) -> list[Floats]:
+    """The place of each body in a joint."""
+    at = joint["at"]
+    several = isinstance(at, list) and any(isinstance(p, list | str) and _is_vector(p) for p in at)
+    return [_vector(p) for p in at] if several else [_vector(at)] * len(_joint_bodies(joint))
 
 
 _PLACES = ("at", "axis", "second_axis", "normal", "start", "end")

@@ -35,6 +35,8 @@ SOURCE = "model"
 DURATION = 10.0
 # outputs of a run, numbers of its picture, steps it may make: a page that is waited for
 OUTPUTS, MOST_NUMBERS, MOST_STEPS = 500, 120_000, 50_000
+# outputs at least, and outputs times parts at most: beyond, reading them takes longer than one waits
+LEAST_OUTPUTS, MOST_READ = 100, 30_000
 # documents whose mechanism is kept
 MOST_KEPT = 4
 
@@ -145,12 +147,14 @@ class _Subject:
         given = settings.pop("duration", DURATION)
         settings.pop("output_step", None)
         duration = float(given if seconds is None else seconds)
+        parts = len(self.mechanism.bodies) + len(self.mechanism.joints) + 1
+        outputs = max(LEAST_OUTPUTS, min(OUTPUTS, MOST_READ // parts))
         if duration not in self.known:
             self.known = {
                 duration: simulate(
                     self.mechanism,
                     duration,
-                    duration / OUTPUTS,
+                    duration / outputs,
                     max_steps=MOST_STEPS,
                     **settings,
                 )
@@ -220,10 +224,12 @@ def mobility(mechanism: Mechanism) -> list[str]:
 
 def _answer(result: Result, full: bool) -> Record:
     """A run for the page."""
+    # crossings have to be located
+    notes = result.notes if full else result.outcome.notes
     out: Record = {
         "status": str(result.status),
         "message": result.message,
-        "notes": list(result.notes),
+        "notes": list(notes),
         "seconds": result.timings.get("solve_wall"),
         "full": full,
     }
@@ -241,7 +247,7 @@ def _answer(result: Result, full: bool) -> Record:
         ],
         "tiles": curves.tiles,
         "marks": [mark.sentence for mark in scene.marks],
-        "notes": [*result.notes, *curves.notes],
+        "notes": [*notes, *curves.notes],
     }
 
 

@@ -1,9 +1,10 @@
 """The numbers of a model file that a slider changes: path, unit and range of each, and what a value does.
 
-Paths are those of studies: `bodies.crank.mass`, `bodies.crank.length`, `springs.main.stiffness`. Three kinds of
-number have no slider: directions; places of joints on rods, which follow the rods' lengths (but where the ground
-holds such a joint, its own place is a dimension: `joints.A0.at.0.1`); and times of tables, which stay
-in order.
+Paths are those of studies: `bodies.crank.mass`, `bodies.crank.length`, `springs.main.stiffness`. A place on a rod
+is one number, how far it is along the rod: `points.P.at.along`, `joints.C.at.1.along`. Numbers without a slider:
+directions; joints at ends of rods, which follow the rods' lengths (but where the ground holds such a joint, its
+own place is a dimension: `joints.A0.at.0.1`); times of tables, which stay in order; and where a drive begins,
+which follows from where the mechanism stands (`drive_starts`).
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ..mechanism import MechanismError, set_value
+from .. import problems
+from ..mechanism import MechanismError, get_value, set_value
 from ..mechanism.elements import GROUND
-from ..mechanism.files.paths import join_path, split_path, unit_at
-from ..studies.changes import apply_change, change_kind
+from ..mechanism.files.paths import ALONG, join_path, split_path, unit_at
+from ..studies.changes import apply_change, change_kind, rod_of_place
 from ..studies.study import Base, Change
+from ..thresholds import DRIVE_START
 
 Data = dict[str, Any]
 Record = dict[str, Any]
@@ -38,6 +41,8 @@ INERT = ("mass", "inertia")
 # keys of places
 PLACES = ("center", "at", "start", "end")
 DIRECTIONS = ("axis", "second_axis", "normal")
+# of a rod's length: this near to an end a joint is at it
+AT_END = 1e-9
 # numbers that must stay positive, or may be zero but not less
 POSITIVE = ("mass", "length", "frequency")
 NOT_NEGATIVE = ("inertia", "section", "stiffness", "damping", "free_length")
@@ -67,9 +72,42 @@ def find_parameters(data: Data) -> list[Parameter]:
     )
 
 
+@dataclass(frozen=True)
+class OptionSlider(Parameter):
+    """An option of a problem, whose mechanism is made anew; whole: without a fraction; meaning: in a few words."""
+
+    whole: bool = False
+    meaning: str = ""
+
+
+def find_options(problem: str, given: Mapping[str, float]) -> list[OptionSlider]:
+    """What a problem may be asked for; given: values that were asked for already."""
+    found = []
+    for option in problems.options(problem):
+        value = given.get(option.name, option.default)
+        low, high = _range(option.name, option.unit, value, 1.0)
+        if option.whole:
+            low, high = round(low), max(round(high), round(value) + 10)
+        low, high = max(low, option.least), min(high, option.most)
+        found.append(
+            OptionSlider(
+                option.name, value, low, high, option.unit, "problem", option.whole, option.meaning
+            )
+        )
+    return found
+
+
+def fitting_values(data: Data, values: Mapping[str, float]) -> dict[str, float]:
+    """Those of some values that have a place in the data."""
+    known = {parameter.path for parameter in find_parameters(data)}
+    return {path: value for path, value in values.items() if path in known}
+
+
 def with_values(data: Data, values: Mapping[str, float]) -> Data:
-    """A copy of the data with other values at paths; what a length moves apart is assembled."""
+    """A copy of the data with other values at paths; what they move apart is assembled, drives begin there."""
     base = Base("", {}, data, "")
+    # a drive that did not begin where the mechanism stands is told, not mended
+    following = [path for path, begins in drive_starts(data).items() if _begins(data, path, begins)]
     for path, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
             raise MechanismError(f"{path}: {value!r} is not a finite number")
@@ -78,35 +116,117 @@ def with_values(data: Data, values: Mapping[str, float]) -> Data:
             data = _apart(data, parts[1])
         change = Change(change_kind(base, path), path, (path,))
         data = apply_change(data, change, [float(value)])
+        if parts[2:3] == ["inertia"] and len(parts) == 5:
+            # the matrix stays symmetric
+            data = set_value(data, join_path([*parts[:3], parts[4], parts[3]]), float(value))
+    if values:
+        starts = drive_starts(data)
+        for path in following:
+            if path in starts and not _begins(data, path, starts[path]):
+                data = set_value(data, path, starts[path])
     return data
+
+
+def drive_starts(data: Data) -> dict[str, float]:
+    """The number of each drive that lets it begin where the mechanism stands, by path.
+
+    An angle or travel counts from there, so it begins with zero; a length begins with that of its joint.
+    """
+    out = {}
+    for name, drive in (data.get("drives") or {}).items():
+        joint = (data.get("joints") or {}).get(drive.get("joint"), {})
+        start = 0.0
+        if "distance" in joint:
+            start = float(np.linalg.norm(np.subtract(joint["end"], joint["start"])))
+        where: Parts = ()
+        if "polynomial" in drive:
+            where = ("polynomial", 0)
+        elif "sine" in drive:
+            sine = drive["sine"]
+            where = ("sine", "offset")
+            start -= sine["amplitude"] * float(np.sin(sine.get("phase", 0.0)))
+        elif "step" in drive and drive["step"]["begin"] >= 0.0:
+            where = ("step", "from")
+        elif "table" in drive and drive["table"]["times"][0] == 0.0:
+            where = ("table", "values", 0)
+        if where:
+            out[join_path(("drives", name, *where))] = start
+    return out
+
+
+def _begins(data: Data, path: str, start: float) -> bool:
+    """Whether a drive begins with a number, as near as its check wants it."""
+    *above, key = split_path(path)
+    parent = get_value(data, join_path(above))
+    # an offset that is not written is zero
+    given = parent[int(key)] if isinstance(parent, list) else parent.get(key, 0.0)
+    return bool(abs(given - start) <= DRIVE_START * max(1.0, abs(start)))
 
 
 def _numbers(data: Data) -> Iterator[tuple[Parts, float]]:
     """Paths and values, those of rods as lengths and those of ground pins apart from the others'."""
+    follow = drive_starts(data)
     for block in dict.fromkeys(block for blocks in GROUPS.values() for block in blocks):
         for parts, value in _leaves(data.get(block), (block,)):
-            yield from _as_changed(data, parts, value)
+            if join_path(parts) not in follow:
+                yield from _as_changed(data, parts, value)
 
 
 def _as_changed(data: Data, parts: Parts, value: float) -> Iterator[tuple[Parts, float]]:
-    block, key = parts[0], parts[2] if len(parts) > 2 else ""
+    block, key = str(parts[0]), str(parts[2]) if len(parts) > 2 else ""
     if any(part in DIRECTIONS for part in parts) or parts[2:4] == ("table", "times"):
+        return
+    if key == "inertia" and len(parts) == 5 and parts[3] > parts[4]:  # type: ignore[operator]
+        # below the diagonal they are those above it
         return
     if block == "bodies" and key == "rod":
         if parts[3:] == (0, 0):
             start, end = (np.array(place) for place in data[block][parts[1]]["rod"])
             yield (block, parts[1], "length"), float(np.linalg.norm(end - start))
     elif block == "joints" and key == "at" and _holds_rod(data, str(parts[1])):
-        bodies = joint_bodies(data["joints"][parts[1]])
-        if GROUND not in bodies:
-            return
-        ground = bodies.index(GROUND)
-        if len(parts) == 4:
-            yield (*parts[:3], ground, parts[3]), value
-        elif parts[3] == ground:
-            yield parts, value
+        yield from _of_joint_on_rod(data, parts, value)
+    elif key in PLACES and (rod := _rod_of(data, block, str(parts[1]), key)):
+        if parts[3:] == (0,):
+            yield (*parts[:3], ALONG), _along(data[block][parts[1]][key], rod)
     else:
         yield parts, value
+
+
+def _of_joint_on_rod(data: Data, parts: Parts, value: float) -> Iterator[tuple[Parts, float]]:
+    """Where the ground holds it, each number; how far it is along a rod, if that is not one of its ends."""
+    entry = data["joints"][parts[1]]
+    bodies = joint_bodies(entry)
+    several = len(parts) > 4
+    if GROUND in bodies and not (several and parts[3] != bodies.index(GROUND)):
+        yield (*parts[:3], bodies.index(GROUND), parts[-1]), value
+    if parts[-1] != 0:
+        return
+    places = entry["at"] if several else [entry["at"]] * len(bodies)
+    for k in [parts[3]] if several else range(len(bodies)):
+        rod = data["bodies"].get(bodies[int(k)], {}).get("rod")
+        if rod and not any(
+            np.allclose(places[int(k)], end, 0.0, AT_END * _long(rod)) for end in rod
+        ):
+            yield (*parts[:3], k, ALONG), _along(places[int(k)], rod)
+
+
+def _rod_of(data: Data, block: str, name: str, key: str) -> list[list[float]] | None:
+    """The ends of the rod that a place of a point, spring, force or link is on."""
+    entry = data[block][name]
+    two = key in ("start", "end")
+    body = joint_bodies(entry)[key == "end"] if two else entry.get("body", "")
+    found: list[list[float]] | None = (data.get("bodies") or {}).get(body, {}).get("rod")
+    return found if found and _long(found) > 0 else None
+
+
+def _long(rod: list[list[float]]) -> float:
+    return float(np.linalg.norm(np.subtract(rod[1], rod[0])))
+
+
+def _along(place: list[float], rod: list[list[float]]) -> float:
+    """How far a place is from the first end of a rod, along it [m]."""
+    along = np.subtract(rod[1], rod[0])
+    return float(np.clip(np.subtract(place, rod[0]) @ along / _long(rod), 0.0, _long(rod)))
 
 
 def _leaves(value: Any, parts: Parts) -> Iterator[tuple[Parts, float]]:
@@ -122,7 +242,10 @@ def _parameter(parts: Parts, value: float, data: Data, size: float) -> Parameter
     words = [part for part in parts if isinstance(part, str)]
     key = words[-1] if len(words) > 2 else words[0]
     unit = unit_at(data, parts)
-    low, high = _range(key, unit, value, size)
+    if parts[-1] == ALONG:
+        low, high = 0.0, rod_of_place(data, join_path(parts))[2]
+    else:
+        low, high = _range(key, unit, value, size)
     return Parameter(join_path(parts), value, low, high, unit, _group(parts, key))
 
 

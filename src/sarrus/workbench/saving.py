@@ -15,7 +15,7 @@ from ..mechanism import MechanismError
 from ..mechanism.files import to_text
 from ..mechanism.files.paths import split_path
 from ..mechanism.files.reading import MOST_BYTES
-from .parameters import Data, with_values
+from .parameters import Data, drive_starts, with_values
 
 WRITTEN_ANEW = "the file was written anew: comments and units that it had are gone"
 
@@ -41,14 +41,18 @@ class OpenedFile:
                 f"{self.path.name} was changed by another program since it was opened; save once more to "
                 "replace what it holds"
             )
-        text = patched(self.text, values) if data == self.data else None
+        whole = with_values(data, values)
+        # what follows from the values is written with them
+        starts = drive_starts(whole) if values else {}
+        moved = {p: x for p, x in starts.items() if drive_starts(data).get(p) != x}
+        text = patched(self.text, {**values, **moved}) if data == self.data else None
         said = [] if text is not None or not self.text else [WRITTEN_ANEW]
-        text = self._whole(with_values(data, values)) if text is None else text
+        text = self._whole(whole) if text is None else text
         try:
             write_file(self.path, text)
         except OSError as error:
             raise MechanismError(f"{self.path.name} cannot be written: {error}") from None
-        self.text, self.data = text, with_values(data, values)
+        self.text, self.data = text, whole
         return [f"saved: {self.path.name}", *said]
 
     def _whole(self, data: Data) -> str:

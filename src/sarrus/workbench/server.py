@@ -1,8 +1,9 @@
 """The server of the workbench: on the loopback address, for who has the token of its address alone.
 
 Other users of the machine and pages of strangers in the same browser can reach its port: a request is answered
-only if it asks this server by its own name, comes from its own page, and knows the token (`Guard`). Questions are
-answered one after another, and of those that wait only the newest of each page: older ones are dropped.
+only if it asks this server by its own name, comes from its own page, and knows the token (`Guard`). Questions of
+one kind are answered one after another, and of each page only the newest: older ones are dropped, also while they
+are being answered.
 """
 
 from __future__ import annotations
@@ -13,19 +14,23 @@ import re
 import secrets
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from ..mechanism import MechanismError
+from .. import problems
+from ..mechanism import MechanismError, to_data
 from ..mechanism.files import to_text
 from ..mechanism.files.reading import MOST_BYTES
+from ..progress import listening
 from .answers import Desk, sentences_of
 from .page import POLICY, make_page, plotly_script
-from .parameters import Record, with_values
+from .parameters import Record, find_options, fitting_values, with_values
 from .saving import OpenedFile
 
 LOOPBACK = "127.0.0.1"
@@ -72,11 +77,15 @@ class Guard:
         return f"sarrus-{port}"
 
 
+class AbandonedError(Exception):
+    """A newer question came in while one was being answered: nobody waits for this answer any more."""
+
+
 class Turns:
-    """One question at a time, beside it one that takes longer; of those that wait only the newest of each page."""
+    """One question of a kind at a time; of those that wait or are being answered only the newest of each page."""
 
     def __init__(self) -> None:
-        self.quick, self.slow = threading.Lock(), threading.Lock()
+        self.places: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self.newest: dict[str, int] = {}
         self.guard = threading.Lock()
 
@@ -87,23 +96,38 @@ class Turns:
             while len(self.newest) > MOST_PAGES:
                 del self.newest[next(iter(self.newest))]
 
+    def check(self, page: str, number: int) -> None:
+        """Raise AbandonedError if a newer question of the page has come in."""
+        if self.newest.get(page, number) > number:
+            raise AbandonedError
+
     @contextmanager
-    def turn(self, page: str, number: int, slow: bool = False) -> Iterator[bool]:
-        """Wait for one's turn; whether the question is still the newest then."""
-        with self.slow if slow else self.quick:
-            yield self.newest.get(page, number) <= number
+    def turn(self, page: str, number: int, kind: str) -> Iterator[None]:
+        """Wait for one's turn among questions of a kind; what is done within ends as soon as a newer one comes."""
+        with self.guard:
+            place = self.places[kind]
+        with place:
+            self.check(page, number)
+            with listening(lambda done, total: self.check(page, number)):
+                yield
 
 
 class Workbench:
     """A server that shows a mechanism and answers what its page asks.
 
     data: of a model file, numbers in SI; opened: the file that `Save` writes; duration [s]: None for what the data
-    say; port: 0 takes any that is free.
+    say; port: 0 takes any that is free; problem: its id and options, if the data were made of one.
     """
 
     def __init__(
-        self, data: Record, opened: OpenedFile, duration: float | None = None, port: int = PORT
+        self,
+        data: Record,
+        opened: OpenedFile,
+        duration: float | None = None,
+        port: int = PORT,
+        problem: tuple[str, dict[str, float]] | None = None,
     ) -> None:
+        self.problem = problem
         self.guard, self.turns, self.desk = Guard(), Turns(), Desk()
         self.data, self.opened, self.duration = data, opened, duration
         self.answers: dict[str, Callable[[Record], Record]] = {
@@ -111,6 +135,7 @@ class Workbench:
             "/pull": self.desk.pull,
             "/edit": self.desk.edit,
             "/from-here": self.desk.from_here,
+            "/problem": self.remade,
             "/text": self.text,
             "/save": self.save,
         }
@@ -148,7 +173,19 @@ class Workbench:
         """The page with the document it begins with."""
         path = self.opened.path
         file = "" if path is None else path.name
-        return make_page({"data": self.data, "duration": self.duration, "file": file})
+        document = {"data": self.data, "duration": self.duration, "file": file}
+        if self.problem is not None:
+            document["problem"] = {"sliders": [asdict(p) for p in find_options(*self.problem)]}
+        return make_page(document)
+
+    def remade(self, question: Record) -> Record:
+        """The document of the problem with other options, and the values that still have a place in it."""
+        if self.problem is None:
+            raise MechanismError("no problem is opened, so it has no options")
+        name, options = self.problem
+        made = problems.get(name, **{**options, **(question.get("options") or {})})
+        data = to_data(made.mechanism())
+        return {"data": data, "values": fitting_values(data, question.get("values") or {})}
 
     def text(self, question: Record) -> Record:
         """The document as the text of a model file."""
@@ -166,17 +203,17 @@ class Workbench:
         if not isinstance(number, int) or isinstance(number, bool):
             raise MechanismError("a question has a number; the page counts them")
         self.turns.announce(page, number)
-        with self.turns.turn(page, number, bool(question.get("full"))) as newest:
-            if not newest:
-                return {"number": number, "stale": True}
-            try:
+        try:
+            with self.turns.turn(page, number, f"{target} {bool(question.get('full'))}"):
                 return {"number": number, **self.answers[target](question)}
-            except (MechanismError, ValueError) as error:
-                return {"number": number, "errors": sentences_of(error)}
-            except Exception as error:
-                # data that no page of ours sends, or a fault of ours: the page is told, and goes on
-                why = f"this cannot be answered: {type(error).__name__} {error}"
-                return {"number": number, "errors": [why]}
+        except AbandonedError:
+            return {"number": number, "stale": True}
+        except (MechanismError, ValueError) as error:
+            return {"number": number, "errors": sentences_of(error)}
+        except Exception as error:
+            # data that no page of ours sends, or a fault of ours: the page is told, and goes on
+            why = f"this cannot be answered: {type(error).__name__} {error}"
+            return {"number": number, "errors": [why]}
 
 
 class _Server(ThreadingHTTPServer):

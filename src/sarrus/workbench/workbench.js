@@ -9,9 +9,10 @@
   const page = Math.random().toString(36).slice(2);
   let player = null, fill = null, answer = null, mode = "look", tool = "select";
 
-  // ---- the document and its history: data of a model file, and values of sliders by path
+  // ---- the document and its history: data of a model file, values of sliders by path, and options of the problem that
+  // the data were made of, null where they were drawn since
 
-  const past = [{ data: begin.data, values: {} }];
+  const past = [{ data: begin.data, values: {}, options: begin.problem ? {} : null }];
   let now = 0, saved = past[0], duration = begin.duration;
   const doc = () => past[now];
   let moving = null;
@@ -32,6 +33,7 @@
   }
 
   function changed() {
+    get("title").textContent = document.title = doc().data.name || "mechanism";
     get("undo").disabled = now === 0; get("redo").disabled = now === past.length - 1;
     get("save").disabled = !begin.file || doc() === saved;
     refreshSliders();
@@ -40,27 +42,40 @@
 
   // ---- questions: one at a time on each way, the newest waits, those between are forgotten
 
+  // a question that takes longer than this is given up for a newer one [ms]
+  const LONG = 1000;
   let number = 0;
   class Way {
-    constructor(target) { this.target = target; this.busy = false; this.next = null; }
+    constructor(target) { this.target = target; this.busy = false; this.next = null; this.sent = 0; }
     ask(question, then) {
-      if (this.busy) { this.next = [question, then]; return; }
-      this.busy = true;
+      if (!this.busy) { this.send(question, then); return; }
+      this.next = [question, then];
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => {
+        const next = this.next;
+        this.next = null;
+        if (next) this.send(...next);
+      }, Math.max(0, this.since + LONG - performance.now()));
+    }
+    send(question, then) {
+      const mine = ++this.sent;
+      this.busy = true; this.since = performance.now();
       const body = JSON.stringify({ page, number: ++number, ...question });
       fetch(this.target, { method: "POST", body, headers: { "Content-Type": "application/json" } })
         .then((found) => found.json())
         .catch(() => ({ errors: ["the server does not answer; was `sarrus view` ended?"] }))
         .then((found) => {
+          if (mine !== this.sent) return;
           this.busy = false;
           const next = this.next;
           this.next = null;
           // an answer shows where things go, also where a newer question waits
           if (!found.stale) then(found, Boolean(next));
-          if (next) this.ask(...next);
+          if (next) this.send(...next);
         });
     }
   }
-  const ways = Object.fromEntries(["solve", "pull", "edit", "from-here", "text", "save"].map((word) => [word, new Way(`/${word}`)]));
+  const ways = Object.fromEntries(["solve", "pull", "edit", "from-here", "problem", "text", "save"].map((word) => [word, new Way(`/${word}`)]));
   // what takes longer does not keep the quick ones waiting
   ways.full = new Way("/solve");
 
@@ -72,7 +87,7 @@
     const data = doc().data;
     ways[full ? "full" : "solve"].ask(asked, (found, older) => {
       if (full && mine !== wanted) return;
-      if (found.parameters) { listed = data; showSliders(found.parameters); }
+      if (found.parameters) { listed = data; showSliders([...(doc().options ? begin.problem.sliders : []), ...found.parameters]); }
       show(found, full);
       // reactions, crossings and the verdict follow as soon as nothing moves
       if (!full && !older && mine === wanted && !found.errors.length && !found.empty) solve(true);
@@ -127,6 +142,7 @@
     offered = known;
     get("options").replaceChildren();
     player.listeners = [showChosen, showPart];
+    SarrusPlots.link([player], plots);
     Sarrus.options(get("options"), player, [
       ["CSV", "all curves", () => player.values && [`${player.scene.name}.csv`, player.values.csv(player.values.names), "text/csv"]]]);
   }
@@ -142,11 +158,12 @@
       out.push(el("p", {}, el("b", {}, verdict[0])));
       if (verdict.length > 1) out.push(el("details", {}, el("summary", {}, "why"), ...lines(verdict.slice(1), "")));
     }
-    const more = [...(found.notes || []), ...(found.marks || []).slice(0, 3)];
-    out.push(...lines(told, "said"), ...lines(more, ""));
-    const open = get("messages").querySelector("details[open]");
+    out.push(...lines(told, "said"), ...lines(found.notes || [], ""));
+    if ((found.marks || []).length) out.push(el("details", {}, el("summary", {}, "crossings in numbers"), ...lines(found.marks.slice(0, 20), "")));
+    // what was unfolded stays so
+    const open = new Set([...get("messages").querySelectorAll("details[open] > summary")].map((e) => e.textContent));
     get("messages").replaceChildren(...out);
-    if (open && get("messages").querySelector("details")) get("messages").querySelector("details").open = true;
+    get("messages").querySelectorAll("summary").forEach((e) => { e.parentElement.open = open.has(e.textContent); });
   }
   // what the last deed told, until the next
   let told = [];
@@ -219,15 +236,17 @@
   }
 
   function makeSlider(p) {
-    const shown = () => current().values[p.path] ?? p.value;
-    const range = el("input", { type: "range", min: p.low, max: p.high, step: "any", value: shown(), "aria-label": `${p.path} [${p.unit}]` });
+    const shown = () => valueOf(current(), p.path, p.whole !== undefined) ?? p.value;
+    const range = el("input", { type: "range", min: p.low, max: p.high, step: p.whole ? 1 : "any", value: shown(), "aria-label": `${p.path} [${p.unit}]` });
     const field = el("input", { type: "number", step: "any", value: Sarrus.show(shown()), inputMode: "decimal", "aria-label": `${p.path} [${p.unit}], typed` });
     const name = el("span", { className: "name" }, `${p.path.split(".").length > 2 ? p.path.slice(p.path.indexOf(".") + 1) : p.path}${p.unit ? ` [${p.unit}]` : ""}`);
-    name.classList.toggle("changed", p.path in current().values);
+    if (p.meaning) name.append(el("small", {}, ` ${p.meaning}`));
+    name.classList.toggle("changed", valueOf(current(), p.path, p.whole !== undefined) !== undefined);
     const set = (value, finished) => {
       if (!Number.isFinite(value)) return;
       name.classList.add("changed");
-      const next = { data: doc().data, values: { ...doc().values, [p.path]: value } };
+      if (p.whole !== undefined) { setOption(p.path, value, finished); return; }
+      const next = { data: doc().data, values: { ...doc().values, [p.path]: value }, options: doc().options };
       if (finished) { keep(next); return; }
       moving = next; pose = null;
       solve(false);
@@ -243,12 +262,27 @@
     });
     const row = el("div", { className: "slider" }, name, range, field);
     row.dataset.path = p.path; row.dataset.base = p.value;
+    if (p.whole !== undefined) row.dataset.option = "yes";
     return row;
+  }
+
+  const valueOf = (document, path, option) => ((option ? document.options : document.values) || {})[path];
+
+  // another option of the problem: the mechanism is made anew, and what still has a place in it is kept
+  function setOption(name, value, finished) {
+    const options = { ...doc().options, [name]: value };
+    ways.problem.ask({ options, values: doc().values }, (found) => {
+      if (found.errors) { tell(found.errors, true); return; }
+      const next = { data: found.data, values: found.values, options };
+      if (finished) { keep(next); return; }
+      moving = next; pose = null;
+      solve(false);
+    });
   }
 
   function refreshSliders() {
     get("groups").querySelectorAll(".slider").forEach((row) => {
-      const value = doc().values[row.dataset.path], [name, range, field] = row.children;
+      const value = valueOf(doc(), row.dataset.path, row.dataset.option === "yes"), [name, range, field] = row.children;
       name.classList.toggle("changed", value !== undefined);
       range.value = value ?? row.dataset.base; field.value = Sarrus.show(value ?? row.dataset.base);
     });
@@ -309,6 +343,7 @@
         return true;
       },
       up() { grip = null; player.ghost = null; player.draw(); },
+      stop() { grip = null; player.ghost = null; },
     };
   }
 
@@ -362,8 +397,13 @@
   }
 
   function pencil() {
-    let from = null, dragged = null, began = null;
+    let from = null, dragged = null, began = null, meant = null;
     const two = () => tool === "bar" || tool === "spring";
+    const act = ({ found, at }) => {
+      if (tool !== "motor") edit({ do: tool, at });
+      else if (found && found.item.lines && blockOf(found.item) === "joints") edit({ do: "drive", name: found.item.name });
+      else tell(["a motor drives a joint; click a pin"], true);
+    };
     const finish = (to) => {
       if (from && Math.hypot(to[0] - from[0], to[1] - from[1]) > 0) { edit({ do: tool, from, to }); from = null; }
       player.ghost = null;
@@ -379,12 +419,8 @@
           return Boolean(found);
         }
         if (two()) { if (from) finish(snapped(place)); else from = snapped(place); return true; }
-        if (tool === "motor") {
-          if (found && found.item.lines && blockOf(found.item) === "joints") edit({ do: "drive", name: found.item.name });
-          else tell(["a motor drives a joint; click a pin"], true);
-          return true;
-        }
-        edit({ do: tool, at: snapped(place) });
+        // done when it is let go: a second finger would make it a pinch
+        meant = { found, at: snapped(place) };
         return true;
       },
       move(place, e, taken) {
@@ -407,10 +443,11 @@
           const to = snapped(place, (p) => p[0] !== dragged[0] || p[1] !== dragged[1]);
           edit({ do: "move", from: dragged, to });
         } else if (two() && from && far) finish(snapped(place));
-        dragged = null;
+        else if (meant && !far) act(meant);
+        dragged = null; meant = null;
         player.draw();
       },
-      stop() { from = null; dragged = null; player.ghost = null; player.draw(); },
+      stop() { from = null; dragged = null; meant = null; player.ghost = null; player.draw(); },
     };
   }
 

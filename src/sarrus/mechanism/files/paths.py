@@ -17,6 +17,8 @@ from .units import shorten
 _PART = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^.\"']+)")
 
 # of numbers by the last word of their path
+# the end of a path that is no key: how far a place is along its rod, from the rod's first end
+ALONG = "along"
 _UNITS = {
     "mass": "kg",
     "inertia": "kg m^2",
@@ -61,7 +63,7 @@ def split_path(path: str) -> list[str]:
         place += 1
 
 
-def join_path(parts: tuple[str | int, ...] | list[str | int]) -> str:
+def join_path(parts: Sequence[str | int]) -> str:
     """The path of these parts, as `split_path` reads it."""
     return ".".join(_quoted(str(part)) for part in parts)
 
@@ -105,6 +107,8 @@ def unit_at(data: dict[str, Any], parts: Sequence[str | int]) -> str:
     """The SI unit of the number at a path of a mechanism's data; empty if it has none or nobody knows."""
     words = [part for part in parts if isinstance(part, str) and not part.isdigit()]
     block, key = words[0], words[-1] if len(words) > 2 else words[0]
+    if len(words) > 2 and words[-1] == ALONG:
+        return "m"
     if block == "drives":
         return _drive_unit(data, [str(part) for part in parts], key)
     if key == "vector":
