@@ -161,6 +161,8 @@ CRAWLING_STEPS = 100
 # the steps of a buffer: ... and such a share of them: the run gets nowhere
 CRAWLING_SHARE = 0.9
 
+# the length: a driven loop that is open by more, with a method that does not close it, is asked why
+OPEN_LOOP = 1e-3
 # the length: gaps between what drives ask for and what the joints allow; rounding is far below
 CONTRADICTION = 1e-11
 # 1: gaps and J w at a limit of the mechanism that is found: the rounding of a double root

@@ -121,6 +121,21 @@ def test_dead_centre_of_a_random_linkage(make, method):
             assert not r.success
 
 
+@pytest.mark.parametrize("method", ["multipliers", "multipliers-dop853"])
+def test_methods_that_do_not_close_their_loops_are_not_led_beyond(method):
+    """They would go on with loops open by a part of a link: the limit is told, and nothing behind it is kept."""
+    rng = np.random.default_rng(12)
+    setting = {"step": 2e-3} if method == "multipliers" else {"tolerance": 1e-6}
+    for make in (four_bar, slider_crank, rssr):
+        m, limit = make(rng)
+        m.drive("motor", "A", Polynomial((0.0, 1.0)))
+        r = simulate(m, 2 * limit, limit / 25, method=method, **setting)
+        assert r.status == "blocked", r.message
+        at = re.search(r"degrees, at t = ([\d.]+) s", r.message)
+        assert float(at[1]) == pytest.approx(limit, rel=1e-6)
+        assert r.times[-1] <= limit
+
+
 def test_a_length_driven_to_its_limit():
     """Two rods of 1 m from 0 to a slide: a link drives it away until they are stretched at 2 m."""
     m = Mechanism("stretched", gravity=(0, 0))

@@ -12,6 +12,8 @@ Drives that contradict each other leave a gap along an l with l^T J = 0 far away
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..arrays import Floats
@@ -20,31 +22,46 @@ from ..kernels.elements.drive import COSINE, EQUATION, KIND, LINEAR, MOTION, SQU
 from ..kinematics.constraints import Constraints
 from ..mechanism.motion import MotionPieces
 from ..model import Model
-from ..thresholds import CONTRADICTION, DEPENDENT_VALUE, LIMIT_FOUND, LIMIT_RATE
+from ..thresholds import CONTRADICTION, DEPENDENT_VALUE, LIMIT_FOUND, LIMIT_RATE, OPEN_LOOP
 from .status import GOOD, Ending, Status
 
 # larger models are left alone: the matrices here are full
 MOST_COORDINATES = 600
 NEWTON = 30
+# outputs that are looked at for open loops
+MOST_STATES = 1000
 
 
 def explain_drives(
-    model: Model, end: Ending, t: float, q: Floats, duration: float, *, projects: bool
-) -> Ending:
-    """How a driven run ended, in words of its drives if they are the reason; t [s], q: the last state.
+    model: Model, end: Ending, states: States, duration: float, *, projects: bool
+) -> tuple[Ending, float]:
+    """How a driven run ended, in words of its drives if they are the reason; and until when it is good [s].
 
-    projects: whether the method takes its steps back onto the constraints; what others violate is their own.
+    projects: whether the method takes its steps back onto the constraints; what others violate is their own, but
+    a loop that is open by a part of a link was closed before, and why it opened is asked there.
     """
+    t, q = states.last
     if not len(model.form.driven) or len(q) > MOST_COORDINATES:
-        return end
-    driven, words = _Driven(model), ""
-    if end.status is Status.NOT_CONVERGED:
-        words = driven.limit(t, q, duration)
+        return end, np.inf
+    driven, words, until = _Driven(model), "", t
+    if not projects and end.status is not Status.NOT_CONVERGED:
+        t, q = driven.last_closed(states)
+    if end.status in (Status.NOT_CONVERGED, Status.DIVERGED) or t < until:
+        words, until = driven.limit(t, q, duration)
     if not words and projects and end.status in (Status.DONE, Status.NOT_CONVERGED):
-        words = driven.contradiction(t, q)
+        words, until = driven.contradiction(t, q), t
     if not words:
-        return end
-    return Ending(Status.BLOCKED, f"stopped at t = {t:.9g} s: {words}; {GOOD}")
+        return end, np.inf
+    t = max(t, min(until, states.last[0]))
+    return Ending(Status.BLOCKED, f"stopped at t = {t:.9g} s: {words}; {GOOD}"), until
+
+
+class States(NamedTuple):
+    """Where a run was: at its end, (time [s], position), and at its outputs."""
+
+    last: tuple[float, Floats]
+    times: Floats
+    places: Floats
 
 
 class _Driven:
@@ -79,6 +96,23 @@ class _Driven:
             rates[k] = factor * element.slope(kind, x) * motion.rate(t)
         return phi, rates
 
+    def last_closed(self, states: States) -> tuple[float, Floats]:
+        """The last state before the loops are open; the last one of all if they never are."""
+        every = max(1, len(states.times) // MOST_STATES)
+        before = float(states.times[0]), states.places[0]
+        for state in [
+            *zip(states.times[::every], states.places[::every], strict=True),
+            states.last,
+        ]:
+            if not self._is_closed(*state):
+                return before
+            before = float(state[0]), state[1]
+        return before
+
+    def _is_closed(self, t: float, q: Floats) -> bool:
+        # written so that nan is open
+        return bool(np.abs(self.gaps(t, q)[0]).max(initial=0.0) <= OPEN_LOOP)
+
     def contradiction(self, t: float, q: Floats) -> str:
         """What drives ask for at the same time and cannot have, in words."""
         phi, _ = self.gaps(t, q)
@@ -106,21 +140,21 @@ class _Driven:
         named = {d.number: name for name, d in self._model.readings.drives.items()}
         return [f"'{named[int(m)]}'" for m in np.flatnonzero(part > 1e-3 * part.max())]
 
-    def limit(self, t: float, q: Floats, duration: float) -> str:
-        """Where drives reach the limit of the mechanism, in words; empty if there is none near."""
+    def limit(self, t: float, q: Floats, duration: float) -> tuple[str, float]:
+        """Where drives reach the limit of the mechanism, in words, and when [s]; empty if there is none near."""
         found = self._singular(t, q, duration)
         if found is None:
-            return ""
+            return "", t
         t, q, w = found
         U, values, _ = np.linalg.svd(self._constraints.jacobian(q))
         rank = int(np.sum(values > np.sqrt(DEPENDENT_VALUE) * values[0]))
         _, rates = self.gaps(t, q)
         push = U[:, rank:].T @ rates
         if not np.linalg.norm(push) > LIMIT_RATE * np.linalg.norm(rates):
-            return ""
+            return "", t
         left = U[:, rank:] @ push / np.linalg.norm(push)
         if left @ self._constraints.bend(w) >= 0.0:
-            return ""
+            return "", t
         named = {d.number: (name, d) for name, d in self._model.readings.drives.items()}
         part = np.zeros(len(self._motions))
         for row in self._drives.equations:
@@ -131,10 +165,11 @@ class _Driven:
             x = rows.pieces.value(t)
             value = f"{np.degrees(x):.6g} degrees" if rows.turns else f"{x:.9g} m"
             words.append(f"drive '{name}' has reached the limit of the mechanism, {value}")
-        return (
+        text = (
             f"{' and '.join(words)}, at t = {t:.9g} s. The loops cannot close beyond it (a dead centre): let it "
             "turn back before, or change the dimensions"
         )
+        return text, t
 
     def _singular(
         self, t: float, q: Floats, duration: float

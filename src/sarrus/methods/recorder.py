@@ -14,6 +14,7 @@ from ..kernels.loads import make_loads
 from ..kernels.own import run as run_own
 from . import status
 from .balance import Judge
+from .limit import States
 from .method import Run
 from .outcome import Law, Motion, Part, Record
 from .status import Ending
@@ -123,6 +124,11 @@ class Recorder:
         dropped, self._done = self._done - kept, kept
         metres = judge.lost * self._problem.model.units.length
         return status.with_losses(end, metres, judge.good_until, dropped)
+
+    def states(self, t: float, place: Floats) -> States:
+        """Where the run was at its end, given here, and at its outputs."""
+        record = self._record[: self._done]
+        return States((t, place), record.times, record.q)
 
     def record(self, law: Law | None) -> Record:
         """The outputs so far."""

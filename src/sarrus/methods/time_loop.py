@@ -156,9 +156,11 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
                 steppers.append(stepper)
 
     if stopped is None:
-        end = explain_drives(
-            problem.model, end, t, judge.place, problem.duration, projects=stepper.sampling.projects
-        )
+        end, until = explain_drives(
+            problem.model, end, recorder.states(t, judge.place), problem.duration,
+            projects=stepper.sampling.projects,
+        )  # fmt: skip
+        judge.good_until = min(judge.good_until, until)
         if not end.status.success:
             end = recorder.cut(end, judge)
     watch = watcher.watch()
