@@ -173,6 +173,26 @@ def test_own_code_takes_over(monkeypatch):
     assert advance is series.advance.py_func
 
 
+def weigh(form, x):
+    """Something of a form."""
+    s = 0.0
+    for i in range(len(form.Q)):
+        s += form.Q[i] * x[i]
+    return s
+
+
+def test_compiling_is_no_run(monkeypatch):
+    """What the general code takes to be compiled, at its first call, is no reason for more."""
+    counted = []
+    monkeypatch.setattr(own.Structure, "spend", lambda *given: counted.append(given))
+    form = sarrus.model.make_model(pendulum()).form
+    made, x = entry(weigh), np.ones(len(form.Q))
+    first = own.run(made, form, x)
+    assert not counted
+    assert own.run(made, form, x) == first
+    assert len(counted) == 1
+
+
 def test_large_structures_stay_general():
     """They would take long to compile, and leave the cache."""
     form = sarrus.model.make_model(n_four_bar(200)).form

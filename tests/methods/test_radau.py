@@ -283,8 +283,8 @@ def test_random_driven_cranks_with_stiff_dampers(seed):
 def test_work_of_drives_on_stiff_dampers(method):
     """However loose the tolerance, no right run is ended by the judge of energy, and the work is right.
 
-    It is damping, up to 1e8, times a small velocity, times that of the drive: a velocity that is off by a tolerance
-    of 1e-3 did work of kilojoules where one joule is right, and runs ended. Measured over 30 seeds: up to 6 tolerances.
+    It is damping, up to 1e8, times a small velocity, times that of the drive: what interpolation errs did work of
+    kilojoules where one joule is right, and runs ended. Measured over 30 seeds: up to 6 tolerances.
     """
     for seed in range(10):
         m, _, _ = crank(seed, 8)

@@ -111,8 +111,7 @@ def test_crossings_where_motions_touch():
     """They are found where all rockers are level, and two motions with one direction are listed, both ways.
 
     The pivot goes with the eighth power of the time there, and within 1e-2 s of its bottom it is rounding: that is
-    found to 1e-4 s as a rule (the median of 25 starts is 6e-5 s) and to some 1e-3 s at the worst (3e-3 s there), not
-    to 1e-8 s.
+    found to 1e-4 s as a rule (median of 25 starts: 6e-5 s) and to some 1e-3 s at the worst, not to 1e-8 s.
     """
     touching = 0
     for case in random_cases(3)[1:]:

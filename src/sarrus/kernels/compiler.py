@@ -113,6 +113,10 @@ class Kernel:
         del keep
         return found
 
+    def has_code(self, kinds: tuple[Any, ...]) -> bool:
+        """Whether it is compiled, or loaded, for some types."""
+        return kinds in self._made
+
     def _make(self, kinds: tuple[Any, ...]) -> Callable[[bytes], Any]:
         with _COMPILING:
             if kinds not in self._made:

@@ -34,6 +34,8 @@ FIRST_SECONDS, SECONDS_EACH = 0.5, 0.0015
 # own code is made when runs have taken this share of that; looked for on the disk when they have taken so long [s]
 SHARE = 0.05
 LOOK_SECONDS = 1e-3
+# level of the passes: a twentieth faster than with level 1, for half a second more
+PASSES = 2
 # structures that are remembered
 MOST_KEPT = 64
 
@@ -103,9 +105,11 @@ def run(kernel: Any, *args: Any) -> Any:
         if found is not WRONG:
             del keep
             return found
-    begin = time.thread_time()
+    # the first call compiles the general code
+    counts, begin = kernel.has_code(kinds), time.thread_time()
     found = kernel(*args)
-    structure.spend(kernel, kinds, args, time.thread_time() - begin)
+    if counts:
+        structure.spend(kernel, kinds, args, time.thread_time() - begin)
     return found
 
 
@@ -147,7 +151,7 @@ def make_code(kernel: Kernel, kinds: tuple[Any, ...], compiles: bool = True) -> 
         text, found = Module(unrolls=True).entry(symbol, kernel, kinds, layout)
         if _ends():
             return None
-        kept = "".join(LETTERS[x] for x in found).encode() + b"\n" + compile_kernel(text)
+        kept = "".join(LETTERS[x] for x in found).encode() + b"\n" + compile_kernel(text, PASSES)
         STORE.write(place, kept)
     results, code = kept.split(b"\n", 1)
     engine = Engine()

@@ -433,8 +433,8 @@ def advance(form, tan, ws, st, loads, goal, control, times, store, sides, watch,
     """Step from store[0] to goal.t_end or until the store is full; returns the reason and the last row.
 
     control: what is kept between calls. Outputs: times and states (position, velocity, acceleration)
-    at the ends of steps; sides: angles and work in them; watch: smallest pivot there, how far the landing was moved, whether a force of a
-    user switched, what the step may have lost if it was loosened; counters.
+    at the ends of steps; sides: angles and work in them; watch: smallest pivot there, how far the landing was
+    moved, whether a force of a user switched, what the step may have lost if it was loosened; counters.
     """
     t_end, local, tolerance, longest, between, weight = goal
     nq = store.shape[2]

@@ -212,7 +212,7 @@ def log_reach(size, m, log_tolerance, log_speed):
     """Log of the step at which a term of order m is as small as the tolerance, in place and in velocity.
 
     size: log of its coefficient; log_speed: that of SWIFT times the largest velocity, infinite if only the place
-    counts. In a step in which the motion covers less than a link the velocity asks for more: one division is enough.
+    counts. Where the motion covers less than a link in a step the velocity asks for more, else the place.
     """
     left = log_tolerance - size
     if left >= -m * log_speed:

@@ -88,7 +88,12 @@ class Passages:
         count = len(rows)
         if not count:
             return
-        new = pieces.starts[:count].copy(), rows[:, 0, :nq].copy(), v.copy(), pieces.sides[:count, :, 0].copy()
+        new = (
+            pieces.starts[:count].copy(),
+            rows[:, 0, :nq].copy(),
+            v.copy(),
+            pieces.sides[:count, :, 0].copy(),
+        )
         if self._landings is None:
             self._landings = new
             return

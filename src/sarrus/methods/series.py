@@ -332,8 +332,9 @@ class Series:
         """Take steps."""
         form, pieces, kept = self._problem.model.form, self._pieces, self._kept
         # so many steps are to come, if they stay as long
-        left = (self._problem.duration - self._t) / max(self._t, 1e-300)
-        if len(pieces.orders) < min(self._capacity, kept.counters[kernels.STEPS] * left):
+        count = float(kept.counters[kernels.STEPS])
+        ahead = count * (self._problem.duration - self._t) / max(self._t, 1e-300)
+        if len(pieces.orders) < min(self._capacity, ahead):
             _, rows, nq = pieces.coefficients.shape
             self._pieces, self._seen = _make_room(self._capacity, rows, nq, len(kept.carried))
             pieces = self._pieces

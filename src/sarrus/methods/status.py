@@ -160,8 +160,8 @@ def left_motion(t: float, off: float, apart: float) -> Ending:
     return Ending(
         Status.NOT_CONVERGED,
         f"stopped behind a singular position at t = {t:.9g} s: it is {off:.1e} of the mechanism's length from "
-        f"where a series leads over it, and motions are {apart:.1e} apart there: it may be on another one; {GOOD}. "
-        "Use the method series, or another tolerance",
+        f"where a series leads over it, and motions are {apart:.1e} apart there: it may be on another one; "
+        f"{GOOD}. Use the method series, or another tolerance",
     )
 
 

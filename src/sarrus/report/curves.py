@@ -235,6 +235,9 @@ def _range(values: Floats, unit: str) -> str:
     if not len(known):
         return "unknown"
     low, high = float(known.min()), float(known.max())
+    # rounding is no reading, and there is no zero below zero
+    small = 1e-9 * max(-low, high)
+    low, high = (0.0 if abs(x) <= small else x for x in (low, high))
     return f"{low:.3g} to {high:.3g} {unit}".replace("-", "\N{MINUS SIGN}")
 
 
