@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import sarrus
+from builders import bricard, n_four_bar
 from random_mechanisms import random_mechanism
 from sarrus.asked import ask_plainly
 from sarrus.many import Traced, _split
+from sarrus.problems.references.n_four_bar import flat_times
 from sarrus.solving import prepare
 from sarrus.variants import Variants
 
@@ -289,3 +291,25 @@ def test_exits():
     assert (table["final B0.x [m]"] == runs.final[:, runs.points.index("B0"), 0, 0]).all()
     data = runs.to_xarray()
     assert (data["position"].sel(point="B1", axis="y") == runs.position("B1")[..., 1]).all()
+
+
+def test_crossing_times_of_each_run():
+    """Those of `simulate`, in every bit, and of closed form; none where nothing is crossed or nothing runs."""
+    speeds = (1.0, 2.0)
+    mechanisms = [n_four_bar(2, speed=s) for s in speeds] + [bricard()]
+    runs = sarrus.simulate_many(mechanisms[:2], 3.0, 0.5, crossings=True)
+    for i, (speed, times) in enumerate(zip(speeds, runs.crossings, strict=True)):
+        alone = sarrus.simulate(n_four_bar(2, speed=speed), 3.0, 0.5)
+        assert times.tolist() == [c.time for c in alone.crossings]
+        assert np.array_equal(runs.position("B0")[i], alone.position("B0"))
+    # the start velocity of the elliptic functions; what crossings cost a run at the default tolerance
+    assert runs.crossings[0] == pytest.approx(flat_times(2, 3.0), abs=1e-7)
+    table = runs.columns()
+    assert table["crossings"].tolist() == [len(times) for times in runs.crossings]
+    assert table["first crossing [s]"][1] == runs.crossings[1][0]
+    quiet = sarrus.simulate_many(mechanisms[2:], 0.5, 0.5, crossings=True)
+    assert len(quiet.crossings[0]) == 0
+    assert np.isnan(quiet.columns()["first crossing [s]"]).all()
+    assert sarrus.simulate_many(mechanisms[2:], 0.5, 0.5).crossings is None
+    with pytest.raises(ValueError, match="judged on the CPU"):
+        sarrus.simulate_many(mechanisms[2:], 0.5, crossings=True, device="gpu")

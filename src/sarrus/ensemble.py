@@ -36,6 +36,7 @@ def simulate_many(
     tolerance: float | None = None,
     points: Sequence[str] | None = None,
     keep: bool = True,
+    crossings: bool = False,
     max_steps: int = MOST_STEPS,
     threads: int | None = None,
     device: str = CPU,
@@ -44,8 +45,9 @@ def simulate_many(
 
     output_step, outputs, tolerance, max_steps: as for `simulate`. points: names of joints, points or bodies
     whose motion is wanted, all joints if left out; every mechanism has to have them. keep: False if final
-    states, extremes and statuses are enough. threads: as many as there are cores if left out; they
-    change no number. device: "cpu", or "gpu" (extra: sarrus[gpu]).
+    states, extremes and statuses are enough. crossings: also the times at which the mobility rises; they are
+    judged by the general kernels, which then do all runs, one after the other. threads: as many as there are
+    cores if left out; they change no number. device: "cpu", or "gpu" (extra: sarrus[gpu]).
 
     A mechanism that cannot be simulated is a row with the status "refused" and the reason.
     """
@@ -55,6 +57,10 @@ def simulate_many(
         raise ValueError("no mechanism was given; give at least one")
     if device not in (CPU, GPU):
         raise ValueError(f"device = {device!r}; give '{CPU}' or '{GPU}'")
+    if crossings and device == GPU:
+        raise ValueError(
+            "crossings are judged on the CPU; leave out device='gpu' or crossings=True"
+        )
     asked = ask_plainly(duration, output_step, outputs, tolerance, max_steps)
     first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
     if not isinstance(first, Mechanism):
@@ -68,7 +74,9 @@ def simulate_many(
         )
     from .many import run_all
 
-    return run_all(mechanisms, asked, names, keep=keep, threads=threads, gpu=device == GPU)
+    return run_all(
+        mechanisms, asked, names, keep=keep, crossings=crossings, threads=threads, gpu=device == GPU
+    )
 
 
 def _joints(mechanism: Mechanism) -> tuple[str, ...]:

@@ -67,13 +67,14 @@ def run_all(
     points: tuple[str, ...],
     *,
     keep: bool,
+    crossings: bool,
     threads: int | None,
     gpu: bool,
 ) -> Runs:
-    """All runs: what can be done fast, then the rest."""
+    """All runs: what can be done fast, then the rest; if crossings are wanted, which lanes do not watch, all."""
     first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
-    table = Table(len(mechanisms), first.dimension, asked, points, keep)
-    for group in _groups(mechanisms, asked, points, table):
+    table = Table(len(mechanisms), first.dimension, asked, points, keep, crossings)
+    for group in () if crossings else _groups(mechanisms, asked, points, table):
         found = run_group(group, asked, threads or _cores(), keep, gpu)
         table.take(group, found)
     table.finish(mechanisms)
@@ -361,7 +362,13 @@ class Table:
     """Rows of all runs, filled by groups and then one by one."""
 
     def __init__(
-        self, count: int, dimension: int, asked: Asked, points: tuple[str, ...], keep: bool
+        self,
+        count: int,
+        dimension: int,
+        asked: Asked,
+        points: tuple[str, ...],
+        keep: bool,
+        crossings: bool = False,
     ) -> None:
         self.asked, self.points, self.dimension = asked, points, dimension
         n, outputs = count, len(asked.outputs)
@@ -374,6 +381,7 @@ class Table:
         self.drift = np.full(n, np.nan)
         self.counters = {name: np.zeros(n, np.int64) for name in COUNTERS}
         self.parked = np.zeros(n, bool)
+        self.crossings = [np.zeros(0)] * n if crossings else None
 
     def refuse(self, i: int, why: str) -> None:
         """A run that cannot be."""
@@ -423,6 +431,8 @@ class Table:
             self.status[i], self.message[i] = result.status, result.message
             self.notes[i] = list(result.outcome.notes)
             self.drift[i] = result.energy_drift
+            if self.crossings is not None:
+                self.crossings[i] = np.array([c.time for c in result.crossings])
             for name in COUNTERS:
                 self.counters[name][i] = result.counters[name]
             n = len(result.times)
@@ -440,7 +450,7 @@ class Table:
         return Runs(
             self.asked.outputs, self.points, self.dimension, self.status, self.message, self.notes,
             self.values, self.balance, self.final, self.least, self.largest, self.drift,
-            self.counters, self.parked,
+            self.counters, self.parked, self.crossings,
         )  # fmt: skip
 
 

@@ -22,7 +22,8 @@ class Runs:
     times: of the outputs [s]; points: names, in the order of the columns; status, message: of each run, as of a
     `Result`; final, least, largest: place [m] and velocity [m/s] of the points, (runs, points, 2, dimension), at
     the end, and the least and largest at the outputs; energy_drift: largest drift of the energy balance at the
-    outputs [J]; counters: steps and so on by name, (runs,); parked: runs that the general kernels did.
+    outputs [J]; counters: steps and so on by name, (runs,); parked: runs that the general kernels did;
+    crossings: times at which the mobility rises [s], of each run; None if they were not asked for.
     """
 
     times: Floats
@@ -39,6 +40,7 @@ class Runs:
     energy_drift: Floats = field(repr=False)
     counters: dict[str, np.ndarray] = field(repr=False)
     parked: Flags = field(repr=False)
+    crossings: list[Floats] | None = field(repr=False, default=None)
 
     def __len__(self) -> int:
         return len(self.status)
@@ -76,7 +78,7 @@ class Runs:
         return self.least[:, at, 0], self.largest[:, at, 0]
 
     def columns(self) -> dict[str, Floats]:
-        """One value a run: status, final places and velocities, extremes, drift, counters."""
+        """One value a run: status, final places and velocities, extremes, crossings, drift, counters."""
         out: dict[str, Any] = {"status": self.status}
         for n, name in enumerate(self.points):
             for level, unit in enumerate(("m", "m/s")):
@@ -85,6 +87,10 @@ class Runs:
                     out[f"final {word} [{unit}]"] = self.final[:, n, level, c]
                     out[f"least {word} [{unit}]"] = self.least[:, n, level, c]
                     out[f"largest {word} [{unit}]"] = self.largest[:, n, level, c]
+        if self.crossings is not None:
+            out["crossings"] = np.array([len(times) for times in self.crossings])
+            first = [times[0] if len(times) else np.nan for times in self.crossings]
+            out["first crossing [s]"] = np.array(first)
         return out | {"energy drift [J]": self.energy_drift, **self.counters}
 
     def to_dataframe(self) -> Any:

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 UNIQUE, SHARED, UNDETERMINED = "unique", "shared", "undetermined"
 LEAST_NORM, ELASTIC = "least norm", "stiffness"
 
-# outputs treated at once: enough to be quick, few enough for the memory
-CHUNK = 512
+# rows of outputs treated at once: enough to be quick, few enough for the caches
+ROWS_AT_ONCE = 16_000
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,8 @@ def solve_reactions(
     directions = np.zeros((n, equations.rows, 3))
     stress: list[Floats] = []
     smallest, imbalance = np.ones(n), np.zeros(n)
-    chunks = [slice(k, min(k + CHUNK, n)) for k in range(0, n, CHUNK)]
+    size = max(8, ROWS_AT_ONCE // max(equations.rows, 1))
+    chunks = [slice(k, min(k + size, n)) for k in range(0, n, size)]
     angles = np.zeros((n, len(loads.torsions[0])))
     if angles.size:
         # turns are counted from output to output: over all chunks
