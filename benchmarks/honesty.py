@@ -3,7 +3,8 @@
     PYTHONPATH=src:tests python benchmarks/honesty.py [mechanisms in plane and in space]
 
 A mechanism falls from rest for a second; see tests/tolerance_errors.py. Printed: median, 99th percentile and worst
-of error / (tolerance x magnification), of all and of each tolerance.
+of error / (tolerance x magnification), of all and of each tolerance. `make soak` runs it, and fails where 99 % are
+not below 10, or the worst not below 50.
 """
 
 import sys
@@ -15,6 +16,7 @@ from tolerance_errors import measure
 
 TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10, 1e-11)
 DURATION = 1.0
+MOST, WORST = 10.0, 50.0
 
 
 def tell(name, values):
@@ -26,8 +28,8 @@ def tell(name, values):
 
 
 def main(count):
-    """Print the figures."""
-    found, names = [], []
+    """Print the figures; returns whether they are as promised."""
+    found, names, still, told = [], [], 0, 0
     for seed in range(count):
         for dimension in (2, 3):
             try:
@@ -35,14 +37,21 @@ def main(count):
             except ValueError as error:
                 print(f"seed {seed}, {dimension}D: {error}"[:100])
                 continue
+            still += not ratios
+            told += len(TOLERANCES) - len(ratios) if ratios else 0
             found += ratios
             names += [f"seed {seed}, {dimension}D"] * len(ratios)
     for tolerance in TOLERANCES:
         tell(f"{tolerance:g}", [x for t, x in found if t == tolerance])
     values = np.array([x for _, x in found])
     tell("all", values)
-    print(f"the worst is {names[int(values.argmax())]}")
+    print(
+        f"the worst is {names[int(values.argmax())]}; "
+        f"{still} mechanisms that do not move or do not come to their end"
+    )
+    print(f"and {told} runs that ended or say themselves that they are worse are left out")
+    return np.quantile(values, 0.99) < MOST and values.max() < WORST
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 150)
+    sys.exit(not main(int(sys.argv[1]) if len(sys.argv) > 1 else 100))

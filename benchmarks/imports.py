@@ -9,8 +9,8 @@ for ASMT a second table against the stored series, and what was refused with its
 Drift: largest change of the energy, less the work of dampers, over the energy exchanged (largest kinetic energy or
 change of the potential one). Against Pinocchio: accelerations of the centres at rest at the start, over the
 largest; both without springs, dampers and lifts, through `write_urdf`. Its own constrained dynamics where loops
-are all there is; with couplings, rotors or redundant loops (marked k) its mass matrix, forces and Jacobians, solved in
-the directions that these allow.
+are all there is; with couplings, rotors or redundant loops (marked k) its mass matrix, forces and Jacobians,
+solved in the directions that these allow.
 """
 
 import argparse

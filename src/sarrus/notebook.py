@@ -6,9 +6,15 @@ from html import escape
 
 
 class Sentences:
-    """Something that prints as lines of text: the first one strong, the others below."""
+    """Something that prints as lines of text: the first one strong, the others below.
+
+    Of a single line it is what it is about, before the colon, and below what is told of it.
+    """
 
     def _repr_html_(self) -> str:
         first, *others = str(self).splitlines() or [""]
+        if not others and ": " in first:
+            first, told = first.split(": ", 1)
+            others = told.split("; ")
         lines = "".join(f"<li>{escape(line.strip())}</li>" for line in others)
         return f"<div><strong>{escape(first)}</strong>{f'<ul>{lines}</ul>' if lines else ''}</div>"

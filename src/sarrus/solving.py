@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from .methods.method import needs_of, warm_up
 from .methods.status import failed
 from .methods.watch import Dip, Watch
 from .model import Model, make_model
+from .model.structure import describe
 from .names import unknown
 from .result import Result
 from .thresholds import MISFIT, SMALLEST_TOLERANCE
@@ -33,6 +34,10 @@ from .verdict.mending import bridge_misfit
 MOST_NUMBERS = 200_000_000
 # by what a second run is finer that tells the error of the first
 FINER = {"tolerance": 10.0, "step": 2.0}
+# mechanisms that were found to need no bridge: to follow a paradoxical linkage takes ten times as long as to
+# simulate it, and who simulates one does so again
+MOST_REMEMBERED = 64
+_MOVES: dict[Any, None] = {}
 NOTHING_MOVES = "Nothing can move: the joints hold all bodies (mobility 0)"
 
 
@@ -182,9 +187,18 @@ def _make_model(mechanism: Mechanism, asked: Asked) -> tuple[Mechanism, Model, l
     locked = model.equations >= model.coordinates > 0 and not mechanism.drives
     if not locked or asked.misfit == 0.0:
         return mechanism, model, []
+    described = describe(mechanism)
+    same = described and (described[0], tuple(described[1]))
+    if same in _MOVES:
+        return mechanism, model, []
     mended, notes = bridge_misfit(mechanism, make_joint_equations(mechanism), asked.misfit)
     if mended is mechanism:
-        return mechanism, model, []
+        if same and not notes:
+            while len(_MOVES) >= MOST_REMEMBERED:
+                _MOVES.pop(next(iter(_MOVES)), None)
+            _MOVES[same] = None
+        # what was not bridged is told
+        return mechanism, model, notes
     notes = [*notes, *fit_velocities(mended)]
     return mended, make_model(mended), notes
 

@@ -101,24 +101,11 @@ OPTIONS = {
     "penalty": {"omega": -1},
     "ali3": {"penalty": -2},
 }
-ABSOLUTE = (
-    "methods/multipliers_dop853: one absolute tolerance for places and velocities in links a second"
-)
 
 
 @pytest.mark.slow
 @BOTH
-@pytest.mark.parametrize(
-    "method",
-    [
-        pytest.param(
-            name,
-            marks=[pytest.mark.xfail(strict=True, reason=ABSOLUTE)] if "dop853" in name else [],
-        )
-        for name in METHODS
-        if name != "series"
-    ],
-)
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "series"])
 def test_other_methods_take_the_same_steps(method, s):
     """The same for methods of any kind; those with a fixed step get one that fits."""
     name = "spring" if LOADS in METHODS[method].does else "pendulum"

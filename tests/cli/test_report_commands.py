@@ -100,13 +100,14 @@ def test_view_opens_files_problems_folders_and_an_empty_plane(tmp_path, folder, 
     """The workbench gets the data, the file that it saves, and how long; here it ends at once."""
     from sarrus.workbench import server
 
-    made = []
+    made, of = [], []
 
     class Silent:
         address = "http://127.0.0.1:0"
 
-        def __init__(self, data, opened, duration, port):
+        def __init__(self, data, opened, duration, port, problem):
             made.append((data, opened, duration))
+            of.append(problem)
 
         def serve(self):
             raise KeyboardInterrupt
@@ -131,6 +132,8 @@ def test_view_opens_files_problems_folders_and_an_empty_plane(tmp_path, folder, 
     counts = [len(data["bodies"]) for data, _, _ in made]
     assert counts == [5, 3, 5, 0, 0, 0]
     assert [duration for _, _, duration in made] == [1.0, 3.0, None, None, None, None]
+    # options of a problem become sliders
+    assert of == [None, ("double-four-bar", {"windows": 1}), None, None, None, None]
     files = [opened.path for _, opened, _ in made]
     assert files == [None, None, path, empty, None, tmp_path / "new.yaml"]
     assert made[2][1].text == path.read_text()

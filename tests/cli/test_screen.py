@@ -1,5 +1,6 @@
 """What is printed is shown and not obeyed: escape sequences, markup and formulas in names of files."""
 
+import io
 import json
 from contextlib import suppress
 
@@ -78,3 +79,28 @@ def test_a_hostile_model_is_simulated_and_looked_at(tmp_path, capsys):
     if out.exists():
         head = (out / "columns.csv").read_text().splitlines()[0]
         assert not any(cell.startswith("=") for cell in head.split(","))
+
+
+def test_tables_are_stacked_where_a_terminal_is_narrow(monkeypatch):
+    """At 40 columns every cell is there and no line is cut; a file gets a line a row."""
+    # others are taken to be 80 columns wide
+    monkeypatch.setenv("TERM", "xterm")
+
+    def shown(terminal):
+        table = Table("name", "what", "how")
+        table.add_row("first", "a sentence of several words", "by another one of them")
+        table.add_row("second", "", "alone")
+        screen = Screen(file=io.StringIO(), width=40, force_terminal=terminal, color_system=None)
+        screen.show_table(table)
+        return screen.file.getvalue().splitlines()
+
+    stacked = [line.rstrip() for line in shown(True)]
+    assert all(len(line) <= 40 for line in stacked)
+    assert stacked == [
+        "first",
+        "  what: a sentence of several words",
+        "  how: by another one of them",
+        "second",
+        "  how: alone",
+    ]
+    assert any("several words" in line and "another one of them" in line for line in shown(False))

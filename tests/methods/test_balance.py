@@ -58,8 +58,8 @@ def test_textbook_methods_get_a_note(method):
 
 
 def test_a_lost_balance_is_no_success(monkeypatch):
-    """Steps that err a million times too much: another status, and no output beyond the bound."""
-    monkeypatch.setattr(radau, "SHARE", 1e6)
+    """Steps that err a hundred thousand times too much: another status, and no output beyond the bound."""
+    monkeypatch.setattr(radau, "SHARE", 1e4)
     # five stages err little in any step that their iteration can take
     monkeypatch.setattr(radau, "choose_stages", lambda *_: 3)
     tolerance = 1e-9

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sarrus
-from browser import PATIENCE, open_browser
+from browser import PATIENCE, open_browser, pinch, touch
 from sarrus.mechanism.files import from_data, to_data
 from sarrus.workbench.edit import EMPTY
 from sarrus.workbench.saving import OpenedFile
@@ -32,9 +32,11 @@ def browser():
 class Page:
     """A page of a workbench; errors and requests are kept."""
 
-    def __init__(self, browser, bench, width, theme):
+    def __init__(self, browser, bench, width, theme, fingers):
         self.errors, self.requests = [], []
-        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
+        page = browser.new_page(
+            viewport={"width": width, "height": 900}, color_scheme=theme, has_touch=fingers
+        )
         page.on("console", lambda m: self.errors.append(m.text) if m.type != "log" else None)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
@@ -65,13 +67,13 @@ class Page:
 
 
 @contextmanager
-def opened(browser, data, width=1400, theme="light"):
+def opened(browser, data, width=1400, theme="light", fingers=False, problem=None):
     """A page of a workbench that serves these data."""
-    bench = Workbench(data, OpenedFile(None), 2.0, port=0)
+    bench = Workbench(data, OpenedFile(None), 2.0, port=0, problem=problem)
     thread = threading.Thread(target=bench.serve)
     thread.start()
     try:
-        page = Page(browser, bench, width, theme)
+        page = Page(browser, bench, width, theme, fingers)
         yield page
         page.page.close()
         own = f"http://127.0.0.1:{bench.port}/"
@@ -220,3 +222,47 @@ def test_it_fits_and_can_be_read(browser, width, theme):
               return (a + 0.05) / (b + 0.05); });
         }""")
         assert min(contrast) >= 4.5
+
+
+def test_fingers_pinch_and_draw(browser):
+    """On a narrow screen: two fingers bring the picture closer and draw nothing, one draws a bar, a tap a pin."""
+    with opened(browser, four_bar(), 400, fingers=True) as seen:
+        page = seen.page
+        page.click("[data-mode=edit]")
+        page.click("[data-tool=pin]")
+        box = page.locator("#picture canvas").bounding_box()
+        middle = box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"]
+        scale = page.evaluate("sarrusBench.player.scale")
+        before = seen.document()
+        pinch(page, middle, 30, 60)
+        assert page.evaluate("sarrusBench.player.scale") == pytest.approx(2 * scale, rel=0.2)
+        pinch(page, middle, 60, 30)
+        page.click("[data-tool=bar]")
+        pinch(page, middle, 30, 40)
+        pinch(page, middle, 40, 30)
+        assert seen.document() == before
+        start, end = seen.place(0.2, 0.5), seen.place(0.6, 0.7)
+        touch(page, [tuple(np.add(start, np.subtract(end, start) * k / 5)) for k in range(6)])
+        seen.until("Object.keys(sarrusBench.doc().data.bodies).length === 4")
+
+
+def test_options_of_a_problem_are_sliders(browser):
+    """Four windows instead of two: nine bodies, still with the gravity that was set; undone by one key."""
+    data = to_data(sarrus.problems.get("n-four-bar", windows=2).mechanism())
+    with opened(browser, data, problem=("n-four-bar", {"windows": 2})) as seen:
+        page = seen.page
+        for path, value in (("gravity.1", "-3"), ("windows", "4")):
+            page.evaluate(
+                "document.querySelectorAll('#groups details').forEach((d) => d.open = true)"
+            )
+            field = page.locator(f".slider[data-path='{path}'] input[type=number]")
+            field.fill(value)
+            field.press("Enter")
+            seen.until(f"JSON.stringify(sarrusBench.doc()).includes('\"{path}\":{value}')")
+        seen.until("sarrusBench.player.scene.shapes.length === 9 && sarrusBench.answer.full")
+        assert seen.document()["values"] == {"gravity.1": -3}
+        assert page.inner_text("#title") == "4 four-bar"
+        page.keyboard.press("Escape")
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press("Control+z")
+        seen.until("sarrusBench.player.scene.shapes.length === 5")

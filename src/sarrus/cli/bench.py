@@ -109,8 +109,7 @@ def _show_benchmark(records: list[dict[str, Any]], out: Path, command: str) -> N
     page = out / REPORT
     write_file(page, make_bench_report(records))
     screen = Screen()
-    screen.width = max(screen.width, 150)
-    screen.print(winner_table(best))
+    screen.show_table(winner_table(best))
     screen.print(
         f"{len(failures(records))} of {len(records)} runs did not keep their limits; each with"
     )
@@ -170,7 +169,7 @@ def judge(
 
 def _show(record: dict[str, Any]) -> None:
     screen = Screen(soft_wrap=True)
-    screen.print(judgement_table(record["judgement"]))
+    screen.show_table(judgement_table(record["judgement"]))
     if any(check["ours"] for check in record["judgement"]["checks"]):
         screen.print(" * limits of ours, not of the source", highlight=False)
     for sentence in record["judgement"]["findings"]:
@@ -227,8 +226,7 @@ def board(
             raise ValueError(f"{place}: no such file or folder")
     records, left_out = collect_records(places)
     screen = Screen()
-    screen.width = max(screen.width, 165)
-    screen.print(board_table(records))
+    screen.show_table(board_table(records))
     for line in left_out:
         screen.print(line, soft_wrap=True, highlight=False)
     screen.print("x calibration compares machines: CPU as a multiple of a fixed workload.")

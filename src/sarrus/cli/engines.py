@@ -28,9 +28,7 @@ def list_engines() -> None:
         version = engine.version or "not installed"
         table.add_row(engine.id, version, *able, "" if engine.installed else engine.install)
     screen = Screen()
-    # a line an engine, also where no terminal is that wide
-    screen.width = max(screen.width, Screen(width=1000).measure(table).maximum)
-    screen.print(table)
+    screen.show_table(table)
     for engine in known_engines().values():
         screen.print(f"\n{engine.id}: {engine.tells}", soft_wrap=True, highlight=False)
         for name, value in engine.defaults.items():
@@ -79,6 +77,5 @@ def bench_engines(
             sys.exit(130)
     page = save_engine_report(out, records, command)
     screen = Screen()
-    screen.width = max(screen.width, 150)
-    screen.print(engine_table(records))
+    screen.show_table(engine_table(records))
     screen.print(f"to look at: {page}", soft_wrap=True, highlight=False)

@@ -22,10 +22,7 @@ def list_problems(as_json: Json = False) -> None:
     if as_json:
         print(json.dumps([_problem(problems.get(name)) for name in problems.names()], indent=2))
         return
-    screen = Screen()
-    # a line a problem, also where no terminal tells its width
-    screen.width = max(screen.width, 160)
-    screen.print(problem_table(problems.get(name) for name in problems.names()))
+    Screen().show_table(problem_table(problems.get(name) for name in problems.names()))
 
 
 def _problem(problem: problems.Problem) -> dict[str, Any]:
@@ -83,9 +80,7 @@ def list_methods(as_json: Json = False) -> None:
         options = ", ".join(f"{name}={value:g}" for name, value in method.options.items())
         table.add_row(method.id, method.title, method.setting, ", ".join(able), options)
     screen = Screen()
-    # a line a method, also where no terminal is that wide
-    screen.width = max(screen.width, Screen(width=1000).measure(table).maximum)
-    screen.print(table)
+    screen.show_table(table)
     screen.print(
         "All do gravity and constant forces; loads: springs, dampers, torques, forces that turn with a body. "
         "More: docs/methods.",

@@ -57,8 +57,7 @@ def check_method(
         table.add_column(head)
     for finding in report.findings:
         table.add_row(passed_word(finding.good), finding.what, finding.sentence)
-    screen.width = max(screen.width, 120)
-    screen.print(table)
+    screen.show_table(table)
     if not chosen.compiled:
         screen.print("a Python function: its times are those of Python", highlight=False)
     if not report.good:

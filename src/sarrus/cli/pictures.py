@@ -42,7 +42,8 @@ def report(
 
     screen = Screen(soft_wrap=True)
     if len(folders) == 1 and is_benchmark(folders[0]):
-        path = save_bench_report(folders[0], out or folders[0] / REPORT)
+        with Screen(stderr=True).progress("a page of the benchmark"):
+            path = save_bench_report(folders[0], out or folders[0] / REPORT)
     else:
         runs = [run for folder in folders for run in find_runs(folder)]
         if not runs:
@@ -50,7 +51,7 @@ def report(
                 f"{folders[0]} holds no run and no benchmark; make one with `sarrus run` or `sarrus bench`"
             )
         single = len(runs) == 1 or len(folders) == 1
-        with Screen(stderr=True).status(f"a page of {len(runs)} run{'s' * (len(runs) > 1)}"):
+        with Screen(stderr=True).progress(f"a page of {len(runs)} run{'s' * (len(runs) > 1)}"):
             path = save_report(runs, out or (folders[0] / REPORT if single else Path(REPORT)))
     screen.print(f"report: {path}", highlight=False)
 

@@ -79,7 +79,8 @@ def run(
     records: list[dict[str, Any]] = []
     for k, item in enumerate(todo):
         of_all = f" ({k + 1} of {len(todo)})" if len(todo) > 1 else ""
-        with screen.progress(f"{item.id}{of_all}: simulating {duration or item.duration:g} s"):
+        told = f"{item.id}{of_all}: simulating {duration or item.duration:g} s"
+        with screen.progress(told) as turn_to:
             result, timing = run_problem(
                 item,
                 tolerance=tolerance,
@@ -89,9 +90,11 @@ def run(
                 at_crossing=at_crossing,
             )
             folder = out / item.id
+            turn_to(f"{item.id}{of_all}: files and figures")
             record = save_run(folder, item, result, judge(item, result), timing, command_line())
             save_figures(folder, item, result)
             if with_report:
+                turn_to(f"{item.id}{of_all}: the page")
                 save_report([folder], folder / REPORT)
         records.append(record)
     if as_json:
@@ -165,20 +168,20 @@ def simulate(
             f"how long? Give --duration, or write `simulate: {{duration: 10 s}}` into {file}"
         )
     _check_files(mechanism, settings, len(point or ()))
-    with screen.progress(f"{Path(file).name}: simulating {settings['duration']:g} s"):
+    name = Path(file).name
+    with screen.progress(f"{name}: simulating {settings['duration']:g} s") as turn_to:
         result = simulate_mechanism(mechanism, at_crossing=at_crossing, **settings)
         if result.status == "skipped":
             # nothing was simulated: there is nothing to keep
             raise ValueError(result.message)
+        turn_to(f"{name}: files and figures")
         points = choose_points(mechanism, result, point or ())
         folder = out or Path("runs") / Path(file).stem
-        source = Path(file).name
-        record = save_simulation(
-            folder, mechanism, result, points, source, command_line(), reactions
-        )
+        record = save_simulation(folder, mechanism, result, points, name, command_line(), reactions)
         if figure:
             save_motion_figure(folder / "motion.png", result, points)
         if with_report:
+            turn_to(f"{name}: the page")
             save_report([folder], folder / REPORT)
     if as_json:
         print(json.dumps(record, indent=2))

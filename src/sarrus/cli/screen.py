@@ -6,18 +6,23 @@ which steer a terminal, are shown as their codes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.padding import Padding
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.status import Status
+from rich.table import Table
 from rich.text import Text
 
 from ..names import shown
 from ..progress import listening
+
+# columns beneath which a bar would leave no room for numbers
+NARROW = 60
 
 
 class Screen(Console):
@@ -36,21 +41,49 @@ class Screen(Console):
                 segment = Segment(lines, segment.style)
             yield segment
 
+    def show_table(self, table: Table) -> None:
+        """A line a row; in a terminal that is narrower a stack of lines a row; a file gets lines of any length."""
+        wide = Screen(width=1000).measure(table).maximum
+        if not self.is_terminal or wide <= self.width:
+            self.width = max(self.width, wide)
+            self.print(table)
+            return
+        heads = [str(column.header) for column in table.columns]
+        for first, *others in zip(*(column.cells for column in table.columns), strict=True):
+            self.print(Text(str(first), style="bold"))
+            for head, cell in zip(heads[1:], others, strict=True):
+                if str(cell):
+                    self.print(Padding(Text(f"{head}: {cell}".removeprefix(": ")), (0, 0, 0, 2)))
+
     @contextmanager
-    def progress(self, told: str) -> Iterator[None]:
-        """A line while a run is made, with how much of it is done and the time left, where a terminal shows it."""
-        parts = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
+    def progress(self, told: str) -> Iterator[Callable[[str], None]]:
+        """A line while something is made, with how much is done and the time left, where a terminal shows it.
+
+        What it yields is called with what is made next.
+        """
+        # where there is little room, numbers before the bar
+        lines = [BarColumn()] if self.width >= NARROW else []
+        parts = (TextColumn("{task.description}", markup=False), *lines, TaskProgressColumn())
         quiet = not self.is_terminal
         with Progress(
             *parts, TimeRemainingColumn(), console=self, transient=True, disable=quiet
         ) as bar:
             task = bar.add_task(told, total=None)
+            before = [0.0, 0.0]
 
             def show(done: float, total: float) -> None:
+                # what counts otherwise is the next thing, whose time left is its own
+                if total != before[1] or done < before[0]:
+                    bar.reset(task, total=total)
+                before[:] = done, total
                 bar.update(task, completed=done, total=total)
 
+            def turn_to(told: str) -> None:
+                before[:] = 0.0, 0.0
+                bar.reset(task, total=None, description=told)
+
             with listening(show):
-                yield
+                yield turn_to
 
     def status(self, status: RenderableType, **options: Any) -> Status:
         """A line while something runs."""

@@ -180,7 +180,7 @@ def solve(o: Any, p: Program, w: Scratch) -> None:
             x[row] = x[row] - w.L[n + a] * x[j]
     for j in range(n - 1, -1, -1):
         x[j] = x[j] * w.L[j]
-        for a in range(s.L_start[j], s.L_start[j + 1]):
+        for a in reversed(range(s.L_start[j], s.L_start[j + 1])):
             x[j] = x[j] - w.L[n + a] * x[s.L_row[a]]
     for i in range(n):
         w.r[i] = x[i]

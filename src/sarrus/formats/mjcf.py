@@ -7,6 +7,7 @@ and bodies whose mass would come from them are told.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -129,11 +130,9 @@ def _replicated(root: Node, times: float) -> Iterator[tuple[Node, float]]:
         node, often = waiting.pop()
         yield node, often
         if node.name == "replicate":
-            try:
+            # what is no number MuJoCo refuses itself
+            with contextlib.suppress(ValueError):
                 often *= max(float(node.attributes.get("count", "1")), 1.0)
-            except ValueError:
-                # MuJoCo says so itself
-                pass
         waiting += [(child, often) for child in node.children]
 
 

@@ -55,6 +55,11 @@ def block(function: Callable[..., Any]) -> Any:
     return Kernel(function, inline="noinline") if COMPILES else function
 
 
+def seldom(function: Callable[..., Any]) -> Any:
+    """Compile a larger function that is rarely reached: also in own code it is the general one (own.py)."""
+    return Kernel(function, inline="noinline", seldom=True) if COMPILES else function
+
+
 def exact(function: Callable[..., Any]) -> Any:
     """Compile a small function whose roundings count: no sum of it is reordered."""
     return Kernel(function, exact=True) if COMPILES else function
@@ -79,13 +84,19 @@ def entry(function: Callable[..., Any]) -> Any:
 class Kernel:
     """A compiled function: for each set of types of its arguments when it is first called with them.
 
-    py_func: the same in Python; inline: what the compiler is told of it; exact: whether its roundings count.
-    from_disk: how often compiled code was found on the disk.
+    py_func: the same in Python; inline: what the compiler is told of it; exact: whether its roundings count;
+    seldom: whether it is rarely reached. from_disk: how often compiled code was found on the disk.
     """
 
-    def __init__(self, function: Callable[..., Any], inline: str = "", exact: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        inline: str = "",
+        exact: bool = False,
+        seldom: bool = False,
+    ) -> None:
         functools.update_wrapper(self, function)
-        self.py_func, self.inline, self.exact = function, inline, exact
+        self.py_func, self.inline, self.exact, self.seldom = function, inline, exact, seldom
         self.from_disk = 0
         self._made: dict[tuple[Any, ...], Callable[[bytes], Any]] = {}
 
@@ -101,6 +112,10 @@ class Kernel:
             found = (self._made.get(kinds) or self._make(kinds))(words)
         del keep
         return found
+
+    def has_code(self, kinds: tuple[Any, ...]) -> bool:
+        """Whether it is compiled, or loaded, for some types."""
+        return kinds in self._made
 
     def _make(self, kinds: tuple[Any, ...]) -> Callable[[bytes], Any]:
         with _COMPILING:
@@ -152,7 +167,7 @@ def _read(path: str) -> bytes:
 def make_caller(results: str, address: int, engine: Any) -> Callable[[bytes], Any]:
     """A function of the words of the arguments; engine: what has the code, which lives as long."""
     call = _CALL(address)
-    call.engine = engine  # type: ignore[attr-defined]
+    call.engine = engine
     read = struct.Struct(results.replace("?", "q")).unpack
     truths = [n for n, x in enumerate(results) if x == "?"]
     room = ctypes.c_char * (8 * len(results))

@@ -45,7 +45,7 @@ def describe_host() -> tuple[str, ...]:
 
 
 def make_host(level: int = 2) -> Any:
-    """A machine of its own for each use: an engine takes it over. level: of the care it takes with instructions."""
+    """A machine of its own for each use: an engine takes it over. level: its care with instructions."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
@@ -58,16 +58,16 @@ def make_host(level: int = 2) -> Any:
     )
 
 
-def compile_kernel(text: str) -> bytes:
-    """Object code of a kernel: the passes of level 1. Vectors and unrolled loops would double the time to
-    compile, and gain nothing: loops are as short as rows of sparse matrices. So would level 2 of the machine, where
-    loops are written out.
+def compile_kernel(text: str, level: int = 1) -> bytes:
+    """Object code of a kernel: the passes of a level. Vectors and unrolled loops would double the time to
+    compile, and gain nothing: loops are as short as rows of sparse matrices. So would level 2 of the machine,
+    where loops are written out.
     """
     machine = make_host(1)
     head = f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n'
     module = llvm.parse_assembly(head + text)
     module.verify()
-    tuning = llvm.create_pipeline_tuning_options(speed_level=1)
+    tuning = llvm.create_pipeline_tuning_options(speed_level=level)
     tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
     passes = llvm.create_pass_builder(machine, tuning)
     passes.getModulePassManager().run(module, passes)

@@ -1,15 +1,16 @@
 """Code of a structure's own: the general kernels once more, written out for the mechanism at hand.
 
-Tables of indices, sizes and the order of elimination are the same in all mechanisms of a structure. With them known,
-the translator writes loops out, reads tables itself, and decides what they decide. Every sum keeps its order and
-its roundings, so both codes give the same bits, and either may run: own code is made beside the runs, when they
-have taken long enough for it to pay, is kept on disk, and serves from the moment it is there.
+Tables of indices, sizes and the order of elimination are the same in all mechanisms of a structure. With them
+known, the translator writes loops out, reads tables itself, and decides what they decide. Every sum keeps its
+order and its roundings, so both codes give the same bits, and either may run: own code is made beside the runs,
+when they have taken long enough for it to pay, is kept on disk, and serves from the moment it is there.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import operator
 import threading
 import time
 from collections.abc import Callable
@@ -25,19 +26,26 @@ from .translate import INT, Module, Rank, Record
 
 log = logging.getLogger("sarrus")
 
-# integers in the tables of a structure, more stay with the general code: it takes half a minute to compile then, and
-# the code leaves the cache of instructions
+# integers in the tables of a structure; with more it stays with the general code: own code takes half a minute to
+# compile then, and leaves the cache of instructions
 MOST_INTEGERS = 6000
-# seconds to make own code: some, and some an integer in the tables (two cores of 2026; double four-bar 0.8, N = 40 8)
+# seconds to make own code: some, and some an integer in the tables (double four-bar 0.8 s, N = 40 8 s)
 FIRST_SECONDS, SECONDS_EACH = 0.5, 0.0015
 # own code is made when runs have taken this share of that; looked for on the disk when they have taken so long [s]
 SHARE = 0.05
 LOOK_SECONDS = 1e-3
+# level of the passes: a twentieth faster than with level 1, for half a second more
+PASSES = 2
 # structures that are remembered
 MOST_KEPT = 64
 
 # what is done about own code: nothing yet, looked for on the disk, made
 NOTHING, LOOK, MAKE = 0, 1, 2
+
+# the integers of a form
+tables_of = operator.itemgetter(
+    *(n for n, name in enumerate(Form._fields) if "Ints" in str(Form.__annotations__[name]))
+)
 
 Caller = Callable[[bytes], Any]
 
@@ -45,16 +53,12 @@ Caller = Callable[[bytes], Any]
 class Structure:
     """The tables of a form, what runs with them have taken [s], and their own code as far as it is made."""
 
-    def __init__(self, form: Form) -> None:
-        self.tables = tables_of(form)
-        self.integers = sum(map(len, self.tables))
+    def __init__(self, tables: tuple[Ints, ...]) -> None:
+        self.tables = tables
+        self.integers = sum(map(len, tables))
         self.codes: dict[Any, Caller] = {}
         self._spent: dict[Any, float] = {}
         self._tried: dict[Any, int] = {}
-
-    def holds(self, form: Form) -> bool:
-        """Whether these are the tables of a form."""
-        return all(a is b for a, b in zip(self.tables, tables_of(form), strict=True))
 
     def spend(self, kernel: Kernel, kinds: Any, args: tuple[Any, ...], seconds: float) -> None:
         """Count what a run took by general code; makes own code beside if it is time for it."""
@@ -83,7 +87,8 @@ class Structure:
             _THREADS.remove(threading.current_thread())
 
 
-_STRUCTURES: dict[int, Structure] = {}
+# by the identity of their tables, which they keep
+_STRUCTURES: dict[tuple[int, ...], Structure] = {}
 _THREADS: list[threading.Thread] = []
 _MAKING = threading.Lock()
 
@@ -100,26 +105,28 @@ def run(kernel: Any, *args: Any) -> Any:
         if found is not WRONG:
             del keep
             return found
-    begin = time.thread_time()
+    # the first call compiles the general code
+    counts, begin = kernel.has_code(kinds), time.thread_time()
     found = kernel(*args)
-    structure.spend(kernel, kinds, args, time.thread_time() - begin)
+    if counts:
+        structure.spend(kernel, kinds, args, time.thread_time() - begin)
     return found
 
 
 def find_structure(form: Form) -> Structure | None:
     """The structure of a form; None if it is a large one."""
-    known = _STRUCTURES.get(id(form.L_target))
-    if known is not None and known.holds(form):
-        return known
     if len(form.L_target) > MOST_INTEGERS:
         return None
-    found = Structure(form)
-    if found.integers > MOST_INTEGERS:
-        return None
-    _STRUCTURES.pop(id(form.L_target), None)
-    while len(_STRUCTURES) >= MOST_KEPT:
-        _STRUCTURES.pop(next(iter(_STRUCTURES)), None)
-    _STRUCTURES[id(form.L_target)] = found
+    tables = tables_of(form)
+    key = tuple(map(id, tables))
+    found = _STRUCTURES.get(key)
+    if found is None:
+        found = Structure(tables)
+        if found.integers > MOST_INTEGERS:
+            return None
+        while len(_STRUCTURES) >= MOST_KEPT:
+            _STRUCTURES.pop(next(iter(_STRUCTURES)), None)
+        _STRUCTURES[key] = found
     return found
 
 
@@ -127,14 +134,6 @@ def wait() -> None:
     """Until all own code that is being made is there."""
     for thread in list(_THREADS):
         thread.join()
-
-
-def tables_of(form: Form) -> list[Ints]:
-    """The integers of a form."""
-    return [form[n] for n in _TABLES]
-
-
-_TABLES = [n for n, name in enumerate(Form._fields) if "Ints" in str(Form.__annotations__[name])]
 
 
 def make_code(kernel: Kernel, kinds: tuple[Any, ...], compiles: bool = True) -> Caller | None:
@@ -152,7 +151,7 @@ def make_code(kernel: Kernel, kinds: tuple[Any, ...], compiles: bool = True) -> 
         text, found = Module(unrolls=True).entry(symbol, kernel, kinds, layout)
         if _ends():
             return None
-        kept = "".join(LETTERS[x] for x in found).encode() + b"\n" + compile_kernel(text)
+        kept = "".join(LETTERS[x] for x in found).encode() + b"\n" + compile_kernel(text, PASSES)
         STORE.write(place, kept)
     results, code = kept.split(b"\n", 1)
     engine = Engine()
@@ -173,7 +172,7 @@ def own_kind(value: Any) -> Any:
     return Record.of(made._fields, tuple(_own_rank(made.__name__, *field) for field in fields))
 
 
-# arrays whose sizes are known; those of which only the last one is; others are as many as there are steps or outputs
+# tuples whose sizes are known; or which of their arrays have a last size that is: others differ from run to run
 _KNOWN: dict[type, tuple[str, ...] | None] = {
     Form: None,
     Workspace: None,

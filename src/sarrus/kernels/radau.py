@@ -293,11 +293,8 @@ def factorise_newton(form, tan, ws, st, loads, t, h):
     for k in range(len(st.q)):
         at = t + st.rule.nodes[k] * h
         eval_tangents(form, tan, ws, st, loads, k, at, h, st.q[k], st.v[k], st.lam[k])
-        if len(st.blocks) == 0:
-            for n in range(len(ws.L)):
-                ws.L[n] = st.L[k, n]
-            eval_freedoms(form, tan, ws, st, k)
     if len(st.blocks) == 0:
+        eval_freedoms(form, tan, st)
         factorise_freedoms(st, h)
     else:
         factorise_stages(form, tan, st, h)
@@ -436,8 +433,8 @@ def advance(form, tan, ws, st, loads, goal, control, times, store, sides, watch,
     """Step from store[0] to goal.t_end or until the store is full; returns the reason and the last row.
 
     control: what is kept between calls. Outputs: times and states (position, velocity, acceleration)
-    at the ends of steps; sides: angles and work in them; watch: smallest pivot there, how far the landing was moved, whether a force of a
-    user switched, what the step may have lost if it was loosened; counters.
+    at the ends of steps; sides: angles and work in them; watch: smallest pivot there, how far the landing was
+    moved, whether a force of a user switched, what the step may have lost if it was loosened; counters.
     """
     t_end, local, tolerance, longest, between, weight = goal
     nq = store.shape[2]
@@ -547,8 +544,8 @@ def advance(form, tan, ws, st, loads, goal, control, times, store, sides, watch,
                 continue
             # the end, projected, with its acceleration
             start_stages(st, h, q0, v0)
-            if loads is not None:
-                # the last correction is large, to forces that are stiff
+            if loads is not None and len(loads.drives.equations) > 0:
+                # the last correction is large to forces that are stiff, and they do work on drives
                 eval_stages(form, ws, st, loads, t, h, final, nearest < SINGULAR_LANDING, 0.0)
                 counters[FACTORISATIONS] += final
             moved, turned, drop = project_and_accelerate(

@@ -109,24 +109,46 @@ class Tangent(NamedTuple):
     L_target: Ints
 
 
+class Side(NamedTuple):
+    """Memory in which the motions of all stages are found side by side, with the lanes for a last axis.
+
+    Of the stages: K's factor, J, derivatives of Q, velocities, accelerations. X: right sides, turn: (nq, f); Jv,
+    Ja: rates of J with velocity and acceleration, de: of forms; N, MN, T: as in `Freedoms`.
+    """
+
+    L: Floats
+    J: Floats
+    S: Floats
+    G: Floats
+    v: Floats
+    a: Floats
+    X: Floats
+    turn: Floats
+    Jv: Floats
+    Ja: Floats
+    de: Floats
+    N: Floats
+    MN: Floats
+    T: Floats
+
+
 class Freedoms(NamedTuple):
     """Motions that the constraints allow at each stage, and what they make of accelerations.
 
     N, MN: orthonormal motions and their momenta, (s, nq, f); T: changes of the acceleration by those of position
-    and of velocity, (s, nq, 2 f); X: right sides, turn: (nq, f); Jv, Ja: rates of J with velocity and
-    acceleration; matrix, order, right: the dense system of 2 f s unknowns.
+    and of velocity, (s, nq, 2 f); matrix, lower, order, right: the dense system of 2 f s unknowns, rows of the
+    first filled up to lanes; seen: one row of lanes; side: memory of lanes.
     """
 
     N: Floats
     MN: Floats
     T: Floats
-    X: Floats
-    turn: Floats
-    Jv: Floats
-    Ja: Floats
     matrix: Floats
+    lower: Floats
     order: Ints
     right: Floats
+    seen: Floats
+    side: Side
 
 
 class Stages(NamedTuple):

@@ -212,11 +212,15 @@ def log_reach(size, m, log_tolerance, log_speed):
     """Log of the step at which a term of order m is as small as the tolerance, in place and in velocity.
 
     size: log of its coefficient; log_speed: that of SWIFT times the largest velocity, infinite if only the place
-    counts.
+    counts. Where the motion covers less than a link in a step the velocity asks for more, else the place.
     """
     left = log_tolerance - size
-    swift = max((left + log_speed) / (m - 1.0), (left + LOG_STILL) / m)
-    return min(left / m, swift)
+    if left >= -m * log_speed:
+        return left / m
+    swift = (left + log_speed) / (m - 1.0)
+    if swift + log_speed < LOG_STILL:
+        swift = (left + LOG_STILL) / m
+    return swift
 
 
 @block

@@ -202,7 +202,8 @@ def solve_pair(order, L, U, x):
             x[order.L_row[a]] -= L[n + a] * s
     for j in range(n - 1, -1, -1):
         s = x[j] * L[j]
-        for a in range(order.L_start[j], order.L_start[j + 1]):
+        # from the far end: the nearest unknown was found last, and only the last product waits for it
+        for a in range(order.L_start[j + 1] - 1, order.L_start[j] - 1, -1):
             s -= U[n + a] * x[order.L_row[a]]
         x[j] = s
 

@@ -222,6 +222,15 @@ def names_in(value: Any) -> list[str]:
     return []
 
 
+def general(kind: Any) -> Any:
+    """A type without what is known of it."""
+    if isinstance(kind, Rank):
+        return Rank(kind.kind, kind.axes)
+    if isinstance(kind, Record):
+        return Record.of(kind.names, tuple(general(part) for part in kind.kinds))
+    return kind
+
+
 def value_of(kind: Any, names: list[str]) -> Any:
     """A value of a type, whose names are taken from the front of a list."""
     if kind is None:
@@ -409,12 +418,12 @@ class Prologue:
             off = self.line(early, f"xor i64 {found}, {wanted}")
             self.wrong = self.line(early, f"or i64 {self.wrong}, {off}")
         sizes = self.load(late, "ptr", whole, where.sizes)
-        found = [self.load(late, INT, sizes, 8 * k) for k in range(rank.axes)]
-        for size, wanted in zip(found, rank.sizes or [""] * rank.axes, strict=True):
-            if wanted:
-                off = self.line(late, f"xor i64 {size}, {wanted}")
+        given = [self.load(late, INT, sizes, 8 * k) for k in range(rank.axes)]
+        for size, known in zip(given, rank.sizes or [""] * rank.axes, strict=True):
+            if known:
+                off = self.line(late, f"xor i64 {size}, {known}")
                 self.other = self.line(late, f"or i64 {self.other}, {off}")
-        return [self.load(late, "ptr", whole, where.data), *found]
+        return [self.load(late, "ptr", whole, where.data), *given]
 
     def _widen(self, name: str) -> str:
         return self.line(self.early, f"zext i32 {name} to i64")
@@ -830,7 +839,7 @@ class Body:
         self.open(behind)
 
     def unrolled(self, node: ast.For, first: str, last: str) -> bool:
-        """Whether a loop is written out: of known length, always gone through to its end, and not rarely reached."""
+        """Whether a loop is written out: of known length, gone through to its end, not rarely reached."""
         if not self.module.unrolls or self.rare or not (is_literal(first) and is_literal(last)):
             return False
         return not any(isinstance(x, ast.Break | ast.Continue) for x in ast.walk(node))
@@ -994,7 +1003,8 @@ class Body:
 
     def combine(self, node: ast.AST, op: ast.operator, a: Any, b: Any) -> Number:
         """An operation on two numbers, one of them a text yet: a sum with a product is rounded once."""
-        product, behind = (b, True) if isinstance(b, ast.expr) else (a, False)
+        behind = isinstance(b, ast.expr)
+        product: Any = b if behind else a
         other = self.number(a if behind else b)
         if self.fuses and isinstance(op, ast.Add | ast.Sub) and _is_product(product):
             x, y = self.number(self.value(product.left)), self.number(self.value(product.right))
@@ -1142,7 +1152,8 @@ class Body:
         given = [
             self.number(x) if isinstance(x, Known) and x.value is not None else x for x in given
         ]
-        kinds = tuple(self.given_kind(x) for x in given)
+        seldom = getattr(target, "seldom", False)
+        kinds = tuple(general(kind_of(x)) if seldom else self.given_kind(x) for x in given)
         name, result = self.module.function(target, kinds)
         parts = [
             f"{text} {part}"
@@ -1165,10 +1176,8 @@ class Body:
 
     def given_kind(self, value: Any) -> Any:
         """The type for which a function is translated that is given a value."""
-        if self.module.unrolls and isinstance(value, Number) and value.kind == INT:
-            if is_literal(value.name):
-                return Fixed(value.name)
-        return kind_of(value)
+        whole = isinstance(value, Number) and value.kind == INT and is_literal(value.name)
+        return Fixed(value.name) if whole and self.module.unrolls else kind_of(value)
 
     def call_address(self, address: Any, *given: Any) -> Known:
         """The function at an address: numbers as they are, arrays by their addresses."""

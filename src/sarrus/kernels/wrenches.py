@@ -132,6 +132,19 @@ def normalise_pairs(equations, room):
             A[p, c] *= inverse
 
 
+@kernel
+def reflection(square, top):
+    """Of a vector with such a square and first entry: the entry it becomes, and 2 / |v|^2 of the reflection.
+
+    A vector without anything is left as it is.
+    """
+    size = np.sqrt(square)
+    signed = choose(top > 0.0, -size, size)
+    whole = size * (size + abs(top))
+    some = whole > 0.0
+    return signed, choose(some, 1.0 / choose(some, whole, 1.0), 0.0)
+
+
 @block
 def reflect_rows(equations, room):
     """A to [L11 0; L21 L22], the side with it; vectors of reflections stay above the diagonal."""
@@ -143,14 +156,9 @@ def reflect_rows(equations, room):
         s = 0.0
         for c in range(j, last):
             s += A[j, c] * A[j, c]
-        size = np.sqrt(s)
-        top = A[j, j]
-        signed = choose(top > 0.0, -size, size)
+        signed, factor = reflection(s, A[j, j])
         ws.diagonal[j] = signed
-        A[j, j] = top - signed
-        # 2 / |v|^2; a row without anything is left as it is
-        whole = size * (size + abs(top))
-        factor = choose(whole > 0.0, 1.0 / choose(whole > 0.0, whole, 1.0), 0.0)
+        A[j, j] -= signed
         for half in range(2):
             begin, end = j + 1, equations.upto[j] + 1
             if half:
@@ -181,13 +189,9 @@ def reduce_both_sides(rows, r, room):
         size = 0.0
         for i in range(j, rows):
             size += B[i, j] * B[i, j]
-        size = np.sqrt(size)
-        top = B[j, j]
-        signed = choose(top > 0.0, -size, size)
+        signed, factor = reflection(size, B[j, j])
         d[j] = signed
-        B[j, j] = top - signed
-        whole = size * (size + abs(top))
-        factor = choose(whole > 0.0, 1.0 / choose(whole > 0.0, whole, 1.0), 0.0)
+        B[j, j] -= signed
         for c in range(j + 1, r):
             s[c] = 0.0
         for i in range(j, rows):
@@ -204,13 +208,9 @@ def reduce_both_sides(rows, r, room):
             size = 0.0
             for c in range(j + 1, r):
                 size += B[j, c] * B[j, c]
-            size = np.sqrt(size)
-            top = B[j, j + 1]
-            signed = choose(top > 0.0, -size, size)
+            signed, factor = reflection(size, B[j, j + 1])
             e[j] = signed
-            B[j, j + 1] = top - signed
-            whole = size * (size + abs(top))
-            factor = choose(whole > 0.0, 1.0 / choose(whole > 0.0, whole, 1.0), 0.0)
+            B[j, j + 1] -= signed
             for i in range(j + 1, rows):
                 x = B[i, j]
                 t = 0.0

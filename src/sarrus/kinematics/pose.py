@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import Flags, Floats, Ints
 from ..mechanism import Mechanism
-from ..tape import larger, largest, length_of, mean, sqrt
+from ..tape import each, larger, largest, length_of, mean, sqrt
 from ..thresholds import NO_ARM, PARALLEL_AXES, SHOWN_SPIN
 
 if TYPE_CHECKING:
@@ -360,13 +360,14 @@ def measure_length(mechanism: Mechanism) -> float:
     Without arms it is the spread of the mass that counts, or half a metre for points. A typical link is LINK
     times as long.
     """
-    held, centers = _held_places(mechanism), {b.name: b.center.tolist() for b in mechanism.bodies}
-    arms = [
-        length_of(place.tolist(), centers[body.name])
-        for body in mechanism.bodies
-        for place in held[body.name]
-    ]
-    spread = [sqrt(largest(b.inertia.ravel().tolist()) / b.mass) for b in mechanism.bodies]
+    held, bodies = _held_places(mechanism), mechanism.bodies
+    ends = [(place, body.center) for body in bodies for place in held[body.name]]
+    arms = each(length_of, *zip(*ends, strict=True)) if ends else []
+    spread = each(
+        lambda inertia, mass: sqrt(largest(inertia) / mass[0]),
+        [b.inertia for b in bodies],
+        [b.mass for b in bodies],
+    )
     least = NO_ARM * larger(largest(arms), largest(spread))
     long = [a for a in arms if a > least]
     return mean(long or [s for s in spread if s > 0] or [1.0 / LINK])

@@ -26,6 +26,7 @@ from ..thresholds import (
     CRAWLING_STEPS,
     DRIFT_AT_REST,
     DRIFT_AT_STEP,
+    DRIFT_DRIVEN,
     DRIFT_FAR,
     DRIFT_MOST,
     DRIFT_NOTED,
@@ -96,6 +97,8 @@ class Judge:
         if tolerance is None:
             return None
         far = min(DRIFT_FAR * max(tolerance, SMALLEST_TOLERANCE), DRIFT_MOST)
+        if len(self._problem.model.loads.drives.equations):
+            far = max(far, DRIFT_DRIVEN)
         # written so that nan is beyond
         beyond = np.flatnonzero(~(drift <= far * exchanged + self._noise(tolerance)))
         if not len(beyond):

@@ -6,7 +6,6 @@ of the stages; the polynomial of a step comes from its stages.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -15,15 +14,16 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..kernels import radau as kernels
 from ..kernels import reasons
-from ..kernels.layout import Form, Pieces, make_workspace, pack
+from ..kernels.lanes import WIDTH, fill_lanes
+from ..kernels.layout import Form, Pieces, make_room, make_workspace, pack
 from ..kernels.loads import Loads, make_loads
 from ..kernels.null_space import find_basis
-from ..kernels.radau_newton import Freedoms, Stages, Tangent, make_rule
+from ..kernels.radau_newton import Freedoms, Side, Stages, Tangent, make_rule
 from ..model import Model
 from ..model.order import make_factor
 from ..thresholds import NO_MASS, SINGULAR_ACCELERATION
 from . import status
-from .method import Run
+from .method import Run, Start
 from .outcome import Law, Outcome
 from .recorder import sample_projected
 from .time_loop import Steps, Stopwatch, run_steps, start_piece
@@ -47,16 +47,6 @@ ASKED = 10_000
 BUFFER_BYTES = 2_000_000
 
 
-@dataclass(frozen=True)
-class Start:
-    """Where a run begins or goes on: time, position, velocity, angles of torsions and work."""
-
-    t: float
-    q: Floats
-    v: Floats
-    carried: Floats
-
-
 def run(problem: Run) -> Outcome:
     """Simulate with Radau IIA alone.
 
@@ -69,6 +59,7 @@ class Radau:
     """Steps of Radau IIA, from a start; from that of the run if none is given."""
 
     law: Law | None = None
+    certified = False
     remedy = "loosen the tolerance"
 
     def __init__(self, problem: Run, start: Start | None = None) -> None:
@@ -292,10 +283,16 @@ def make_stages(
     in_blocks = motions is None
     f = 0 if motions is None else motions.shape[1]
     size = 2 * f * s
+    nj, nl = len(form.J_eq), n + len(form.L_row)
+    # L, J, S, G, v, a; X, turn, Jv, Ja, de; N, MN, T
+    shapes = (
+        (nl,), (nj,), (ns,), (ns,), (nq,), (nq,),
+        (n, 2 * f), (nq, f), (nj,), (nj,), (len(form.e0),), (nq, f), (nq, f), (nq, 2 * f),
+    )  # fmt: skip
     free = Freedoms(
-        N=z((s, nq, f)), MN=z((s, nq, f)), T=z((s, nq, 2 * f)), X=z((n, 2 * f)), turn=z((nq, f)),
-        Jv=z(len(form.J_eq)), Ja=z(len(form.J_eq)),
-        matrix=z((size, size)), order=np.zeros(size, np.int64), right=z(size),
+        N=z((s, nq, f)), MN=z((s, nq, f)), T=z((s, nq, 2 * f)),
+        matrix=z((size, fill_lanes(size))), lower=z((size, size)), order=np.zeros(size, np.int64), right=z(size),
+        seen=z(WIDTH), side=Side(*make_room(*((*shape, WIDTH) for shape in shapes))),
     )  # fmt: skip
     if motions is not None:
         free.N[-1] = motions

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..mechanism import Body
-from ..tape import Abreast, Number, PartedError, Scalar, UntracedError, abreast
+from ..tape import Abreast, Number, PartedError, Scalar, UntracedError, abreast, stacked
 from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
 from .joints import FEW, Feature, Group, Sharing
 from .vectors import Vector
@@ -188,7 +188,7 @@ class Workshop:
             (wanted.places, [w.places for w in all_wanted]),
             (wanted.directions, [w.directions for w in all_wanted]),
         ):
-            mine += [side.values(np.array(x, dtype=float)) for x in zip(*of, strict=True)]
+            mine += [side.values(stacked(x)) for x in zip(*of, strict=True)]
         sharing = Sharing([Group(), group], {}, features, [0, 1])
         wanted.find(self.place, self.direction)
         frame = make_frame(sharing, group, self.mass(group), wanted)
@@ -199,7 +199,7 @@ class Workshop:
 def _body_of(side: Abreast, bodies: list[Body]) -> Body:
     """Bodies side by side as one."""
     mass, center, inertia = (
-        side.values(np.array(x, dtype=float))
+        side.values(stacked(x))
         for x in (
             [b.mass for b in bodies],
             [b.center for b in bodies],

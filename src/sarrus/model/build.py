@@ -36,7 +36,7 @@ from .coordinates import (
 from .drives import add_drives
 from .frames import Frame
 from .joint_coordinates import add_joint_coordinates
-from .joints import Factor, kept_products
+from .joints import GROUND, Factor, kept_products
 from .loads import collect_loads
 from .model import Model, Rows, Units
 from .quadratic import (
@@ -308,6 +308,8 @@ def _point_rows(coordinates: Coordinates, points: Points) -> list[Row]:
         if group_of[body] in ready:
             # a class has them in this order
             out += islice(ready[group_of[body]], coordinates.dimension)
+        elif group_of[body] == GROUND:
+            out += [{} for _ in range(coordinates.dimension)]
         else:
             out += coordinates.world(body, at)
     return out

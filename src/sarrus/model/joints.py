@@ -218,7 +218,8 @@ def share_features(
         for group in groups:
             group.axes.append(len(features) - 1)
 
-    turning_with = [min(turning[turns[g]]) for g in range(len(groups))]
+    # the first is the least
+    turning_with = [turning[turns[g]][0] for g in range(len(groups))]
     sharing = Sharing(groups, group_of, features, turning_with)
     _fix_axes(sharing)
     return sharing

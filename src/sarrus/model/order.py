@@ -108,9 +108,12 @@ def _eliminate(
             continue
         done[i] = True
         order.append(i)
-        for j in graph[i]:
-            graph[j] |= graph[i]
-            graph[j] -= {i, j}
+        column = graph[i]
+        for j in column:
+            row = graph[j]
+            row |= column
+            row.discard(i)
+            row.discard(j)
         for j in constraints_of[i] if i < nq else later.get(i, ()):
             waiting[j] -= 1
         for j in graph[i]:

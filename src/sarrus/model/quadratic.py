@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -296,10 +296,10 @@ def _is_heavy(M: Entries, nq: int) -> bool:
 def light_coordinates(M: Entries, nq: int, share: float) -> list[bool]:
     """Coordinates whose pivot in a Cholesky factorisation of M is below this share of the entry."""
     lower = [(i, j) for i, j in M if j <= i]
-    pairs = _columns(lower, 2)
-    factor = make_factor(neighbours_of(nq, pairs), nq)
+    entries = _columns(lower, 2)
+    factor = make_factor(neighbours_of(nq, entries), nq)
     values: list[Scalar] = [0.0] * (nq + len(factor.rows))
-    for at, (i, j) in zip(factor.entries(*pairs).tolist(), lower, strict=True):
+    for at, (i, j) in zip(factor.entries(*entries).tolist(), lower, strict=True):
         values[at] = M[i, j]
     whole = values[:nq]
     most = 0.01 * largest(whole)
@@ -319,11 +319,11 @@ def light_coordinates(M: Entries, nq: int, share: float) -> list[bool]:
     return [light[place] for place in factor.position.tolist()]
 
 
-def neighbours_of(count: int, *pairs: tuple[Ints, Ints]) -> list[set[int]]:
+def neighbours_of(count: int, *pairs: Iterable[Ints]) -> list[set[int]]:
     """Of each unknown those it shares an entry with."""
     out: list[set[int]] = [set() for _ in range(count)]
-    for some, others in pairs:
-        for a, b in zip(some.tolist(), others.tolist(), strict=True):
+    for first, second in pairs:
+        for a, b in zip(first.tolist(), second.tolist(), strict=True):
             if a != b:
                 out[a].add(b)
                 out[b].add(a)

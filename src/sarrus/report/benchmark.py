@@ -231,7 +231,8 @@ def make_bench_report(records: list[Record]) -> str:
     ]
     methods = len({r["method"] for r in records})
     lead = (
-        f"{len(records)} runs: {methods} methods on {len(names)} problems over a ladder of settings; "
+        f"{len(records)} runs: {methods} method{'s' * (methods != 1)} on {len(names)} "
+        f"problem{'s' * (len(names) != 1)} over a ladder of settings; "
         f"{kept} keep all limits. CPU is one thread, all outputs recorded, the minimum of the repeats; it ranks."
     )
     data = {"scenes": [], "marks": [], "figures": [p.payload() for p in plots]}

@@ -78,9 +78,7 @@ def read_curves(result: Result, reactions: bool = True) -> Curves:
     figures = tuple(_figures(result, columns, shared))
     drawn = {name for figure in figures for panel in figure.panels for name in panel.columns}
     if len(columns) > MOST_COLUMNS:
-        notes.append(
-            f"Curves of {MOST_COLUMNS} of {len(columns)} quantities are kept here; the result has all."
-        )
+        notes.append(f"Curves of {MOST_COLUMNS} quantities are kept here; the result has all.")
         rest = [name for name in columns if name not in drawn][: MOST_COLUMNS - len(drawn)]
         columns = {name: columns[name] for name in [*drawn, *rest]}
     if len(at) < len(result.times):
@@ -101,6 +99,7 @@ def _all_columns(result: Result) -> tuple[Columns, dict[str, list[str]]]:
     """Readings and motions of everything that is drawn, and whose they are."""
     columns: Columns = {}
     owners: dict[str, list[str]] = {}
+    exerting = set(result.exerting)
 
     def keep(owner: str, found: Columns) -> None:
         columns.update(found)
@@ -108,8 +107,10 @@ def _all_columns(result: Result) -> tuple[Columns, dict[str, list[str]]]:
         mine += [name for name in found if name not in mine]
 
     drives, torsions = result.model.readings.drives, result.model.readings.torsions
-    names = result.read_names
+    # of thousands of parts only some are read: what acts first, and as many places as angles
+    names = sorted(result.read_names, key=lambda name: name not in exerting)[: MOST_COLUMNS // 2]
     places = [*result.drawn_points, *(b.name for b in result.mechanism.bodies)]
+    places = places[: MOST_COLUMNS // (2 * result.model.dimension + 1)]
     for k, name in enumerate(names):
         tell(k, len(names) + len(places))
         found = result.readings(name)
@@ -234,6 +235,9 @@ def _range(values: Floats, unit: str) -> str:
     if not len(known):
         return "unknown"
     low, high = float(known.min()), float(known.max())
+    # rounding is no reading, and there is no zero below zero
+    small = 1e-9 * max(-low, high)
+    low, high = (0.0 if abs(x) <= small else x for x in (low, high))
     return f"{low:.3g} to {high:.3g} {unit}".replace("-", "\N{MINUS SIGN}")
 
 

@@ -77,6 +77,7 @@ def save_movie(
         raise ValueError(f"{path}: movies end with {known}; a folder gets one picture a frame")
     count = len(film.times(scene))
     folder = path.parent if kind else path
+    there = folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     if kind not in FILMS:
         from PIL import Image
@@ -92,6 +93,8 @@ def save_movie(
             # a part of a movie is none
             for picture in made:
                 picture.unlink(missing_ok=True)
+            if not there:
+                folder.rmdir()
             raise
         return folder
     if FILMS[kind]:
@@ -148,6 +151,8 @@ def _open(path: Path, film: Film) -> Any:
         codec=FILMS[path.suffix.lower()],
         quality=8,
         macro_block_size=2,
+        # a stopped movie is no corrupt one
+        ffmpeg_log_level="fatal",
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..disk import write_file
+from ..progress import part
 from ..runs.folder import RunFolder, load_run
 from ..scene import CROSSING, NEAR, Camera
 from ..scene.draw import frame_window
@@ -48,7 +49,10 @@ def save_report(folders: Sequence[Path], out: Path) -> Path:
 def make_report(runs: Sequence[RunFolder]) -> str:
     """The page of runs, side by side if there are several."""
     labels = run_labels(runs)
-    told = [read_curves(run.result) for run in runs]
+    told = []
+    for k, run in enumerate(runs):
+        with part(k, len(runs)):
+            told.append(read_curves(run.result))
     scenes = []
     for run, curves in zip(runs, told, strict=True):
         window = frame_window(run.scene, Camera(), 1.0, fill=False)

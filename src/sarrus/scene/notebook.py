@@ -48,7 +48,7 @@ def make_figure(
             place = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.94)}
             panel.legend(fontsize=7, ncols=3, frameon=False, **place)
     axes[-2].plot(times, energy, lw=1.1)
-    axes[-2].set_ylabel("energy [J]")
+    axes[-2].set_ylabel("energy\ndrift [J]")
     axes[-1].semilogy(times, np.maximum(violation, SMALLEST), lw=1.1)
     axes[-1].set_ylabel("violation [m]")
     axes[-1].set_xlabel("time [s]")
@@ -114,7 +114,10 @@ def mechanism_card(mechanism: Mechanism) -> str:
         names = [part.name for part in parts[:MOST_LISTED]]
         more = ["..."] if len(parts) > MOST_LISTED else []
         if parts:
-            rows.append((f"{len(parts)} {word.replace('_', ' ')}", ", ".join([*names, *more])))
+            words = word.replace("_", " ")
+            one = {"bodies": "body", "masses": "mass"}.get(words, words.removesuffix("s"))
+            count = f"{len(parts)} {one if len(parts) == 1 else words}"
+            rows.append((count, ", ".join([*names, *more])))
     try:
         return make_card(title, rows, draw_mechanism(mechanism))
     except MechanismError as error:

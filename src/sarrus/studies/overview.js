@@ -39,7 +39,7 @@
     const traces = words.map((word, k) => {
       const rows = data.status.map((_, i) => i).filter((i) => data.status[i] === word);
       return { type: "scatter", mode: "markers", name: word,
-        marker: { size: 5, opacity: 0.7, color: css(`--curve${k % 12}`) },
+        marker: { size: rows.length > 300 ? 5 : 8, opacity: 0.8, color: css(`--curve${k % 12}`) },
         x: rows.map((i) => data.columns[x][i]), y: rows.map((i) => data.columns[y][i]),
         text: rows.map((i) => `run ${data.columns.run[i]}`), hovertemplate: "%{text}<br>%{x:.6g}, %{y:.6g}" };
     });

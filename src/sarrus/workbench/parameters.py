@@ -3,8 +3,8 @@
 Paths are those of studies: `bodies.crank.mass`, `bodies.crank.length`, `springs.main.stiffness`. A place on a rod
 is one number, how far it is along the rod: `points.P.at.along`, `joints.C.at.1.along`. Numbers without a slider:
 directions; joints at ends of rods, which follow the rods' lengths (but where the ground holds such a joint, its
-own place is a dimension: `joints.A0.at.0.1`); times of tables, which stay in order; and where a drive begins, which
-follows from where the mechanism stands (`drive_starts`).
+own place is a dimension: `joints.A0.at.0.1`); times of tables, which stay in order; and where a drive begins,
+which follows from where the mechanism stands (`drive_starts`).
 """
 
 from __future__ import annotations
@@ -135,8 +135,9 @@ def drive_starts(data: Data) -> dict[str, float]:
     out = {}
     for name, drive in (data.get("drives") or {}).items():
         joint = (data.get("joints") or {}).get(drive.get("joint"), {})
-        ends = [joint.get("start"), joint.get("end")] if "distance" in joint else [[0.0], [0.0]]
-        start = float(np.linalg.norm(np.subtract(*ends)))
+        start = 0.0
+        if "distance" in joint:
+            start = float(np.linalg.norm(np.subtract(joint["end"], joint["start"])))
         where: Parts = ()
         if "polynomial" in drive:
             where = ("polynomial", 0)
@@ -172,7 +173,7 @@ def _numbers(data: Data) -> Iterator[tuple[Parts, float]]:
 
 
 def _as_changed(data: Data, parts: Parts, value: float) -> Iterator[tuple[Parts, float]]:
-    block, key = parts[0], parts[2] if len(parts) > 2 else ""
+    block, key = str(parts[0]), str(parts[2]) if len(parts) > 2 else ""
     if any(part in DIRECTIONS for part in parts) or parts[2:4] == ("table", "times"):
         return
     if key == "inertia" and len(parts) == 5 and parts[3] > parts[4]:  # type: ignore[operator]

@@ -33,6 +33,7 @@
   }
 
   function changed() {
+    get("title").textContent = document.title = doc().data.name || "mechanism";
     get("undo").disabled = now === 0; get("redo").disabled = now === past.length - 1;
     get("save").disabled = !begin.file || doc() === saved;
     refreshSliders();
@@ -157,11 +158,12 @@
       out.push(el("p", {}, el("b", {}, verdict[0])));
       if (verdict.length > 1) out.push(el("details", {}, el("summary", {}, "why"), ...lines(verdict.slice(1), "")));
     }
-    const more = [...(found.notes || []), ...(found.marks || []).slice(0, 3)];
-    out.push(...lines(told, "said"), ...lines(more, ""));
-    const open = get("messages").querySelector("details[open]");
+    out.push(...lines(told, "said"), ...lines(found.notes || [], ""));
+    if ((found.marks || []).length) out.push(el("details", {}, el("summary", {}, "crossings in numbers"), ...lines(found.marks.slice(0, 20), "")));
+    // what was unfolded stays so
+    const open = new Set([...get("messages").querySelectorAll("details[open] > summary")].map((e) => e.textContent));
     get("messages").replaceChildren(...out);
-    if (open && get("messages").querySelector("details")) get("messages").querySelector("details").open = true;
+    get("messages").querySelectorAll("summary").forEach((e) => { e.parentElement.open = open.has(e.textContent); });
   }
   // what the last deed told, until the next
   let told = [];

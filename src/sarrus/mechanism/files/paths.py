@@ -63,7 +63,7 @@ def split_path(path: str) -> list[str]:
         place += 1
 
 
-def join_path(parts: tuple[str | int, ...] | list[str | int]) -> str:
+def join_path(parts: Sequence[str | int]) -> str:
     """The path of these parts, as `split_path` reads it."""
     return ".".join(_quoted(str(part)) for part in parts)
 
