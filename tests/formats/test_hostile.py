@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import sarrus
-from format_files import FOUR_BAR_URDF, block, mjcf, write
+from format_files import FOUR_BAR_URDF, block, four_bar, mjcf, write
 from sarrus.formats import read
 from sarrus.formats.formulas import make_motion, parse
+from sarrus.formats.parts import FormatError
 
 BOMB = """<?xml version="1.0"?>
 <!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">
@@ -98,3 +99,41 @@ def test_no_file_outside_the_folder_is_read(tmp_path, monkeypatch):
     found = read(mjcf(tmp_path / "model", block("a", inside=geom), assets))
     assert found.report.dropped["shapes whose file is not in the folder of the model"] == ["m"]
     assert np.isfinite(found.mechanism.bodies[0].center).all()
+
+
+def test_replicas_and_includes_that_multiply(tmp_path):
+    """Copies of copies are counted before anything is built: one sentence, at once."""
+    inner = block("r")
+    small = mjcf(
+        tmp_path, f"<replicate count='3' offset='0.2 0 0'>{inner}</replicate>", name="small"
+    )
+    assert len(read(small).mechanism.bodies) == 3
+    many = f"<replicate count='9999'><replicate count='9999'>{inner}</replicate></replicate>"
+    with pytest.raises(FormatError, match="more than 200000 elements"):
+        read(mjcf(tmp_path, many, name="many"))
+    for k in range(15):
+        twice = f"<include file='i{k + 1}.inc'/>" * 2 if k < 14 else ""
+        write(tmp_path, f"i{k}.inc", f"<mujocoinclude>{twice}</mujocoinclude>")
+    with pytest.raises(FormatError, match="more than 200000 elements"):
+        read(
+            write(tmp_path, "twice.xml", "<mujoco>" + "<include file='i0.inc'/>" * 8 + "</mujoco>")
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("closed_loop: 5\n", "closed_loop is no list"),
+        ("closed_loop: [[tip, head]]\ntype: 3d\n", "type is no list"),
+        ("closed_loop: [[tip, head]]\ntype: ['3d']\njoint_name: 5\n", "joint_name is no list"),
+        (
+            "closed_loop: [[tip, head]]\ntype: ['3d']\njoint_name: [a]\n",
+            "1 joint_name and 0 joint_type",
+        ),
+        ("closed_loop: [[tip, head]]\ntype: ['3d']\nname_mot: 7\n", "name_mot is no list"),
+    ],
+)
+def test_closure_files_that_hold_something_else(tmp_path, text, why):
+    """Words where lists are meant, and lists that do not fit: one sentence with the key."""
+    with pytest.raises(FormatError, match=why):
+        read(four_bar(tmp_path, text))

@@ -336,3 +336,59 @@ def test_package_missing_is_said_with_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(sarrus.MechanismError, match=r"pip install '\.\[formats\]'"):
         read(mjcf(tmp_path, block("a")))
+
+
+def test_flags_that_switch_off(tmp_path):
+    """What the file disables does not act, and is told."""
+    springs = block("a", "<joint name='a' axis='0 1 0' stiffness='5' damping='2'/>")
+    flags = "gravity='disable' spring='disable' equality='disable'"
+    hold = "<equality><joint joint1='a' polycoef='0.3 0 0 0 0'/></equality>"
+    found = read(mjcf(tmp_path, springs, hold, head=f"<option><flag {flags}/></option>"))
+    assert not found.mechanism.gravity.any()
+    (damper,) = found.mechanism.torsions
+    assert (damper.stiffness, damper.damping) == (0.0, 2.0)
+    assert found.report.dropped == {"equalities that are not active": ["a/held"]} or any(
+        "not active" in kind for kind in found.report.dropped
+    )
+    assert "its flags switch off: equality, gravity, spring" in found.report.changed
+
+
+def test_weld_without_torque_holds_a_point(tmp_path):
+    """torquescale 0 leaves the three equations of a connect; any other scale is a weld."""
+    bodies = block("a", "<freejoint/>") + block("b", "<freejoint/>", "0.3 0 0")
+    for scale, freedom in (("0", 9), ("0.2", 6)):
+        weld = f"<equality><weld body1='a' body2='b' anchor='0.1 0 0' torquescale='{scale}'/></equality>"
+        found = read(mjcf(tmp_path, bodies, weld))
+        assert sarrus.inspect(found.mechanism).mobility_motion == freedom
+
+
+def three_bars(folder, short):
+    """A plate on three bars side by side whose ends are not quite parallel; both outer ones shorter by so much."""
+    ends = [0.075 * np.array([np.cos(a), np.sin(a)]) for a in (0.26, 0.265)]
+    middle = np.array([-0.27, 0.33])
+    sites, bars, ties = "", "", ""
+    for name, way in (("l", 1.0), ("r", -1.0)):
+        bottom, top = way * ends[0], way * ends[1]
+        bar = middle + top - bottom
+        bar *= 1.0 - short / np.linalg.norm(bar)
+        sites += f"<site name='{name}1' pos='{top[0]} 0 {top[1]}'/>"
+        sites += f"<site name='{name}1z' pos='{top[0]} 0.1 {top[1]}'/>"
+        tip = f"<site name='{name}2' pos='{bar[0]} 0 {bar[1]}'/><site name='{name}2z' pos='{bar[0]} .1 {bar[1]}'/>"
+        place = f"{bottom[0]} 0 {bottom[1]}"
+        bars += block(name, f"<joint name='{name}' axis='0 1 0'/>", place, tip, com="-0.1 0 0.1")
+        for z in ("", "z"):
+            ties += f"<connect name='{name}{z}' site1='{name}1{z}' site2='{name}2{z}'/>"
+    top = f"{middle[0]} 0 {middle[1]}"
+    plate = block("plate", "<joint name='top' axis='0 1 0'/>", top, sites, com="0 0 0.02")
+    stand = block("middle", "<joint name='base' axis='0 1 0'/>", inside=plate, com="-0.1 0 0.1")
+    return mjcf(folder, stand + bars, f"<equality>{ties}</equality>")
+
+
+def test_bridged_bars_are_changed_so_that_they_move(tmp_path):
+    """Three bars side by side that do not close by some 1e-8 m, on an arm: bridged, they would be locked.
+
+    Their dimensions are changed, told, so that they move; the arm they hang on does not matter.
+    """
+    found = read(three_bars(tmp_path, 1e-7))
+    assert any("so that it moves" in line for line in found.report.closing)
+    assert sarrus.inspect(found.mechanism).mobility_motion == 1

@@ -323,7 +323,7 @@ def test_joints_in_a_circle_are_refused(tmp_path):
         ("closed_loop: [['tip', 'nose']]\n", "there is no joint or link 'nose'"),
         ("closed_loop: [['tip', 'head']]\ntype: ['7d']\n", "its type '7d' is not read"),
         ("closed_loop: [['tip']]\n", "is no pair"),
-        ("closed_loop: tip\n", "are lists"),
+        ("closed_loop: tip\n", "closed_loop is no list"),
         ("closed_loop: [['tip', 'head']\n", "not YAML"),
         ("closed_loop: [['tip', 'head']]\njoint_name: [b]\njoint_type: [SCREW]\n", "'SCREW'"),
     ],

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, MechanismError
 from ..mechanism import load as load_model_file
 from .rational import from_rational
 from .report import Report
@@ -88,10 +88,16 @@ def read(
         from .asmt import read_asmt
 
         parts, series = read_asmt(file)
-    mechanism = compose(parts, close=close, misfit=misfit)
-    mechanism.told = parts.report.sentences
-    if close:
-        mechanism.check()
+    try:
+        mechanism = compose(parts, close=close, misfit=misfit)
+        mechanism.told = parts.report.sentences
+        if close:
+            mechanism.check()
+    except MechanismError as error:
+        # what a mechanism says of itself does not know the file
+        if file.name not in str(error):
+            error.args = (f"{file.name}: {error}",)
+        raise
     return Imported(mechanism, parts.report, series)
 
 

@@ -328,7 +328,11 @@ class _Reader:
         name = item.text("Name") or item.name
         joint = Connection(name, kind, a, b, (A, B), closure=True, length=length)
         self.parts.connections.append(joint)
-        self.joints[f"/{self.name}/{item.text('Name')}"] = joint
+        path = f"/{self.name}/{item.text('Name')}"
+        # a joint of two rows has its name twice, and no drive
+        if path in self.joints and item.name != "RevRevJoint":
+            self.twice.add(path)
+        self.joints[path] = joint
         self.report.paths[f"/{self.name}/{item.text('Name')}"] = name
 
     def formula(self, item: Item, name: str, what: str) -> Formula:
@@ -348,6 +352,8 @@ class _Reader:
 
     def motion(self, item: Item, what: str) -> None:
         path = item.text("MotionJoint")
+        if path in self.twice:
+            raise self.parts.refuse(f"line {item.line}: {what}: two joints are called '{path}'")
         joint = self.joints.get(path)
         if joint is None and item.find("MarkerI") is not None:
             ends = [self.marker(item, n) for n in ("MarkerI", "MarkerJ")]

@@ -7,6 +7,7 @@ and bodies whose mass would come from them are told.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,9 @@ from .parts import (
 from .report import Report
 from .xml import Node, load
 
-# includes within includes
+# includes within includes, and elements of all files, those that are replicated counted as often
 DEEPEST = 16
+MOST_ELEMENTS = 200_000
 # what has no rigid equal, and what could run code
 REFUSED = {
     "flexcomp": "deformable bodies",
@@ -44,7 +46,6 @@ REFUSED = {
     "extension": "plugins",
     "attach": "models of other files",
     "model": "models of other files",
-    "replicate": "",
 }
 # what MuJoCo itself means by these words may be infinite
 UNBOUNDED = (
@@ -91,16 +92,23 @@ def read_mjcf(path: Path, *, keyframe: str | None = None) -> Parts:
 def _check_files(path: Path) -> None:
     """Read a file and what it includes with the safe reader; refuse what is not ours to open."""
     folder = path.resolve().parent
-    waiting: list[tuple[Path, tuple[Path, ...]]] = [(path.resolve(), ())]
+    waiting: list[tuple[Path, tuple[Path, ...], float]] = [(path.resolve(), (), 1.0)]
+    elements = 0.0
     while waiting:
-        file, above = waiting.pop()
+        file, above, times = waiting.pop()
         document = load(file)
         if not above and document.root.name != "mujoco":
             raise FormatError(
                 f"{path.name}: its root is <{document.root.name}>; an MJCF begins with <mujoco>"
             )
-        for node in document.root.walk():
+        for node, often in _replicated(document.root, times):
             where = f"{document.name}, line {node.line}"
+            elements += often
+            if elements > MOST_ELEMENTS:
+                raise FormatError(
+                    f"{where}: more than {MOST_ELEMENTS} elements, with what is included and replicated; "
+                    "that is not read"
+                )
             if what := REFUSED.get(node.name):
                 raise FormatError(f"{where}: <{node.name}>: {what} are not read")
             _check_numbers(node, where)
@@ -112,7 +120,20 @@ def _check_files(path: Path) -> None:
                 raise FormatError(f"{where}: {target.name} includes itself")
             if len(above) >= DEEPEST:
                 raise FormatError(f"{where}: includes are nested more than {DEEPEST} deep")
-            waiting.append((target, (*above, file)))
+            waiting.append((target, (*above, file), often))
+
+
+def _replicated(root: Node, times: float) -> Iterator[tuple[Node, float]]:
+    """All elements, and how often each is meant."""
+    waiting = [(root, times)]
+    while waiting:
+        node, often = waiting.pop()
+        yield node, often
+        if node.name == "replicate":
+            # what is no number MuJoCo refuses itself
+            with contextlib.suppress(ValueError):
+                often *= max(float(node.attributes.get("count", "1")), 1.0)
+        waiting += [(child, often) for child in node.children]
 
 
 def _included(name: str, folder: Path, beside: Path, where: str) -> Path:
@@ -216,10 +237,27 @@ class _Reader:
         self.mujoco, self.model, self.report = mujoco, model, report
         self.parts = Parts(name, np.array(model.opt.gravity), report)
         self.data = mujoco.MjData(model)
+        self.off = self.switched_off()
         if keyframe is not None:
             self.to_keyframe(keyframe)
         mujoco.mj_kinematics(model, self.data)
         self.bodies = [GROUND, *self.body_names()]
+
+    def switched_off(self) -> set[str]:
+        """What an <option> <flag> disables of what would be taken: gravity, equality, spring, damper."""
+        flags, bits = int(self.model.opt.disableflags), self.mujoco.mjtDisableBit
+        words = {
+            word
+            for word in ("gravity", "equality", "spring", "damper", "passive")
+            if flags & int(getattr(bits, f"mjDSBL_{word.upper()}", 0))
+        }
+        if "passive" in words:
+            words |= {"spring", "damper"}
+        if "gravity" in words:
+            self.parts.gravity = np.zeros(3)
+        if words:
+            self.report.changed.append(f"its flags switch off: {', '.join(sorted(words))}")
+        return words
 
     def to_keyframe(self, name: str) -> None:
         known = [self.model.key(k).name for k in range(self.model.nkey)]
@@ -290,8 +328,9 @@ class _Reader:
         m, kinds = self.model, self.mujoco.mjtJoint
         name, kind = self.name("jnt", j), kinds(int(m.jnt_type[j]))
         dof = m.jnt_dofadr[j]
-        stiffness, armature = float(m.jnt_stiffness[j]), float(m.dof_armature[dof])
-        damping, at = float(m.dof_damping[dof]), m.jnt_qposadr[j]
+        stiffness = 0.0 if "spring" in self.off else float(m.jnt_stiffness[j])
+        damping = 0.0 if "damper" in self.off else float(m.dof_damping[dof])
+        armature, at = float(m.dof_armature[dof]), m.jnt_qposadr[j]
         if m.jnt_limited[j]:
             self.report.drop("limits of joints", name)
         if m.dof_frictionloss[dof]:
@@ -356,7 +395,7 @@ class _Reader:
         m, kinds = self.model, self.mujoco.mjtEq
         kind, data = kinds(int(m.eq_type[k])), np.array(m.eq_data[k])
         name = self.model.eq(k).name or self.unnamed(k)
-        if not m.eq_active0[k]:
+        if not m.eq_active0[k] or "equality" in self.off:
             self.report.drop("equalities that are not active", name)
             return 0
         if kind == kinds.mjEQ_JOINT:
@@ -370,10 +409,11 @@ class _Reader:
                 A, B = Placement(np.eye(3), data[:3]), Placement(np.eye(3), data[3:6])
             what = SPHERICAL
         else:
+            # without its torque it holds a point alone
+            what = WELD if data[10] else SPHERICAL
             if not site:
                 # the point is told in both bodies, the second one first; the second turns with the first
                 A, B = Placement(_turn(data[6:10]), data[3:6]), Placement(np.eye(3), data[:3])
-            what = WELD
         self.parts.connections.append(Connection(name, what, a, b, (A, B), closure=True))
         return EQUATIONS[what]
 

@@ -58,6 +58,8 @@ CLOSURES = {
     "prismatic": PRISMATIC,
 }
 AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+# elements of a joint that are read, or hold bounds, which are told
+KNOWN = ("parent", "child", "origin", "axis", "limit", "dynamics", "joint_properties", "mimic")
 # elements of a robot that no motion depends on
 ASIDE = ("material", "visual", "collision", "sensor", "fixed_frame")
 
@@ -66,6 +68,8 @@ def read_urdf(path: Path, *, closures: str | Path | None = None, floating: bool 
     """The parts of a URDF; closures: its YAML file, found beside it if left out; floating: the root is free."""
     document = load(path)
     parts = Parts(path.stem, np.array([0.0, 0.0, -9.81]), Report(document.name, "URDF"))
+    if b"<xacro:" in path.read_bytes():
+        raise parts.refuse("it holds xacro's macros, which are not expanded here; run xacro first")
     parts.report.changed += document.notes
     return _Reader(parts, document.root).read(_closure_data(path, closures), floating)
 
@@ -194,6 +198,8 @@ class _Reader:
 
     def place_links(self, floating: bool) -> str:
         """Put every link where the joints at zero have it; the root link."""
+        if not self.parts.links:
+            raise self.parts.refuse("there is no <link> in it")
         roots = [name for name in self.parts.links if name not in self.parent]
         if not roots:
             raise self.parts.refuse(
@@ -224,9 +230,13 @@ class _Reader:
 
     def overrides(self, data: dict[str, Any]) -> dict[str, str]:
         """Joints that the closure file calls something else: SPHERICAL, UJOINT_XY, FIXED."""
-        names, kinds = data.get("joint_name") or [], data.get("joint_type") or []
+        names, kinds = self.words(data, "joint_name"), self.words(data, "joint_type")
+        if len(names) != len(kinds):
+            raise self.parts.refuse(
+                f"{data['file']}: {len(names)} joint_name and {len(kinds)} joint_type; they belong together"
+            )
         out = {}
-        for name, kind in zip(names, kinds, strict=False):
+        for name, kind in zip(names, kinds, strict=True):
             if name not in self.joints:
                 self.report.drop(
                     f"joint types in {data['file']} for joints that are not there", name
@@ -242,6 +252,13 @@ class _Reader:
                 )
             out[name] = word
         return out
+
+    def words(self, data: dict[str, Any], key: str) -> list[str]:
+        """The list of words under a key of the closure file."""
+        found = data.get(key) or []
+        if not isinstance(found, list):
+            raise self.parts.refuse(f"{data['file']}: {key} is no list")
+        return [str(word) for word in found]
 
     def connect(self, name: str, node: Node, override: str) -> None:
         word = self.text(node, "type").lower()
@@ -263,6 +280,7 @@ class _Reader:
             cross = Connection(name, kind, first, second, (frame @ a, b), length=spread)
             self.parts.connections.append(cross)
             return
+        self.tell_rest(name, node, kind)
         if kind in (WELD, SPHERICAL):
             self.parts.connections.append(
                 Connection(name, kind, first, second, (frame, Placement()))
@@ -275,6 +293,16 @@ class _Reader:
         self.load(joint, node)
         self.parts.connections.append(joint)
         self.mimic(joint, node)
+
+    def tell_rest(self, name: str, node: Node, kind: str) -> None:
+        """What is said of a joint and not taken."""
+        for child in node.children:
+            if child.name not in KNOWN or (child.name == "mimic" and kind in (WELD, SPHERICAL)):
+                self.report.drop(f"<{child.name}> of joints of this kind", name)
+            if child.name in ("dynamics", "joint_properties"):
+                more = child.attributes.keys() - {"damping", "friction"}
+                for word in sorted(more if kind not in (WELD, SPHERICAL) else child.attributes):
+                    self.report.drop(f"{word} in <{child.name}>", name)
 
     def axis(self, node: Node, what: str) -> Placement:
         found = self.child(node, "axis")
@@ -342,21 +370,25 @@ class _Reader:
         self.parts.connections.append(Connection(name, kind, a, b, frames, closure=True))
 
     def closed_loops(self, data: dict[str, Any]) -> None:
-        pairs, words = data.get("closed_loop") or [], data.get("type") or []
+        pairs, words = data.get("closed_loop") or [], self.words(data, "type")
         file = data.get("file", "")
-        if not isinstance(pairs, list) or not isinstance(words, list):
-            raise self.parts.refuse(f"{file}: closed_loop and type are lists")
+        if not isinstance(pairs, list):
+            raise self.parts.refuse(f"{file}: closed_loop is no list")
+        if len(words) < len(pairs):
+            self.report.changed.append(
+                f"{file}: {len(pairs) - len(words)} closures without a type hold like a weld (6d)"
+            )
         for k, pair in enumerate(pairs):
             if not (isinstance(pair, list) and len(pair) == 2):
                 raise self.parts.refuse(f"{file}: closed_loop[{k}] is no pair of frames")
             a, b = map(str, pair)
             what = f"{file}: closed_loop[{k}]"
-            word = str(words[k]) if k < len(words) else "6d"
+            word = words[k] if k < len(words) else "6d"
             self.close(f"{a}/{b}", word, [self.frame(a, what), self.frame(b, what)], Placement())
         if not any(c.closure for c in self.parts.connections):
             self.report.changed.append("it tells no closure: a tree")
         if data.get("name_mot"):
-            self.report.drop("motors (no torque is known)", *map(str, data["name_mot"]))
+            self.report.drop("motors (no torque is known)", *self.words(data, "name_mot"))
 
     def other(self, node: Node) -> None:
         """Dialects of closures; what else stands in the file is told."""
