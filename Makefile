@@ -1,6 +1,6 @@
 # make run    install what running needs, run the benchmark problems
 # make test   install the rest, run all tests
-# make soak   random mechanisms against the independent simulator, studies and caches disturbed, 30 minutes
+# make soak   random mechanisms: honest tolerances, against the independent simulator; studies and caches disturbed, 30 minutes
 # make docs   the site, in build/site; every block of every page is run
 # make check  format, lint, types, import contracts, fast tests (under a minute)
 
@@ -30,6 +30,7 @@ test-nojit: $(VENV)/installed-dev
 	SARRUS_PLAIN_KERNELS=1 $(BIN)/python -m pytest -n $(JOBS) tests/kernels tests/model tests/mechanism
 
 soak: $(VENV)/installed-dev
+	PYTHONPATH=tests $(BIN)/python benchmarks/honesty.py 400
 	PYTHONPATH=tests $(BIN)/python tests/soak.py --minutes 15
 	PYTHONPATH=tests $(BIN)/python tests/soak_processes.py --minutes 15
 

@@ -479,6 +479,21 @@ def scissors(units, angle=0.6):
     return m
 
 
+def flat_parallelograms(widths, crank):
+    """Parallelograms in a row on equal cranks, all on one line."""
+    m = Mechanism("parallelograms")
+    x = np.concatenate([[0.0], np.cumsum(widths)])
+    for i, at in enumerate(x):
+        m.rod(f"crank{i}", (at, 0), (at + crank, 0), mass=1.0)
+        m.revolute(f"A{i}", m.ground, f"crank{i}", at=(at, 0))
+    for i in range(len(widths)):
+        m.rod(f"coupler{i}", (x[i] + crank, 0), (x[i + 1] + crank, 0), mass=1.0)
+    for i, at in enumerate(x):
+        met = [f"coupler{k}" for k in (i - 1, i) if 0 <= k < len(widths)]
+        m.revolute(f"B{i}", f"crank{i}", *met, at=(at + crank, 0))
+    return m
+
+
 def watt(m, k, middle, r, half, sign=1.0, other=None):
     """Put a level Watt four-bar into a mechanism: rockers of r and `other` to both sides of a coupler.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arrays import Floats
 from .asked import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, Asked, check_memory
 from .assembly import assemble, fit_velocities, solve_start_velocity
+from .kernels.elements.user import ADDRESS
 from .kernels.layout import make_workspace
 from .kernels.stepping import count_dependent
 from .mechanism import Mechanism, MechanismError, check_mechanism, find_remarks
@@ -20,6 +21,7 @@ from .methods.method import needs_of, warm_up
 from .methods.status import failed
 from .methods.watch import Dip, Watch
 from .model import Model, make_model
+from .model.structure import describe
 from .names import unknown
 from .result import Result
 from .thresholds import MISFIT, SMALLEST_TOLERANCE
@@ -32,6 +34,10 @@ from .verdict.mending import bridge_misfit
 MOST_NUMBERS = 200_000_000
 # by what a second run is finer that tells the error of the first
 FINER = {"tolerance": 10.0, "step": 2.0}
+# mechanisms that were found to need no bridge: to follow a paradoxical linkage takes ten times as long as to
+# simulate it, and who simulates one does so again
+MOST_REMEMBERED = 64
+_MOVES: dict[Any, None] = {}
 NOTHING_MOVES = "Nothing can move: the joints hold all bodies (mobility 0)"
 
 
@@ -110,8 +116,8 @@ def prepare(mechanism: Mechanism, asked: Asked) -> Prepared:
     mechanism, notes = _assembled(mechanism, asked)
     mechanism, model, bridged = _make_model(mechanism, asked)
     velocity, start_notes = solve_start_velocity(model, mechanism)
-    start_notes += _check_user_forces(model, mechanism, velocity)
-    notes = [*notes, *bridged, *find_remarks(mechanism), *start_notes]
+    model, told = _check_user_forces(model, mechanism, velocity)
+    notes = [*notes, *bridged, *find_remarks(mechanism), *start_notes, *told]
     return Prepared(mechanism, model, velocity, notes)
 
 
@@ -181,27 +187,45 @@ def _make_model(mechanism: Mechanism, asked: Asked) -> tuple[Mechanism, Model, l
     locked = model.equations >= model.coordinates > 0 and not mechanism.drives
     if not locked or asked.misfit == 0.0:
         return mechanism, model, []
+    described = describe(mechanism)
+    same = described and (described[0], tuple(described[1]))
+    if same in _MOVES:
+        return mechanism, model, []
     mended, notes = bridge_misfit(mechanism, make_joint_equations(mechanism), asked.misfit)
     if mended is mechanism:
-        return mechanism, model, []
+        if same and not notes:
+            while len(_MOVES) >= MOST_REMEMBERED:
+                _MOVES.pop(next(iter(_MOVES)), None)
+            _MOVES[same] = None
+        # what was not bridged is told
+        return mechanism, model, notes
     notes = [*notes, *fit_velocities(mended)]
     return mended, make_model(mended), notes
 
 
-def _check_user_forces(model: Model, mechanism: Mechanism, velocity: Floats) -> list[str]:
-    """Evaluate all user forces at the start; raises what is wrong, and notes which are compiled."""
+def _check_user_forces(
+    model: Model, mechanism: Mechanism, velocity: Floats
+) -> tuple[Model, list[str]]:
+    """The model with its user forces evaluated at the start, and notes on which are compiled.
+
+    Raises what is wrong. A compiled function that disagrees with the plain one is dropped there, so the model
+    gets the addresses that are left.
+    """
+    if not model.user_calls:
+        return model, []
     notes = []
-    for n, (force, call) in enumerate(zip(mechanism.user_forces, model.user_calls, strict=True)):
+    for force, call in zip(mechanism.user_forces, model.user_calls, strict=True):
         place = np.array([model.origins[model.points[name]] for name in force.points])
         speed = np.array([model.point_rows(name) @ velocity for name in force.points])
         call.check(place.reshape(call.shape), speed.reshape(call.shape))
         if call.failure:
             raise MechanismError(call.failure)
-        # a compiled function that disagrees with the plain one is dropped
-        model.loads.user.calls[n, 0] = call.address
         how = "runs compiled" if call.compiled else "runs as plain Python: it cannot be compiled"
         notes.append(f"user force '{force.name}' {how}")
-    return notes
+    user = model.loads.user
+    calls = user.calls.copy()
+    calls[:, ADDRESS] = [call.address for call in model.user_calls]
+    return replace(model, loads=model.loads._replace(user=user._replace(calls=calls))), notes
 
 
 def _refusal(method: Method, needs: frozenset[str]) -> str:

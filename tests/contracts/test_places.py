@@ -24,7 +24,6 @@ MORE = {
     "model/model.py": "length and force are read by name",
     "readout.py": "length and force are read by name",
     "cli/engines.py": "what engines can do",
-    "methods/balance.py": "what errors of the velocity do to the work of dampers",
     "codegen/structure.py": "which of their numbers are loaded, for code of a model's own",
     "codegen/loads.py": "the same series, over lanes",
     "scene/draw.py": "drawn",

@@ -263,6 +263,89 @@ def test_general_motion_of_one_coordinate(tmp_path):
         read(write(tmp_path, "a.asmt", assembly([marker("O", "0 0 0")], parts, [], [more])))
 
 
+def wheels(radii, driven="a", carrier="O", turned=False, formula="3.0d*time"):
+    """Two wheels 0.5 apart on the ground, or on an arm that turns about the first; which hinge is driven."""
+    down = "1 0 0", "0 -1 0", "0 0 -1"
+    parts = [
+        part("p", "0 0 0", marker("m", "0 0 0"), marker("g", "0 0 0.1"), center="0 0 0"),
+        part(
+            "q",
+            "0.5 0 0",
+            marker("m", "0 0 0", *([down] if turned else [])),
+            marker("g", "0 0 0.1"),
+        ),
+    ]
+    joints = [
+        joint("RevoluteJoint", "a", "O", "p/m"),
+        # counted from the wheel to what carries it
+        joint("RevoluteJoint", "b", "q/m", "X" if carrier == "O" else "arm/x"),
+        joint(
+            "GearJoint",
+            "mesh",
+            "p/g",
+            "q/g",
+            *(item(f"radius{c}", r) for c, r in zip("IJ", radii, strict=True)),
+        ),
+    ]
+    if turned:
+        joints[1] = joint("RevoluteJoint", "b", "q/m", "Y")
+    if carrier != "O":
+        parts.append(
+            part("arm", "0 0 0", marker("o", "0 0 0"), marker("x", "0.5 0 0"), center="0.2 0 0")
+        )
+        joints.append(joint("RevoluteJoint", "c", "O", "arm/o"))
+        joints[0] = joint("RevoluteJoint", "a", "arm/o", "p/m")
+    marks = [marker("O", "0 0 0"), marker("X", "0.5 0 0"), marker("Y", "0.5 0 0", down)]
+    return assembly(marks, parts, joints, [motion("RotationalMotion", "spin", driven, formula)])
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("driven", ["a", "b"])
+def test_gears_roll(tmp_path, driven, turned):
+    """The wheels' angles are as their radii, against each other, whichever is driven and however markers lie."""
+    found = read(write(tmp_path, "g.asmt", wheels(("1.0d", "2.0d"), driven, turned=turned)))
+    (tie,) = found.mechanism.couplings
+    assert abs(tie.ratio) == {"a": 0.5, "b": 2.0}[driven]
+    result = sarrus.simulate(found.mechanism, 1.0, output_step=0.25)
+    spins = [result.angular_velocity(name)[:, 2] for name in "pq"]
+    assert spins[0] == pytest.approx(-2.0 * spins[1], abs=1e-10)
+    assert np.abs(spins["ab".index(driven)]) == pytest.approx(3.0, abs=1e-10)
+    assert found.report.believed == 0
+
+
+def test_gears_on_an_arm(tmp_path):
+    """A sun that stands still, an arm that turns: the planet turns by 1 + r/R as fast as the arm."""
+    text = wheels(("2.0d", "1.0d"), "a", carrier="arm", formula="-1.0d*time")
+    found = read(write(tmp_path, "g.asmt", text))
+    m = found.mechanism
+    m.drive("swing", "c", sarrus.Polynomial((0.0, 1.0)))
+    result = sarrus.simulate(m, 0.5, output_step=0.25)
+    assert result.angular_velocity("p")[:, 2] == pytest.approx(0.0, abs=1e-10)
+    assert result.angular_velocity("q")[:, 2] == pytest.approx(3.0, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("1.0d\n", "0.0\n", "a radius is zero"),
+        ("1.0d\n", "1.0306d\n", "is no ratio of whole numbers"),
+        (
+            "0 0 0.1",
+            "0.01 0 0.1",
+            "its two wheels do not turn, about their markers' z, in hinges of one part",
+        ),
+    ],
+)
+def test_gears_that_are_refused(tmp_path, old, new, why):
+    """No wheel, no teeth, no common carrier: one sentence with the joint's name."""
+    text = wheels(("1.0d", "2.0d")).replace("mass", "Mass")
+    at = text.index("radiusI") if "radius" in why or "ratio" in why else 0
+    text = text[:at] + text[at:].replace(old, new, 1)
+    with pytest.raises(sarrus.MechanismError, match=why) as caught:
+        read(write(tmp_path, "g.asmt", text))
+    assert "mesh" in str(caught.value)
+
+
 def test_empty_and_repeated_names(tmp_path):
     """Parts without a name or with the same one get their own, told; an ambiguous marker is refused."""
     two = [part("", "0 0 0", marker("m", "0 0 0")), part("part", "1 0 0", marker("m", "0 0 0"))]
@@ -278,7 +361,11 @@ def test_empty_and_repeated_names(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("TranslationalJoint", "GearJoint", "GearJoint 'rail' has no equal here"),
+        (
+            "TranslationalJoint",
+            "ScrewJoint",
+            "ScrewJoint 'rail' has no equal here: it ties an angle to a length",
+        ),
         ("/A/rod/q", "/A/rod/z", "there is no marker '/A/rod/z'"),
         ("/A/turn", "/A/twist", "there is no joint '/A/twist'"),
         ("2.0d*pi*time", "tanh(time)", "the formula tanh(time) cannot be read"),

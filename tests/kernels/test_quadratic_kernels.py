@@ -3,6 +3,8 @@
 Kernels that call no other run as plain Python here; the others through a small compiled wrapper.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,7 @@ from sarrus.kernels.compiler import entry
 from sarrus.kernels.lanes import WIDTH
 from sarrus.kernels.layout import make_workspace
 from sarrus.model import make_model
+from sarrus.thresholds import EPS, PERMANENT_PIVOT, SINGULAR_LANDING
 
 # sums of at most some ten products of order one
 ROUNDING = 1e-14
@@ -341,6 +344,49 @@ def test_projection_lands_on_the_constraints(case):
     np.testing.assert_allclose(rest, 0.0, atol=1e-9)
 
 
+class Pivots(NamedTuple):
+    """What of a form says how large pivots are."""
+
+    pos_c: np.ndarray
+    eps: np.ndarray
+
+
+@entry
+def learn_pivots(form, L, usual):
+    """The kernel, compiled."""
+    solve.learn_pivots(form, L, usual)
+
+
+def learn_one_by_one(pivots, usual):
+    """Every equation that rises above the permanent looks at all others for the one that fell most."""
+    for k, pivot in enumerate(pivots):
+        if usual[k] <= PERMANENT_PIVOT < pivot:
+            low = np.maximum(SINGULAR_LANDING * usual, PERMANENT_PIVOT)
+            fallen = np.flatnonzero((usual > PERMANENT_PIVOT) & (pivots < low) & (pivots < usual))
+            if len(fallen):
+                usual[fallen[np.argmin(pivots[fallen] / usual[fallen])]] = 0.0
+        usual[k] = max(usual[k], pivot)
+
+
+def test_pivots_are_learnt_as_one_by_one():
+    """Equations that rise and fall at random: the same are redundant from there on."""
+    rng = np.random.default_rng(3)
+    changed = 0
+    for _ in range(300):
+        n = int(rng.integers(1, 9))
+        # far below what is permanent, beside it, between, and large
+        sizes = np.array([0.0, 1e-12, 1e-9, 0.9e-6, 1.1e-6, 1e-5, 1e-3, 0.5, 1.0])
+        pivots, usual = rng.choice(sizes[1:], n), rng.choice(sizes, n)
+        form = Pivots(np.arange(n), np.full(n, EPS))
+        expected, found = usual.copy(), usual.copy()
+        learn_one_by_one(pivots, expected)
+        learn_pivots(form, -1.0 / pivots, found)
+        # a pivot goes through its inverse
+        np.testing.assert_allclose(found, expected, rtol=1e-15)
+        changed += bool((expected < usual).any())
+    assert changed > 30
+
+
 def test_norm_is_euclidean():
     """The norm is the root of the sum of squares."""
     x = np.array([3.0, -4.0, 12.0])
@@ -353,10 +399,16 @@ def test_choose_step_of_a_geometric_series(radius):
     known, tolerance = 30, 1e-12
     log_size = -np.arange(known + 1.0) * np.log(radius)
     log_cost = np.log(4.0 + np.arange(known + 1.0))
-    order, log_step = plain(series.choose_step)(log_size, 3, known, np.log(tolerance), log_cost)
+    given = log_size, 3, known, np.log(tolerance)
+    order, log_step = plain(series.choose_step)(*given, np.inf, log_cost)
     assert 3 <= order <= known
     terms = np.exp(log_size[order - 1 : order + 1] + np.array([order - 1, order]) * log_step)
     # the chosen order's own step makes the larger of its last two terms equal to the tolerance;
     # orders added for free only have smaller last terms
     assert terms[1] <= tolerance * (1 + 1e-9)
     assert np.exp(log_step) < radius
+    # with a velocity in view the last term is also that small beside the way it makes in the step
+    speed = 1e-3
+    order, short = plain(series.choose_step)(*given, np.log(speed), log_cost)
+    assert short < log_step
+    assert np.exp(log_size[order] + (order - 1) * short) <= tolerance * speed * (1 + 1e-9)

@@ -12,6 +12,7 @@ from sarrus.kinematics.pose import (
     Pose,
     largest_twist,
     measure_length,
+    nearest_turns,
     next_to,
     read_poses,
     read_spins,
@@ -287,3 +288,24 @@ def test_model_judge_and_sketch_have_one_length(dimension):
         assert make_joint_equations(m).length == length
         assert make_model(m).units.length == LINK * length
         assert make_sketch(m).size == LINK * length
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_nearest_turns(count):
+    """Newton's steps / singular vectors: vectors that fit a rotation, that do not, close to parallel."""
+    random = np.random.default_rng(count)
+    for noise, spread in ((0.0, 1.0), (0.1, 1.0), (0.0, 1e-3), (1e-3, 1e-2)):
+        first = random.normal(size=(60, 1, 3))
+        starts = first + spread * random.normal(size=(60, count, 3))
+        turns = turn_matrices(random.normal(size=(60, 3)))
+        c = np.einsum("nij,nvj->nvi", turns, starts) + noise * random.normal(size=starts.shape)
+        H = np.einsum("nvi,nvj->nij", c, starts)
+        U, sizes, V = np.linalg.svd(H)
+        U[..., :, 2] *= np.linalg.det(U @ V)[..., None]
+        found = nearest_turns(H)
+        np.testing.assert_allclose(
+            found @ np.swapaxes(found, 1, 2), np.tile(np.eye(3), (60, 1, 1)), atol=1e-14
+        )
+        # the turn about a direction that vectors hardly show: rounding over what they show
+        room = 1e-14 * sizes[:, 0] / sizes[:, 1]
+        assert (np.abs(found - U @ V).max(axis=(1, 2)) <= np.maximum(room, 2e-14)).all(), noise

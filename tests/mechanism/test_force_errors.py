@@ -126,6 +126,10 @@ CASES = {
         lambda m: m.drive("d", "O", Polynomial((0.5, 1.0))),
         "drive 'd': the angle of joint 'O' is 0 rad at the start position, but its motion begins with 0.5 rad",
     ),
+    "a speed for an angle": (
+        lambda m: m.drive("d", "O", 6.0),
+        "its motion begins with 6 rad; for a speed of 6 rad/s give Polynomial((0, 6)), or move the start",
+    ),
     "length elsewhere": (
         lambda m: m.drive("d", "link", Sine(0.1, 1.0, offset=2.0)),
         "drive 'd': the length of joint 'link' is 3 m at the start position, but its motion begins with 2 m",

@@ -5,7 +5,7 @@ import pytest
 from test_radau import elbow
 
 from builders import bricard, n_four_bar
-from sarrus import Mechanism, simulate
+from sarrus import Mechanism, problems, simulate
 from sarrus.methods import CHOICES, METHODS, Run, auto
 from sarrus.model import make_model
 from sarrus.problems.references.n_four_bar import flat_times
@@ -60,6 +60,28 @@ def test_stiff_moves_to_radau_and_says_so():
     assert again.notes == r.notes
 
 
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-8, 1e-10])
+def test_steps_of_a_decay_time_are_stiff_at_any_tolerance(tolerance):
+    """The governor's series steps are 1 to 3 decay times long: it moves at once, and the motion is right."""
+    governor = problems.get("flyball-governor")
+    r = simulate(governor.mechanism(), 3.0, 0.1, tolerance=tolerance)
+    assert r.method == "radau", r.notes
+    # about 4200 steps of a series, after its first buffer some 30 a second
+    assert r.counters["steps"] < 400
+    exact = governor.reference(r.times)[:, 2]
+    assert np.abs(r.position(governor.observed)[:, -1] - exact).max() < tolerance
+
+
+def test_few_steps_are_left_to_the_series(monkeypatch):
+    """A stiff elbow of which less than a trial's worth is left: series in every bit, and no trial."""
+    monkeypatch.setattr(auto.radau, "try_steps", None)
+    # steps of some 1.6e-5 s
+    default = simulate(elbow(1e5, 1e4), 0.02, 0.01, tolerance=1e-7)
+    series = simulate(elbow(1e5, 1e4), 0.02, 0.01, tolerance=1e-7, method="series")
+    assert 200 < series.counters["steps"] < auto.LEFT
+    assert np.array_equal(default.coordinates, series.coordinates)
+
+
 def with_stiff_elbow(m, at):
     """The same mechanism with a stiff damped elbow beside it, joined to nothing."""
     m.rod("upper", (at, 0), (at + 1, 0), mass=1.0)
@@ -107,7 +129,7 @@ def test_fastest_decay_of_a_damped_joint():
     stiffness, damping = 1.0, 1e4
     m = elbow(stiffness, damping)
     model = make_model(m)
-    start = auto.radau.Start(0.0, np.zeros(4), np.zeros(4), np.zeros(1))
+    start = auto.radau.Start(0.0, np.zeros(4), np.zeros(4), np.zeros(2))
     problem = Run(model, np.zeros(4), np.zeros(0), 1.0, 1e-6)
     _, J, S, G = auto.radau.try_steps(problem, start, 1)
     # angles x, y: inertia [[4/3, 1/2], [1/2, 1/3]], damping c [[1, -1], [-1, 1]]

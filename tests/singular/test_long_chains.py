@@ -1,9 +1,11 @@
 """Long chains: every crossing of scissors is found once, whatever the step and the method."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from sarrus import simulate
+from sarrus import Mechanism, simulate
 from scissors import Scissors, random_scissors
 
 
@@ -54,3 +56,50 @@ def test_whatever_the_method():
     scissors = random_scissors(6, 3)
     check(scissors, 1e-8, method="radau")
     check(scissors, 1e-6, method="multipliers-dop853")
+
+
+def antiparallelograms(n, rng):
+    """Crossed parallelograms in a row on equal cranks; the crank of one is the rocker of the one before."""
+    m = Mechanism("antiparallelograms")
+    widths, crank, angle = rng.uniform(1.3, 2.0, n), rng.uniform(0.5, 0.9), rng.uniform(0.4, 1.2)
+    feet = np.column_stack([np.concatenate([[0.0], np.cumsum(widths)]), np.zeros(n + 1)])
+    ends = [crank * np.array([np.cos(angle), np.sin(angle)])]
+    for last, foot in pairwise(feet):
+        # mirrored at the middle of the diagonal the foot before is the next end; through it, a parallelogram's
+        along = (foot - ends[-1]) / np.linalg.norm(foot - ends[-1])
+        ends.append(last - 2.0 * along * (along @ (last - 0.5 * (foot + ends[-1]))))
+    for i, (foot, end) in enumerate(zip(feet, ends, strict=True)):
+        m.rod(f"crank{i}", foot, end, mass=1.0)
+        m.revolute(f"A{i}", m.ground, f"crank{i}", at=foot)
+    for i in range(n):
+        m.rod(f"coupler{i}", ends[i], ends[i + 1], mass=1.0)
+    for i, end in enumerate(ends):
+        met = [f"coupler{k}" for k in (i - 1, i) if 0 <= k < n]
+        m.revolute(f"B{i}", f"crank{i}", *met, at=end)
+    speed = crank * rng.uniform(4.0, 7.0)
+    m.set_velocity("B0", speed * np.array([-np.sin(angle), np.cos(angle)]))
+    return m
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-7, 1e-8, 1e-10])
+def test_crossed_parallelograms(tolerance):
+    """All cranks pass the line of their feet at once: the mobility rises by one a window, each time.
+
+    Their speeds differ by powers of ten, so that the dips are narrow.
+    """
+    for n, seed in ((2, 0), (4, 1), (6, 4), (6, 5)):
+        r = simulate(
+            antiparallelograms(n, np.random.default_rng(seed)),
+            2.0,
+            0.05,
+            tolerance=tolerance,
+            dense=True,
+        )
+        times = np.linspace(0.0, r.times[-1], 20001)
+        height = r.at(times).position("B0")[:, 1]
+        flat = np.flatnonzero(np.diff(np.sign(height)) != 0)
+        assert len(r.crossings) == len(flat) >= 2
+        assert {c.rise for c in r.crossings} == {n}
+        assert r.near_singular == ()
+        found = np.array([c.time for c in r.crossings])
+        assert np.all((times[flat] <= found) & (found <= times[flat + 1]))

@@ -84,12 +84,34 @@ def test_no_run_ends_on_the_other_motion(tolerance):
     assert done >= 0.8 * len(cases), f"{done} of {len(cases)} done"
 
 
+@pytest.mark.parametrize("method", ["radau", "multipliers", "multipliers-dop853"])
+def test_a_method_that_leaves_its_motion_is_found_out(method):
+    """Methods without a certificate are held against a series: none is elsewhere without a word."""
+    wrong = 0
+    settings = (
+        [{"step": 1e-3}] if method == "multipliers" else [{"tolerance": 10.0**-k} for k in (6, 9)]
+    )
+    for case in [random_cases(60)[k] for k in (1, 7, 25, 28, 52, 54, 58)]:
+        both, one = double_watt(*case)
+        alone = simulate(one, 1.5, 0.05, tolerance=1e-12)
+        for setting in settings:
+            run = simulate(both, 1.5, 0.05, method=method, **setting)
+            off = np.abs(run.position("P0") - alone.position("P0")[: len(run.times)]).max()
+            told = any("left its motion" in n or "is not certain" in n for n in run.notes)
+            stopped = "where a series leads over it" in run.message
+            wrong += told or stopped
+            # one that is stopped keeps what is right; far less than motions part by within half a second
+            assert off < 1e-4 or told or not run.success, (case, setting)
+            assert not stopped or off < 1e-4
+    assert wrong
+
+
 @pytest.mark.slow
 def test_crossings_where_motions_touch():
     """They are found where all rockers are level, and two motions with one direction are listed, both ways.
 
     The pivot goes with the eighth power of the time there, and within 1e-2 s of its bottom it is rounding: that is
-    found to 1e-4 s as a rule and to 1e-3 s at the worst, not to 1e-8 s.
+    found to 1e-4 s as a rule (median of 25 starts: 6e-5 s) and to some 1e-3 s at the worst, not to 1e-8 s.
     """
     touching = 0
     for case in random_cases(3)[1:]:

@@ -17,6 +17,7 @@ from linkages import (
     dixon_lines,
     dixon_rectangles,
     double_watt,
+    flat_parallelograms,
     flexible_octahedron,
     goldberg,
     griffis_duffy,
@@ -109,6 +110,33 @@ def test_as_many_freedoms_more_in_a_run_as_in_an_inspection():
 def test_scissors(units):
     """One freedom, nothing redundant, however long."""
     assert numbers(inspect(scissors(units))) == (1, 1, 1, 0, 0, ("regular",))
+
+
+@pytest.mark.parametrize("units", [2, 6, 10, 20])
+def test_folded_scissors(units):
+    """On one line pairs of bars may turn as one, a freedom a unit; opening is the motion with one."""
+    found = inspect(scissors(units, 0.0))
+    assert numbers(found) == (1, units + 1, 1, units, 0, ("crossing",))
+    assert found.mobility.dimensions == (1, units)
+    # closed the other way, the slide holds the pairs apart
+    found = inspect(scissors(units, np.pi / 2))
+    assert numbers(found) == (1, units, 1, units - 1, 0, ("crossing",))
+    assert found.mobility.dimensions == (1,)
+
+
+@pytest.mark.parametrize("windows", [3, 9, 16])
+def test_parallelograms_in_line(windows):
+    """Each of them may go on crossed or not: all motions have one freedom, however small a part of them is."""
+    rng = np.random.default_rng(windows)
+    found = inspect(flat_parallelograms(rng.uniform(0.5, 1.6, windows), rng.uniform(0.6, 1.2)))
+    assert numbers(found) == (1, windows + 1, 1, windows, 0, ("crossing",))
+    assert found.mobility.dimensions == (1,)
+
+
+def test_what_is_too_large_for_second_order_is_told():
+    """Fifty units have more velocities in line than are looked at."""
+    found = inspect(scissors(50, 0.0))
+    assert "motions with fewer freedoms are not ruled out" in str(found)
 
 
 def poses_of(m, duration=1.0):

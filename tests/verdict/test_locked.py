@@ -6,7 +6,7 @@ import pytest
 from builders import BRICARD_AXES, BRICARD_POINTS, bricard, rotation
 from disturbed import disturbed, long_bricard, three_cranks
 from linkages import bennett, copy_of, goldberg, sarrus_linkage, stewart, triangle
-from sarrus import Mechanism, MechanismError, inspect, simulate
+from sarrus import Mechanism, MechanismError, inspect, simulate, solving
 from sarrus.kinematics.pose import read_poses
 from sarrus.verdict.joint_equations import make_joint_equations
 from sarrus.verdict.locked import find_locked
@@ -228,3 +228,24 @@ def test_axes_that_are_parallel_stay_so(seed):
     # it falls: a crank of 0.67 m turns by a good part of a radian
     assert np.linalg.norm(result.position("plate")[-1] - result.position("plate")[0]) > 0.05
     assert result.violation().max() < 1e-14
+
+
+def test_a_linkage_that_moves_is_followed_once(monkeypatch):
+    """Not again when nothing of it changed; one of other dimensions is looked at anew."""
+    followed = []
+    bridge = solving.bridge_misfit
+
+    def follow(mechanism, equations, misfit):
+        followed.append(mechanism.name)
+        return bridge(mechanism, equations, misfit)
+
+    monkeypatch.setattr(solving, "_MOVES", {})
+    monkeypatch.setattr(solving, "bridge_misfit", follow)
+    first = simulate(bricard(), 0.1)
+    again = simulate(bricard(), 0.1, tolerance=1e-8)
+    assert len(followed) == 1
+    assert first.notes == again.notes
+    # locked in truth: bridged each time, with a note
+    for count in (2, 3):
+        assert any("locked in truth" in note for note in simulate(longer_bricard(1e-9), 0.1).notes)
+        assert len(followed) == count

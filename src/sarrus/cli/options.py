@@ -13,6 +13,7 @@ from .. import problems
 from ..asked import AT_CROSSING
 
 Values = dict[str, float]
+Settings = dict[str, Any]
 
 Duration = Annotated[float | None, typer.Option(help="Simulated time [s].")]
 Tolerance = Annotated[
@@ -33,6 +34,16 @@ METHODS = (
     "penalty", "null-space",
 )  # fmt: skip
 METHOD_HELP = f"{', '.join(METHODS)}; or FILE.py:FUNCTION, one of your own."
+# what a model file may say of its run
+SETTINGS = {
+    "duration": Annotated[
+        float | None, typer.Option(help="Simulated time [s]; else the file says it.")
+    ],
+    "output_step": Annotated[float | None, typer.Option(help="Time between outputs [s].")],
+    "tolerance": Tolerance,
+    "method": Annotated[str | None, typer.Option(help=METHOD_HELP)],
+    "step": Step,
+}
 Json = Annotated[bool, typer.Option("--json", help="Print the record as JSON.")]
 WithReport = Annotated[
     bool, typer.Option("--report", help="Write a page to look at, report.html, as well.")
@@ -41,26 +52,44 @@ PROBLEM_HELP = f"{', '.join(problems.names())}."
 ProblemId = Annotated[str, typer.Argument(help=f"Id of a problem: {PROBLEM_HELP}")]
 
 
+def _spread(name: str, made: list[inspect.Parameter]) -> Callable[..., Callable[..., None]]:
+    """What gives a command these parameters in place of one; it gets the values that were typed, by name."""
+
+    def wrap(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        parameters: list[inspect.Parameter] = []
+        for parameter in signature.parameters.values():
+            parameters += made if parameter.name == name else [parameter]
+
+        @wraps(command)
+        def typed(**given: Any) -> None:
+            values = {p.name: given.pop(p.name) for p in made}
+            command(**given, **{name: {k: v for k, v in values.items() if v is not None}})
+
+        # what the command line reads
+        typed.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        typed.__annotations__ = {p.name: p.annotation for p in parameters}
+        return typed
+
+    return wrap
+
+
 def with_problem_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each that any problem has, in place of its parameter `options`.
-
-    The command gets the values that were typed, by name.
-    """
+    """Give a command an option for each that any problem has, in place of its parameter `options`."""
     made = [_parameter(option) for option in problems.all_options().values()]
-    signature = inspect.signature(command, eval_str=True)
-    parameters: list[inspect.Parameter] = []
-    for parameter in signature.parameters.values():
-        parameters += made if parameter.name == "options" else [parameter]
+    return _spread("options", made)(command)
 
-    @wraps(command)
-    def typed(**given: Any) -> None:
-        options = {p.name: given.pop(p.name) for p in made}
-        command(**given, options={k: v for k, v in options.items() if v is not None})
 
-    # what the command line reads
-    typed.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    typed.__annotations__ = {p.name: p.annotation for p in parameters}
-    return typed
+def with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that replace what a model file says of its run, in place of `settings`."""
+    return _spread("settings", [_option(name, kind) for name, kind in SETTINGS.items()])(command)
+
+
+def _option(name: str, annotation: Any) -> inspect.Parameter:
+    """A parameter that is an option, None if it is not typed."""
+    return inspect.Parameter(
+        name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=annotation
+    )
 
 
 def _parameter(option: problems.Option) -> inspect.Parameter:
@@ -69,12 +98,7 @@ def _parameter(option: problems.Option) -> inspect.Parameter:
     bounds = f": {option.wanted}" if option.wanted else ""
     text = f"{option.meaning[0].upper()}{option.meaning[1:]}{unit}{bounds}."
     kind: Any = int if option.whole else float
-    return inspect.Parameter(
-        option.name,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        default=None,
-        annotation=Annotated[kind | None, typer.Option(help=text)],
-    )
+    return _option(option.name, Annotated[kind | None, typer.Option(help=text)])
 
 
 def refuse_options(options: Values, file: str) -> None:

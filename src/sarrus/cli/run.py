@@ -29,12 +29,14 @@ from .options import (
     AtCrossing,
     Duration,
     Json,
+    Settings,
     Step,
     Tolerance,
     Values,
     WithReport,
     refuse_options,
     with_problem_options,
+    with_settings,
 )
 from .pictures import REPORT
 from .screen import Screen
@@ -131,15 +133,10 @@ def _show_runs(records: list[dict[str, Any]], out: Path) -> None:
     screen.print(f"files and figures: {out}/", soft_wrap=True, highlight=False)
 
 
+@with_settings
 def simulate(
     file: Annotated[str, typer.Argument(help="Model file (YAML; see `sarrus schema`).")],
-    duration: Annotated[
-        float | None, typer.Option(help="Simulated time [s]; else the file says it.")
-    ] = None,
-    output_step: Annotated[float | None, typer.Option(help="Time between outputs [s].")] = None,
-    tolerance: Tolerance = None,
-    method: Annotated[str | None, typer.Option(help=METHOD_HELP)] = None,
-    step: Step = None,
+    settings: Settings,
     at_crossing: AtCrossing = CONTINUE,
     point: Annotated[
         list[str] | None,
@@ -160,20 +157,12 @@ def simulate(
     """Simulate the mechanism of a file; write columns.csv, run.json, result.h5, model.yaml, motion.png."""
     screen = Screen(stderr=True)
     mechanism = load_model(file, screen)
-    given = {
-        "duration": duration,
-        "output_step": output_step,
-        "tolerance": tolerance,
-        "method": method,
-        "step": step,
-    }
-    settings: dict[str, Any] = dict(mechanism.defaults)
+    said: dict[str, Any] = dict(mechanism.defaults)
     # a step on the command line replaces the tolerance of the file, and the other way round
-    if step is not None:
-        settings.pop("tolerance", None)
-    if tolerance is not None:
-        settings.pop("step", None)
-    settings |= {name: value for name, value in given.items() if value is not None}
+    for one, other in (("step", "tolerance"), ("tolerance", "step")):
+        if one in settings:
+            said.pop(other, None)
+    settings = said | settings
     if "duration" not in settings:
         raise ValueError(
             f"how long? Give --duration, or write `simulate: {{duration: 10 s}}` into {file}"

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..kernels.reasons import DONE, FULL, NOT_FINITE, STUCK, UNCERTAIN
 from ..kernels.rules import (
+    BESIDE,
     BEYOND,
     CORRECTIONS,
     DRIFT_SLACK,
@@ -25,6 +26,7 @@ from ..kernels.rules import (
     MANY_STEPS,
     NOISE,
     SLACK,
+    STILL,
     SWIFT,
     TRIES,
     log_cost,
@@ -32,6 +34,7 @@ from ..kernels.rules import (
 from ..thresholds import (
     EPS,
     PERMANENT_PIVOT,
+    RISEN_PIVOT,
     ROUND_OFF,
     SINGULAR_LANDING,
     WEAK_PIVOT,
@@ -41,6 +44,7 @@ from .arithmetic import combine, convolve, number, times, total
 from .structure import PLACE, Slot, Structure
 
 HUGE = 1e300
+LOG_STILL = float(np.log(STILL))
 RUNNING = -1.0
 
 # numbers that all lanes share
@@ -176,7 +180,7 @@ def solve(o: Any, p: Program, w: Scratch) -> None:
             x[row] = x[row] - w.L[n + a] * x[j]
     for j in range(n - 1, -1, -1):
         x[j] = x[j] * w.L[j]
-        for a in range(s.L_start[j], s.L_start[j + 1]):
+        for a in reversed(range(s.L_start[j], s.L_start[j + 1])):
             x[j] = x[j] - w.L[n + a] * x[s.L_row[a]]
     for i in range(n):
         w.r[i] = x[i]
@@ -230,6 +234,17 @@ def eval_pivots(o: Any, p: Program, w: Scratch) -> None:
         smallest = o.where(counts, o.minimum(pivot, smallest), smallest)
         drop = o.where(counts, o.minimum(pivot / usual, drop), drop)
     w.smallest[0], w.drop[0] = smallest, drop
+
+
+def is_beside(o: Any, p: Program, w: Scratch, resting: Any) -> Any:
+    """Whether a landing is beside a singular position: see `is_beside` of the general kernel."""
+    beside = o.truth(False)
+    for k, pivot in enumerate(relative_pivots(o, p.s, w)):
+        usual = p.usual[k]
+        known = usual > PERMANENT_PIVOT
+        small = pivot < usual * BESIDE
+        beside = beside | (known & small) | (~known & ((pivot > RISEN_PIVOT) | resting))
+    return beside
 
 
 def refinements_for(o: Any, smallest: Any, tolerance: Any) -> Any:
@@ -369,7 +384,16 @@ def next_coefficient(o: Any, p: Program, w: Scratch, m: Any) -> Any:
     return largest
 
 
-def make_series(o: Any, p: Program, w: Scratch, log_tolerance: Any, running: Any) -> Any:
+def log_reach(o: Any, size: Any, m: Any, log_tolerance: Any, log_speed: Any) -> Any:
+    """Log of the step at which a term of order m is small enough: see `log_reach` of the general kernel."""
+    left = log_tolerance - size
+    swift = o.maximum((left + log_speed) / (m - 1.0), (left + LOG_STILL) / m)
+    return o.minimum(left / m, swift)
+
+
+def make_series(
+    o: Any, p: Program, w: Scratch, log_tolerance: Any, log_speed: Any, running: Any
+) -> Any:
     """Coefficients from p.q, p.v on, as many as pay; returns the highest one of each lane.
 
     w: the landing there, with its factor. p.log_size: log of the largest entry of each coefficient.
@@ -392,7 +416,7 @@ def make_series(o: Any, p: Program, w: Scratch, log_tolerance: Any, running: Any
         number = o.value(m)
         size = o.log(largest + 1e-300)
         p.log_size[m] = size
-        log_h = (log_tolerance - size) / number
+        log_h = log_reach(o, size, number, log_tolerance, log_speed)
         score = o.minimum(log_h, before.get()) - o.table("log_cost", log_cost(), m)
         before.set(log_h)
         better = score > best.get()
@@ -407,16 +431,19 @@ def make_series(o: Any, p: Program, w: Scratch, log_tolerance: Any, running: Any
     return known.get()
 
 
-def choose_step(o: Any, p: Program, known: Any, log_tolerance: Any) -> tuple[Any, Any]:
+def choose_step(
+    o: Any, p: Program, known: Any, log_tolerance: Any, log_speed: Any
+) -> tuple[Any, Any]:
     """The order and the log of the step: see `choose_step` of the general kernel."""
     least = o.minimum(o.constant(3.0), known)
     best, log_step = o.variable(o.constant(-HUGE)), o.variable(o.constant(-HUGE))
     order = o.variable(least)
-    before = o.variable((log_tolerance - p.log_size[2]) / 2.0)
+    second = log_reach(o, p.log_size[2], o.constant(2.0), log_tolerance, log_speed)
+    before = o.variable(second)
     end = o.most(known) + 1
     for m in o.loop(3, end):
         number = o.value(m)
-        log_h = (log_tolerance - p.log_size[m]) / number
+        log_h = log_reach(o, p.log_size[m], number, log_tolerance, log_speed)
         usable = o.minimum(log_h, before.get())
         before.set(log_h)
         score = usable - o.table("log_cost", log_cost(), m)
@@ -432,19 +459,14 @@ def choose_step(o: Any, p: Program, known: Any, log_tolerance: Any) -> tuple[Any
     return order.get(), log_step.get()
 
 
-def limit_speed(o: Any, p: Program, order: Any, log_step: Any, local: Any, fastest: Any) -> Any:
-    """The log of a step whose last term counts in the velocity too: see the general kernel's SWIFT."""
-    most = o.variable(o.log(fastest + 1e-300))
-    last = o.variable(o.constant(0.0))
-    end = o.most(order) + 1
-    for m in o.loop(2, end):
+def log_reached(o: Any, p: Program, order: Any, log_step: Any) -> Any:
+    """Log of the largest velocity that the terms of a step reach."""
+    most = o.variable(o.constant(-HUGE))
+    for m in o.loop(2, o.most(order)):
         number = o.value(m)
         reached = p.log_size[m] + (number - 1.0) * log_step
         most.set(o.maximum(most.get(), reached), number < order)
-        last.set(p.log_size[m], number <= order)
-    log_rate = o.log(local * SWIFT / order) - last.get() + most.get()
-    limited = o.minimum(log_step, log_rate / (order - 1.0))
-    return o.where(order > float(LOW_ORDER), limited, log_step)
+    return most.get()
 
 
 def eval_polynomial(o: Any, p: Program, order: Any, h: Any, w: Scratch) -> None:
@@ -513,7 +535,7 @@ class LaneRun:
             (new(o.constant(HUGE)), new(o.constant(-HUGE))) for _ in range(len(s.columns))
         ]
         # of a step
-        self.h, self.order = new(self.zero), new(self.zero)
+        self.h, self.order, self.log_step = new(self.zero), new(self.zero), new(self.zero)
         self.local, self.attempts, self.most = new(self.zero), new(self.zero), new(self.zero)
         self.beyond = new(self.zero)
         self.choosing, self.trying = new(o.truth(True)), new(o.truth(True))
@@ -563,7 +585,10 @@ class LaneRun:
         running = self.reason.get() < 0.0
         self.tolerance = w.tolerance[0] = self.shared.get()
         w.wanted[0] = refinements_for(o, w.smallest[0], self.tolerance)
-        known = make_series(o, p, w, o.log(self.tolerance), running)
+        speed = self.speed.get()
+        self.log_speed = o.where(speed > 0.0, o.log(speed * SWIFT + 1e-300), o.constant(HUGE))
+        self.beside = is_beside(o, p, w, ~(speed > 0.0))
+        known = make_series(o, p, w, o.log(self.tolerance), self.log_speed, running)
         self.known.set(known)
         if p.loads is not None:
             loads.make_work(o, self.s, p.loads, known)
@@ -607,9 +632,23 @@ class LaneRun:
         o, p = self.o, self.p
         for _ in o.when(o.any(self.choosing.get())):
             now, local = self.choosing.get(), self.local.get()
-            order, log_step = choose_step(o, p, known, o.log(local))
-            log_step = limit_speed(o, p, order, log_step, local, self.speed.get())
+            log_local = o.log(local)
+            order, log_step = choose_step(o, p, known, log_local, self.log_speed)
             self.order.set(order, now)
+            self.log_step.set(log_step, now)
+            # from rest: there is no velocity but what this step reaches
+            resting = now & ~(self.speed.get() > 0.0)
+            for _ in o.when(o.any(resting)):
+                reached = log_reached(o, p, order, log_step) + float(np.log(SWIFT))
+                order, log_step = choose_step(o, p, known, log_local, reached)
+                self.order.set(order, resting)
+                self.log_step.set(log_step, resting)
+            for _ in o.when(o.any(self.beside)):
+                order, log_step = choose_step(o, p, known, log_local, o.constant(HUGE))
+                low = now & self.beside & (order < float(LOW_ORDER) + 0.5)
+                self.order.set(order, low)
+                self.log_step.set(log_step, low)
+            log_step = self.log_step.get()
             step = o.maximum(o.minimum(log_step, o.constant(600.0)), o.constant(-600.0))
             self.h.set(o.minimum(o.exp(step), self.most.get()), now)
             self.choosing.set(o.truth(False))

@@ -15,6 +15,7 @@ import numpy as np
 from ..arrays import Floats
 from ..mechanism import DriveMotion, ModelFileError
 from ..mechanism.files.reading import read_text
+from ..thresholds import MEANT_SQUARE
 from .formulas import Formula, make_motion, parse
 from .parts import (
     CYLINDRICAL,
@@ -31,6 +32,7 @@ from .parts import (
     UNIVERSAL,
     WELD,
     Connection,
+    Coupling,
     FormatError,
     Link,
     Parts,
@@ -57,6 +59,19 @@ KINDS = {
     "InPlaneJoint": ON_PLANE,
     "UniversalJoint": UNIVERSAL,
     "SphSphJoint": DISTANCE,
+}
+# what the equations here cannot say, and why
+NO_EQUAL = {
+    "RackPinionJoint": "it ties an angle to a length, which no polynomial equation says",
+    "ScrewJoint": "it ties an angle to a length, which no polynomial equation says",
+    "CurveCurveContact": "curves that touch are no joint here",
+    "AngleJoint": "an angle between two axes alone is no joint here",
+    "ParallelAxesJoint": "parallel axes alone are no joint here",
+    "PerpendicularJoint": "square axes alone are no joint here",
+    "ConstantVelocityJoint": "a ball that also keeps its spin is no joint here",
+    "CylSphJoint": "a distance between a point and an axis is no joint here",
+    "RevCylJoint": "a distance between two axes is no joint here",
+    "AllowRotation": "a fixed joint that is let go is no joint here: write the joint that is meant",
 }
 ALONG = {"RotationalMotion": "RotationZ", "TranslationalMotion": "TranslationZ"}
 
@@ -146,6 +161,7 @@ class _Reader:
         self.markers: dict[str, tuple[str, Placement]] = {}
         self.twice: set[str] = set()
         self.joints: dict[str, Connection] = {}
+        self.gears: list[Item] = []
         self.name = assembly.text("Name")
         parts.name = self.name or parts.name
         self.begin, self.end = 0.0, 1.0
@@ -163,6 +179,8 @@ class _Reader:
         for group in sets.items:
             for item in group.items:
                 self.constraint(group.name, item)
+        for item in self.gears:
+            self.gear(item)
         for item in self.below("ForceTorques"):
             self.force(item)
         self.count()
@@ -285,8 +303,11 @@ class _Reader:
             self.motion(item, what)
         elif item.name == "GeneralMotion":
             self.general(item, what)
+        elif item.name == "GearJoint":
+            self.gears.append(item)
         else:
-            raise self.parts.refuse(f"line {item.line}: {what} has no equal here")
+            why = NO_EQUAL.get(item.name, "this kind is not known")
+            raise self.parts.refuse(f"line {item.line}: {what} has no equal here: {why}")
 
     def joint(self, item: Item, kind: str) -> None:
         (a, A), (b, B) = self.marker(item, "MarkerI"), self.marker(item, "MarkerJ")
@@ -386,6 +407,68 @@ class _Reader:
         self.parts.connections.append(joint)
         self.joints[f"/{self.name}/{name}"] = joint
 
+    def gear(self, item: Item) -> None:
+        """Two wheels that roll on each other: a coupling of their hinges in the part that carries both.
+
+        The solver keeps rI thI + rJ thJ, the angles of the line of centres seen from the wheels about their z;
+        from the carrier both turn against it. What it is in the file's pose is kept.
+        """
+        what = f"line {item.line}: {item.name} '{item.text('Name')}'"
+        radii = [float(self.numbers(item, f"radius{c}", 1)[0]) for c in "IJ"]
+        if not all(radii):
+            raise self.parts.refuse(f"{what}: a radius is zero")
+        ends = [self.marker(item, f"Marker{c}") for c in "IJ"]
+        places = [(self.parts.pose(link) @ frame).place for link, frame in ends]
+        far = max(float(np.linalg.norm(places[1] - places[0])), 1e-300)
+        groups = self.welded()
+        wheels = [groups[link] for link, _ in ends]
+        for first in self.hinges_at(*ends[0], groups, far):
+            for second in self.hinges_at(*ends[1], groups, far):
+                if first[1] != second[1] or first[1] in wheels or first[0] is second[0]:
+                    continue
+                (a, _, way), (b, _, other_way) = first, second
+                # both turn opposite ways about their own z, in the measure of their radii
+                ratio = -radii[0] / radii[1] * way * other_way
+                name = item.text("Name") or item.name
+                tie = Coupling(name, b.name, a.name, (0.0, ratio), authored=True)
+                self.parts.couplings.append(tie)
+                return
+        raise self.parts.refuse(
+            f"{what}: its two wheels do not turn, about their markers' z, in hinges of one part that carries "
+            "both; no other gear is read"
+        )
+
+    def welded(self) -> dict[str, str]:
+        """The name that links which are welded to each other share."""
+        group = {name: name for name in (GROUND, *self.parts.links)}
+        for c in self.parts.connections:
+            if c.kind == WELD:
+                old, new = group[c.second], group[c.first]
+                group = {n: new if g == old else g for n, g in group.items()}
+        return group
+
+    def hinges_at(
+        self, link: str, frame: Placement, groups: dict[str, str], far: float
+    ) -> Iterator[tuple[Connection, str, float]]:
+        """Hinges of a link about a marker's z: the joint, what is at its other end, and which way it counts.
+
+        far: between the centres [m].
+        """
+        here = self.parts.pose(link) @ frame
+        for c in self.parts.connections:
+            sides = [groups[c.first], groups[c.second]]
+            if c.kind != REVOLUTE or groups[link] not in sides:
+                continue
+            end = sides.index(groups[link])
+            there = self.parts.pose((c.first, c.second)[end]) @ c.frames[end]
+            off = np.cross(there.axis, here.place - there.place)
+            askew = float(np.linalg.norm(np.cross(here.axis, there.axis)))
+            if max(askew, float(np.linalg.norm(off)) / far) > MEANT_SQUARE:
+                continue
+            # its angle is that of the second link against the first, about the axis
+            way = 1.0 if here.axis @ there.axis > 0 else -1.0
+            yield c, sides[1 - end], way if end == 1 else -way
+
     def force(self, item: Item) -> None:
         """A spring and damper whose pull is linear in length and rate."""
         what = f"line {item.line}: {item.name} '{item.text('Name')}'"
@@ -413,6 +496,7 @@ class _Reader:
         self.parts.believed = 6 * len(self.parts.links) - sum(
             EQUATIONS[c.kind] + (c.motion is not None) for c in joints
         )
+        self.parts.believed -= len(self.parts.couplings)
         if any(c.motion is not None for c in joints) and self.parts.believed <= 0:
             self.parts.velocities = []
 

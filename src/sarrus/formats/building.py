@@ -78,9 +78,14 @@ class Builder:
         self.where: dict[str, str] = {}
         self.joints: list[Connection] = []
         self.names: Counter[str] = Counter()
+        # joints that couplings tie to a driven one
+        self.led: set[str] = set()
 
     def mechanism(self, closed: bool = False, held: bool = False) -> Mechanism:
-        """What all this is; closed: joints have one place; held: driven joints are welded, bodies marked."""
+        """What all this is.
+
+        closed: joints have one place; held: driven joints and what they lead are welded, bodies are marked.
+        """
         parts = self.parts
         m = Mechanism(parts.name, gravity=parts.gravity)
         m.defaults = dict(parts.defaults)
@@ -98,6 +103,8 @@ class Builder:
                     m.point(f"frame {k} of {r.name}", r.name, r.pose.point(arm))
         named = {c.name: self.add_joint(m, c, closed, held) for c in self.joints}
         for coupling in self.parts.couplings:
+            if held and coupling.joint in self.led:
+                continue
             ends = (named[coupling.joint], named[coupling.other])
             m.coupling(self.own_name(coupling.name), *ends, ratio=coupling.coefficients[1])
         if not held:
@@ -126,7 +133,7 @@ class Builder:
             if c.motion is not None and not held:
                 m.drive(name, name, c.motion)
             return name
-        if held and c.motion is not None:
+        if held and (c.motion is not None or c.name in self.led):
             m.weld(name, *bodies)
             return name
         far, wide = measure_gap(c, A, B)

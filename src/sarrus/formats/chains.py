@@ -76,6 +76,21 @@ def reduce_chain(steps: list[Connection], size: float) -> list[Same] | None:
     return _Chain(hinges, slides, balls, pose, len(steps), size).same()
 
 
+def are_independent(steps: list[Connection], size: float) -> bool:
+    """Whether hinges and sliders in a row each move their last link in a way of its own, as they stand at zero."""
+    pose, columns = Placement(), []
+    for step in steps:
+        frame = pose @ step.frames[0]
+        if step.kind == REVOLUTE:
+            columns.append(np.concatenate([frame.axis, np.cross(frame.place, frame.axis) / size]))
+        elif step.kind == PRISMATIC:
+            columns.append(np.concatenate([np.zeros(3), frame.axis]))
+        else:
+            return False
+        pose = frame @ step.frames[1].inverse
+    return int(np.linalg.matrix_rank(np.array(columns), tol=ROUGHLY_PARALLEL)) == len(columns)
+
+
 class _Chain:
     def __init__(
         self,

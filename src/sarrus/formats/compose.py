@@ -13,9 +13,10 @@ from ..assembly import AssemblyError, assemble, fit_velocities
 from ..mechanism import Mechanism, find_gaps
 from ..thresholds import BRIDGED, SAME_IN_FILE
 from .building import Builder, Rigid
-from .chains import Same, reduce_chain
+from .chains import Same, are_independent, reduce_chain
 from .couplings import take_couplings
 from .fitting import frame_between, least_turn, measure_gap, spread_turn, tidy
+from .loops import find_looped, free_loops
 from .parts import (
     CYLINDRICAL,
     DISTANCE,
@@ -33,11 +34,14 @@ from .parts import (
     Placement,
     angle_of,
     nearest_half_turn,
+    read_frame,
     turn_about,
 )
 
 # share of the mean mass that a massless link gets where nothing depends on it [kg, if nothing weighs]
 LIGHT = 1e-6
+# the same, where a motion might: below what any tolerance holds
+UNFELT = 1e-13
 
 
 def compose(parts: Parts, *, close: bool = True, misfit: float | None = None) -> Mechanism:
@@ -76,7 +80,8 @@ class _Composer(Builder):
             bridged = self.close(misfit)
             mechanism = self.mechanism(closed=True)
             if bridged and not mechanism.drives:
-                mechanism = self.free(mechanism, bridged)
+                free_loops(self, bridged)
+                mechanism = self.mechanism(closed=True)
         if mechanism.velocities:
             self.report.changed += fit_velocities(mechanism)
         mechanism.assemble = bool(gaps) and not close
@@ -230,7 +235,7 @@ class _Composer(Builder):
         A loop that moves only because its axes are parallel would be locked by the last of them. Joints that no
         loop closes stay as they are.
         """
-        most, bodies, looped = 0.0, [], self.looped()
+        most, bodies, looped = 0.0, [], find_looped(self.joints)
         for rigid in self.rigids.values():
             ends = [
                 (c, k)
@@ -257,16 +262,6 @@ class _Composer(Builder):
                 f"axes that are parallel or square but for printed digits were made so (by up to {most:.2g} rad): "
                 f"{', '.join(bodies)}"
             )
-
-    def looped(self) -> list[Connection]:
-        """Joints that are left when open chains are taken away from their ends."""
-        left = list(self.joints)
-        while True:
-            count = Counter(n for c in left for n in (c.first, c.second))
-            inner = [c for c in left if min(count[c.first], count[c.second]) > 1]
-            if len(inner) == len(left):
-                return left
-            left = inner
 
     # links without mass
 
@@ -363,6 +358,8 @@ class _Composer(Builder):
             raise self.parts.refuse(
                 f"joints {words} through massless links lead from '{name}' back to itself; give them masses"
             )
+        if self.keep_light(steps, links):
+            return
         same = reduce_chain(steps, self.size)
         if same is None:
             raise self.parts.refuse(
@@ -370,6 +367,38 @@ class _Composer(Builder):
                 f"({', '.join(links)}) have no equal here; give the links a mass"
             )
         self.replace_chain(steps, links, same, words)
+
+    def keep_light(self, steps: list[Connection], links: list[str]) -> bool:
+        """Keep massless links where something acts in their joints: with so little mass that none of it is felt.
+
+        Every joint of the row must move the link at its end in its own way, else it has no inertia. Returns
+        whether that is so.
+        """
+        tied = {name for c in self.parts.couplings for name in (c.joint, c.other)}
+        acted = any(c.armature or c.stiffness or c.damping or c.name in tied for c in steps)
+        if (
+            not acted
+            or any(c.motion is not None for c in steps)
+            or not are_independent(steps, self.size)
+        ):
+            return False
+        masses = [r.mass for r in self.rigids.values() if r.mass and r.name != GROUND]
+        mass = UNFELT * float(np.mean(masses))
+        for name in links:
+            rigid = self.rigids[name]
+            rigid.mass, rigid.inertia = mass, mass * (0.1 * self.size) ** 2 * np.eye(3)
+            ends = [
+                c.frames[k].place
+                for c in steps
+                for k, n in enumerate((c.first, c.second))
+                if n == name
+            ]
+            rigid.center = np.mean(ends, axis=0)
+        self.report.changed.append(
+            f"massless links {', '.join(links)} stay, for what acts in their joints; each was given {mass:.1g} kg, "
+            f"{UNFELT:g} of the mean mass, which no motion feels"
+        )
+        return True
 
     def replace_chain(
         self, steps: list[Connection], links: list[str], same: list[Same], words: str
@@ -384,7 +413,7 @@ class _Composer(Builder):
             if c.armature:
                 raise self.parts.refuse(
                     f"joint '{c.name}' has an armature of {c.armature:g} and leads through massless links "
-                    f"({', '.join(links)}), where its inertia has no equal here: give them a mass, or take the "
+                    f"({', '.join(links)}) that can move where nothing else does: give them a mass, or take the "
                     "armature away"
                 )
             if c.stiffness or c.damping:
@@ -417,9 +446,21 @@ class _Composer(Builder):
                 )
             joint, other = joints[coupling.joint], joints[coupling.other]
             c0, c1, *_ = coupling.coefficients
-            wanted = c0 + c1 * self.coordinate(other)
-            if abs(wanted - joint.stood) > SAME_IN_FILE * max(1.0, abs(wanted)):
+            if coupling.authored:
+                c0 = joint.stood - c1 * other.stood
+            wanted = c0 + c1 * (other.stood + self.ahead(other))
+            led = other.start is not None
+            if led or abs(wanted - joint.stood) > SAME_IN_FILE * max(1.0, abs(wanted)):
                 joint.start = wanted
+            if led or other.motion is not None:
+                self.led.add(joint.name)
+
+    def ahead(self, c: Connection) -> float:
+        """How far a joint will be moved from where it stood; angles within half a turn."""
+        if c.start is None:
+            return 0.0
+        off = c.start - c.stood
+        return float(np.remainder(off + np.pi, 2.0 * np.pi) - np.pi) if c.kind == REVOLUTE else off
 
     def align(self) -> None:
         """Move bodies where a slider, a cross or a distance needs it, and where a drive says where it begins."""
@@ -508,25 +549,10 @@ class _Composer(Builder):
             names = [f"frame {k} of {r.name}" for k in range(4)]
             if r.name == GROUND or all(np.array_equal(places[n], before[n]) for n in names):
                 continue
-            arms = np.array([places[n] - places[names[0]] for n in names[1:]]).T / self.size
-            u, _, v = np.linalg.svd(arms)
-            r.pose = Placement(u @ v, places[names[0]])
+            r.pose = read_frame([places[n] for n in names])
         if bridged:
             self.meet()
         return bridged
-
-    def free(self, mechanism: Mechanism, misfit: float) -> Mechanism:
-        """Where a misfit was bridged: the dimensions near by that also let it move, if it is meant to."""
-        from ..verdict.joint_equations import make_joint_equations
-        from ..verdict.mending import LockedError, bridge_misfit
-
-        try:
-            freed, notes = bridge_misfit(mechanism, make_joint_equations(mechanism), misfit)
-        except LockedError as error:
-            self.report.closing.append(str(error))
-            return mechanism
-        self.report.closing += notes
-        return freed
 
     def meet(self) -> None:
         """Where a misfit was bridged: both bodies of a joint take its place and axis as they stand now.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..mechanism.forces import Coupling as Gear
@@ -20,7 +22,8 @@ def take_couplings(parts: Parts) -> None:
             joints = {c.name: c for c in parts.connections}
             continue
         _check(parts, coupling, joint, other)
-        kept.append(coupling)
+        assert joint is not None
+        kept.append(_turned(coupling) if joint.motion is not None else coupling)
     parts.couplings = kept
 
 
@@ -37,17 +40,22 @@ def _check(
         raise parts.refuse(f"{what} is no straight line; {leave}")
     if joint.kind not in (REVOLUTE, PRISMATIC):
         raise parts.refuse(f"{what} ties joints of kind {joint.kind}; {leave}")
-    for c in (joint, other):
-        if c.motion is not None:
-            raise parts.refuse(
-                f"joint '{c.name}' is driven and held or coupled as well: leave one out"
-            )
+    if joint.motion is not None and other.motion is not None:
+        raise parts.refuse(f"{what}: both joints are driven; leave one drive or the coupling out")
     gear = Gear(coupling.name, coupling.joint, coupling.other, coupling.coefficients[1])
     if joint.kind == REVOLUTE and not gear.has_teeth:
         raise parts.refuse(
             f"{what}: {gear.ratio!r} is no ratio of whole numbers (of teeth; the nearest is {gear.fraction}), and "
             f"no polynomial says any other; {leave}"
         )
+
+
+def _turned(coupling: Coupling) -> Coupling:
+    """The same, said of the other joint: what is driven leads."""
+    c0, c1, *_ = coupling.coefficients
+    return replace(
+        coupling, joint=coupling.other, other=coupling.joint, coefficients=(-c0 / c1, 1.0 / c1)
+    )
 
 
 def _hold(parts: Parts, joint: Connection, value: float) -> None:
@@ -59,9 +67,7 @@ def _hold(parts: Parts, joint: Connection, value: float) -> None:
     else:
         held = first @ Placement(np.eye(3), shift)
     if joint.motion is not None:
-        raise parts.refuse(
-            f"joint '{joint.name}' is driven and held or coupled as well: leave one out"
-        )
+        raise parts.refuse(f"joint '{joint.name}' is driven and held as well: leave one out")
     # springs and rotors of a joint that is held do nothing
     weld = Connection(joint.name, WELD, joint.first, joint.second, (held, joint.frames[1]), True)
     at = next(k for k, c in enumerate(parts.connections) if c is joint)

@@ -84,6 +84,12 @@ def frame_along(axis: Floats, place: Floats) -> Placement:
     return Placement(np.column_stack([x, np.cross(z, x), z]), np.array(place, float))
 
 
+def read_frame(places: list[Floats]) -> Placement:
+    """The frame whose place and whose points on x, y, z, all equally far, are these."""
+    u, _, v = np.linalg.svd(np.array([p - places[0] for p in places[1:]]).T)
+    return Placement(u @ v, places[0])
+
+
 def nearest_half_turn(turn: Floats) -> Floats:
     """The half turn about a coordinate axis, or none, that is nearest: joints may be met either way."""
     turns = [np.eye(3), *(np.diag(2.0 * e - 1.0) for e in np.eye(3))]
@@ -139,12 +145,16 @@ class Connection:
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """A joint whose coordinate is a polynomial of another's, both counted from frame to frame."""
+    """A joint whose coordinate is a polynomial of another's, both counted from frame to frame.
+
+    authored: the first coefficient does not count, it is what the authored position says.
+    """
 
     name: str
     joint: str
     other: str
     coefficients: tuple[float, ...]
+    authored: bool = False
 
 
 @dataclass(eq=False)

@@ -105,7 +105,7 @@ def _kind(value: Any, anew: bool) -> Any:
     if kind is _KINDS and id(value) in _SMALL and _SMALL[id(value)][0] is value:
         return _SMALL[id(value)][1]
     if kind is _KINDS or (anew and isinstance(value, tuple)):
-        kind = _find_kind(value)
+        kind = kind_of_argument(value)
         # tuples of numbers, and those without names, may be of any types
         if not isinstance(value, tuple) or (kind.plain and made is not tuple):
             _KINDS[made] = kind
@@ -118,18 +118,18 @@ def _words_of(value: Any) -> Words:
     if kept is None or kept[0] is not value:
         if len(_SMALL) >= MOST_SMALL:
             _SMALL.clear()
-        kept = value, _find_kind(value), Words(b"".join(_flatten(value)))
+        kept = value, kind_of_argument(value), Words(b"".join(_flatten(value)))
         _SMALL[id(value)] = kept
     return kept[2]
 
 
-def _find_kind(value: Any) -> Any:
+def kind_of_argument(value: Any) -> Any:
     """The type of a number, an array, a tuple, or None."""
     if isinstance(value, np.ndarray):
         return _rank(value)
     if isinstance(value, tuple):
         names = getattr(value, "_fields", tuple(str(n) for n in range(len(value))))
-        return Record.of(names, tuple(_find_kind(x) for x in value))
+        return Record.of(names, tuple(kind_of_argument(x) for x in value))
     if value is None:
         return None
     for kinds, kind in (((bool, np.bool_), BOOL), ((int, np.integer), INT), ((float,), FLOAT)):

@@ -55,6 +55,11 @@ def block(function: Callable[..., Any]) -> Any:
     return Kernel(function, inline="noinline") if COMPILES else function
 
 
+def seldom(function: Callable[..., Any]) -> Any:
+    """Compile a larger function that is rarely reached: also in own code it is the general one (own.py)."""
+    return Kernel(function, inline="noinline", seldom=True) if COMPILES else function
+
+
 def exact(function: Callable[..., Any]) -> Any:
     """Compile a small function whose roundings count: no sum of it is reordered."""
     return Kernel(function, exact=True) if COMPILES else function
@@ -79,13 +84,19 @@ def entry(function: Callable[..., Any]) -> Any:
 class Kernel:
     """A compiled function: for each set of types of its arguments when it is first called with them.
 
-    py_func: the same in Python; inline: what the compiler is told of it; exact: whether its roundings count.
-    from_disk: how often compiled code was found on the disk.
+    py_func: the same in Python; inline: what the compiler is told of it; exact: whether its roundings count;
+    seldom: whether it is rarely reached. from_disk: how often compiled code was found on the disk.
     """
 
-    def __init__(self, function: Callable[..., Any], inline: str = "", exact: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        inline: str = "",
+        exact: bool = False,
+        seldom: bool = False,
+    ) -> None:
         functools.update_wrapper(self, function)
-        self.py_func, self.inline, self.exact = function, inline, exact
+        self.py_func, self.inline, self.exact, self.seldom = function, inline, exact, seldom
         self.from_disk = 0
         self._made: dict[tuple[Any, ...], Callable[[bytes], Any]] = {}
 
@@ -102,11 +113,15 @@ class Kernel:
         del keep
         return found
 
+    def has_code(self, kinds: tuple[Any, ...]) -> bool:
+        """Whether it is compiled, or loaded, for some types."""
+        return kinds in self._made
+
     def _make(self, kinds: tuple[Any, ...]) -> Callable[[bytes], Any]:
         with _COMPILING:
             if kinds not in self._made:
                 results, address = self._load(kinds)
-                self._made[kinds] = _caller(results, address)
+                self._made[kinds] = make_caller(results, address, _engine())
             return self._made[kinds]
 
     def _load(self, kinds: tuple[Any, ...]) -> tuple[str, int]:
@@ -120,7 +135,7 @@ class Kernel:
         kept = STORE.read(place)
         if kept is None:
             text, found = Module().entry(symbol, self, kinds, layout)
-            results = "".join(_LETTERS[kind] for kind in found)
+            results = "".join(LETTERS[kind] for kind in found)
             kept = results.encode() + b"\n" + compile_kernel(text)
             STORE.write(place, kept)
         else:
@@ -130,7 +145,7 @@ class Kernel:
 
 
 # how results are read back
-_LETTERS = {FLOAT: "d", INT: "q", BOOL: "?"}
+LETTERS = {FLOAT: "d", INT: "q", BOOL: "?"}
 _COMPILING = threading.RLock()
 _CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_void_p)
 # what is returned if arguments are not of the types that code was translated for
@@ -149,9 +164,10 @@ def _read(path: str) -> bytes:
     return hashlib.sha256(Path(path).read_bytes()).digest()
 
 
-def _caller(results: str, address: int) -> Callable[[bytes], Any]:
-    """A function of the words of the arguments."""
+def make_caller(results: str, address: int, engine: Any) -> Callable[[bytes], Any]:
+    """A function of the words of the arguments; engine: what has the code, which lives as long."""
     call = _CALL(address)
+    call.engine = engine
     read = struct.Struct(results.replace("?", "q")).unpack
     truths = [n for n, x in enumerate(results) if x == "?"]
     room = ctypes.c_char * (8 * len(results))

@@ -44,29 +44,30 @@ def describe_host() -> tuple[str, ...]:
     )
 
 
-def make_host() -> Any:
-    """A machine of its own for each use: an engine takes it over."""
+def make_host(level: int = 2) -> Any:
+    """A machine of its own for each use: an engine takes it over. level: its care with instructions."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
-        opt=2,
+        opt=level,
         codemodel="jitdefault",
         jit=True,
     )
 
 
-def compile_kernel(text: str) -> bytes:
-    """Object code of a kernel: the passes of level 1. Vectors and unrolled loops would double the time to
-    compile, and gain nothing: loops are as short as rows of sparse matrices.
+def compile_kernel(text: str, level: int = 1) -> bytes:
+    """Object code of a kernel: the passes of a level. Vectors and unrolled loops would double the time to
+    compile, and gain nothing: loops are as short as rows of sparse matrices. So would level 2 of the machine,
+    where loops are written out.
     """
-    machine = make_host()
+    machine = make_host(1)
     head = f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n'
     module = llvm.parse_assembly(head + text)
     module.verify()
-    tuning = llvm.create_pipeline_tuning_options(speed_level=1)
+    tuning = llvm.create_pipeline_tuning_options(speed_level=level)
     tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
     passes = llvm.create_pass_builder(machine, tuning)
     passes.getModulePassManager().run(module, passes)
@@ -74,7 +75,7 @@ def compile_kernel(text: str) -> bytes:
 
 
 class Engine:
-    """Object code in memory; it stays as long as the process."""
+    """Object code in memory, as long as this lives."""
 
     def __init__(self) -> None:
         self._engine: Any = None

@@ -21,7 +21,7 @@ from ..thresholds import SINGULAR_LANDING
 from .compiler import block, entry, kernel
 from .elements.drive import eval_drive_power, eval_drives, next_break, subtract_drives
 from .forms import eval_curvature, eval_energy, eval_form_rates, eval_forms, eval_jacobian
-from .loads import eval_loads
+from .loads import eval_load_power, eval_loads
 from .radau_freedoms import eval_freedoms, factorise_freedoms, solve_freedoms, sum_stages
 from .radau_newton import (
     eval_tangents,
@@ -226,13 +226,52 @@ def start_stages(st, h, q0, v0):
             st.q[k, i] = q0[i] + st.z[0, k, i]
 
 
+@kernel
+def keep_power(ws, st, loads, k):
+    """Power of all forces at a stage just evaluated, and of those without potential."""
+    driven = eval_drive_power(loads, st.lam[k])
+    st.power[k] = driven
+    for i in range(len(ws.Q)):
+        st.power[k] += ws.Q[i] * st.v[k, i]
+    if loads is not None:
+        st.brought[k] = driven + eval_load_power(loads)
+
+
+@kernel
+def keep_sides(st, loads, h, length, sides, after):
+    """Angles and work in a step, as polynomials of the time since its start, and both at its end.
+
+    The work is the integral of the polynomial through the stages' powers. What lies between the stages is less
+    exact than they are: a stiff damper or spring makes large forces of that, which do work on a drive.
+    """
+    if loads is None:
+        return
+    na = len(st.theta)
+    stages = len(st.brought)
+    for i in range(na):
+        sides[i, 0] = st.theta[i]
+        sides[i, 1] = (loads.theta[i] - st.theta[i]) / length
+        after[i, 0] = loads.theta[i]
+    power = h
+    after[na, 0] = sides[na, 0]
+    share = 1.0
+    for j in range(stages):
+        share *= length / h
+        term = 0.0
+        for k in range(stages):
+            term += st.rule.work[j, k] * st.brought[k]
+        power /= h
+        sides[na, j + 1] = term * power
+        after[na, 0] += h * term * share
+
+
 @block
-def eval_stages(form, ws, st, loads, t, h, first, tolerance):
-    """Project all stages and solve the equations of motion there; returns the smallest pivot against what is
+def eval_stages(form, ws, st, loads, t, h, count, first, tolerance):
+    """Project so many stages and solve the equations of motion there; returns the smallest pivot against what is
     usual. first: nothing is known of their projections.
     """
     nearest = 1.0
-    for k in range(len(st.q)):
+    for k in range(count):
         q, v = st.q[k], st.v[k]
         at = t + st.rule.nodes[k] * h
         if first:
@@ -244,9 +283,7 @@ def eval_stages(form, ws, st, loads, t, h, first, tolerance):
         for n in range(len(ws.L)):
             st.L[k, n] = ws.L[n]
         nearest = min(nearest, drop)
-        st.power[k] = eval_drive_power(loads, st.lam[k])
-        for i in range(len(q)):
-            st.power[k] += ws.Q[i] * v[i]
+        keep_power(ws, st, loads, k)
     return nearest
 
 
@@ -256,11 +293,8 @@ def factorise_newton(form, tan, ws, st, loads, t, h):
     for k in range(len(st.q)):
         at = t + st.rule.nodes[k] * h
         eval_tangents(form, tan, ws, st, loads, k, at, h, st.q[k], st.v[k], st.lam[k])
-        if len(st.blocks) == 0:
-            for n in range(len(ws.L)):
-                ws.L[n] = st.L[k, n]
-            eval_freedoms(form, tan, ws, st, k)
     if len(st.blocks) == 0:
+        eval_freedoms(form, tan, st)
         factorise_freedoms(st, h)
     else:
         factorise_stages(form, tan, st, h)
@@ -280,7 +314,7 @@ def iterate(form, tan, ws, st, loads, step, start, rate, counters):
     for n in range(MOST_ITERATIONS):
         start_stages(st, h, q0, v0)
         anew = n == 0 or nearest < SINGULAR_LANDING
-        drop = eval_stages(form, ws, st, loads, t, h, anew, wanted)
+        drop = eval_stages(form, ws, st, loads, t, h, len(st.q), anew, wanted)
         nearest = min(nearest, drop)
         counters[FACTORISATIONS] += len(st.q) * (2 if anew else 1)
         if stale and n == 0:
@@ -395,12 +429,12 @@ def fill_polynomial(st, h, length, state, after):
 
 
 @entry
-def advance(form, tan, ws, st, loads, goal, control, times, store, watch, counters):
+def advance(form, tan, ws, st, loads, goal, control, times, store, sides, watch, counters):
     """Step from store[0] to goal.t_end or until the store is full; returns the reason and the last row.
 
     control: what is kept between calls. Outputs: times and states (position, velocity, acceleration)
-    at the ends of steps; watch: smallest pivot there, how far the landing was moved, whether a force of a
-    user switched, what the step may have lost if it was loosened; counters.
+    at the ends of steps; sides: angles and work in them; watch: smallest pivot there, how far the landing was
+    moved, whether a force of a user switched, what the step may have lost if it was loosened; counters.
     """
     t_end, local, tolerance, longest, between, weight = goal
     nq = store.shape[2]
@@ -510,9 +544,14 @@ def advance(form, tan, ws, st, loads, goal, control, times, store, watch, counte
                 continue
             # the end, projected, with its acceleration
             start_stages(st, h, q0, v0)
+            if loads is not None and len(loads.drives.equations) > 0:
+                # the last correction is large to forces that are stiff, and they do work on drives
+                eval_stages(form, ws, st, loads, t, h, final, nearest < SINGULAR_LANDING, 0.0)
+                counters[FACTORISATIONS] += final
             moved, turned, drop = project_and_accelerate(
                 form, ws, loads, t + h, 0.0, st.q[final], st.v[final], st.a[final], st.lam[final]
             )
+            keep_power(ws, st, loads, final)
             learn_pivots(form, ws.L, ws.usual)
             smallest, _ = eval_pivots(form, ws.L, ws.usual)
             counters[FACTORISATIONS] += 2
@@ -620,6 +659,7 @@ def advance(form, tan, ws, st, loads, goal, control, times, store, watch, counte
         for c in range(st.lam.shape[1]):
             st.lam[stages, c] = st.lam[final, c]
         fill_polynomial(st, h, length, store[n], after)
+        keep_sides(st, loads, h, length, sides[n], sides[n + 1])
         for k in range(stages):
             for i in range(nq):
                 st.past[k, i] = st.z[1, k, i]

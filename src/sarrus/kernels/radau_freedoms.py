@@ -23,6 +23,7 @@ import numpy as np
 from ..thresholds import NEW_MOTION
 from .compiler import block, kernel
 from .forms import eval_form_rates, eval_jacobian
+from .lanes import WIDTH, choose, in_lanes, rows_of_lanes
 
 
 @kernel
@@ -58,8 +59,9 @@ def augment_many(form, J, X, count):
     """Add rho Js^T times the second block to the first, for some columns."""
     if len(form.K_A):
         for n in range(len(J)):
-            f = form.rho[form.J_eq[n]] * J[n]
-            if f != 0.0:
+            rho = form.rho[form.J_eq[n]]
+            if rho != 0.0:
+                f = rho * J[n]
                 to, of = form.pos_q[form.J_col[n]], form.pos_c[form.J_eq[n]]
                 for c in range(count):
                     X[to, c] += f * X[of, c]
@@ -68,7 +70,7 @@ def augment_many(form, J, X, count):
 @kernel
 def orthonormalise(form, N, MN):
     """Make the columns of N orthonormal in the mass metric; MN = M N. One that depends on others is zero."""
-    nq, count = N.shape
+    nq, count = len(N), N.shape[1]
     for c in range(count):
         for b in range(c):
             s = 0.0
@@ -84,7 +86,8 @@ def orthonormalise(form, N, MN):
             MN[i, c] = s
             size += s * N[i, c]
         # written so that nan is none
-        scale = 1.0 / np.sqrt(size) if size > NEW_MOTION * NEW_MOTION else 0.0
+        some = size > NEW_MOTION * NEW_MOTION
+        scale = choose(some, 1.0 / np.sqrt(choose(some, size, 1.0)), 0.0)
         for i in range(nq):
             N[i, c] *= scale
             MN[i, c] *= scale
@@ -106,15 +109,46 @@ def start_lost(N):
                 N[i, c] = seed - 0.5
 
 
+@kernel
+def side_by_side(rows, count, wide):
+    """The first rows as lanes; lanes beyond them hold the last one."""
+    for lane in range(WIDTH):
+        row = rows[min(lane, count - 1)]
+        for n in range(len(row)):
+            wide[n, lane] = row[n]
+
+
 @block
-def eval_freedoms(form, tan, ws, st, k):
-    """N, M N and T of stage k, from its J, S, G and K's factor ws.L there; N is turned from the stage before."""
-    free = st.freedoms
-    X, N, MN, T, turn = free.X, free.N[k], free.MN[k], free.T[k], free.turn
-    nq, count = N.shape
-    J = st.J[k]
-    last = free.N[k - 1 if k > 0 else len(free.N) - 1]
-    start_lost(last)
+def eval_freedoms(form, tan, st):
+    """N, M N and T of all stages, in lanes, from their J, S, G and K's factors.
+
+    N is turned from that of the last stage as it was before.
+    """
+    free, stages = st.freedoms, len(st.q)
+    side = free.side
+    start_lost(free.N[stages - 1])
+    side_by_side(st.L, stages, side.L)
+    side_by_side(st.J, stages, side.J)
+    side_by_side(st.S, stages, side.S)
+    side_by_side(st.G, stages, side.G)
+    side_by_side(st.v, stages, side.v)
+    side_by_side(st.a, stages, side.a)
+    eval_wide_freedoms(form, tan, side, free.N[stages - 1])
+    for k in range(stages):
+        for i in range(free.N.shape[1]):
+            for c in range(free.N.shape[2]):
+                free.N[k, i, c] = side.N[i, c, k]
+                free.MN[k, i, c] = side.MN[i, c, k]
+            for c in range(free.T.shape[2]):
+                free.T[k, i, c] = side.T[i, c, k]
+
+
+@block
+def eval_wide_freedoms(form, tan, side, last):
+    """The same for lanes; last: the motions that those of the lanes are turned from."""
+    ws = in_lanes(side)
+    X, N, MN, T, turn, J, Jv, Ja = ws.X, ws.N, ws.MN, ws.T, ws.turn, ws.J, ws.Jv, ws.Ja
+    nq, count = last.shape
     clear(X)
     for i in range(nq):
         to = form.pos_q[i]
@@ -127,15 +161,15 @@ def eval_freedoms(form, tan, ws, st, k):
             N[i, c] = X[form.pos_q[i], c]
     orthonormalise(form, N, MN)
     # how allowed velocities turn
-    eval_form_rates(form, st.a[k], ws.de)
-    eval_jacobian(form, ws.de, free.Ja)
-    eval_form_rates(form, st.v[k], ws.de)
-    eval_jacobian(form, ws.de, free.Jv)
+    eval_form_rates(form, ws.a, ws.de)
+    eval_jacobian(form, ws.de, Ja)
+    eval_form_rates(form, ws.v, ws.de)
+    eval_jacobian(form, ws.de, Jv)
     clear(X)
     for n in range(len(J)):
         to, of = form.pos_c[form.J_eq[n]], form.J_col[n]
         for c in range(count):
-            X[to, c] += free.Jv[n] * N[of, c]
+            X[to, c] += Jv[n] * N[of, c]
     augment_many(form, J, X, count)
     solve_many(form, ws.L, X, count)
     for i in range(nq):
@@ -145,16 +179,16 @@ def eval_freedoms(form, tan, ws, st, k):
     clear(X)
     for n in range(len(tan.S_row)):
         to, of = form.pos_q[tan.S_row[n]], tan.S_col[n]
-        s, g = st.S[k, n], st.G[k, n]
+        s, g = ws.S[n], ws.G[n]
         for c in range(count):
             X[to, c] += s * N[of, c] - g * turn[of, c]
             X[to, count + c] += g * N[of, c]
     for n in range(len(J)):
         to, of = form.pos_c[form.J_eq[n]], form.J_col[n]
-        a, v = free.Ja[n], 2.0 * free.Jv[n]
+        once, twice = Ja[n], 2.0 * Jv[n]
         for c in range(count):
-            X[to, c] += v * turn[of, c] - a * N[of, c]
-            X[to, count + c] -= v * N[of, c]
+            X[to, c] += twice * turn[of, c] - once * N[of, c]
+            X[to, count + c] -= twice * N[of, c]
     augment_many(form, J, X, 2 * count)
     solve_many(form, ws.L, X, 2 * count)
     for i in range(nq):
@@ -169,53 +203,62 @@ def factorise_freedoms(st, h):
     matrix = free.matrix
     stages, nq, count = free.N.shape
     size = 2 * count
+    # what motions make of accelerations, seen by those of a stage: all other stages in lanes
+    T, seen = in_lanes(free.side).T, rows_of_lanes(free.seen)
     for k in range(stages):
-        MN = free.MN[k]
-        for m in range(stages):
-            T = free.T[m]
-            place, speed = -h * h * rule.A2[k, m], -h * rule.A[k, m]
-            for c in range(count):
-                row, below = matrix[k * size + c], matrix[k * size + count + c]
-                for d in range(size):
-                    row[m * size + d] = 0.0
+        for c in range(count):
+            row, below = matrix[k * size + c], matrix[k * size + count + c]
+            for d in range(size):
+                s = 0.0 * T[0, d]
                 for i in range(nq):
-                    x = MN[i, c]
-                    for d in range(size):
-                        row[m * size + d] += x * T[i, d]
-                for d in range(size):
-                    below[m * size + d] = speed * row[m * size + d]
-                    row[m * size + d] *= place
-    for i in range(len(matrix)):
+                    s += free.MN[k, i, c] * T[i, d]
+                seen[0] = s
+                for m in range(stages):
+                    row[m * size + d] = -h * h * rule.A2[k, m] * free.seen[m]
+                    below[m * size + d] = -h * rule.A[k, m] * free.seen[m]
+    for i in range(len(free.right)):
         matrix[i, i] += 1.0
-    factorise_dense(matrix, free.order)
+    factorise_dense(matrix, free.lower, free.order)
 
 
 @kernel
-def factorise_dense(matrix, order):
-    """L U in place, with rows exchanged; order: which row was taken for each."""
-    n = len(matrix)
+def factorise_dense(matrix, lower, order):
+    """L U with rows exchanged: U in place, L in lower; order: which row was taken for each.
+
+    Rows of the matrix are as long as lanes are: a row is updated from the lanes of the pivot on, and what is left
+    of the pivot is not read again.
+    """
+    n = len(lower)
+    blocks = matrix.shape[1] // WIDTH
     for j in range(n):
-        p = j
+        p, top = j, abs(matrix[j, j])
         for i in range(j + 1, n):
-            if abs(matrix[i, j]) > abs(matrix[p, j]):
-                p = i
+            size = abs(matrix[i, j])
+            if size > top:
+                p, top = i, size
         order[j] = p
+        first = j // WIDTH
+        pivot = rows_of_lanes(matrix[j])
         if p != j:
-            for k in range(n):
-                matrix[j, k], matrix[p, k] = matrix[p, k], matrix[j, k]
+            other = rows_of_lanes(matrix[p])
+            for b in range(first, blocks):
+                x = 1.0 * pivot[b]
+                pivot[b] = other[b]
+                other[b] = x
+            for k in range(j):
+                lower[j, k], lower[p, k] = lower[p, k], lower[j, k]
         inverse = 1.0 / matrix[j, j]
-        pivot = matrix[j]
         for i in range(j + 1, n):
-            row = matrix[i]
-            f = row[j] * inverse
-            row[j] = f
+            f = matrix[i, j] * inverse
+            lower[i, j] = f
             if f != 0.0:
-                for k in range(j + 1, n):
-                    row[k] -= f * pivot[k]
+                row = rows_of_lanes(matrix[i])
+                for b in range(first, blocks):
+                    row[b] -= f * pivot[b]
 
 
 @kernel
-def solve_with_dense(matrix, order, x):
+def solve_with_dense(matrix, lower, order, x):
     """Solve L U x = x in place."""
     n = len(x)
     for j in range(n):
@@ -224,7 +267,7 @@ def solve_with_dense(matrix, order, x):
     for i in range(n):
         s = x[i]
         for k in range(i):
-            s -= matrix[i, k] * x[k]
+            s -= lower[i, k] * x[k]
         x[i] = s
     for i in range(n - 1, -1, -1):
         s = x[i]
@@ -263,7 +306,7 @@ def solve_freedoms(st, h):
             for c in range(count):
                 g[x + c] += a * free.MN[k, i, c]
                 g[w + c] += b * free.MN[k, i, c]
-    solve_with_dense(free.matrix, free.order, g)
+    solve_with_dense(free.matrix, free.lower, free.order, g)
     for k in range(stages):
         first = 2 * count * k
         for i in range(nq):

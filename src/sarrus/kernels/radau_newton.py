@@ -31,7 +31,8 @@ class Rule(NamedTuple):
     weights: of the stages in the estimate of the error, [HairerWanner1999], which vanishes for motions
     whose velocity is a polynomial of the stages' degree; mu: the real eigenvalue of W. dense: powers of the share
     of a step, from the second on, in the integrals of the stages' basis of velocities, and of the
-    polynomial that vanishes at all of them and has the slope 1 at the start.
+    polynomial that vanishes at all of them and has the slope 1 at the start. work: powers of the share, from the
+    first on, in the integrals of the polynomials that are 1 at one stage and 0 at the others.
     """
 
     nodes: Floats
@@ -41,6 +42,7 @@ class Rule(NamedTuple):
     weights: Floats
     mu: Floats
     dense: Floats
+    work: Floats
 
 
 def make_rule(stages: int) -> Rule:
@@ -66,7 +68,8 @@ def make_rule(stages: int) -> Rule:
     columns[:, -1] = vanishing / vanishing[1]
     weights = -columns[1, :-1]
     dense = columns[1:] / np.arange(2, stages + 3)[:, None]
-    return Rule(nodes, A, A @ A, W, weights, np.array([mu]), dense)
+    work = np.linalg.inv(np.vander(nodes, increasing=True)) / np.arange(1, stages + 1)[:, None]
+    return Rule(nodes, A, A @ A, W, weights, np.array([mu]), dense, work)
 
 
 # three stages, written out where they are solved for in blocks
@@ -106,24 +109,46 @@ class Tangent(NamedTuple):
     L_target: Ints
 
 
+class Side(NamedTuple):
+    """Memory in which the motions of all stages are found side by side, with the lanes for a last axis.
+
+    Of the stages: K's factor, J, derivatives of Q, velocities, accelerations. X: right sides, turn: (nq, f); Jv,
+    Ja: rates of J with velocity and acceleration, de: of forms; N, MN, T: as in `Freedoms`.
+    """
+
+    L: Floats
+    J: Floats
+    S: Floats
+    G: Floats
+    v: Floats
+    a: Floats
+    X: Floats
+    turn: Floats
+    Jv: Floats
+    Ja: Floats
+    de: Floats
+    N: Floats
+    MN: Floats
+    T: Floats
+
+
 class Freedoms(NamedTuple):
     """Motions that the constraints allow at each stage, and what they make of accelerations.
 
     N, MN: orthonormal motions and their momenta, (s, nq, f); T: changes of the acceleration by those of position
-    and of velocity, (s, nq, 2 f); X: right sides, turn: (nq, f); Jv, Ja: rates of J with velocity and
-    acceleration; matrix, order, right: the dense system of 2 f s unknowns.
+    and of velocity, (s, nq, 2 f); matrix, lower, order, right: the dense system of 2 f s unknowns, rows of the
+    first filled up to lanes; seen: one row of lanes; side: memory of lanes.
     """
 
     N: Floats
     MN: Floats
     T: Floats
-    X: Floats
-    turn: Floats
-    Jv: Floats
-    Ja: Floats
     matrix: Floats
+    lower: Floats
     order: Ints
     right: Floats
+    seen: Floats
+    side: Side
 
 
 class Stages(NamedTuple):
@@ -139,12 +164,13 @@ class Stages(NamedTuple):
     # K's factor at the stages; what the step's velocity bends more than its stages tell
     L: Floats
     bend: Floats
-    # projected states, accelerations, multipliers; work of all forces in a second
+    # projected states, accelerations, multipliers; power of all forces, and of those without potential
     q: Floats
     v: Floats
     a: Floats
     lam: Floats
     power: Floats
+    brought: Floats
     # J where the factors were made (the stages and the start), derivatives of the loads, and of Q there
     J: Floats
     A: Floats

@@ -18,7 +18,7 @@ from ..thresholds import (
     SINGULAR_LANDING,
     WEAK_PIVOT,
 )
-from .compiler import COMPILES, block, entry, kernel
+from .compiler import COMPILES, block, entry, kernel, seldom
 from .elements.drive import (
     drive_constraints,
     eval_drive_forces,
@@ -214,7 +214,7 @@ def find_share(sampling, starts, n, t):
     return s
 
 
-@block
+@seldom
 def sample_alone(form, ws, loads, sampling, pieces, n, k, out):
     """Position and velocity of output k in step n."""
     qc, order = pieces.coefficients[n], pieces.orders[n]

@@ -7,12 +7,12 @@ from ..arrays import Floats
 HIGHEST_ORDER = 30
 # a step holds this share of the tolerance, so that a whole run comes near to it; above 1e-6 the share
 # falls to a tenth: errors of loose steps add up over many periods
-SHARE = 0.02
+SHARE = 0.05
 # what double precision gives in a step
 FLOOR = 1e-13
 # a run of more steps shares what this many may lose, down to the rounding of a step (a pendulum over 1e4 s is off
 # by as much with a tenth of it); how many there will be is asked first after so many
-MANY_STEPS = 200
+MANY_STEPS = 80
 LONG_FLOOR = 1e-16
 FIRST_STEPS = 64
 # A landing that the projections move by more than SLACK tolerances is refused: truncation moves it by
@@ -23,11 +23,16 @@ NOISE = 1e-9
 ENERGY_SLACK = 1e3
 # and in a run by so many times that
 DRIFT_SLACK = 100.0
-# the last term of the velocity may be this many tolerances of the largest velocity: more than enough for a
-# step that moves links by a tenth of their length or more (the position's term then decides), too little for
-# short ones. 50 was tried: at the tightest tolerances steps then crawl into singular positions
-SWIFT = 200.0
-# steps of this order or less are exempt from that: rounding rules there
+# the last terms of a step stay below a tolerance of the way that the fastest point moves in it, times this: else
+# what short steps leave out of the velocity adds up. An order is chosen with both in view: of 1000 runs of random
+# mechanisms 99 % of the errors fall to a fifth at 3 % more cost, and steps past a spring of almost no length to a
+# fifth of those that a limit set afterwards needs
+SWIFT = 0.25
+# but a way below this (of a link) is none: at rest in an equilibrium only rounding moves
+STILL = 1e-12
+# beside a singular position (a pivot below this share of what is usual) steps of this order or less are exempt
+# from that: rounding makes higher orders useless there, and shorter steps would crawl into it
+BESIDE = 1e-2
 LOW_ORDER = 12
 # steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one
 TRIES = 4

@@ -41,12 +41,14 @@ from .rules import (
     LOW_ORDER,
     NOISE,
     SLACK,
+    STILL,
     SWIFT,
     TRIES,
 )
 from .solve import (
     eval_pivots,
     factorise,
+    is_beside,
     learn_pivots,
     project_state,
     refinements_for,
@@ -54,6 +56,7 @@ from .solve import (
 )
 from .stepping import add_time
 
+LOG_STILL = np.log(STILL)
 # of a coefficient: numbers end at 1e308
 LARGEST = 1e300
 
@@ -204,8 +207,24 @@ def least_order(loads):
     return loads.drives.polynomials.shape[1] + 1
 
 
+@kernel
+def log_reach(size, m, log_tolerance, log_speed):
+    """Log of the step at which a term of order m is as small as the tolerance, in place and in velocity.
+
+    size: log of its coefficient; log_speed: that of SWIFT times the largest velocity, infinite if only the place
+    counts. Where the motion covers less than a link in a step the velocity asks for more, else the place.
+    """
+    left = log_tolerance - size
+    if left >= -m * log_speed:
+        return left / m
+    swift = (left + log_speed) / (m - 1.0)
+    if swift + log_speed < LOG_STILL:
+        swift = (left + LOG_STILL) / m
+    return swift
+
+
 @block
-def make_series(form, ws, loads, t, log_tolerance, log_cost, refinements, qc):
+def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refinements, qc):
     """Coefficients about t from q_0, q_1 on, as many as pay; returns the highest one.
 
     ws.log_size: log of the largest entry of each coefficient.
@@ -226,7 +245,7 @@ def make_series(form, ws, loads, t, log_tolerance, log_cost, refinements, qc):
         if not largest < LARGEST:
             return m - 1
         ws.log_size[m] = np.log(largest + 1e-300)
-        log_h = (log_tolerance - ws.log_size[m]) / m
+        log_h = log_reach(ws.log_size[m], m, log_tolerance, log_speed)
         score = min(log_h, before) - log_cost[m]
         before = log_h
         if score > best:
@@ -238,7 +257,7 @@ def make_series(form, ws, loads, t, log_tolerance, log_cost, refinements, qc):
 
 
 @kernel
-def choose_step(log_size, least, known, log_tolerance, log_cost):
+def choose_step(log_size, least, known, log_tolerance, log_speed, log_cost):
     """The order (from `least` to `known`) and the log of the step, given the sizes of the coefficients.
 
     A series of order p allows the step h_p at which its last two terms are as small as the
@@ -248,9 +267,9 @@ def choose_step(log_size, least, known, log_tolerance, log_cost):
     best = -np.inf
     order = min(least, known)
     log_step = -np.inf
-    before = (log_tolerance - log_size[order - 1]) / (order - 1)
+    before = log_reach(log_size[order - 1], order - 1, log_tolerance, log_speed)
     for m in range(order, known + 1):
-        log_h = (log_tolerance - log_size[m]) / m
+        log_h = log_reach(log_size[m], m, log_tolerance, log_speed)
         usable = min(log_h, before)
         before = log_h
         if usable - log_cost[m] > best:
@@ -264,12 +283,9 @@ def choose_step(log_size, least, known, log_tolerance, log_cost):
 
 
 @kernel
-def log_speed(log_size, order, log_step, fastest):
-    """Log of the largest velocity: so far, or that which the terms of this step reach.
-
-    At the start of a motion from rest there is no other; in seconds or lengths a second none would fit all.
-    """
-    most = np.log(fastest + 1e-300)
+def log_reached(log_size, order, log_step):
+    """Log of the largest velocity that the terms of a step reach."""
+    most = -np.inf
     for k in range(2, order):
         most = max(most, log_size[k] + (k - 1.0) * log_step)
     return most
@@ -300,12 +316,14 @@ def keep_sides(loads, known, carried, sides):
 
 @block
 def begin(form, ws, loads, q, v, carried):
-    """Factor of K at a state; returns its smallest pivot, kinetic energy, balance, what loads have stored."""
+    """Factor of K at a state; returns its smallest pivot, also against what is usual, kinetic energy, balance,
+    what loads have stored.
+    """
     eval_forms(form, q, ws.e)
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
     learn_pivots(form, ws.L, ws.usual)
-    smallest, _ = eval_pivots(form, ws.L, ws.usual)
+    smallest, drop = eval_pivots(form, ws.L, ws.usual)
     kinetic, potential = eval_energy(form, q, v)
     energy = kinetic + potential
     stored = 0.0
@@ -313,7 +331,7 @@ def begin(form, ws, loads, q, v, carried):
         eval_load_forms(loads, q)
         stored = eval_load_energy(loads, carried)
         energy += stored - carried[len(carried) - 1]
-    return smallest, kinetic, energy, stored
+    return smallest, drop, kinetic, energy, stored
 
 
 @entry
@@ -330,7 +348,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
     v = state[1]
     nq = len(q)
     na = len(carried) - 1
-    smallest, kinetic, energy, stored = begin(form, ws, loads, q, v, carried)
+    smallest, from_drop, kinetic, energy, stored = begin(form, ws, loads, q, v, carried)
     # what an error of the energy is measured by: the largest kinetic energy so far; at rest in an
     # equilibrium there is none, but the rounding of the weights' work
     if counters[STEPS] == 0:
@@ -341,6 +359,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
             balance[2] = max(balance[2], abs(v[i]))
     scale = balance[1]
     fastest = balance[2]
+    least = least_order(loads)
     weight = 0.0
     for i in range(nq):
         weight += abs(form.Q[i])
@@ -353,10 +372,14 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
             qc[0, i] = q[i]
             qc[1, i] = v[i]
         refinements = refinements_for(smallest, tolerance)
+        beside = is_beside(form, ws.L, ws.usual, fastest == 0.0)
         if loads is not None:
             for i in range(na):
                 loads.theta[i] = carried[i]
-        known = make_series(form, ws, loads, t, np.log(tolerance), log_cost, refinements, qc)
+        log_speed = np.log(SWIFT * fastest) if fastest > 0.0 else np.inf
+        known = make_series(
+            form, ws, loads, t, np.log(tolerance), log_speed, log_cost, refinements, qc
+        )
         counters[COEFFICIENTS] += known - 1
         if loads is not None:
             known = min(known, work_coefficients(loads, ws.lam, known))
@@ -374,15 +397,24 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
         while True:
             if choose:
                 choose = False
+                log_local = np.log(local)
                 order, log_step = choose_step(
-                    ws.log_size, least_order(loads), known, np.log(local), log_cost
+                    ws.log_size, least, known, log_local, log_speed, log_cost
                 )
-                # what a short step of a fast motion leaves out counts in the velocity; where the order is
-                # low rounding rules, as beside a singular position: a shorter step would crawl into it
-                if order > LOW_ORDER:
-                    log_rate = np.log(SWIFT * local / order) - ws.log_size[order]
-                    log_rate += log_speed(ws.log_size, order, log_step, fastest)
-                    log_step = min(log_step, log_rate / (order - 1))
+                if fastest == 0.0:
+                    # from rest: there is no velocity but what this step reaches
+                    reached = np.log(SWIFT) + log_reached(ws.log_size, order, log_step)
+                    order, log_step = choose_step(
+                        ws.log_size, least, known, log_local, reached, log_cost
+                    )
+                # what a step leaves out of the velocity does not count where rounding rules, beside a singular
+                # position: a shorter step would crawl into it
+                if beside:
+                    few, log_jump = choose_step(
+                        ws.log_size, least, known, log_local, np.inf, log_cost
+                    )
+                    if few <= LOW_ORDER:
+                        order, log_step = few, log_jump
                 # exp of a huge step would overflow; the end of the run is nearer
                 h = min(np.exp(min(log_step, 600.0)), most)
             last = h >= stop - t
@@ -409,7 +441,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
                     # a series without noise leads over it from nearer too
                     h = 0.5 * first
                     elsewhere = ELSEWHERE - 1
-                elif elsewhere < ELSEWHERE and n > 0 and drop < watch[n - 1, 2] < SINGULAR_LANDING:
+                elif elsewhere < ELSEWHERE and drop < from_drop < SINGULAR_LANDING:
                     # the second such landing, nearer than the first: over it now, or steps crawl into it
                     local = min(10.0 * local, LOOSEST)
                     choose = True
@@ -470,7 +502,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
         starts[n + 1] = t
         watch[n, 0] = smallest
         watch[n, 1] = off
-        watch[n, 2] = drop
+        watch[n, 2] = from_drop = drop
         counters[STEPS] += 1
         balance[3] = low
         n += 1

@@ -26,6 +26,7 @@ from .forms import (
     eval_forms,
     eval_jacobian,
 )
+from .rules import BESIDE
 
 
 @kernel
@@ -83,21 +84,28 @@ def learn_pivots(form, L, usual):
     Equations that depend on each other may change their parts: one becomes independent of those before it while
     another ceases to be. Then the other counts as redundant from there on: the rank is the same.
     """
+    # where none has fallen, as at the start, none is sought
+    low = 0
+    for k in range(len(usual)):
+        least = max(SINGULAR_LANDING * usual[k], PERMANENT_PIVOT)
+        if usual[k] > PERMANENT_PIVOT and relative_pivot(form, L, k) < least:
+            low += 1
     for k in range(len(usual)):
         pivot = relative_pivot(form, L, k)
-        if usual[k] <= PERMANENT_PIVOT < pivot:
+        if low > 0 and usual[k] <= PERMANENT_PIVOT < pivot:
             fallen = -1
             least = 1.0
             for j in range(len(usual)):
                 if usual[j] > PERMANENT_PIVOT:
                     other = relative_pivot(form, L, j)
                     # one that rose only while parts changed has not far to fall
-                    low = max(SINGULAR_LANDING * usual[j], PERMANENT_PIVOT)
-                    if other < low and other / usual[j] < least:
+                    bound = max(SINGULAR_LANDING * usual[j], PERMANENT_PIVOT)
+                    if other < bound and other / usual[j] < least:
                         least = other / usual[j]
                         fallen = j
             if fallen >= 0:
                 usual[fallen] = 0.0
+                low -= 1
         usual[k] = max(usual[k], pivot)
 
 
@@ -140,6 +148,24 @@ def eval_pivots(form, L, usual):
 
 
 @kernel
+def is_beside(form, L, usual, resting):
+    """Whether the factor is that of a position beside a singular one: a pivot is a small share of what is usual.
+
+    Where nothing is usual yet, at the start of a run: it is smaller than any of a regular equation, and more
+    than a redundant one has. Of a start at rest nobody knows whether the equation is redundant, or the position
+    singular: there that it is small is enough.
+    """
+    for k in range(len(usual)):
+        pivot = relative_pivot(form, L, k)
+        if usual[k] > PERMANENT_PIVOT:
+            if pivot < BESIDE * usual[k]:
+                return True
+        elif pivot > RISEN_PIVOT or resting:
+            return True
+    return False
+
+
+@kernel
 def eliminate_pair(order, n, L, U):
     """Factorise an unsymmetric matrix in place; L: the n pivots, then the columns of L; U: the rows of U.
 
@@ -176,7 +202,8 @@ def solve_pair(order, L, U, x):
             x[order.L_row[a]] -= L[n + a] * s
     for j in range(n - 1, -1, -1):
         s = x[j] * L[j]
-        for a in range(order.L_start[j], order.L_start[j + 1]):
+        # from the far end: the nearest unknown was found last, and only the last product waits for it
+        for a in range(order.L_start[j + 1] - 1, order.L_start[j] - 1, -1):
             s -= U[n + a] * x[order.L_row[a]]
         x[j] = s
 

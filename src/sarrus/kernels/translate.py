@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import operator
 import struct
 import types
 from collections.abc import Callable, Sequence
@@ -30,9 +31,6 @@ LANES, MASK = f"<{WIDTH} x double>", f"<{WIDTH} x i1>"
 # in memory a truth takes a byte; numbers of lanes lie as any others
 STORED = {FLOAT: FLOAT, INT: INT, BOOL: "i8", LANES: LANES}
 DTYPES = {"d": FLOAT, "l": INT, "q": INT, "?": BOOL}
-# contraction (fused multiply-add) is exact arithmetic with fewer roundings; reassociation lets sums use vector
-# instructions; nothing that assumes away nan or inf
-FAST = "contract reassoc "
 # stores of one kind change nothing of another; addresses in tuples never change
 TAGS = {
     FLOAT: "!tbaa !1",
@@ -52,11 +50,28 @@ METADATA = """
 """
 
 
+# numbers of metadata from here on: names of memory
+HOMES = 10
+
+
 class Rank(NamedTuple):
-    """The type of an array."""
+    """The type of an array.
+
+    Of one whose structure is known: its name, which no other memory has; those sizes that are known, else ""; and
+    its entries, if they are.
+    """
 
     kind: str
     axes: int
+    home: str = ""
+    sizes: tuple[str, ...] = ()
+    values: tuple[int, ...] | None = None
+
+
+class Fixed(NamedTuple):
+    """The type of an integer that is known."""
+
+    name: str
 
 
 class Layout(NamedTuple):
@@ -125,11 +140,13 @@ class Number(NamedTuple):
 
 
 class Array(NamedTuple):
-    """An array: its kind, its address and sizes."""
+    """An array: its kind, its address and sizes; home and values as those of `Rank`."""
 
     kind: str
     address: str
     sizes: tuple[str, ...]
+    home: str = ""
+    values: tuple[int, ...] | None = None
 
 
 class Block(NamedTuple):
@@ -161,7 +178,10 @@ def kind_of(value: Any) -> Any:
     if isinstance(value, Number):
         return value.kind
     if isinstance(value, Array):
-        return Rank(value.kind, len(value.sizes))
+        if not value.home:
+            return Rank(value.kind, len(value.sizes))
+        sizes = tuple(x if is_literal(x) else "" for x in value.sizes)
+        return Rank(value.kind, len(sizes), value.home, sizes, value.values)
     if isinstance(value, Block):
         return value.record
     if isinstance(value, Made):
@@ -171,9 +191,14 @@ def kind_of(value: Any) -> Any:
     raise TranslationError(f"{value!r} cannot be handed on")
 
 
+def is_literal(name: str) -> bool:
+    """Whether an integer is known."""
+    return name.lstrip("-").isdigit()
+
+
 def llvm_types(kind: Any) -> list[str]:
     """How something is handed on: a number, an address and sizes, the address of a tuple."""
-    if kind is None:
+    if kind is None or isinstance(kind, Fixed):
         return []
     if isinstance(kind, str):
         return [kind]
@@ -197,15 +222,28 @@ def names_in(value: Any) -> list[str]:
     return []
 
 
+def general(kind: Any) -> Any:
+    """A type without what is known of it."""
+    if isinstance(kind, Rank):
+        return Rank(kind.kind, kind.axes)
+    if isinstance(kind, Record):
+        return Record.of(kind.names, tuple(general(part) for part in kind.kinds))
+    return kind
+
+
 def value_of(kind: Any, names: list[str]) -> Any:
     """A value of a type, whose names are taken from the front of a list."""
     if kind is None:
         return Known(None)
     if isinstance(kind, str):
         return Number(kind, names.pop(0))
+    if isinstance(kind, Fixed):
+        return Number(INT, kind.name)
     if isinstance(kind, Rank):
         address = names.pop(0)
-        return Array(kind.kind, address, tuple(names.pop(0) for _ in range(kind.axes)))
+        given = [names.pop(0) for _ in range(kind.axes)]
+        sizes = (a or b for a, b in zip(kind.sizes or given, given, strict=True))
+        return Array(kind.kind, address, tuple(sizes), kind.home, kind.values)
     if isinstance(kind, Record):
         return Block(kind, names.pop(0))
     return Made(tuple(value_of(part, names) for part in kind[1]), kind[0])
@@ -225,12 +263,14 @@ def _functions_of(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
 
 
 class Module:
-    """The text of an entry and of all it calls."""
+    """The text of an entry and of all it calls. unrolls: what is known of integers is written out, loops too."""
 
-    def __init__(self) -> None:
+    def __init__(self, unrolls: bool = False) -> None:
+        self.unrolls = unrolls
         self._functions: dict[Any, tuple[str, Any]] = {}
         self._texts: list[str] = []
         self._globals: dict[str, str] = {}
+        self._homes: dict[str, int] = {}
         self._tables: dict[bytes, int] = {}
         self._count = 0
 
@@ -269,12 +309,24 @@ class Module:
         if key not in self._functions:
             self._count += 1
             name = f"{function.__name__}.{self._count}"
-            exact = getattr(kernel, "exact", False)
+            fuses = not getattr(kernel, "exact", False)
             inline = getattr(kernel, "inline", "")
-            text, result = _translate(self, name, function, kinds, "" if exact else FAST, inline)
+            text, result = _translate(self, name, function, kinds, fuses, inline)
             self._texts.append(text)
             self._functions[key] = name, result
         return self._functions[key]
+
+    def tag(self, kind: str, home: str) -> str:
+        """What is told of a load or store: memory of one name is no other."""
+        if not home:
+            return TAGS[kind]
+        number = self._homes.setdefault(home, HOMES + 2 * len(self._homes))
+        parent = {FLOAT: 4, LANES: 4, INT: 5, BOOL: 6}[kind]
+        self.declare(
+            f"!{number}",
+            f'!{number} = !{{!"{home}", !{parent}}}\n!{number + 1} = !{{!{number}, !{number}, i64 0}}',
+        )
+        return f"{'align 8, ' if kind == LANES else ''}!tbaa !{number + 1}"
 
     def place_of(self, values: bytes) -> int:
         """The number of a table."""
@@ -300,7 +352,7 @@ class Prologue:
         self.early: list[str] = []
         self.late: list[str] = []
         self.count, self.at = 0, len(NUMBER_TYPES) + 1
-        self.wrong = "0"
+        self.wrong = self.other = "0"
         self.types = [self.load(self.early, INT, "%words", 8 * n) for n in range(self.at)]
 
     def line(self, lines: list[str], text: str) -> str:
@@ -366,10 +418,12 @@ class Prologue:
             off = self.line(early, f"xor i64 {found}, {wanted}")
             self.wrong = self.line(early, f"or i64 {self.wrong}, {off}")
         sizes = self.load(late, "ptr", whole, where.sizes)
-        return [
-            self.load(late, "ptr", whole, where.data),
-            *(self.load(late, INT, sizes, 8 * k) for k in range(rank.axes)),
-        ]
+        given = [self.load(late, INT, sizes, 8 * k) for k in range(rank.axes)]
+        for size, known in zip(given, rank.sizes or [""] * rank.axes, strict=True):
+            if known:
+                off = self.line(late, f"xor i64 {size}, {known}")
+                self.other = self.line(late, f"or i64 {self.other}, {off}")
+        return [self.load(late, "ptr", whole, where.data), *given]
 
     def _widen(self, name: str) -> str:
         return self.line(self.early, f"zext i32 {name} to i64")
@@ -378,7 +432,11 @@ class Prologue:
         """All of it: it leaves if something is not of its type."""
         test = self.line(self.early, f"icmp ne i64 {self.wrong}, 0")
         leave = [f"br i1 {test}, label %wrong, label %right", "\nwrong:", "ret i64 1", "\nright:"]
-        return [*self.early, *leave, *self.late]
+        if self.other == "0":
+            return [*self.early, *leave, *self.late]
+        test = self.line(self.late, f"icmp ne i64 {self.other}, 0")
+        check = [f"br i1 {test}, label %wrong, label %good", "\ngood:"]
+        return [*self.early, *leave, *self.late, *check]
 
 
 def _return_type(result: Any) -> str:
@@ -388,7 +446,7 @@ def _return_type(result: Any) -> str:
 
 
 def _translate(
-    module: Module, name: str, function: Any, kinds: tuple[Any, ...], fast: str, inline: str
+    module: Module, name: str, function: Any, kinds: tuple[Any, ...], fuses: bool, inline: str
 ) -> tuple[str, Any]:
     """A function until the kinds of its variables are settled: an integer that becomes a float is one."""
     node = _functions_of(function.__code__.co_filename)[
@@ -396,22 +454,30 @@ def _translate(
     ]
     settled: dict[str, Any] = {}
     while True:
-        body = Body(module, function, fast, settled)
-        before = dict(settled)
+        body = Body(module, function, fuses, settled)
         text = body.write(name, node, kinds, inline)
-        if settled == before:
+        if not body.widened:
             return text, settled.get("return")
 
 
 class Body:
-    """A function being translated. settled: kinds of its variables and of its result, as far as they are known."""
+    """A function being translated. settled: kinds of its variables and of its result, as far as they are known.
 
-    def __init__(self, module: Module, function: Any, fast: str, settled: dict[str, Any]) -> None:
-        self.module, self.function, self.fast, self.settled = module, function, fast, settled
+    fuses: whether a sum with a product is rounded once, where the processor can; the text says which sums, so that
+    all code made of a kernel gives the same bits. widened: whether a kind turned out to be another one on the way.
+    """
+
+    def __init__(self, module: Module, function: Any, fuses: bool, settled: dict[str, Any]) -> None:
+        self.module, self.function, self.fuses, self.settled = module, function, fuses, settled
+        self.widened = False
         self.begin: list[str] = []
         self.lines: list[str] = []
         self.slots: dict[str, list[str]] = {}
         self.bound: dict[str, Any] = {}
+        # integers that variables are known to be at this place; how deep in what is written out, and in what is
+        # rarely reached there
+        self.known: dict[str, str] = {}
+        self.depth = self.rare = 0
         self.loaded: dict[Any, Any] = {}
         self.loops: list[tuple[str, str]] = []
         self.closed = False
@@ -495,12 +561,16 @@ class Body:
         if isinstance(value, Number) and known is not None:
             kind = _wider(known, kind)
         if known is None or (isinstance(value, Number) and kind != known):
+            self.widened = self.widened or known is not None
             self.settled[name] = known = kind
             self.slots.pop(name, None)
         if isinstance(value, Number):
             value = self.convert(value, known)
         elif known != kind:
             raise TranslationError(f"'{name}' is {known} and {kind}")
+        self.known.pop(name, None)
+        if self.module.unrolls and known == INT and is_literal(value.name):
+            self.known[name] = value.name
         texts = llvm_types(known)
         if name not in self.slots:
             self.slots[name] = [self.early(f"alloca {text}") for text in texts]
@@ -510,6 +580,8 @@ class Body:
     def read(self, node: ast.Name) -> Any:
         """A variable, or what its name is outside."""
         name = node.id
+        if name in self.known:
+            return Number(INT, self.known[name])
         if name in self.slots:
             texts = llvm_types(self.settled[name])
             names = [
@@ -619,8 +691,7 @@ class Body:
             for place, part in zip(target.elts, parts, strict=True):
                 self.put(place, part)
         elif isinstance(target, ast.Subscript):
-            kind, address = self.address(target)
-            self.store(kind, address, value)
+            self.store(*self.address(target), value)
         else:
             raise self.fail(target, "no target")
 
@@ -634,12 +705,12 @@ class Body:
         """x += ..., x[i] += ..."""
         if isinstance(node.target, ast.Name):
             now = self.read(node.target)
-            self.assign(node.target.id, self.operate(node, node.op, now, self.value(node.value)))
+            self.assign(node.target.id, self.combine(node, node.op, now, node.value))
             return
         assert isinstance(node.target, ast.Subscript)
-        kind, address = self.address(node.target)
-        now = self.load(kind, address)
-        self.store(kind, address, self.operate(node, node.op, now, self.value(node.value)))
+        place = self.address(node.target)
+        now = self.load(*place)
+        self.store(*place, self.combine(node, node.op, now, node.value))
 
     def do_Return(self, node: ast.Return) -> None:
         """A number, some numbers, or nothing."""
@@ -655,6 +726,7 @@ class Body:
         before = (known,) if isinstance(known, str) else known or kinds
         kinds = tuple(_wider(a, b) for a, b in zip(kinds, before, strict=True))
         self.settled["return"] = result = kinds[0] if single else kinds
+        self.widened = self.widened or result != (known or result)
         numbers = [self.convert(x, kind) for x, kind in zip(numbers, kinds, strict=True)]
         out = numbers[0].name
         if not single:
@@ -666,26 +738,46 @@ class Body:
 
     def do_If(self, node: ast.If) -> None:
         """One of two branches, or the one that is known."""
-        test = self.value(node.test)
+        test = self.decided(node.test)
         if isinstance(test, Known):
             self.statements(node.body if test.value else node.orelse)
             return
         yes, no, behind = self.labels("then", "else", "behind")
         self.branch(self.truth(test), yes, no if node.orelse else behind)
-        self.open(yes)
-        self.statements(node.body)
-        reached = not self.closed or not node.orelse
-        self.jump(behind)
-        if node.orelse:
-            self.open(no)
-            self.statements(node.orelse)
-            reached = reached or not self.closed
-            self.jump(behind)
-        if reached:
+        before, ends = dict(self.known), []
+        self.rare += self.depth > 0
+        for label, nodes in ((yes, node.body), (no, node.orelse)):
+            self.known = dict(before)
+            if nodes:
+                self.open(label)
+                self.statements(nodes)
+            else:
+                self.closed = False
+            if not self.closed:
+                ends.append(self.known)
+            if nodes:
+                self.jump(behind)
+        self.rare -= self.depth > 0
+        if ends:
+            self.known = {x: n for x, n in ends[0].items() if ends[-1].get(x) == n}
             self.open(behind)
+
+    def decided(self, node: ast.expr) -> Any:
+        """A condition, known where its number is."""
+        value = self.value(node)
+        if isinstance(value, Number) and value.kind == INT and is_literal(value.name):
+            return Known(int(value.name) != 0)
+        return value
+
+    def forget(self, node: ast.For | ast.While) -> None:
+        """What a loop changes is not known in it, nor behind it."""
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                self.known.pop(part.id, None)
 
     def do_While(self, node: ast.While) -> None:
         """While something holds."""
+        self.forget(node)
         head, body, behind = self.labels("head", "body", "behind")
         self.jump(head)
         self.open(head)
@@ -696,6 +788,7 @@ class Body:
         else:
             self.branch(self.truth(test), body, behind)
         self._loop(node.body, body, head, behind)
+        self.forget(node)
         self.open(behind)
 
     def _loop(self, nodes: list[ast.stmt], body: str, again: str, behind: str) -> None:
@@ -713,6 +806,15 @@ class Body:
         given = [self.convert(self.value(x), INT) for x in call.args[:2]]
         first, last = given if len(given) == 2 else (Number(INT, "0"), given[0])
         step = int(ast.literal_eval(call.args[2])) if len(call.args) == 3 else 1
+        if self.unrolled(node, first.name, last.name):
+            self.depth += 1
+            for n in range(int(first.name), int(last.name), step):
+                if not self.closed:
+                    self.assign(target.id, Number(INT, str(n)))
+                    self.statements(node.body)
+            self.depth -= 1
+            return
+        self.forget(node)
         slot = self.early("alloca i64")
         self.emit(f"store i64 {first.name}, ptr {slot}")
         head, body, following, behind = self.labels("head", "body", "next", "behind")
@@ -733,7 +835,14 @@ class Body:
         now = self.line(f"load i64, ptr {slot}")
         self.emit(f"store i64 {self.line(f'add nsw i64 {now}, {step}')}, ptr {slot}")
         self.jump(head)
+        self.forget(node)
         self.open(behind)
+
+    def unrolled(self, node: ast.For, first: str, last: str) -> bool:
+        """Whether a loop is written out: of known length, gone through to its end, not rarely reached."""
+        if not self.module.unrolls or self.rare or not (is_literal(first) and is_literal(last)):
+            return False
+        return not any(isinstance(x, ast.Break | ast.Continue) for x in ast.walk(node))
 
     def do_Break(self, node: ast.Break) -> None:
         """Leave the loop."""
@@ -788,6 +897,9 @@ class Body:
                 names = []
                 for k, text in enumerate(llvm_types(kind)):
                     place = self.early(f"getelementptr i64, ptr {block.address}, i64 {at + k}")
+                    if k and kind.home and kind.sizes[k - 1]:
+                        names.append(kind.sizes[k - 1])
+                        continue
                     stored = INT if text == BOOL else text
                     x = self.early(f"load {stored}, ptr {place}, !invariant.load !7")
                     names.append(self.early(f"trunc i64 {x} to i1") if text == BOOL else x)
@@ -801,10 +913,14 @@ class Body:
             return self.parts(base)[int(ast.literal_eval(node.slice))]
         if isinstance(node.slice, ast.Slice):
             return self.part(node, base)
+        if isinstance(base, Array) and base.values is not None:
+            index = self.convert(self.value(node.slice), INT).name
+            if is_literal(index):
+                return Number(INT, str(base.values[int(index)]))
         kind, address, sizes = self.place(node, base)
         if sizes:
-            return Array(base.kind, address, sizes)
-        return self.load(kind, address)
+            return Array(base.kind, address, sizes, base.home)
+        return self.load(kind, address, base.home)
 
     def part(self, node: ast.Subscript, base: Array) -> Array:
         """Some rows of an array."""
@@ -817,48 +933,49 @@ class Body:
             if cut.upper is None
             else self.convert(self.value(cut.upper), INT)
         )
-        at = first.name
+        at = first
         for size in base.sizes[1:]:
-            at = self.line(f"mul nsw i64 {at}, {size}")
-        address = self.line(f"getelementptr {STORED[base.kind]}, ptr {base.address}, i64 {at}")
-        count = self.line(f"sub nsw i64 {last.name}, {first.name}")
-        return Array(base.kind, address, (count, *base.sizes[1:]))
+            at = self.operate(node, ast.Mult(), at, Number(INT, size))
+        address = self.line(f"getelementptr {STORED[base.kind]}, ptr {base.address}, i64 {at.name}")
+        count = self.operate(node, ast.Sub(), last, first).name
+        return Array(base.kind, address, (count, *base.sizes[1:]), base.home)
 
     def place(self, node: ast.Subscript, base: Any) -> tuple[str, str, tuple[str, ...]]:
         """Kind, address and the sizes that are left, of an entry or a row."""
         if not isinstance(base, Array):
             raise self.fail(node, "no array")
         nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        at = ""
+        at = Number(INT, "0")
         for k in range(len(base.sizes)):
             if k < len(nodes):
-                index = self.convert(self.value(nodes[k]), INT).name
-                at = index if k == 0 else self.line(f"add nsw i64 {at}, {index}")
+                index = self.convert(self.value(nodes[k]), INT)
+                at = index if k == 0 else self.operate(node, ast.Add(), at, index)
             if k + 1 < len(base.sizes):
-                at = self.line(f"mul nsw i64 {at}, {base.sizes[k + 1]}")
+                at = self.operate(node, ast.Mult(), at, Number(INT, base.sizes[k + 1]))
         address = self.line(
-            f"getelementptr inbounds {STORED[base.kind]}, ptr {base.address}, i64 {at}"
+            f"getelementptr inbounds {STORED[base.kind]}, ptr {base.address}, i64 {at.name}"
         )
         return base.kind, address, base.sizes[len(nodes) :]
 
-    def address(self, node: ast.Subscript) -> tuple[str, str]:
-        """Kind and address of an entry."""
-        kind, address, left = self.place(node, self.value(node.value))
+    def address(self, node: ast.Subscript) -> tuple[str, str, str]:
+        """Kind, address and home of an entry."""
+        base = self.value(node.value)
+        kind, address, left = self.place(node, base)
         if left:
             raise self.fail(node, "no single entry")
-        return kind, address
+        return kind, address, base.home
 
-    def load(self, kind: str, address: str) -> Number:
+    def load(self, kind: str, address: str, home: str) -> Number:
         """An entry."""
-        x = self.line(f"load {STORED[kind]}, ptr {address}, {TAGS[kind]}")
+        x = self.line(f"load {STORED[kind]}, ptr {address}, {self.module.tag(kind, home)}")
         return Number(kind, self.line(f"icmp ne i8 {x}, 0") if kind == BOOL else x)
 
-    def store(self, kind: str, address: str, value: Any) -> None:
+    def store(self, kind: str, address: str, home: str, value: Any) -> None:
         """Change an entry."""
         name = self.convert(value, kind).name
         if kind == BOOL:
             name = self.line(f"zext i1 {name} to i8")
-        self.emit(f"store {STORED[kind]} {name}, ptr {address}, {TAGS[kind]}")
+        self.emit(f"store {STORED[kind]} {name}, ptr {address}, {self.module.tag(kind, home)}")
 
     def of_UnaryOp(self, node: ast.UnaryOp) -> Any:
         """-x, not x."""
@@ -868,15 +985,39 @@ class Body:
                 return Known(not value.value)
             return Number(BOOL, self.line(f"xor i1 {self.truth(value).name}, true"))
         value = self.number(value)
+        return self.negated(value)
+
+    def negated(self, value: Number) -> Number:
+        """-x."""
         if value.kind in (FLOAT, LANES):
-            return Number(value.kind, self.line(f"fneg {self.fast}{value.kind} {value.name}"))
+            return Number(value.kind, self.line(f"fneg {value.kind} {value.name}"))
         if value.name.isdigit():
             return Number(INT, f"-{value.name}")
         return Number(INT, self.line(f"sub nsw i64 0, {self.convert(value, INT).name}"))
 
     def of_BinOp(self, node: ast.BinOp) -> Number:
         """Sums, products, powers."""
-        return self.operate(node, node.op, self.value(node.left), self.value(node.right))
+        if _is_product(node.left) and not _is_product(node.right):
+            return self.combine(node, node.op, node.left, self.value(node.right))
+        return self.combine(node, node.op, self.value(node.left), node.right)
+
+    def combine(self, node: ast.AST, op: ast.operator, a: Any, b: Any) -> Number:
+        """An operation on two numbers, one of them a text yet: a sum with a product is rounded once."""
+        behind = isinstance(b, ast.expr)
+        product: Any = b if behind else a
+        other = self.number(a if behind else b)
+        if self.fuses and isinstance(op, ast.Add | ast.Sub) and _is_product(product):
+            x, y = self.number(self.value(product.left)), self.number(self.value(product.right))
+            kind = _wider(_wider(x.kind, y.kind), other.kind)
+            if _wider(x.kind, y.kind) in (FLOAT, LANES):
+                x, y, z = (self.convert(part, kind) for part in (x, y, other))
+                if isinstance(op, ast.Sub):
+                    x, z = (self.negated(x), z) if behind else (x, self.negated(z))
+                return self.library("llvm.fmuladd.f64", x, y, z)
+            found = self.operate(product, product.op, x, y)
+        else:
+            found = self.value(product)
+        return self.operate(node, op, *((other, found) if behind else (found, other)))
 
     def operate(self, node: ast.AST, op: ast.operator, a: Any, b: Any) -> Number:
         """An operation on two numbers."""
@@ -887,11 +1028,12 @@ class Body:
             return Number(a.kind, self.line(f"and {a.kind} {a.name}, {b.name}"))
         kind = _wider(_wider(a.kind, b.kind), FLOAT if isinstance(op, ast.Div) else INT)
         a, b = self.convert(a, kind), self.convert(b, kind)
+        if kind == INT and is_literal(a.name) and is_literal(b.name) and type(op) in _WHOLE:
+            return Number(INT, str(_WHOLE[type(op)](int(a.name), int(b.name))))
         name = _OPERATIONS.get((type(op), FLOAT if kind == LANES else kind))
         if name is None:
             raise self.fail(node, "no such operation")
-        flags = self.fast if kind in (FLOAT, LANES) else ""
-        return Number(kind, self.line(f"{name} {flags}{kind} {a.name}, {b.name}"))
+        return Number(kind, self.line(f"{name} {kind} {a.name}, {b.name}"))
 
     def power(self, a: Number, b: Number) -> Number:
         """A power: small whole ones are products."""
@@ -899,7 +1041,7 @@ class Body:
         if b.kind == INT and b.name in ("2", "3"):
             out = a
             for _ in range(int(b.name) - 1):
-                out = Number(FLOAT, self.line(f"fmul {self.fast}double {out.name}, {a.name}"))
+                out = Number(FLOAT, self.line(f"fmul double {out.name}, {a.name}"))
             return out
         return self.library("llvm.pow.f64", a, self.convert(b, FLOAT))
 
@@ -908,7 +1050,7 @@ class Body:
         decides = isinstance(node.op, ast.Or)
         slot, (behind,) = "", self.labels("decided")
         for n, part in enumerate(node.values):
-            value = self.value(part)
+            value = self.decided(part)
             if isinstance(value, Known) and bool(value.value) == decides and not slot:
                 return Known(decides)
             if isinstance(value, Known) and bool(value.value) != decides:
@@ -939,6 +1081,8 @@ class Body:
             a, b = self.number(left), self.number(right)
             kind = _wider(_wider(a.kind, b.kind), INT)
             a, b = self.convert(a, kind), self.convert(b, kind)
+            if kind == INT and len(node.ops) == 1 and is_literal(a.name) and is_literal(b.name):
+                return Known(_TESTS[type(op)](int(a.name), int(b.name)))
             how = _COMPARISONS[type(op)][0 if kind == INT else 1]
             text = f"{'icmp' if kind == INT else 'fcmp'} {how} {kind} {a.name}, {b.name}"
             found = Number(MASK if kind == LANES else BOOL, self.line(text))
@@ -948,7 +1092,7 @@ class Body:
 
     def of_IfExp(self, node: ast.IfExp) -> Any:
         """One of two values."""
-        test = self.value(node.test)
+        test = self.decided(node.test)
         if isinstance(test, Known):
             return self.value(node.body if test.value else node.orelse)
         yes, no, behind = self.labels("then", "else", "chosen")
@@ -1008,11 +1152,13 @@ class Body:
         given = [
             self.number(x) if isinstance(x, Known) and x.value is not None else x for x in given
         ]
-        kinds = tuple(kind_of(x) for x in given)
+        seldom = getattr(target, "seldom", False)
+        kinds = tuple(general(kind_of(x)) if seldom else self.given_kind(x) for x in given)
         name, result = self.module.function(target, kinds)
         parts = [
             f"{text} {part}"
             for kind, x in zip(kinds, given, strict=True)
+            if not isinstance(kind, Fixed)
             for text, part in zip(llvm_types(kind), names_in(x), strict=True)
         ]
         call = f"call {_return_type(result)} @{name}({', '.join(parts)})"
@@ -1027,6 +1173,11 @@ class Body:
             Number(kind, self.line(f"extractvalue {text} {out}, {n}"))
             for n, kind in enumerate(result)
         ))  # fmt: skip
+
+    def given_kind(self, value: Any) -> Any:
+        """The type for which a function is translated that is given a value."""
+        whole = isinstance(value, Number) and value.kind == INT and is_literal(value.name)
+        return Fixed(value.name) if whole and self.module.unrolls else kind_of(value)
 
     def call_address(self, address: Any, *given: Any) -> Known:
         """The function at an address: numbers as they are, arrays by their addresses."""
@@ -1047,6 +1198,10 @@ class Body:
         self.module.declare(name, f"declare {kind} @{name}({kinds}) nounwind memory(none)")
         parts = ", ".join(f"{kind} {x.name}" for x in numbers)
         return Number(kind, self.line(f"call {kind} @{name}({parts})"))
+
+
+def _is_product(node: Any) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
 
 
 def _wider(a: str, b: str) -> str:
@@ -1103,12 +1258,15 @@ def _is_finite(body: Body, x: Any) -> Number:
 def _in_lanes(body: Body, x: Any) -> Any:
     """Arrays whose last axis are the lanes, as arrays of such numbers."""
     if isinstance(x, Array):
-        return Array(LANES, x.address, x.sizes[:-1])
+        return Array(LANES, x.address, x.sizes[:-1], x.home)
     return Made(tuple(_in_lanes(body, part) for part in body.parts(x)), x.record.names)
 
 
 def _rows_of_lanes(body: Body, x: Any) -> Array:
-    return Array(LANES, x.address, (body.line(f"sdiv i64 {x.sizes[0]}, {WIDTH}"),))
+    size = body.operate(
+        ast.Constant(0), ast.FloorDiv(), Number(INT, x.sizes[0]), Number(INT, str(WIDTH))
+    )
+    return Array(LANES, x.address, (size.name,), x.home)
 
 
 def _choose(body: Body, mask: Any, a: Any, b: Any) -> Number:
@@ -1152,6 +1310,15 @@ _OPERATIONS = {
     (ast.Add, FLOAT): "fadd", (ast.Sub, FLOAT): "fsub", (ast.Mult, FLOAT): "fmul", (ast.Div, FLOAT): "fdiv",
     (ast.Add, INT): "add nsw", (ast.Sub, INT): "sub nsw", (ast.Mult, INT): "mul nsw",
     (ast.FloorDiv, INT): "sdiv", (ast.Mod, INT): "srem", (ast.Mod, FLOAT): "frem",
+}  # fmt: skip
+# of integers that are known
+_WHOLE: dict[type, Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+}  # fmt: skip
+_TESTS: dict[type, Callable[[int, int], bool]] = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne,
 }  # fmt: skip
 _COMPARISONS = {
     ast.Lt: ("slt", "olt"), ast.LtE: ("sle", "ole"), ast.Gt: ("sgt", "ogt"), ast.GtE: ("sge", "oge"),

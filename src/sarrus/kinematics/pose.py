@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import Flags, Floats, Ints
 from ..mechanism import Mechanism
-from ..tape import larger, largest, length_of, mean, sqrt
+from ..tape import each, larger, largest, length_of, mean, sqrt
 from ..thresholds import NO_ARM, PARALLEL_AXES, SHOWN_SPIN
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 TURN = 2.0 * np.pi
 # a link between two joints is about twice the arm from its centre to one of them
 LINK = 2.0
+# steps to a rotation: values of WELL_SHOWN are doubled ten times before digits are
+MOST_STEPS = 16
+# 1, of matrices of that size: with a larger determinant cofactors lose three digits of sixteen at most
+WELL_SHOWN = 1e-3
 
 
 def in_space(vector: Floats) -> Floats:
@@ -218,20 +222,65 @@ def read_turns(bodies: BodyRows, q: Floats) -> Floats:
     c = bodies.starts + read_rows(bodies.vectors, q)
     if _is_flat(bodies, c):
         return _flat_turns(bodies, c)
-    H = _collect(bodies, c[..., :, None] * bodies.starts[:, None, :])
-    U, _, V = np.linalg.svd(H)
-    U[..., :, 2] *= np.linalg.det(U @ V)[..., None]
-    return np.asarray(U @ V)
+    return nearest_turns(_collect(bodies, c[..., :, None] * bodies.starts[:, None, :]))
+
+
+def nearest_turns(H: Floats) -> Floats:
+    """The rotations nearest to matrices, (..., 3, 3): R of H = R P, P symmetric and not negative.
+
+    With cof(H) the matrix of cofactors, H + cof(H) = R (P + cof(P)) has the same R, and an inverse as soon as two
+    vectors of a body are not parallel. From there Newton's steps X -> (X + cof(X) / det X) / 2 double the digits
+    [Higham1986]. What has no such inverse, a thin rod's one vector, is left to singular vectors.
+    """
+    out = np.empty(H.shape)
+    flat, found = H.reshape(-1, 9), out.reshape(-1, 9)
+    sizes = np.sqrt(np.einsum("ni,ni->n", flat, flat))
+    # in columns of nine numbers each: X[i][j] over all matrices
+    X = (flat / np.where(sizes > 0.0, sizes, 1.0)[:, None]).T.reshape(3, 3, -1)
+    X = X + _cofactors(X)
+    det = _determinants(X)
+    good = det > WELL_SHOWN
+    for _ in range(MOST_STEPS):
+        more = _cofactors(X) / np.where(good, det, 1.0)
+        change = np.abs(more - X)[:, :, good].max(initial=0.0)
+        X = 0.5 * (X + more)
+        # the next step would change the square of this
+        if change < 1e-9:
+            break
+        det = _determinants(X)
+    found[:] = X.reshape(9, -1).T
+    if not good.all() or change >= 1e-9:
+        rest = ~good if change < 1e-9 else np.ones_like(good)
+        U, _, V = np.linalg.svd(flat[rest].reshape(-1, 3, 3))
+        U[..., :, 2] *= np.linalg.det(U @ V)[..., None]
+        found[rest] = (U @ V).reshape(-1, 9)
+    return out
+
+
+def _cofactors(X: Floats) -> Floats:
+    """Cross products of the columns of matrices, (3, 3, n)."""
+    a, b, c = (X[:, j].T for j in range(3))
+    return np.stack([cross(b, c).T, cross(c, a).T, cross(a, b).T], axis=1)
+
+
+def _determinants(X: Floats) -> Floats:
+    a, b, c = (X[:, j].T for j in range(3))
+    return np.asarray((a * cross(b, c)).sum(axis=1))
 
 
 def _is_flat(bodies: BodyRows, c: Floats) -> bool:
-    """Whether all vectors lie in the plane."""
-    return not (bodies.starts[:, 2].any() or c[..., 2].any())
+    """Whether all vectors lie in the plane, but for those along its normal, which stay there."""
+    upright = ~bodies.starts[:, :2].any(axis=1)
+    return not (
+        bodies.starts[~upright, 2].any()
+        or (c[..., 2] != bodies.starts[:, 2]).any()
+        or c[:, upright, :2].any()
+    )
 
 
 def _flat_turns(bodies: BodyRows, c: Floats) -> Floats:
     """Rotations about z, nearest to sum c c0^T: without rounding where nothing has turned."""
-    x = _collect(bodies, np.einsum("tvi,vi->tv", c, bodies.starts))
+    x = _collect(bodies, np.einsum("tvi,vi->tv", c[..., :2], bodies.starts[:, :2]))
     y = _collect(bodies, _flat_cross(bodies.starts, c))
     # a body without vectors has not turned
     x = np.where((x == 0.0) & (y == 0.0), 1.0, x)
@@ -250,7 +299,7 @@ def _flat_cross(a: Floats, b: Floats) -> Floats:
 
 def _flat_spins(bodies: BodyRows, c: Floats, c1: Floats, c2: Floats) -> tuple[Floats, Floats]:
     """w and w' along z: sum |c|^2 w = sum c x c', and the same of c'' without w x (w x c), which is along c."""
-    squares = _collect(bodies, np.einsum("tvi,tvi->tv", c, c))
+    squares = _collect(bodies, np.einsum("tvi,tvi->tv", c[..., :2], c[..., :2]))
     # a body without vectors shows no spin
     squares = np.where(squares == 0.0, 1.0, squares)
     out = np.zeros((2, *squares.shape, 3))
@@ -263,16 +312,29 @@ def read_spins(bodies: BodyRows, q: Floats, v: Floats, a: Floats) -> tuple[Float
     """Angular velocity and acceleration of each body at each output, (n, nb, 3)."""
     c = bodies.starts + read_rows(bodies.vectors, q)
     c1, c2 = read_rows(bodies.vectors, v), read_rows(bodies.vectors, a)
-    if _is_flat(bodies, c) and not (c1[..., 2].any() or c2[..., 2].any()):
+    upright = ~bodies.starts[:, :2].any(axis=1)
+    if _is_flat(bodies, c) and not any(x[..., 2].any() or x[:, upright].any() for x in (c1, c2)):
         return _flat_spins(bodies, c, c1, c2)
     # sum (|c|^2 - c c^T) w = sum c x c'
     squares = np.einsum("tvi,tvi->tv", c, c)[..., None, None] * np.eye(3)
     spread = _collect(bodies, squares - c[..., :, None] * c[..., None, :])
-    inverse = np.linalg.pinv(spread, rcond=SHOWN_SPIN, hermitian=True)
-    w = np.einsum("tbij,tbj->tbi", inverse, _collect(bodies, np.cross(c, c1)))
+    inverse = _inverse_spread(spread)
+    w = (inverse @ _collect(bodies, cross(c, c1))[..., None])[..., 0]
     own = w[:, bodies.owner]
-    rest = c2 - np.cross(own, np.cross(own, c))
-    return w, np.einsum("tbij,tbj->tbi", inverse, _collect(bodies, np.cross(c, rest)))
+    rest = c2 - cross(own, cross(own, c))
+    return w, (inverse @ _collect(bodies, cross(c, rest))[..., None])[..., 0]
+
+
+def _inverse_spread(spread: Floats) -> Floats:
+    """Inverses of symmetric matrices, (..., 3, 3): by cofactors where they are good, else of what is shown."""
+    X = spread.reshape(-1, 9).T.reshape(3, 3, -1)
+    adjoint, det = _cofactors(X), _determinants(X)
+    good = det > WELL_SHOWN * (X[0, 0] + X[1, 1] + X[2, 2]) ** 3
+    out = (adjoint / np.where(good, det, 1.0)).reshape(9, -1).T.reshape(-1, 3, 3)
+    if not good.all():
+        few = spread.reshape(-1, 3, 3)[~good]
+        out[~good] = np.linalg.pinv(few, rcond=SHOWN_SPIN, hermitian=True)
+    return out.reshape(spread.shape)
 
 
 def read_rows(rows: sparse.csr_array, x: Floats) -> Floats:
@@ -298,13 +360,14 @@ def measure_length(mechanism: Mechanism) -> float:
     Without arms it is the spread of the mass that counts, or half a metre for points. A typical link is LINK
     times as long.
     """
-    held, centers = _held_places(mechanism), {b.name: b.center.tolist() for b in mechanism.bodies}
-    arms = [
-        length_of(place.tolist(), centers[body.name])
-        for body in mechanism.bodies
-        for place in held[body.name]
-    ]
-    spread = [sqrt(largest(b.inertia.ravel().tolist()) / b.mass) for b in mechanism.bodies]
+    held, bodies = _held_places(mechanism), mechanism.bodies
+    ends = [(place, body.center) for body in bodies for place in held[body.name]]
+    arms = each(length_of, *zip(*ends, strict=True)) if ends else []
+    spread = each(
+        lambda inertia, mass: sqrt(largest(inertia) / mass[0]),
+        [b.inertia for b in bodies],
+        [b.mass for b in bodies],
+    )
     least = NO_ARM * larger(largest(arms), largest(spread))
     long = [a for a in arms if a > least]
     return mean(long or [s for s in spread if s > 0] or [1.0 / LINK])

@@ -123,6 +123,8 @@ class Known:
     def __init__(self, m: Mechanism) -> None:
         self.dimension = m.dimension
         self.bodies: dict[str, Body] = {}
+        # their places in the list
+        self.numbers: dict[str, int] = {}
         self.joints: dict[str, Joint] = {}
         self.drives: dict[str, list[str]] = {}
         self._named: list[str] = []
@@ -135,6 +137,7 @@ class Known:
         """One part more."""
         if block == "bodies":
             self.bodies[part.name] = part
+            self.numbers[part.name] = len(self.numbers)
         elif block == "joints":
             self.joints[part.name] = part
             if part.at is not None:

@@ -32,7 +32,7 @@ from .elements import (
 )
 from .joint_kinds import JointKind
 from .joints import Joint
-from .motion import DriveMotion, as_motion, check_motion, make_pieces, motion_data
+from .motion import DriveMotion, Polynomial, as_motion, check_motion, make_pieces, motion_data
 
 WORLD, BODY = "world", "body"
 # of a gear: its equations have some two coordinates for each binary digit
@@ -306,10 +306,13 @@ class Drive(Element):
         value = make_pieces(self.motion).value(0.0)
         if abs(value - start) > DRIVE_START * max(1.0, abs(start)):
             unit = "rad" if coordinate == "angle" else "m"
+            # who gives one number often means a speed
+            constant = isinstance(self.motion, Polynomial) and len(self.motion.coefficients) == 1
+            speed = f"for a speed of {value:.12g} {unit}/s give Polynomial(({start:.12g}, {value:.12g}))"
+            advice = speed if constant else "shift the motion"
             yield (
                 f"{what}: the {coordinate} of joint '{joint.name}' is {start:.12g} {unit} at the start "
-                f"position, but its motion begins with {value:.12g} {unit}; shift the motion, or the start "
-                "position"
+                f"position, but its motion begins with {value:.12g} {unit}; {advice}, or move the start position"
             )
 
     def data(self) -> dict[str, Any]:

@@ -285,11 +285,17 @@ class Mechanism(JointCalls, LoadCalls):
         if not isinstance(body, Body | str):
             raise MechanismError(f"{what}: {body!r} is no body; give a body or its name")
         # bodies are told apart by identity: another mechanism may have one of this name
-        if isinstance(body, Body) and body is not self.ground and body not in self.bodies:
+        if isinstance(body, Body) and body is not self.ground and not self._has(body):
             raise MechanismError(
                 f"{what}: body '{body.name}' belongs to another mechanism; add it to this one first"
             )
         return body if isinstance(body, str) else body.name
+
+    def _has(self, body: Body) -> bool:
+        """Whether a body is one of this mechanism; most are found where they were added."""
+        at = self._known.numbers.get(body.name) if self._known else None
+        there = at is not None and at < len(self.bodies) and self.bodies[at] is body
+        return there or body in self.bodies
 
     def _joint_name(self, joint: Joint | str, what: str) -> str:
         if not isinstance(joint, Joint | str):

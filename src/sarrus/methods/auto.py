@@ -4,7 +4,8 @@ A series converges within the time in which the fastest part of the motion decay
 part has died out. So with dampers in the mechanism, after every buffer of steps, it is asked
 
     stiff?     sigma = h rate, h the mean step of the buffer, rate the largest -Re of the eigenvalues of
-               the motion linearised there, over the null space of J:  M x'' = G x' + S x
+               the motion linearised there, over the null space of J:  M x'' = G x' + S x. Steps of such a
+               length all through the buffer, long after that part of the motion has died out, are stiffness
     worth it?  radau tries some steps from there, and its step is compared with h
 
 Both are answered by counted steps, not by a clock: the same run gives the same result anywhere.
@@ -23,16 +24,22 @@ from ..kernels.loads import is_damped
 from ..model import Model
 from ..thresholds import DEPENDENT_VALUE
 from . import radau
-from .method import Run, warm_up
+from .method import Run, Start, warm_up
 from .outcome import Outcome
-from .radau import Radau, Start
+from .radau import Radau
 from .series import Series
 from .time_loop import Steps, Stopwatch, run_steps
 
-# a step of a series is limited by stiffness if it is this long, in decay times: less is accuracy
-STIFF = 2.0
-# a step of radau costs about so many steps of a series (measured: 6 to 10)
-COST = 10.0
+# stiffness may limit a step of a series if it is this long, in decay times of the fastest part; shorter ones are
+# short for another reason. While that part is alive, a series of order K takes (tolerance K!)^(1/K), 0.5 to 2
+STIFF = 0.5
+# and it does if the fastest part is dead: so many decay times were passed with such steps, e^-30 is rounding
+DEAD = 30.0
+# fewer steps that are left are not worth a trial, which costs as much as some hundred to a thousand of them
+LEFT = 2000
+# a step of radau costs about so many short steps of a series: 4 to 15 in random stiff mechanisms, half of them
+# below 8
+COST = 8.0
 # radau has to be this much better
 GAIN = 1.5
 TRIAL_STEPS = 30
@@ -75,6 +82,9 @@ class _Move:
 
     def __call__(self, steps: Steps, clock: Stopwatch) -> Radau | None:
         """Radau, if it is to go on behind these steps."""
+        if self.series.in_doubt:
+            # what is behind a singular position is certified by the one that went into it
+            return None
         if self.wait:
             self.wait -= 1
             return None
@@ -87,12 +97,14 @@ class _Move:
     def _ask(self, steps: Steps) -> Radau | None:
         assert steps.carried is not None
         t, step = float(steps.pieces.starts[-1]), steps.mean
+        if self.problem.duration - t < LEFT * step:
+            return None
         q, v = self.series.state.copy()
-        start = Start(t, q, v, steps.carried[:-1].copy())
+        start = Start(t, q, v, steps.carried.copy())
         reach, J, S, G = radau.try_steps(self.problem, start, TRIAL_STEPS)
         worth = reach >= GAIN * COST * step
         rate = fastest_decay(self.problem.model, J, S, G) if worth else 0.0
-        if step * rate < STIFF:
+        if step * rate < max(STIFF, DEAD / steps.count):
             # a trial in vain is not repeated at once
             self.pause = 2 * self.pause + 1
             self.wait = self.pause

@@ -19,13 +19,14 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kernels import record as kernels
-from ..kernels.elements import spring, torsion
 from ..kernels.layout import Pieces
 from ..kernels.loads import make_loads
 from ..thresholds import (
     CRAWLING_SHARE,
     CRAWLING_STEPS,
+    DRIFT_AT_REST,
     DRIFT_AT_STEP,
+    DRIFT_DRIVEN,
     DRIFT_FAR,
     DRIFT_MOST,
     DRIFT_NOTED,
@@ -52,13 +53,6 @@ class Judge:
         self._start: Floats | None = None
         # what rounding is a share of: all that energies are differences of
         self._held = float(np.abs(model.form.Q).sum())
-        # what dampers make of an error of the velocity, over that and the velocity
-        loads = model.loads
-        self._damping = float(
-            loads.springs.numbers[:, spring.DAMPING].sum()
-            + loads.torsions.numbers[:, torsion.DAMPING].sum()
-        )
-        self._noise = self._fastest = 0.0
         # the largest drift so far, the energy exchanged by then, and when [s]
         self._drift = self._exchanged = self._when = 0.0
         # what steps may have lost, over the mechanism's length, and until when that is little [s]
@@ -95,8 +89,6 @@ class Judge:
             kinetic, np.maximum(np.abs(potential - self._start[1]), np.abs(work))
         )
         exchanged = np.maximum.accumulate(np.maximum(exchanged, self._exchanged))
-        # a stiff damper turns errors of the velocity into forces, and they do work
-        self._noise = self._damping * self._fastest**2 * float(times[-1])
         self._held = max(self._held, float(np.abs(potential).max()), float(np.abs(work).max()))
         self._exchanged = float(exchanged[-1])
         worst = int(np.argmax(drift))
@@ -105,9 +97,10 @@ class Judge:
         if tolerance is None:
             return None
         far = min(DRIFT_FAR * max(tolerance, SMALLEST_TOLERANCE), DRIFT_MOST)
+        if len(self._problem.model.loads.drives.equations):
+            far = max(far, DRIFT_DRIVEN)
         # written so that nan is beyond
-        noise = DRIFT_NOTED * tolerance * self._noise + DRIFT_ROUNDING * self._held
-        beyond = np.flatnonzero(~(drift <= far * exchanged + noise))
+        beyond = np.flatnonzero(~(drift <= far * exchanged + self._noise(tolerance)))
         if not len(beyond):
             return None
         n = int(beyond[0])
@@ -118,6 +111,13 @@ class Judge:
             float(exchanged[n]) * self._unit,
             tolerance,
         )
+
+    def _noise(self, tolerance: float | None) -> float:
+        """What drifts where little moves: rounding, and places that are off by the tolerance."""
+        share = DRIFT_ROUNDING
+        if tolerance is not None:
+            share = max(share, DRIFT_AT_REST * max(tolerance, SMALLEST_TOLERANCE))
+        return share * self._held
 
     def _energies(self, pieces: Pieces, carried: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Kinetic and potential energy, work, and times, at the starts of the steps and at their end."""
@@ -140,7 +140,6 @@ class Judge:
             angles = np.vstack([angles, carried[:-1]])
             work = np.append(work, carried[-1:] if len(carried) else 0.0)
         self.place = np.array(q[-1])
-        self._fastest = max(self._fastest, float(np.abs(v).max(initial=0.0)))
         energies = np.zeros((2, len(q)))
         none = np.zeros(0)
         out = kernels.Outputs(
@@ -181,9 +180,7 @@ class Judge:
         share = (
             DRIFT_AT_STEP if tolerance is None else DRIFT_NOTED * max(tolerance, SMALLEST_TOLERANCE)
         )
-        # exact to the tolerance, the work of stiff dampers is not
-        noise = 0.0 if tolerance is None else DRIFT_NOTED * tolerance * self._noise
-        if self._drift <= share * self._exchanged + noise + DRIFT_ROUNDING * self._held:
+        if self._drift <= share * self._exchanged + self._noise(tolerance):
             return []
         part = self._drift / self._exchanged if self._exchanged else np.inf
         by = f"tolerance {tolerance:g}" if tolerance is not None else f"steps of {setting:g} s"

@@ -88,6 +88,7 @@ class _FixedSteps:
 
     law: Law | None = None
     tolerance: float | None = None
+    certified = False
     remedy = "take a longer step"
 
     def __init__(

@@ -43,6 +43,16 @@ class Run:
     mechanism: Mechanism | None = None
 
 
+@dataclass(frozen=True)
+class Start:
+    """Where a run begins or goes on: time, position, velocity, angles of torsions and work."""
+
+    t: float
+    q: Floats
+    v: Floats
+    carried: Floats
+
+
 # what a method may or may not be able to do; the value is what a user reads
 LOADS = "springs, torsions, torques or forces that turn with a body"
 DRIVES = "drives"

@@ -31,6 +31,8 @@ DEGREE = 7
 FLOOR = 3e-14
 # steps below this part of the run would not end in any sensible time
 SHORTEST = 1e-9
+# the first step, in the mechanism's own time; the next ones follow the tolerance
+FIRST_STEP = 1e-2
 # between two recordings
 MOST_STEPS = 256
 
@@ -38,7 +40,8 @@ MOST_STEPS = 256
 def run(problem: Run) -> Outcome:
     """Simulate with DOP853.
 
-    The tolerance is relative and absolute, in model units. Options: alpha, beta: rates of stabilisation [1/s].
+    The tolerance is relative and absolute, in model units and the mechanism's own time. Options: alpha, beta:
+    rates of stabilisation [1/s].
     """
     return run_steps(problem, _Dop853(problem))
 
@@ -48,6 +51,7 @@ class _Dop853:
 
     law: Law | None
     tolerance: float | None = None
+    certified = False
     remedy = "loosen the tolerance"
 
     def __init__(self, problem: Run) -> None:
@@ -94,10 +98,7 @@ class _Dop853:
         with np.errstate(all="ignore"):
             if self._solver is None:
                 with clock("solve"):
-                    self._solver = DOP853(
-                        self._rates, 0.0, self._start, self._problem.duration,
-                        rtol=self._used, atol=self._used,
-                    )  # fmt: skip
+                    self._solver = self._begin()
             solver = self._solver
             starts.append(solver.t)
             reason, end = reasons.FULL, None
@@ -118,6 +119,22 @@ class _Dop853:
         orders = np.full(count, DEGREE, np.int64)
         pieces = Pieces(np.array(starts), orders, np.array(rows), sides)
         return Steps(reason, pieces, self._usual, ORDER, end=end)
+
+    def _begin(self) -> DOP853:
+        """The integrator at the start; its first step and its tolerance for velocities need a unit of time.
+
+        That is the mechanism's own, in which it goes by a link at the start, or the run.
+        """
+        duration, v, nq = self._problem.duration, self._problem.velocity, len(self._start) // 2
+        a = self._rates(0.0, self._start)[nq:]
+        speed = float(np.abs(v).max(initial=0.0))
+        pull = float(np.sqrt(np.abs(a).max(initial=0.0)))
+        # written so that nan is left out: the first step shows it
+        rate = max(1.0 / duration, speed, pull if pull < np.inf else 0.0)
+        return DOP853(
+            self._rates, 0.0, self._start, duration, first_step=min(FIRST_STEP / rate, duration),
+            rtol=self._used, atol=self._used * np.repeat([1.0, rate], nq),
+        )  # fmt: skip
 
     def _step(self, solver: DOP853) -> tuple[int, status.Ending | None]:
         """One step, judged."""

@@ -57,6 +57,7 @@ class _OwnSteps:
 
     law: Law | None = None
     tolerance: float | None = None
+    certified = False
     remedy = "take a longer step"
 
     def __init__(self, own: OwnMethod, problem: Run, system: System) -> None:

@@ -6,25 +6,24 @@ of the stages; the polynomial of a step comes from its stages.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..arrays import Floats, Ints
 from ..kernels import radau as kernels
 from ..kernels import reasons
-from ..kernels.layout import Form, Pieces, make_workspace, pack
+from ..kernels.lanes import WIDTH, fill_lanes
+from ..kernels.layout import Form, Pieces, make_room, make_workspace, pack
 from ..kernels.loads import Loads, make_loads
 from ..kernels.null_space import find_basis
-from ..kernels.radau_newton import Freedoms, Stages, Tangent, make_rule
+from ..kernels.radau_newton import Freedoms, Side, Stages, Tangent, make_rule
 from ..model import Model
 from ..model.order import make_factor
 from ..thresholds import NO_MASS, SINGULAR_ACCELERATION
 from . import status
-from .method import Run
+from .method import Run, Start
 from .outcome import Law, Outcome
 from .recorder import sample_projected
 from .time_loop import Steps, Stopwatch, run_steps, start_piece
@@ -48,16 +47,6 @@ ASKED = 10_000
 BUFFER_BYTES = 2_000_000
 
 
-@dataclass(frozen=True)
-class Start:
-    """Where a run begins or goes on: time, position, velocity, angles of torsions."""
-
-    t: float
-    q: Floats
-    v: Floats
-    angles: Floats
-
-
 def run(problem: Run) -> Outcome:
     """Simulate with Radau IIA alone.
 
@@ -70,6 +59,7 @@ class Radau:
     """Steps of Radau IIA, from a start; from that of the run if none is given."""
 
     law: Law | None = None
+    certified = False
     remedy = "loosen the tolerance"
 
     def __init__(self, problem: Run, start: Start | None = None) -> None:
@@ -77,9 +67,8 @@ class Radau:
         self.tolerance: float | None = problem.setting
         model, nq = problem.model, problem.model.coordinates
         zero = np.zeros(nq)
-        start = start or Start(
-            0.0, zero, problem.velocity, np.zeros(len(model.loads.torsions.first))
-        )
+        self._beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
+        start = start or Start(0.0, zero, problem.velocity, np.zeros(self._beside))
         used = max(problem.setting, FLOOR)
         self._ws, self._loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
         motions = find_motions(model, start.q)
@@ -102,12 +91,13 @@ class Radau:
         self._store, self._ends = np.zeros((capacity, rows, nq)), np.zeros(capacity)
         self._seen = np.zeros((capacity, 4))
         self._ends[0], self._store[0, 0], self._store[0, 1] = start.t, start.q, start.v
+        self._sides = np.zeros((capacity, self._beside, 1 + count))
+        self._sides[0, :, 0] = start.carried
         if self._loads is not None:
-            self._loads.theta[:] = start.angles
+            self._loads.theta[:] = start.carried[:-1]
         self._control, self._counters = np.zeros(kernels.CONTROLS), np.zeros(6, np.int64)
         self._control[kernels.SWITCHED] = -np.inf
         self._moved = self._lost = 0.0
-        self._beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
         self.sampling = sample_projected(
             corrections=kernels.MOST_CORRECTIONS,
             near=SINGULAR_ACCELERATION,
@@ -122,27 +112,30 @@ class Radau:
         with clock("solve"):
             reason, last = kernels.advance(
                 self._problem.model.form, self.tangent, self._ws, self.stages, self._loads, self._goal,
-                self._control, ends, room, self._seen, self._counters,
+                self._control, ends, room, self._sides, self._seen, self._counters,
             )  # fmt: skip
         with clock("record"):
             pieces = self._polynomials(last)
             seen = self._seen[1 : last + 1].copy()
             self._moved = max(self._moved, seen[:, 1].max(initial=0.0))
             self._lost += float(seen[:, 3].sum())
-            for rows in (store, ends):
+            carried = self._sides[last, :, 0].copy()
+            for rows in (store, ends, self._sides):
                 rows[0] = rows[last]
-        return Steps(reason, pieces, self._ws.usual, self._order, seen[:, 0], losses=seen[:, 3])
+        return Steps(
+            reason, pieces, self._ws.usual, self._order, seen[:, 0], carried, losses=seen[:, 3]
+        )
 
     def _polynomials(self, last: int) -> Pieces:
         """Of the steps that start at the rows of the store before this one."""
         if last == 0:
             state = self._store[0, :3] * np.array([1.0, 1.0, 0.5])[:, None]
-            piece = start_piece(float(self._ends[0]), state, np.zeros(self._beside))
-            return piece._replace(sides=np.zeros((1, self._beside, 0)))
+            return start_piece(float(self._ends[0]), state, self._sides[0, :, 0])
         coefficients = self._store[:last, 3:].copy()
         orders = np.full(last, coefficients.shape[1] - 1)
-        sides = np.zeros((last, self._beside, 0))
-        return Pieces(self._ends[: last + 1].copy(), orders, coefficients, sides)
+        return Pieces(
+            self._ends[: last + 1].copy(), orders, coefficients, self._sides[:last].copy()
+        )
 
     def end(self, t: float, reason: int) -> status.Ending:
         """How it ended."""
@@ -218,12 +211,9 @@ def make_tangent(form: Form, loads: Loads) -> Tangent:
     factor = make_factor(neighbours, nq)
     upper = len(factor.rows)
 
-    def places(rows: ArrayLike, cols: ArrayLike) -> Ints:
-        found = [
-            factor.entry(i, j) + (upper if factor.position[i] < factor.position[j] else 0)
-            for i, j in zip(np.asarray(rows).tolist(), np.asarray(cols).tolist(), strict=True)
-        ]
-        return np.array(found, dtype=np.int64)
+    def places(rows: Ints, cols: Ints) -> Ints:
+        above = factor.position[rows] < factor.position[cols]
+        return factor.entries(rows, cols) + upper * above
 
     return pack(Tangent(
         pos_q=factor.position[:nq].copy(), pos_c=factor.position[nq:].copy(),
@@ -293,10 +283,16 @@ def make_stages(
     in_blocks = motions is None
     f = 0 if motions is None else motions.shape[1]
     size = 2 * f * s
+    nj, nl = len(form.J_eq), n + len(form.L_row)
+    # L, J, S, G, v, a; X, turn, Jv, Ja, de; N, MN, T
+    shapes = (
+        (nl,), (nj,), (ns,), (ns,), (nq,), (nq,),
+        (n, 2 * f), (nq, f), (nj,), (nj,), (len(form.e0),), (nq, f), (nq, f), (nq, 2 * f),
+    )  # fmt: skip
     free = Freedoms(
-        N=z((s, nq, f)), MN=z((s, nq, f)), T=z((s, nq, 2 * f)), X=z((n, 2 * f)), turn=z((nq, f)),
-        Jv=z(len(form.J_eq)), Ja=z(len(form.J_eq)),
-        matrix=z((size, size)), order=np.zeros(size, np.int64), right=z(size),
+        N=z((s, nq, f)), MN=z((s, nq, f)), T=z((s, nq, 2 * f)),
+        matrix=z((size, fill_lanes(size))), lower=z((size, size)), order=np.zeros(size, np.int64), right=z(size),
+        seen=z(WIDTH), side=Side(*make_room(*((*shape, WIDTH) for shape in shapes))),
     )  # fmt: skip
     if motions is not None:
         free.N[-1] = motions
@@ -304,7 +300,7 @@ def make_stages(
         rule=make_rule(s), z=z((2, s, nq)), dz=z((2, s, nq)), past=z((s, nq)), sums=z((2, s, nq)),
         L=z((s, n + len(form.L_row))), bend=z(nq),
         q=z((s, nq)), v=z((s, nq)), a=z((s, nq)),
-        lam=z((s + 1, nc)), power=z(s), J=z((s + 1, len(form.J_eq))),
+        lam=z((s + 1, nc)), power=z(s), brought=z(s), J=z((s + 1, len(form.J_eq))),
         A=z(len(loads.G_row)), B=z(len(loads.G_row)),
         S=z((s + 1, ns)), G=z((s + 1, ns)), theta=z(len(loads.torsions.first)), user=z((8, len(loads.f0))),
         blocks=z(((n + 2 * upper) * in_blocks, 3, 3)), b_blocks=z((n * in_blocks, 3)),

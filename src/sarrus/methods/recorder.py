@@ -11,6 +11,7 @@ from ..arrays import Floats
 from ..kernels import record as kernels
 from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import make_loads
+from ..kernels.own import run as run_own
 from . import status
 from .balance import Judge
 from .method import Run
@@ -136,9 +137,9 @@ class Recorder:
         if part.sampling is not self._sampling:
             self._sampling = part.sampling
             self._side = kernels.make_side(self._problem.model.form, part.sampling, self._loads)
-        kernels.sample(
-            self._problem.model.form, self._ws, self._loads, self._side, part.sampling, part.pieces,
-            len(part.pieces.orders), rows.outputs,
+        run_own(
+            kernels.sample, self._problem.model.form, self._ws, self._loads, self._side, part.sampling,
+            part.pieces, len(part.pieces.orders), rows.outputs,
         )  # fmt: skip
 
 

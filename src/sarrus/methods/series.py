@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats
-from ..kernels import reasons
+from ..kernels import own, reasons
 from ..kernels import series as kernels
 from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import is_damped, make_loads
@@ -55,7 +55,7 @@ from ..thresholds import (
     WEAK_TOGETHER,
 )
 from . import status
-from .method import Run
+from .method import Run, Start
 from .outcome import Law, Outcome
 from .recorder import sample_projected
 from .time_loop import Steps, Stopwatch, run_steps, start_piece
@@ -101,6 +101,11 @@ class Certificate:
         self._before: tuple[Pieces, Floats] | None = None
         # whether it is not certain of its motion there
         self._waits = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the last landing was inside a singular stretch."""
+        return self._before is not None
 
     def look(self, pieces: Pieces, seen: Floats, *, ended: bool = False) -> Leap | None:
         """The first stretch behind which the run has left its motion, or may have.
@@ -241,18 +246,32 @@ BUFFER_BYTES = 2_000_000
 START = 1e-6
 
 
+def _make_room(steps: int, rows: int, coordinates: int, beside: int) -> tuple[Pieces, Floats]:
+    """Memory for some steps, and for what is seen at their ends."""
+    pieces = Pieces(
+        starts=np.zeros(steps + 1),
+        orders=np.zeros(steps, np.int64),
+        coefficients=np.zeros((steps, rows, coordinates)),
+        sides=np.zeros((steps, beside, 2 * rows)),
+    )
+    # memory is handed out when it is first touched: do that now, not in the solve
+    pieces.coefficients.fill(0.0)
+    return pieces, np.zeros((steps, 4))
+
+
 def run(problem: Run) -> Outcome:
     """Simulate with series alone."""
     return run_steps(problem, Series(problem))
 
 
 class Series:
-    """Steps of the series method."""
+    """Steps of the series method, from a start; from that of the run if none is given."""
 
     law: Law | None = None
+    certified = True
     remedy = "loosen the tolerance"
 
-    def __init__(self, problem: Run) -> None:
+    def __init__(self, problem: Run, start: Start | None = None) -> None:
         self._problem = problem
         self.tolerance: float | None = problem.setting
         model, nq = problem.model, problem.model.coordinates
@@ -260,16 +279,9 @@ class Series:
         self._loads = make_loads(model.loads, HIGHEST_ORDER)
         rows = HIGHEST_ORDER + 1
         beside = len(model.loads.torsions.first) + 1 if self._loads is not None else 0
-        capacity = int(np.clip(BUFFER_BYTES // (8 * rows * max(nq, 1)), 16, 1024))
-        self._pieces = Pieces(
-            starts=np.zeros(capacity + 1),
-            orders=np.zeros(capacity, np.int64),
-            coefficients=np.zeros((capacity, rows, nq)),
-            sides=np.zeros((capacity, beside, 2 * rows)),
-        )
-        # memory is handed out when it is first touched: do that now, not in the solve
-        self._pieces.coefficients.fill(0.0)
-        self._seen = np.zeros((capacity, 4))
+        self._capacity = int(np.clip(BUFFER_BYTES // (8 * rows * max(nq, 1)), 16, 1024))
+        # most runs are done within the first steps
+        self._pieces, self._seen = _make_room(min(self._capacity, FIRST_STEPS), rows, nq, beside)
         self._certificate = Certificate(self._measure)
         self._leaps: list[str] = []
         self._anew = 0
@@ -287,9 +299,15 @@ class Series:
         self._first_local = self._local
         self._log_cost = log_cost()
         self._t = self._moved = 0.0
+        if start is not None:
+            self._t = start.t
+            self._kept.state[0] = start.q
+            self._kept.carried[:] = start.carried
         # where dampers are, errors die out
         self._regular = not is_damped(model.loads)
         self._lost = 0.0
+        # of the smallest pivot at the last landing
+        self._root = 1.0
         # outputs of loose steps move too far for one factor
         factor = SAME_FACTOR if SLACK * self._local <= SAME_FACTOR else 0.0
         self.sampling = sample_projected(
@@ -301,16 +319,30 @@ class Series:
         """Position and velocity now."""
         return self._kept.state
 
+    @property
+    def in_doubt(self) -> bool:
+        """Whether it is inside a singular stretch, and its certificate waits for what is behind."""
+        return self._certificate.is_open
+
+    def apart(self, q: Floats) -> float:
+        """How far the nearest other motion is from a position beside the last landing."""
+        return self._measure(q, self._root)
+
     def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
         form, pieces, kept = self._problem.model.form, self._pieces, self._kept
-        if not kept.counters[kernels.STEPS]:
-            most = min(most, FIRST_STEPS)
+        # so many steps are to come, if they stay as long
+        count = float(kept.counters[kernels.STEPS])
+        ahead = count * (self._problem.duration - self._t) / max(self._t, 1e-300)
+        if len(pieces.orders) < min(self._capacity, ahead):
+            _, rows, nq = pieces.coefficients.shape
+            self._pieces, self._seen = _make_room(self._capacity, rows, nq, len(kept.carried))
+            pieces = self._pieces
         room = pieces._replace(coefficients=pieces.coefficients[:most])
         with clock("solve"):
-            reason, steps = kernels.advance(
-                form, self._ws, self._loads, self._t, self._problem.duration, self._local, self._log_cost,
-                kept, room, self._seen,
+            reason, steps = own.run(
+                kernels.advance, form, self._ws, self._loads, self._t, self._problem.duration, self._local,
+                self._log_cost, kept, room, self._seen,
             )  # fmt: skip
             self._find_most_regular(steps)
             leap = self._certificate.look(pieces, self._seen[:steps], ended=reason == reasons.DONE)
@@ -328,6 +360,7 @@ class Series:
         self._t = float(pieces.starts[steps])
         seen = self._seen[:steps]
         self._moved = max(self._moved, seen[:, 1].max(initial=0.0))
+        self._root = float(np.sqrt(seen[-1, PIVOT])) if steps else self._root
         self._share_among_steps(seen)
         # a run that cannot leave its start still has its start
         start = start_piece(self._t, kept.state, kept.carried)

@@ -155,6 +155,16 @@ def uncertain(t: float) -> Ending:
     )
 
 
+def left_motion(t: float, off: float, apart: float) -> Ending:
+    """Behind a singular position it is elsewhere than a series leads; over the mechanism's length."""
+    return Ending(
+        Status.NOT_CONVERGED,
+        f"stopped behind a singular position at t = {t:.9g} s: it is {off:.1e} of the mechanism's length from "
+        f"where a series leads over it, and motions are {apart:.1e} apart there: it may be on another one; "
+        f"{GOOD}. Use the method series, or another tolerance",
+    )
+
+
 def stopped(t: float) -> Ending:
     """Stopped at a crossing, as told."""
     return Ending(Status.STOPPED, f"stopped at the crossing at t = {t:.12g} s, as asked for")

@@ -20,6 +20,7 @@ from .balance import Judge
 from .limit import explain_drives
 from .method import Run
 from .outcome import COUNTERS, Law, Outcome, Taken
+from .passages import Passages
 from .recorder import Recorder
 from .status import Ending, Status
 from .watch import Watcher
@@ -84,11 +85,12 @@ class Stepper(Protocol):
     """What a method is to the loop.
 
     sampling: how its polynomials become outputs; law: what gives accelerations where it has none; remedy: what
-    a user may do about too many steps; tolerance: what its energy and its losses are judged by, None where a
-    drift is the method's nature.
+    a user may do about too many steps; certified: whether it knows itself on which motion it is; tolerance: what
+    its energy and its losses are judged by, None where a drift is the method's nature.
     """
 
     tolerance: float | None
+    certified: bool
     sampling: Sampling
     law: Law | None
     remedy: str
@@ -113,7 +115,7 @@ HandOver = Callable[[Steps, Stopwatch], Stepper | None]
 def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None) -> Outcome:
     """Let a stepper simulate from the start to the end, recorded at the outputs and watched throughout."""
     clock, recorder, watcher = Stopwatch(), Recorder(problem), Watcher(problem.model)
-    judge, history = Judge(problem), _History()
+    judge, history, passages = Judge(problem), _History(), Passages(problem, watcher)
     steppers = [stepper]
     taken, t = 0, 0.0
     end: Ending | None = None
@@ -136,6 +138,12 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
         if steps.count:
             end = judge.look(steps, pieces, recorder.carried, stepper.tolerance) or end
         seen = watcher.look(steps.pieces, steps.count, last=end is not None)
+        if not stepper.certified:
+            left = passages.look(
+                pieces, seen, follows=stepper.tolerance is not None, last=end is not None
+            )
+            judge.good_until = min(judge.good_until, passages.good_until)
+            end = left or end
         if problem.stop is not None and seen:
             stopped = problem.stop([dip for s in seen for dip in s.dips()], watcher.watch())
             if stopped is not None:
@@ -154,12 +162,15 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
         if not end.status.success:
             end = recorder.cut(end, judge)
     watch = watcher.watch()
+    if not end.status.success:
+        # what came after is not the motion
+        stopped = min(watch.until, judge.good_until)
     counted = [s.counters() for s in steppers]
     return Outcome(
         *end,
         record=recorder.record(stepper.law),
         counters={name: sum(c.get(name, 0) for c in counted) for name in COUNTERS},
-        timings={**clock.timings, "watch_cpu": watcher.cpu + judge.cpu},
+        timings={**clock.timings, "watch_cpu": watcher.cpu + judge.cpu + passages.cpu},
         notes=[
             *(note for s in steppers for note in s.notes()),
             # at a limit velocities have no bound
@@ -168,6 +179,7 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
                 if end.status is Status.BLOCKED
                 else judge.notes(stepper.tolerance, problem.setting)
             ),
+            *passages.notes(),
             *history.notes(),
             *watcher.notes(),
         ],

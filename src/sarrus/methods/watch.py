@@ -209,6 +209,16 @@ class Watcher:
                 rows = coefficients[n, : orders[n] + 1].copy()
                 self._tail.append(Piece(float(starts[n]), float(starts[n + 1]), rows))
 
+    def drop(self, q: Floats) -> float:
+        """The smallest pivot at a position against what is usual; 1 where no equation is ever independent."""
+        pivots = np.zeros(len(self._samples[3]))
+        if not len(pivots):
+            return 1.0
+        kernels.sample_pivots(self._form, self._ws, q[None], 0, 0.0, self._sums.copy(), pivots)
+        usual = self._samples[3]
+        used = usual > WATCHED_PIVOT
+        return float((pivots[used] / usual[used]).min(initial=1.0))
+
     def notes(self) -> list[str]:
         """What a user should know of it."""
         if self._blind is None:

@@ -12,7 +12,9 @@ All is done over scalars, which are floats or the numbers of a tape (structure.p
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,11 +23,20 @@ from ..arrays import Floats, Ints
 from ..kernels.layout import Form, pack
 from ..kinematics.pose import BodyRows
 from ..mechanism import Joint, Mechanism, MechanismError
-from ..tape import Scalar
-from .coordinates import Coordinates, Points, Product, make_skeleton, make_space, solve_relations
+from ..tape import PartedError, Scalar, abreast
+from .coordinates import (
+    Coordinates,
+    Points,
+    Product,
+    Side,
+    make_skeleton,
+    make_space,
+    solve_relations,
+)
 from .drives import add_drives
+from .frames import Frame
 from .joint_coordinates import add_joint_coordinates
-from .joints import Factor, kept_products
+from .joints import GROUND, Factor, kept_products
 from .loads import collect_loads
 from .model import Model, Rows, Units
 from .quadratic import (
@@ -39,6 +50,17 @@ from .vectors import UNITS, Row, Vector, combined, norm, over, subtract_rows, tu
 
 # numbers of a cache line
 LINE = 8
+# of terms that cancel, what is rounding: it would only fill the factor
+CANCELLED = 8e-16
+
+# forms, their starts, products and values of equations
+Taken = tuple[
+    Sequence[Row], Sequence[Scalar], Sequence[dict[tuple[int, int], Scalar]], Sequence[Scalar]
+]
+# terms of the weight, column and value, and of the mass matrix, row, column and value
+Shares = tuple[list[tuple[int, Scalar]], list[tuple[int, int, Scalar]]]
+# the same of many frames: their numbers before
+SideShares = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
 
 
 class Part(tuple[int, int, tuple[int, ...]]):
@@ -142,9 +164,9 @@ def make_model(mechanism: Mechanism) -> Model:
     return find_model(mechanism.copy())
 
 
-def draw(mechanism: Mechanism) -> Coordinates:
-    """Every point and vector of a mechanism as rows over its coordinates."""
-    points, factors = readable_points(mechanism), joint_factors(mechanism)
+def draw(mechanism: Mechanism, points: Points | None = None) -> Coordinates:
+    """Every point and vector of a mechanism as rows over its coordinates; points: those that can be read."""
+    points, factors = points or readable_points(mechanism), joint_factors(mechanism)
     skeleton = make_skeleton(mechanism, make_space(mechanism), points, factors)
     products = [Product(skeleton.factor(a), skeleton.factor(b), a is b) for a, b in factors]
     return solve_relations(mechanism, skeleton, products)
@@ -153,7 +175,7 @@ def draw(mechanism: Mechanism) -> Coordinates:
 def make_blueprint(mechanism: Mechanism) -> tuple[Blueprint, list[Scalar]]:
     """The model's structure, and its numbers, which may be those of a tape."""
     points = readable_points(mechanism)
-    coordinates = draw(mechanism)
+    coordinates = draw(mechanism, points)
     space = coordinates.skeleton.space
     equations = _collect_equations(coordinates)
     features = coordinates.features()
@@ -177,7 +199,7 @@ def make_blueprint(mechanism: Mechanism) -> tuple[Blueprint, list[Scalar]]:
         if isinstance(fields[name], list)
     )
     sizes = {name: np.zeros(len(x)) for name, x in fields.items() if isinstance(x, list)}
-    rows = [row for body, at in points.values() for row in coordinates.world(body, at)]
+    rows = _point_rows(coordinates, points)
     acting = loads.make_loads(drives.arrays(), block)
     blueprint = Blueprint(
         dimension=mechanism.dimension,
@@ -212,7 +234,15 @@ def joint_factors(mechanism: Mechanism) -> list[tuple[Factor, Factor]]:
 def _collect_equations(coordinates: Coordinates) -> Equations:
     """The quadratic equations: of rigid frames, then of joints."""
     equations = Equations()
-    for frame in coordinates.skeleton.frames:
+    ready = {
+        i: equation
+        for side in list(coordinates.sides)
+        for i, equation in _side_equations(coordinates, side)
+    }
+    for n, frame in enumerate(coordinates.skeleton.frames):
+        if frame is None and equations.take(*ready[n]):
+            continue
+        frame = coordinates.skeleton.one(n)
         _, *rows = coordinates.frame_rows(frame)
         for i, j in frame.products:
             a, b = frame.vectors[i].start, frame.vectors[j].start
@@ -223,6 +253,66 @@ def _collect_equations(coordinates: Coordinates) -> Equations:
             rows_b = rows_a if p.square else coordinates.rows(p.b.linear)
             equations.add(rows_a, p.a.start, rows_b, p.b.start, p.square)
     return equations
+
+
+def _side_equations(coordinates: Coordinates, side: Side) -> Iterator[tuple[int, Taken]]:
+    """Forms, their starts, products and values of each frame of a class, with its number."""
+    try:
+        with abreast():
+            own = _collect_equations(side.coordinates)
+    except (PartedError, FloatingPointError):
+        coordinates.part_with(side)
+        return
+    floats, columns = side.alike.floats, coordinates.columns
+    rows = zip(*(side.rows(row, columns) for row, _ in own.forms), strict=True)
+    starts = _side_by_side([floats(start) for _, start in own.forms])
+    pairs = [list(products) for products in own.products]
+    factors = [_side_by_side([floats(c) for c in products.values()]) for products in own.products]
+    products = (
+        [dict(zip(at, c, strict=True)) for at, c in zip(pairs, one, strict=True)]
+        for one in zip(*factors, strict=True)
+    )
+    values = _side_by_side([floats(x) for x in own.values])
+    frames = (side.alike.groups - 1).tolist()
+    if own.forms:
+        yield from zip(frames, zip(rows, starts, products, values, strict=True), strict=True)
+    else:
+        yield from ((i, ([], [], [], [])) for i in frames)
+
+
+def _side_by_side(values: list[Floats]) -> list[list[float]]:
+    """Of each group its numbers."""
+    return np.array(values).T.tolist()
+
+
+def _point_rows(coordinates: Coordinates, points: Points) -> list[Row]:
+    """World rows of all points that can be read by name."""
+    group_of, metres = coordinates.skeleton.sharing.group_of, coordinates.skeleton.space.metres
+    ready: dict[int, Iterator[Row]] = {}
+    for side in coordinates.sides:
+        try:
+            with abreast():
+                rows = [
+                    row
+                    for place in side.alike.places
+                    for row in combined(
+                        metres[: coordinates.dimension], side.coordinates.rows(place)
+                    )
+                ]
+        except (PartedError, FloatingPointError):
+            continue
+        found = zip(*(side.rows(row, coordinates.columns) for row in rows), strict=True)
+        ready |= zip(side.alike.groups.tolist(), map(iter, found), strict=True)
+    out: list[Row] = []
+    for body, at in points.values():
+        if group_of[body] in ready:
+            # a class has them in this order
+            out += islice(ready[group_of[body]], coordinates.dimension)
+        elif group_of[body] == GROUND:
+            out += [{} for _ in range(coordinates.dimension)]
+        else:
+            out += coordinates.world(body, at)
+    return out
 
 
 def _take_rows(block: Block, rows: list[Row]) -> tuple[Ints, Ints, Part]:
@@ -297,15 +387,18 @@ def _massless(coordinates: Coordinates, numbers: list[int]) -> str:
     skeleton = coordinates.skeleton
     names = [
         f"'{body.name}'"
-        for group, frame in zip(skeleton.sharing.groups[1:], skeleton.frames, strict=True)
-        if features
-        & {frame.origin, *(k // 3 for v in frame.vectors for row in v.linear for k in row)}
+        for i, group in enumerate(skeleton.sharing.groups[1:])
+        if features & _features_of(skeleton.one(i))
         for body in group.bodies
     ]
     return (
         f"{' or '.join(names)} can move without moving any mass, or next to none: there is no inertia "
         "about an axis that no joint holds; give it one (a section, if it is a rod), or hold that axis"
     )
+
+
+def _features_of(frame: Frame) -> set[int]:
+    return {frame.origin, *(k // 3 for v in frame.vectors for row in v.linear for k in row)}
 
 
 def readable_points(mechanism: Mechanism) -> Points:
@@ -327,31 +420,100 @@ def _point_owner(joint: Joint) -> str:
     return first if second == Mechanism.GROUND else second
 
 
+def _shares(coordinates: Coordinates, frame: Frame, gravity: Vector) -> Shares:
+    """What a frame adds to weight and mass matrix: T = 1/2 sum G_ij f_i' f_j' over its features f."""
+    weight: list[tuple[int, Scalar]] = []
+    mass: list[tuple[int, int, Scalar]] = []
+    features = coordinates.frame_rows(frame)
+    for i, rows_i in enumerate(features):
+        for c in range(3):
+            for a, x in rows_i[c].items():
+                weight.append((a, frame.gram[0][i] * gravity[c] * x))
+                for j, rows_j in enumerate(features):
+                    if rows_j[c] and frame.gram[i][j] != 0.0:
+                        share = frame.gram[i][j] * x
+                        mass += [(a, b, share * y) for b, y in rows_j[c].items()]
+    return weight, mass
+
+
 def _inertia(
     coordinates: Coordinates, gravity: Vector, rotors: list[tuple[Row, Scalar]]
 ) -> tuple[Entries, list[Scalar]]:
-    """Mass matrix and weight: T = 1/2 sum G_ij f_i' f_j' over the features f of each frame, and of rotors."""
+    """Mass matrix and weight of all frames, and of rotors."""
+    sides = [
+        x for side in list(coordinates.sides) for x in _side_shares(coordinates, side, gravity)
+    ]
+    own = [
+        (n, _shares(coordinates, frame, gravity))
+        for n, frame in enumerate(coordinates.skeleton.frames)
+        if frame is not None
+    ]
+    moved = [
+        (a, b, inertia * x * y)
+        for row, inertia in rotors
+        for a, x in row.items()
+        for b, y in row.items()
+    ]
+    own.append((len(coordinates.skeleton.frames), ([], moved)))
+    if sides:
+        return _summed_up(coordinates.count, sides, own)
     entries: dict[tuple[int, int], list[Scalar]] = defaultdict(list)
     Q: list[Scalar] = [0.0] * coordinates.count
-    for frame in coordinates.skeleton.frames:
-        features = coordinates.frame_rows(frame)
-        for i, rows_i in enumerate(features):
-            for c in range(3):
-                for a, x in rows_i[c].items():
-                    Q[a] = Q[a] + frame.gram[0][i] * gravity[c] * x
-                    for j, rows_j in enumerate(features):
-                        if rows_j[c] and frame.gram[i][j] != 0.0:
-                            share = frame.gram[i][j] * x
-                            for b, y in rows_j[c].items():
-                                entries[a, b].append(share * y)
-    for row, inertia in rotors:
-        for a, x in row.items():
-            for b, y in row.items():
-                entries[a, b].append(inertia * x * y)
-    # what terms that cancel leave is rounding, and would only fill the factor
+    for _, (weight, mass) in own:
+        for a, x in weight:
+            Q[a] = Q[a] + x
+        for a, b, x in mass:
+            entries[a, b].append(x)
     M = {at: sum_up(parts) for at, parts in entries.items()}
     return {
         at: value
         for at, value in M.items()
-        if value is entries[at][0] or abs(value) > 8e-16 * sum_up([abs(x) for x in entries[at]])
+        if value is entries[at][0] or abs(value) > CANCELLED * sum_up([abs(x) for x in entries[at]])
     }, Q
+
+
+def _side_shares(coordinates: Coordinates, side: Side, gravity: Vector) -> Iterator[SideShares]:
+    """Weight and mass of a class: numbers of the frames and columns of each term, and its values."""
+    try:
+        with abreast():
+            found = _shares(side.coordinates, side.alike.frame, gravity)
+    except (PartedError, FloatingPointError):
+        coordinates.part_with(side)
+        return
+    columns, alike = coordinates.columns, side.alike
+    weight, mass = (
+        [
+            (alike.groups - 1, *columns[alike.variables(list(at))].T, alike.floats(x))
+            for *at, x in terms
+        ]
+        for terms in found
+    )
+    yield weight, mass
+
+
+def _summed_up(
+    nq: int, sides: list[SideShares], own: list[tuple[int, Shares]]
+) -> tuple[Entries, list[Scalar]]:
+    """The sums of all terms, one after the other in the order of the frames, as they are without classes."""
+
+    def in_order(kind: int, width: int) -> list[Any]:
+        some = [
+            np.array([(n, *term) for n, terms in own for term in terms[kind]]).reshape(-1, width).T
+        ]
+        parts = [np.array(term) for shares in sides for term in shares[kind]]
+        frames, *rest = np.concatenate([*some, *parts], axis=1)
+        order = np.argsort(frames, kind="stable")
+        return [x[order] for x in rest]
+
+    a, x = in_order(0, 3)
+    Q = np.bincount(a.astype(np.int64), x, nq)
+    a, b, x = in_order(1, 4)
+    at, place, count = np.unique(
+        a.astype(np.int64) * nq + b.astype(np.int64), return_inverse=True, return_counts=True
+    )
+    values = np.bincount(place.ravel(), x, len(at))
+    sizes = np.bincount(place.ravel(), np.abs(x), len(at))
+    kept = (count == 1) | (np.abs(values) > CANCELLED * sizes)
+    rows, columns = np.divmod(at[kept], nq)
+    entries = zip(rows.tolist(), columns.tolist(), strict=True)
+    return dict(zip(entries, values[kept].tolist(), strict=True)), Q.tolist()

@@ -11,16 +11,21 @@ where the centre of a group is and which directions it spreads in.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from ..arrays import Ints
 from ..kinematics.pose import LINK, measure_length
 from ..mechanism import Body, Mechanism
-from ..tape import mean
+from ..tape import PartedError, abreast, mean
+from .alike import LEAST, Alike, Workshop
 from .drives import coordinate_needs
 from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
-from .joints import GROUND, Direction, Factor, Group, Sharing, share_features
+from .joints import GROUND, Direction, Factor, Feature, Group, Sharing, share_features
 from .loads import Features, load_needs
 from .model import Units
 from .reduce import Reduction, drop_fixed, reduced_rows
@@ -90,16 +95,42 @@ class Product:
 
 @dataclass(frozen=True)
 class Skeleton:
-    """Groups of bodies, the features they share, and the frame of each group but the ground."""
+    """Groups of bodies, the features they share, and the frame of each group but the ground.
+
+    frames: None where a class of groups has it.
+    """
 
     space: Space
     sharing: Sharing
-    frames: list[Frame]
+    frames: list[Frame | None]
+    classes: list[Alike] = field(default_factory=list)
 
     def frame(self, body: str) -> Frame | None:
         """The frame that a body belongs to; None for the ground."""
         group = self.sharing.group_of[body]
-        return None if group == GROUND else self.frames[group - 1]
+        return None if group == GROUND else self.one(group - 1)
+
+    def one(self, i: int) -> Frame:
+        """The i-th frame, over scalars of its own."""
+        frame = self.frames[i]
+        if frame is None:
+            alike, m = self._place[i]
+            frame = alike.one(m)
+        return frame
+
+    def part_with(self, groups: Ints) -> None:
+        """Let groups of a class have frames of their own."""
+        for i in (groups - 1).tolist():
+            self.frames[i] = self.one(i)
+
+    @cached_property
+    def _place(self) -> dict[int, tuple[Alike, int]]:
+        """Of frames that a class has, which class, and where in it."""
+        return {
+            i: (alike, m)
+            for alike in self.classes
+            for m, i in enumerate((alike.groups - 1).tolist())
+        }
 
     def point(self, body: str, at: Any) -> Linear:
         """A point of a body, by its place at the start [m], as a linear form of the features."""
@@ -125,6 +156,22 @@ class Skeleton:
 
 
 @dataclass(frozen=True)
+class Side:
+    """A class of groups side by side, and its rows over its own variables."""
+
+    alike: Alike
+    coordinates: Coordinates
+
+    def rows(self, row: Row, columns: Ints) -> list[Row]:
+        """A row over its variables as one over q for each group; columns: of all variables."""
+        if not row:
+            return [{} for _ in self.alike.groups]
+        at = columns[self.alike.variables(list(row))].tolist()
+        values = np.stack([self.alike.floats(c) for c in row.values()], axis=1).tolist()
+        return [dict(zip(c, x, strict=True)) for c, x in zip(at, values, strict=True)]
+
+
+@dataclass(frozen=True)
 class Coordinates:
     """Every point and vector of a mechanism as rows over its coordinates q."""
 
@@ -137,11 +184,24 @@ class Coordinates:
     more: int = 0
     # rows of the frames that were asked for
     of_frames: dict[int, list[list[Row]]] = field(default_factory=dict)
+    sides: list[Side] = field(default_factory=list)
 
     @property
     def count(self) -> int:
         """How many there are."""
         return len(self.reduction.columns) + self.more
+
+    @cached_property
+    def columns(self) -> Ints:
+        """Of each variable of the features its number in q, if it has one."""
+        out = np.full(3 * len(self.skeleton.sharing.features), -1, dtype=np.int64)
+        out[list(self.reduction.columns)] = list(self.reduction.columns.values())
+        return out
+
+    def part_with(self, side: Side) -> None:
+        """Let the groups of a class go on one by one: they do not all decide alike."""
+        self.skeleton.part_with(side.alike.groups)
+        self.sides.remove(side)
 
     def rows(self, linear: Linear) -> list[Row]:
         """A linear form of the features."""
@@ -203,36 +263,62 @@ def make_skeleton(
         return wanted[sharing.group_of[body]]
 
     for body, at in points.values():
-        of(body).points.append(space.place(at))
+        of(body).places.append(at)
+        of(body).read += 1
     for factor in (f for pair in factors for f in pair):
         if isinstance(factor, Direction):
-            of(factor.body).vectors.append(space.direction(factor.start))
+            of(factor.body).directions.append(factor.start)
         else:
-            of(factor.first).points.append(space.place(factor.first_at))
-            of(factor.second).points.append(space.place(factor.second_at))
+            of(factor.first).places.append(factor.first_at)
+            of(factor.second).places.append(factor.second_at)
     for body, where, directions in [*load_needs(mechanism), *coordinate_needs(mechanism)]:
-        of(body).points += [] if where is None else [space.place(where)]
-        of(body).vectors += [space.direction(d) for d in directions]
-    masses = [_mass(group, space) for group in sharing.groups[1:]]
-    frames = [
-        make_frame(sharing, group, mass, wanted[i])
-        for i, (group, mass) in enumerate(zip(sharing.groups[1:], masses, strict=True), start=1)
-    ]
+        of(body).places += [] if where is None else [where]
+        of(body).directions += directions
+    return _framed(sharing, space, wanted)
+
+
+def _framed(sharing: Sharing, space: Space, wanted: dict[int, Wanted]) -> Skeleton:
+    """A frame for each group: groups that are alike side by side, the others one by one."""
+    work = Workshop(
+        sharing, wanted, space.place, space.direction, lambda group: _mass(group, space)
+    )
+    classes = work.classes()
+    added = {i: alike.added for alike in classes for i in alike.groups.tolist()}
+    first = dict.fromkeys(added, 0)
+    frames: list[Frame | None] = []
+    for i, group in enumerate(sharing.groups[1:], start=1):
+        if i in added:
+            first[i] = len(sharing.features)
+            # their values stay in the class
+            sharing.features += [Feature(ZERO, False)] * added[i]
+            frames.append(None)
+        else:
+            wanted[i].find(space.place, space.direction)
+            frames.append(make_frame(sharing, group, _mass(group, space), wanted[i]))
+    for alike in classes:
+        own = np.array([first[i] for i in alike.groups.tolist()])
+        alike.ids = np.hstack([alike.ids, own[:, None] + np.arange(alike.added)])
     _leave_to_one(sharing, frames)
-    return Skeleton(space, sharing, frames)
+    return Skeleton(space, sharing, frames, classes)
 
 
 def solve_relations(
     mechanism: Mechanism, skeleton: Skeleton, products: list[Product]
 ) -> Coordinates:
     """Solve all linear relations between the features: of the frames, and those of joints."""
-    features, frames = skeleton.sharing.features, skeleton.frames
-    fixed = {3 * k + c for k, f in enumerate(features) if f.fixed for c in range(3)}
-    if mechanism.dimension == 2:
-        fixed |= {3 * k + 2 for k in range(len(features))}
+    features, planar = skeleton.sharing.features, mechanism.dimension == 2
+    fixed = _fixed(features, planar)
     reduction = Reduction(3 * len(features))
-    for frame in frames:
-        for linear, solve_for in frame.relations:
+    related = {
+        i
+        for alike in skeleton.classes
+        if _has_relations(alike, planar)
+        for i in (alike.groups - 1).tolist()
+    }
+    for i, frame in enumerate(skeleton.frames):
+        if frame is None and i not in related:
+            continue
+        for linear, solve_for in skeleton.one(i).relations:
             prefer = (3 * solve_for, 3 * solve_for + 1, 3 * solve_for + 2)
             for row in linear:
                 reduction.eliminate(drop_fixed(row, fixed), prefer)
@@ -241,15 +327,72 @@ def solve_relations(
     joints += [_times(p.b.start, p.a.linear) for p in products if p.a.moves and not p.b.moves]
     for row in joints:
         reduction.eliminate(drop_fixed(row, fixed), ())
+    sides = [
+        side
+        for alike in skeleton.classes
+        for side in _sides(skeleton, alike, reduction, mechanism.dimension)
+    ]
     used = {
         i
-        for frame in frames
+        for frame in skeleton.frames
+        if frame is not None
         for linear in (feature_rows(frame.origin), *(v.linear for v in frame.vectors))
         for row in linear
         for i in reduction.substitute(drop_fixed(row, fixed))
     }
-    reduction.number(fixed | (set(range(3 * len(features))) - used))
-    return Coordinates(skeleton, products, reduction, fixed, mechanism.dimension)
+    for side in sides:
+        rows = side.coordinates.frame_rows(side.alike.frame)
+        local = sorted({i for three in rows for row in three for i in row})
+        used.update(side.alike.variables(local).ravel().tolist())
+    reduction.number(used)
+    return Coordinates(skeleton, products, reduction, fixed, mechanism.dimension, sides=sides)
+
+
+def _fixed(features: list[Feature], planar: bool) -> set[int]:
+    """Variables that do not move."""
+    fixed = {3 * k + c for k, f in enumerate(features) if f.fixed for c in range(3)}
+    return fixed | {3 * k + 2 for k in range(len(features))} if planar else fixed
+
+
+def _has_relations(alike: Alike, planar: bool) -> bool:
+    """Whether frames of a class have linear relations between variables that move."""
+    fixed = _fixed(alike.sharing.features, planar)
+    rows = (row for linear, _ in alike.frame.relations for row in linear)
+    return any(i not in fixed for row in rows for i in row)
+
+
+# what linear relations made of a variable: nothing, zero, a form of others
+_FREE, _ZERO, _SOLVED = 0, 1, 2
+
+
+def _sides(
+    skeleton: Skeleton, alike: Alike, reduction: Reduction, dimension: int
+) -> Iterator[Side]:
+    """A class with its rows, where relations made the same of its variables; others get frames of their own."""
+    fixed = _fixed(alike.sharing.features, dimension == 2)
+    frame = alike.frame
+    linear = [feature_rows(frame.origin), *(v.linear for v in frame.vectors)]
+    local = sorted({i for rows in linear for row in rows for i in row} - fixed)
+    solved = reduction.solved(_FREE, _ZERO, _SOLVED)[alike.variables(local)]
+    patterns, which = np.unique(solved, axis=0, return_inverse=True)
+    for n, pattern in enumerate(patterns.tolist()):
+        members = np.flatnonzero(which.ravel() == n)
+        if _SOLVED in pattern or len(members) < LEAST:
+            skeleton.part_with(alike.groups[members])
+            continue
+        part = alike if len(patterns) == 1 else alike.part(members)
+        own = Reduction(3 * len(part.sharing.features))
+        own.hold(i for i, made in zip(local, pattern, strict=True) if made == _ZERO)
+        # it keeps the numbers of its variables
+        own.columns = {i: i for i, made in zip(local, pattern, strict=True) if made == _FREE}
+        bones = Skeleton(skeleton.space, part.sharing, [part.frame])
+        side = Side(part, Coordinates(bones, [], own, fixed, dimension))
+        try:
+            with abreast():
+                side.coordinates.frame_rows(part.frame)
+            yield side
+        except (PartedError, FloatingPointError):
+            skeleton.part_with(part.groups)
 
 
 def _model_directions(mechanism: Mechanism) -> Matrix:
@@ -318,14 +461,16 @@ def _moments(body: Body) -> list[Vector]:
     return [(half - xx, -xy, -xz), (-yx, half - yy, -yz), (-zx, -zy, half - zz)]
 
 
-def _leave_to_one(sharing: Sharing, frames: list[Frame]) -> None:
+def _leave_to_one(sharing: Sharing, frames: list[Frame | None]) -> None:
     """Of groups that turn as one, only one frame needs to stay rigid: the others are linear in it."""
     largest: dict[int, Frame] = {}
-    for turning, frame in zip(sharing.turning_with[1:], frames, strict=True):
+    # a class has none of those that turn with others
+    own = [(t, f) for t, f in zip(sharing.turning_with[1:], frames, strict=True) if f is not None]
+    for turning, frame in own:
         held = largest.setdefault(turning, frame)
         if len(frame.vectors) > len(held.vectors):
             largest[turning] = frame
-    for turning, frame in zip(sharing.turning_with[1:], frames, strict=True):
+    for turning, frame in own:
         if frame is not largest[turning]:
             frame.products = []
 

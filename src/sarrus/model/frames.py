@@ -11,8 +11,9 @@ linear in them. Three cases, by how many directions the group can never leave:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -120,10 +121,21 @@ class Mass:
 
 @dataclass
 class Wanted:
-    """Further places and vectors of a group that its frame must be able to express."""
+    """Further places [m] and directions of a group that its frame must be able to express.
 
+    read: how many places, the first of them, are read by name; points, vectors: all as they are in the model.
+    """
+
+    places: list[Any] = field(default_factory=list)
+    directions: list[Any] = field(default_factory=list)
+    read: int = 0
     points: list[Vector] = field(default_factory=list)
     vectors: list[Vector] = field(default_factory=list)
+
+    def find(self, place: Callable[[Any], Vector], direction: Callable[[Any], Vector]) -> None:
+        """Bring them into the model."""
+        self.points = [place(p) for p in self.places]
+        self.vectors = [direction(d) for d in self.directions]
 
 
 def make_frame(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted) -> Frame:

@@ -20,9 +20,9 @@ axis, a weld everything. What is decided here is bookkeeping about the start pos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
@@ -184,13 +184,10 @@ def share_features(
 ) -> Sharing:
     """Find groups and features; `place` and `turn` bring points and directions into the model."""
     names = [mechanism.GROUND, *(b.name for b in mechanism.bodies)]
-    sets = DisjointSet(names)
-    for joint in mechanism.joints:
-        if joint.kind.row.is_rigid:
-            for other in joint.bodies[1:]:
-                sets.merge(joint.bodies[0], other)
-    number = {root: i for i, root in enumerate(dict.fromkeys(sets[n] for n in names))}
-    group_of = {n: number[sets[n]] for n in names}
+    rigid = [j.bodies for j in mechanism.joints if j.kind.row.is_rigid]
+    one_of = merged(names, ((first, b) for first, *others in rigid for b in others))
+    number = {root: i for i, root in enumerate(dict.fromkeys(one_of.values()))}
+    group_of = {n: number[root] for n, root in one_of.items()}
     groups = [Group() for _ in number]
     for body in mechanism.bodies:
         groups[group_of[body.name]].bodies.append(body)
@@ -203,15 +200,16 @@ def share_features(
     places = [place(j.at) for j in pins if j.at is not None]
     _merge(groups, [members(j) for j in pins], places, features, "points", _near)
     # groups that cannot turn against each other have all directions in common
-    turns = DisjointSet(range(len(groups)))
-    for joint in mechanism.joints:
-        if "directions" in joint.kind.row.shares:
-            turns.merge(*(group_of[b] for b in joint.bodies))
+    stiff = [j.bodies for j in mechanism.joints if "directions" in j.kind.row.shares]
+    turns = merged(range(len(groups)), ((group_of[a], group_of[b]) for a, b in stiff))
+    turning: dict[int, list[int]] = {}
+    for g, root in turns.items():
+        turning.setdefault(root, []).append(g)
     axes = [
         *((members(j), axis) for j in mechanism.joints for axis in shared_axes(j)),
         *(([group_of[b]], axis) for j in mechanism.joints for b, axis in own_axes(j)),
     ]
-    owners = [sorted({g for one in of for g in turns.subset(one)}) for of, _ in axes]
+    owners = [sorted({g for one in of for g in turning[turns[one]]}) for of, _ in axes]
     directions = [turn(axis) for _, axis in axes]
     _merge(groups, owners, directions, features, "axes", _parallel)
     if mechanism.dimension == 2:
@@ -220,10 +218,25 @@ def share_features(
         for group in groups:
             group.axes.append(len(features) - 1)
 
-    turning_with = [min(turns.subset(g)) for g in range(len(groups))]
+    # the first is the least
+    turning_with = [turning[turns[g]][0] for g in range(len(groups))]
     sharing = Sharing(groups, group_of, features, turning_with)
     _fix_axes(sharing)
     return sharing
+
+
+Name = TypeVar("Name", bound=Hashable)
+
+
+def merged(names: Sequence[Name], pairs: Iterable[tuple[Name, Name]]) -> dict[Name, Name]:
+    """Of each name one that stands for all it is merged with."""
+    found = list(pairs)
+    if not found:
+        return {n: n for n in names}
+    sets = DisjointSet(names)
+    for a, b in found:
+        sets.merge(a, b)
+    return {n: sets[n] for n in names}
 
 
 def _merge(
@@ -235,27 +248,49 @@ def _merge(
     same_pairs: Callable[[list[Vector]], list[tuple[int, int]]],
 ) -> None:
     """Add one feature for each class of joints that share it through some common group."""
-    sets = DisjointSet(range(len(values)))
     of_group: dict[int, list[int]] = {}
     for i, of in enumerate(members):
         for g in of:
-            of_group.setdefault(g, []).append(i)
-    for g, items in of_group.items():
-        # features of the ground are fixed anyway: nothing to merge
-        if g != GROUND and len(items) > 1:
-            for a, b in same_pairs([values[i] for i in items]):
-                sets.merge(items[a], items[b])
+            # features of the ground are fixed anyway: nothing to merge
+            if g != GROUND:
+                of_group.setdefault(g, []).append(i)
+    several = [items for items in of_group.values() if len(items) > 1]
+    roots = merged(
+        range(len(values)),
+        (
+            (items[a], items[b])
+            for items in _not_apart(values, several)
+            for a, b in same_pairs([values[i] for i in items])
+        ),
+    )
     number: dict[int, int] = {}
+    held: dict[int, dict[int, None]] = {}
     for i, of in enumerate(members):
-        root = sets[i]
+        root = roots[i]
         if root not in number:
             number[root] = len(features)
             features.append(Feature(values[root], False))
         for g in of:
-            held = getattr(groups[g], kind)
-            if number[root] not in held:
-                held.append(number[root])
+            held.setdefault(g, {})[number[root]] = None
             features[number[root]].fixed |= g == GROUND
+    for g, numbers in held.items():
+        setattr(groups[g], kind, list(numbers))
+
+
+def _not_apart(values: list[Vector], several: list[list[int]]) -> list[list[int]]:
+    """Lists of features without those of two that are far apart for certain, of which there are many."""
+    twos = [items for items in several if len(items) == 2]
+    try:
+        places = np.array([[values[a], values[b]] for a, b in twos], dtype=float).reshape(-1, 2, 3)
+    except UntracedError:
+        return several
+    size = np.abs(places).max(axis=(1, 2), initial=0.0)
+    # ten times what is one, in any of the parts, the opposite being one as well
+    apart = np.minimum(
+        *(np.abs(places[:, 0] - sign * places[:, 1]).max(axis=1) for sign in (1.0, -1.0))
+    )
+    far = iter((apart > 10.0 * SAME_FEATURE * (1.0 + size)).tolist())
+    return [items for items in several if len(items) > 2 or not next(far)]
 
 
 def _near(places: list[Vector]) -> list[tuple[int, int]]:

@@ -12,11 +12,12 @@ then stay good at every position, and it is always the same equation that depend
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arrays import Ints
 
@@ -36,30 +37,25 @@ class Factor:
     target: Ints
 
     @cached_property
-    def _places(self) -> dict[int, int]:
-        """Of each entry below the diagonal, by column and row, where its value is."""
-        n, start, rows = len(self.position), self.start.tolist(), self.rows.tolist()
-        return {j * n + rows[at]: n + at for j in range(n) for at in range(start[j], start[j + 1])}
+    def _keys(self) -> Ints:
+        """Column times n plus row of each entry below the diagonal, rising."""
+        n = len(self.position)
+        return np.repeat(np.arange(n), np.diff(self.start)) * n + self.rows
 
-    def entry(self, a: int, b: int) -> int:
-        """Index in the value array of the entry of two unknowns."""
-        return int(self.entries([(a, b)])[0])
-
-    def entries(self, pairs: Iterable[tuple[int, int]]) -> Ints:
-        """The same of each pair."""
-        n, place, places = len(self.position), self._place, self._places
-        out = []
-        for a, b in pairs:
-            i, j = place[a], place[b]
-            at = i if i == j else places.get(j * n + i if i > j else i * n + j)
-            if at is None:
-                raise IndexError(f"entry ({a}, {b}) is outside the pattern of the factor")
-            out.append(at)
-        return np.array(out, dtype=np.int64)
-
-    @cached_property
-    def _place(self) -> list[int]:
-        return self.position.tolist()
+    def entries(self, a: ArrayLike, b: ArrayLike) -> Ints:
+        """Indices in the value array of the entries of pairs of unknowns."""
+        n = len(self.position)
+        pairs = np.array([a, b], dtype=np.int64)
+        first, last = np.sort(self.position[pairs], axis=0)
+        wanted = first * n + last
+        at = np.searchsorted(self._keys, wanted)
+        good = at < len(self._keys)
+        good[good] = self._keys[at[good]] == wanted[good]
+        good |= first == last
+        if not good.all():
+            x, y = pairs[:, np.argmin(good)].tolist()
+            raise IndexError(f"entry ({x}, {y}) is outside the pattern of the factor")
+        return np.where(first == last, first, n + at)
 
 
 def make_factor(
@@ -72,23 +68,20 @@ def make_factor(
     """
     order, columns = _eliminate([set(s) for s in neighbours], nq, early)
     n = len(order)
-    place = [0] * n
-    for at, i in enumerate(order):
-        place[i] = at
-    rows = [sorted([place[i] for i in column]) for column in columns]
-    start, where = [0], []  # type: list[int], list[dict[int, int]]
-    for r in rows:
-        first = n + start[-1]
-        where.append({i: first + at for at, i in enumerate(r)})
-        start.append(start[-1] + len(r))
-    target: list[int] = []
-    for r in rows:
-        for a, i in enumerate(r):
-            below = where[i]
-            target.append(i)
-            target += [below[j] for j in r[a + 1 :]]
-    flat = [i for r in rows for i in r]
-    return Factor(*(np.array(x, dtype=np.int64) for x in (place, start, flat, target)))
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.arange(n)
+    sizes = np.fromiter(map(len, columns), np.int64, n)
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    flat = np.fromiter(chain.from_iterable(columns), np.int64, start[-1])
+    # columns in order, in each of them the rows
+    keys = np.sort(np.repeat(np.arange(n), sizes) * n + place[flat])
+    rows = keys % max(n, 1)
+    # of each entry with itself and those below it, where the product goes
+    below = np.repeat(start[1:], sizes) - np.arange(len(rows))
+    one = np.repeat(np.arange(len(rows)), below)
+    other = np.arange(len(one)) - np.repeat(np.cumsum(below) - below, below) + one
+    product = n + np.searchsorted(keys, rows[one] * n + rows[other])
+    return Factor(place, start, rows, np.where(one == other, rows[one], product))
 
 
 def _eliminate(
@@ -115,9 +108,12 @@ def _eliminate(
             continue
         done[i] = True
         order.append(i)
-        for j in graph[i]:
-            graph[j] |= graph[i]
-            graph[j] -= {i, j}
+        column = graph[i]
+        for j in column:
+            row = graph[j]
+            row |= column
+            row.discard(i)
+            row.discard(j)
         for j in constraints_of[i] if i < nq else later.get(i, ()):
             waiting[j] -= 1
         for j in graph[i]:

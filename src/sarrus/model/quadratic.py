@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from ..arrays import Ints
-from ..tape import Scalar, largest, sqrt
+from ..tape import Scalar, UntracedError, largest, sqrt
 from ..thresholds import EPS, LIGHT_MASS, NO_MASS, SAME_FORM, SAME_PRODUCT, ZERO_COMPONENT
 from .drives import DrivenEquations
 from .order import make_factor
@@ -87,6 +88,31 @@ class Equations:
             self.values.append(value)
         factor = scale * (next(iter(self.products[number].values())) / first)
         return number, factor, factor * constant
+
+    def take(
+        self,
+        rows: Sequence[Row],
+        starts: Sequence[Scalar],
+        products: Sequence[dict[tuple[int, int], Scalar]],
+        values: Sequence[Scalar],
+    ) -> bool:
+        """Take over forms and equations as another list has them.
+
+        False, and nothing is taken, if one of the forms may be here already: it is over the same coordinates.
+        """
+        columns = [tuple(row) for row in rows]
+        if any(x in self._forms_over for x in columns):
+            return False
+        first = len(self.forms)
+        self.forms += zip(rows, starts, strict=True)
+        for n, x in enumerate(columns, start=first):
+            self._forms_over.setdefault(x, []).append(n)
+        for equation in products:
+            moved = {(a + first, b + first): c for (a, b), c in equation.items()}
+            self._made_of[tuple(moved)] = [len(self.products)]
+            self.products.append(moved)
+        self.values += values
+        return True
 
     def _find(self, products: dict[tuple[int, int], Scalar]) -> int:
         """The same equation from another body (the norm of a shared axis) is written once; -1: there is none."""
@@ -181,11 +207,13 @@ def assemble_form(
         for n2 in J.of_equation[k]
         if J.at[n1][1] <= J.at[n2][1]
     ]
-    K_J = [(nq + k, i) for k, i in J.at]
-    K_A = [(J.at[a][1], J.at[b][1]) for a, b in augment]
+    J_eq, J_col = _columns(J.at, 2)
+    A_1, A_2 = _columns(augment, 2)
+    K_M, K_J, K_A = _columns(lower, 2), (nq + J_eq, J_col), (J_col[A_1], J_col[A_2])
     factor = make_factor(
-        neighbours_of(nq + nc, lower, K_J, K_A), nq, {nq + e[0] for e in drives.equations}
+        neighbours_of(nq + nc, K_M, K_J, K_A), nq, {nq + e[0] for e in drives.equations}
     )
+    M_row, M_col = _columns(M_at, 2)
     return {
         "D_start": D_start, "D_col": D_col, "D_val": D_val,
         "e0": [start for _, start in equations.forms],
@@ -194,14 +222,13 @@ def assemble_form(
         "bl_a": _ints([p[0] for p in pairs]), "bl_b": _ints([p[1] for p in pairs]),
         "bl_eq": _ints([p[2] for p in pairs]), "bl_c": [p[3] for p in pairs],
         "phi0": equations.values,
-        "J_eq": _ints([k for k, _ in J.at]), "J_col": _ints([i for _, i in J.at]),
+        "J_eq": J_eq, "J_col": J_col,
         "C_start": C_start, "C_form": C_form, "C_val": C_val,
-        "M_start": _starts([i for i, _ in M_at], nq), "M_col": _ints([j for _, j in M_at]),
+        "M_start": np.searchsorted(M_row, np.arange(nq + 1)), "M_col": M_col,
         "M_val": [M[at] for at in M_at], "Q": Q,
         "pos_q": factor.position[:nq].copy(), "pos_c": factor.position[nq:].copy(),
-        "K_M": factor.entries(lower), "K_M_val": [M[at] for at in lower],
-        "K_J": factor.entries(K_J), "K_A": factor.entries(K_A),
-        "K_A_1": _ints([a for a, _ in augment]), "K_A_2": _ints([b for _, b in augment]),
+        "K_M": factor.entries(*K_M), "K_M_val": [M[at] for at in lower],
+        "K_J": factor.entries(*K_J), "K_A": factor.entries(*K_A), "K_A_1": A_1, "K_A_2": A_2,
         "rho": rho, "eps": _eps(M, nq, J, rho),
         "L_start": factor.start, "L_row": factor.rows, "L_target": factor.target,
         "driven": _ints([e[0] for e in drives.equations]),
@@ -237,11 +264,12 @@ def _augmented(M: Entries, nq: int, J: Jacobian) -> list[Scalar]:
     M is only semidefinite where a feature carries no mass (the hinge axes of thin rods). Adding
     rho J^T J of these equations to M, and rho J^T r to the right side, changes no solution.
     """
+    if _is_heavy(M, nq):
+        return [0.0] * len(J.of_equation)
     light = np.array(light_coordinates(M, nq, LIGHT_MASS), dtype=bool)
     if not light.any():
         return [0.0] * len(J.of_equation)
-    at = _ints(list(M)).reshape(-1, 2).T
-    pattern = sparse.csr_array((np.ones(len(M)), (at[0], at[1])), shape=(nq, nq))
+    pattern = sparse.csr_array((np.ones(len(M)), tuple(_columns(M, 2))), shape=(nq, nq))
     _, part = csgraph.connected_components(pattern, directed=False)
     # a null vector of M may reach all coordinates that M connects with its pivot
     reached = np.isin(part, part[light])
@@ -252,12 +280,26 @@ def _augmented(M: Entries, nq: int, J: Jacobian) -> list[Scalar]:
     return [size if k in touched else 0.0 for k in range(len(J.of_equation))]
 
 
+def _is_heavy(M: Entries, nq: int) -> bool:
+    """Whether no coordinate is light for certain: no pivot is below the eigenvalues, by Gershgorin's circles."""
+    try:
+        values = np.fromiter(M.values(), float, len(M))
+    except UntracedError:
+        return False
+    rows, columns = _columns(M, 2)
+    diagonal = np.bincount(rows, values * (rows == columns), nq)
+    least = 2.0 * diagonal - np.bincount(rows, np.abs(values), nq)
+    # twice: for rounding
+    return bool(least.min(initial=np.inf) > 2.0 * LIGHT_MASS * 1.01 * diagonal.max(initial=0.0))
+
+
 def light_coordinates(M: Entries, nq: int, share: float) -> list[bool]:
     """Coordinates whose pivot in a Cholesky factorisation of M is below this share of the entry."""
     lower = [(i, j) for i, j in M if j <= i]
-    factor = make_factor(neighbours_of(nq, lower), nq)
+    entries = _columns(lower, 2)
+    factor = make_factor(neighbours_of(nq, entries), nq)
     values: list[Scalar] = [0.0] * (nq + len(factor.rows))
-    for at, (i, j) in zip(factor.entries(lower).tolist(), lower, strict=True):
+    for at, (i, j) in zip(factor.entries(*entries).tolist(), lower, strict=True):
         values[at] = M[i, j]
     whole = values[:nq]
     most = 0.01 * largest(whole)
@@ -277,11 +319,11 @@ def light_coordinates(M: Entries, nq: int, share: float) -> list[bool]:
     return [light[place] for place in factor.position.tolist()]
 
 
-def neighbours_of(count: int, *pairs: Iterable[tuple[int, int]]) -> list[set[int]]:
+def neighbours_of(count: int, *pairs: Iterable[Ints]) -> list[set[int]]:
     """Of each unknown those it shares an entry with."""
     out: list[set[int]] = [set() for _ in range(count)]
-    for some in pairs:
-        for a, b in some:
+    for first, second in pairs:
+        for a, b in zip(first.tolist(), second.tolist(), strict=True):
             if a != b:
                 out[a].add(b)
                 out[b].add(a)
@@ -301,9 +343,10 @@ def flatten_rows(rows: list[Row]) -> tuple[Ints, Ints, list[Scalar]]:
     )
 
 
-def _starts(rows: list[int], count: int) -> Ints:
-    """Where each row starts in a sorted list of the rows of entries."""
-    return np.searchsorted(_ints(rows), np.arange(count + 1)).astype(np.int64)
+def _columns(rows: Collection[tuple[int, ...]], width: int) -> Ints:
+    """Tuples of whole numbers, (width, n)."""
+    flat = np.fromiter(chain.from_iterable(rows), np.int64, width * len(rows))
+    return np.ascontiguousarray(flat.reshape(-1, width).T)
 
 
 def _ints(values: ArrayLike) -> Ints:

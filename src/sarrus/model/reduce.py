@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
+import numpy as np
+
+from ..arrays import Ints
 from ..tape import largest
 from ..thresholds import ZERO_COEFFICIENT
 from .vectors import Row, add_row
@@ -55,9 +58,20 @@ class Reduction:
         least = ZERO_COEFFICIENT * largest(abs(c) for c in row.values())
         return {j: c for j, c in out.items() if abs(c) > least}
 
-    def number(self, fixed: set[int]) -> int:
-        """Number the independent variables that are not fixed; returns how many there are."""
-        free = [i for i in range(self._size) if i not in self._expression and i not in fixed]
+    def hold(self, variables: Iterable[int]) -> None:
+        """Variables that are zero."""
+        self._expression.update((i, {}) for i in variables)
+
+    def solved(self, free: int, zero: int, solved: int) -> Ints:
+        """Of each variable one of these: whether it is independent, zero, or a form of others."""
+        out = np.full(self._size, free)
+        for i, row in self._expression.items():
+            out[i] = solved if row else zero
+        return out
+
+    def number(self, used: Iterable[int]) -> int:
+        """Number those of the used variables that are independent; returns how many there are."""
+        free = [i for i in sorted(used) if i not in self._expression]
         self.columns = {i: n for n, i in enumerate(free)}
         return len(free)
 

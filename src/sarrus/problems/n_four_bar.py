@@ -11,7 +11,7 @@ from ..mechanism import Mechanism
 from .problem import Columns, Figure, Limits, Option, Panel, Problem, RightBranch, with_options
 from .references.n_four_bar import flat_times, four_bar_reference
 
-# 10,000 windows take minutes to set up; beyond that a number is rather wrong than large
+# 10,000 windows take seconds to set up; beyond that a number is rather wrong than large
 WINDOWS = Option(
     "windows",
     default=2,

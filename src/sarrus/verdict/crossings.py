@@ -3,8 +3,9 @@
 While a run goes on, pivots of J J^T are watched along its polynomials and dips are kept (kernels/watch.py).
 Here each dip is followed to its bottom. The pivot f of an equation is analytic and behaves like (t - ts)^2,
 so g = -sqrt f before ts and +sqrt f behind it is smooth: t as a polynomial of g, through points on both
-sides, gives ts at g = 0 to rounding. The pose there is then judged by W: if its rank is lower than a
-little before and behind, it is a crossing; if its smallest value is small only, a near miss.
+sides, gives ts at g = 0. The pose there is then judged by W: if its rank is lower than a little before and
+behind, it is a crossing; if its smallest value is small only, a near miss. Pivots are squares and have half the
+digits; where that leaves a value in doubt, the values of W that vanish settle the time.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from ..thresholds import (
 )
 from .branches import Branches, find_branches
 from .joint_equations import JointEquations
-from .rank import Rank, measure_rank
+from .rank import DENSE, Rank, measure_rank
 
 if TYPE_CHECKING:
     from ..methods.watch import Dip, Watch
@@ -49,6 +50,11 @@ RUN_SHARE = 1.0
 NODES = np.array([-1.0, -2 / 3, -1 / 3, 1 / 3, 2 / 3, 1.0])
 # passes of t(g), ever nearer: a dip of a motion that begins slowly is wide
 NARROWING = (1.0, 0.2, 0.04, 0.008)
+# a value at the time found is in doubt above this share of what counts as zero; then so many steps at most settle
+# it, with slopes over this share of the distance at which the position is regular again
+SETTLED_ZERO = 1e-3
+SETTLING = 5
+SETTLING_STEP = 1e-3
 # a pass that moved the time by less than this share was the last
 SETTLED = 1e-8
 
@@ -227,7 +233,7 @@ def judge_dips(
             if any(abs(t - other) <= SAME_CROSSING * max(aside, width) for other, width in done):
                 continue
             done.append((t, aside))
-            moment = _judge(model, equations, dip, beside, t, motion, zero)
+            moment = _judge(model, equations, dip, beside, (t, aside), motion, zero)
             if moment is not None:
                 found = _add(found, moment, dip, zero)
     found.sort(key=lambda x: x.time)
@@ -268,16 +274,62 @@ def _judge(
     equations: JointEquations,
     dip: Dip,
     beside: list[Rank],
-    t: float,
+    found: tuple[float, float],
     motion: RunOutputs,
     zero: float,
 ) -> Crossing | NearMiss | None:
-    """What W says at a time, compared with what it says beside it."""
-    piece = dip.piece(t)
-    q, v = piece.position(t), piece.velocity(t)
-    here = _rank_at(model, equations, q, zero)
+    """What W says at a time, compared with what it says beside it; found: the time, and how far off is beside."""
+    t, aside = found
     nearby = max(beside, key=lambda r: (r.rank, r.smallest))
-    return _moment(t, here, nearby, q, v, model, equations, motion)
+    small = NEAR_MISS * nearby.smallest
+
+    def look(t: float) -> Rank:
+        return _rank_at(model, equations, dip.piece(t).position(t), zero)
+
+    here = look(t)
+    fell = here.rank < nearby.rank
+    least = here.below[0] if fell else here.smallest
+    if SETTLED_ZERO * zero < least < small or (fell and here.smallest < small):
+        other = _settle(model, equations, dip, t, aside, nearby.rank, small)
+        if other != t:
+            t, here = other, look(other)
+    piece = dip.piece(t)
+    return _moment(t, here, nearby, piece.position(t), piece.velocity(t), model, equations, motion)
+
+
+def _settle(
+    model: Model, e: JointEquations, dip: Dip, t: float, aside: float, rank: int, small: float
+) -> float:
+    """The time at which the values of W that are small at t vanish, by Gauss and Newton; t if they do not.
+
+    With its vectors u and v a value is u.W v, which changes sign where it vanishes; beside a minimum that is not
+    zero it has no slope, and the steps lead away. rank: beside; small: values below vanish or come close to it.
+    """
+    if e.columns > DENSE:
+        return t
+
+    def matrix(t: float) -> Floats:
+        q = dip.piece(t).position(t)
+        pose = read_poses(e.centers, model.body_rows, q[None])[0]
+        return np.asarray(e.scaled(pose).matrix.toarray())
+
+    best, least, start = t, np.inf, t
+    for _ in range(SETTLING):
+        W = matrix(t)
+        U, values, V = np.linalg.svd(W)
+        first = int(np.sum(values[:rank] >= small))
+        left = float(values[first]) if first < rank else np.inf
+        if not left < 0.5 * least:
+            break
+        best, least = t, left
+        step = SETTLING_STEP * aside
+        slopes = (matrix(t + step) - W) / step
+        rates = np.einsum("rk,rc,kc->k", U[:, first:rank], slopes, V[first:rank])
+        move = float(values[first:rank] @ rates) / max(float(rates @ rates), 1e-300)
+        if not abs(t - move - start) <= aside:
+            break
+        t = t - move
+    return best
 
 
 def _moment(

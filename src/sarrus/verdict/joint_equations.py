@@ -314,7 +314,9 @@ class JointEquations(JointPairs):
 
     def _weighted(self, at: PairsAt, u: Floats) -> Floats:
         """The coefficients of scaled twists, shape as of `_entries`."""
-        entries = self._entries(at, u)
+        return self._weigh(at, self._entries(at, u))
+
+    def _weigh(self, at: PairsAt, entries: Floats) -> Floats:
         weighted = self._scale.columns(at.pose.turns, entries, self._row_bodies)
         if self.dimension == 2:
             weighted[:, :, 2:5] = 0.0

@@ -20,7 +20,7 @@ from ..mechanism import Mechanism
 from ..thresholds import IDLE_SPIN, MOVED_ZERO, NEAR_VALUE, NEARBY_TOLERANCE, THIN_BODY
 from .joint_equations import JointEquations
 from .joint_frames import GROUND, find_point
-from .nearby import STEP, Nearby, find_bent, find_nearby, step_along
+from .nearby import STEP, Nearby, find_bent, find_nearby, in_doubt, step_along
 from .rank import DENSE, Rank, measure_rank
 from .redundancy import Dependence, find_redundancy
 
@@ -44,7 +44,8 @@ class Mobility:
     count: Gruebler's; here, motion: mobilities; redundant_here, redundant_motion: equations that depend
     on others; classes: the words that apply, the weightiest first; rank: at this pose; nearby: poses
     looked at on the motion (none where the rank cannot be larger); dimensions: freedoms of the motions found
-    there, more than one number where motions of different kinds meet; idle_spins: bodies without inertia
+    there, more than one number where motions of different kinds meet; second_order: whether the directions that
+    second order allows were followed; idle_spins: bodies without inertia
     about an axis that no joint holds, whose spin counts as mobility but moves nothing (what has no other
     freedom is locked); free_bodies: without any joint.
     """
@@ -60,6 +61,7 @@ class Mobility:
     idle_spins: tuple[str, ...]
     free_bodies: tuple[str, ...]
     dimensions: tuple[int, ...] = ()
+    second_order: bool = False
 
     @property
     def classification(self) -> str:
@@ -85,9 +87,11 @@ def measure_mobility(
     here, most = equations.columns - rank.rank, min(equations.rows, equations.columns)
     close = rank.smallest < NEAR_VALUE
     nearby: list[Nearby] = []
+    bent: list[Nearby] | None = None
     if here and (rank.rank < most or close):
         nearby = find_nearby(equations, pose, given or [], most)
-        nearby += find_bent(equations, pose) or []
+        bent = find_bent(equations, pose)
+        nearby += bent or []
     largest = max([rank.rank, *(n.rank.rank for n in nearby)])
     motion = equations.columns - largest
     dimensions = [motion]
@@ -97,8 +101,13 @@ def measure_mobility(
         motion = _count_leading_on(equations, best.pose if best else pose, motion, bool(best))
         dimensions = [motion]
     if largest > rank.rank:
-        # motions meet: of each rank one pose
-        others = {n.rank.rank: n.pose for n in nearby if n.rank.rank < largest}
+        # motions meet: of each rank one pose at which it is beyond doubt
+        doubt = in_doubt(equations, rank)
+        others = {
+            n.rank.rank: n.pose
+            for n in nearby
+            if n.rank.rank < largest and (doubt or not in_doubt(equations, n.rank))
+        }
         dimensions += [
             _count_leading_on(equations, other, equations.columns - r, True)
             for r, other in others.items()
@@ -127,6 +136,7 @@ def measure_mobility(
             name for i, name in enumerate(equations.bodies) if i not in equations.pair_bodies
         ),
         dimensions=tuple(sorted(set(dimensions))),
+        second_order=bent is not None,
     )
 
 

@@ -44,10 +44,11 @@ WALKS = 3
 WALK = 8
 FOLLOWED = 100
 # second order is looked at up to so many velocities, by differences of this size
-MOST_BENT = 8
-DIFFERENCE = 1e-4
-# so many directions with the same number of freedoms to second order are followed
-ALIKE = 4
+MOST_BENT = 40
+DIFFERENCE = 1e-3
+# so many directions with the same number of freedoms to second order are tried, and so many in all
+ALIKE = 6
+MOST_TRIED = 30
 # further steps where a value nearby is neither zero nor counts: motions that touch part slowly
 FURTHER = 5
 
@@ -101,17 +102,16 @@ def find_bent(equations: JointEquations, pose: Pose) -> list[Nearby] | None:
     if not len(H):
         return None
     found: list[Nearby] = []
-    alike: dict[int, int] = {}
+    tried: dict[int, int] = {}
     for a in np.concatenate(common_directions(H, m)):
         held = int(np.linalg.matrix_rank(2.0 * H @ a, tol=SAME_BRANCH))
-        if alike.get(held, 0) == ALIKE:
+        if tried.get(held, 0) == ALIKE or sum(tried.values()) == MOST_TRIED:
             continue
+        tried[held] = tried.get(held, 0) + 1
         there = step_along(equations, pose, a @ free)
-        if there is None:
-            continue
-        alike[held] = alike.get(held, 0) + 1
-        words = f"a direction of second order ({len(found) + 1})"
-        found.append(look_at(equations, pose, there, words))
+        if there is not None:
+            words = f"a direction of second order ({len(found) + 1})"
+            found.append(look_at(equations, pose, there, words))
     return found
 
 
@@ -124,8 +124,10 @@ def _bends(equations: JointEquations, pose: Pose, named: Floats, free: Floats) -
     y = np.array([t[:, equations.used].ravel() for t in twists]).T
     H = np.zeros((u.shape[1], len(free), len(free)))
     for i, t in enumerate(twists):
-        W = [equations.carried_matrix(pose.moved(s * t), pose) for s in (DIFFERENCE, -DIFFERENCE)]
-        H[:, i] = u.T @ ((W[0] - W[1]) @ y) / (2.0 * DIFFERENCE)
+        W = [equations.carried_matrix(pose.moved(s * DIFFERENCE * t), pose) for s in (1, -1, 2, -2)]
+        # of fourth order: quadrics with a family of common roots have none if they are off
+        slope = (8.0 * (W[0] - W[1]) - (W[2] - W[3])) / (12.0 * DIFFERENCE)
+        H[:, i] = u.T @ (slope @ y)
     return 0.5 * (H + np.swapaxes(H, 1, 2))
 
 
@@ -185,10 +187,10 @@ def _shaky(equations: JointEquations, pose: Pose) -> bool:
     scaled = equations.scaled(pose)
     gap = float(np.abs(scaled.gaps(equations.gaps(pose))).max(initial=0.0))
     rank = measure_rank(scaled.matrix, equations.columns_a_body, NEARBY_TOLERANCE)
-    return gap > equations.rounding or _in_doubt(equations, rank)
+    return gap > equations.rounding or in_doubt(equations, rank)
 
 
-def _in_doubt(equations: JointEquations, rank: Rank) -> bool:
+def in_doubt(equations: JointEquations, rank: Rank) -> bool:
     """Whether a value counts as zero that is above rounding."""
     if not rank.below:
         return False
@@ -203,11 +205,11 @@ def look_at(equations: JointEquations, pose: Pose, there: Pose, words: str) -> N
     start = pose
     W = equations.scaled(pose).matrix
     here = measure_rank(W, equations.columns_a_body, NEARBY_TOLERANCE)
-    most = 0 if _in_doubt(equations, here) else FURTHER
+    most = 0 if in_doubt(equations, here) else FURTHER
     for further in range(most + 1):
         W = equations.scaled(there).matrix
         rank = measure_rank(W, equations.columns_a_body, NEARBY_TOLERANCE)
-        if further == most or not _in_doubt(equations, rank):
+        if further == most or not in_doubt(equations, rank):
             break
         wish = equations.scaled_twists(there, pose.displacement(there))
         allowed = project_out(W, wish, equations.tolerance, DENSE)

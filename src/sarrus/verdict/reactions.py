@@ -31,7 +31,6 @@ from .joint_equations import JointEquations
 from .loads import BodyLoads
 from .wrenches import (
     Stiffness,
-    all_directions,
     inertia_forces,
     read_motion,
     row_stiffness,
@@ -45,7 +44,7 @@ UNIQUE, SHARED, UNDETERMINED = "unique", "shared", "undetermined"
 LEAST_NORM, ELASTIC = "least norm", "stiffness"
 
 # outputs treated at once: enough to be quick, few enough for the memory
-CHUNK = 256
+CHUNK = 512
 
 
 @dataclass(frozen=True)
@@ -245,7 +244,7 @@ def solve_reactions(
         sizes = np.abs(applied / arms).max(axis=(1, 2), initial=0.0)
         poses = Pose(motion.centers, motion.turns)
         found = solve_wrenches(equations, poses, inertia - applied, stiff, sizes)
-        directions[chunk] = all_directions(equations, poses)
+        directions[chunk] = found.directions
         values[chunk], stress = found.values, stress + found.self_stress
         smallest[chunk], imbalance[chunk] = found.smallest, found.imbalance
     sharing = LEAST_NORM if stiff is None else ELASTIC

@@ -39,6 +39,9 @@ REACH = 0.3
 NODES = 25
 # of the search for common directions of quadrics
 STARTS = 300
+# of them so many where a family is known, and how close to it they are told apart from it
+OUTSIDE = 60
+BESIDE = 1e-4
 ITERATIONS = 60
 NEWTON = 30
 # corrections below this share of a link end Newton's iterations
@@ -189,30 +192,53 @@ def independent(H: Floats, zero: float = NO_COMBINATION) -> Floats:
 
 
 def common_directions(H: Floats, m: int) -> tuple[Floats, Floats]:
-    """Unit a with a^T H_i a = 0 for all i, up to sign: simple roots, and others."""
+    """Unit a with a^T H_i a = 0 for all i, up to sign: simple roots, and others.
+
+    A large family draws nearly all starts: once its span is known, further ones look outside of it.
+    """
     a = np.random.default_rng(7).normal(size=(STARTS, m))
-    a /= np.linalg.norm(a, axis=1, keepdims=True)
-    for _ in range(ITERATIONS):
-        Ha = np.einsum("iab,sb->sia", H, a)
-        F = np.einsum("sia,sa->si", Ha, a)
-        # steps along the sphere: the direction a itself is held by a row of its own
-        A = np.concatenate([2.0 * Ha, a[:, None, :]], axis=1)
-        r = np.concatenate([F, np.zeros((len(a), 1))], axis=1)
-        # a double root makes the matrix singular: the floor keeps the steps along it
-        damping = np.minimum(np.einsum("si,si->s", F, F), 1e-2) + 1e-14
-        normal = np.swapaxes(A, 1, 2) @ A + damping[:, None, None] * np.eye(m)
-        a = a - np.linalg.solve(normal, np.swapaxes(A, 1, 2) @ r[:, :, None])[:, :, 0]
-        a /= np.linalg.norm(a, axis=1, keepdims=True)
-    F = np.abs(np.einsum("sa,iab,sb->si", a, H, a)).max(axis=1, initial=0.0)
+    found = _roots(H, a, np.eye(m))
+    while len(found):
+        values, V = np.linalg.svd(found)[1:]
+        outside = V[int(np.sum(values > SAME_BRANCH)) :]
+        more = _roots(H, a[:OUTSIDE], outside) if len(outside) else found[:0]
+        more = more[np.linalg.norm(more @ outside.T, axis=1) > SAME_BRANCH]
+        if not len(more):
+            break
+        found = np.concatenate([found, more])
     kinds: tuple[list[Floats], list[Floats]] = ([], [])
-    # the best of each bundle first
-    for x in a[np.argsort(F)][: int(np.sum(F < BRANCH_ROOT))]:
+    for x in found:
         known = [*kinds[0], *kinds[1]]
         if any(min(np.abs(x - y).max(), np.abs(x + y).max()) < SAME_BRANCH for y in known):
             continue
         slopes = np.linalg.svd(np.concatenate([2.0 * H @ x, x[None]]), compute_uv=False)
         kinds[0 if len(slopes) == m and slopes[-1] > SAME_BRANCH else 1].append(x)
     return np.array(kinds[0]).reshape(-1, m), np.array(kinds[1]).reshape(-1, m)
+
+
+def _roots(H: Floats, a: Floats, outside: Floats) -> Floats:
+    """Roots of the quadrics over the part of a that is outside of known ones, the best first; a: starts.
+
+    outside: rows of an orthonormal basis; with all of them it divides by one.
+    """
+    a = a / np.linalg.norm(a, axis=1, keepdims=True)
+    for _ in range(ITERATIONS):
+        part = a @ outside.T
+        size = np.maximum(np.linalg.norm(part, axis=1), BESIDE)
+        Ha = H @ a.T
+        Ha, F = np.moveaxis(Ha, 2, 0), np.einsum("ias,sa->si", Ha, a) / size[:, None]
+        # steps along the sphere: the direction a itself is held by a row of its own
+        slopes = 2.0 * Ha / size[:, None, None]
+        slopes -= F[:, :, None] * (part @ outside / size[:, None] ** 2)[:, None, :]
+        A = np.concatenate([slopes, a[:, None, :]], axis=1)
+        r = np.concatenate([F, np.zeros((len(a), 1))], axis=1)
+        # a double root makes the matrix singular: the floor keeps the steps along it
+        damping = (np.minimum(np.einsum("si,si->s", F, F), 1e-2) + 1e-14) / size**2
+        normal = np.swapaxes(A, 1, 2) @ A + damping[:, None, None] * np.eye(a.shape[1])
+        a = a - np.linalg.solve(normal, np.swapaxes(A, 1, 2) @ r[:, :, None])[:, :, 0]
+        a /= np.linalg.norm(a, axis=1, keepdims=True)
+    F = np.abs(np.einsum("sa,iab,sb->si", a, H, a)).max(axis=1, initial=0.0)
+    return np.asarray(a[np.argsort(F)][: int(np.sum(F < BRANCH_ROOT))])
 
 
 def _spread(places: list[Floats]) -> float:

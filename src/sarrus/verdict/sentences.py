@@ -81,6 +81,11 @@ def write_sentences(x: Inspection) -> Iterator[str]:
                 f"({_many(len(m.nearby), 'direction')} followed): a lower bound, others are not ruled out. The "
                 "smallest number is called the mobility of the motion."
             )
+        elif not m.second_order:
+            yield (
+                "It is too large for directions of second order: "
+                f"{_many(len(m.nearby), 'direction')} followed, and motions with fewer freedoms are not ruled out."
+            )
     elif back and "locked" in m.classes:
         yield (
             f"It is shaky: {_many(back, 'velocity', 'velocities')} that the joints allow here "

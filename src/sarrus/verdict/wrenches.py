@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import qr
 from scipy.sparse.linalg import splu
 
 from ..arrays import Floats, Ints
+from ..kernels.compiler import COMPILES
+from ..kernels.wrenches import Answers, Equations, make_wrench_room, solve_poses
 from ..kinematics.pose import BodyRows, Pose, read_rows, read_spins, read_turns
 from ..names import unknown
-from ..thresholds import NO_SELF_STRESS
+from ..thresholds import NO_SELF_STRESS, SAME_RANK, WEAK_ORDER
 from .joint_equations import JointEquations
 from .loads import BodyMotion
 from .rank import BodyScale, Scaled
@@ -22,6 +25,8 @@ Stiffness = Mapping[str, tuple[float, float]]
 
 # larger systems are solved sparsely
 SPARSE = 200
+# orders of the equations that are tried before poses are solved one by one
+ORDERS = 3
 # joints without a stiffness are stiffer than all others by the square of this, in sparse solves
 RIGID = 1e4
 
@@ -29,13 +34,15 @@ RIGID = 1e4
 @dataclass(frozen=True)
 class Wrenches:
     """Joint components at n poses, (n, rows); unit self-stresses of each, (rows, k), moments over the
-    length; smallest singular values that count; what is left, relative to the largest force or weight.
+    length; smallest singular values that count; what is left, relative to the largest force or weight;
+    directions of the rows, (n, rows, 3).
     """
 
     values: Floats
     self_stress: list[Floats]
     smallest: Floats
     imbalance: Floats
+    directions: Floats
 
 
 def solve_wrenches(
@@ -53,16 +60,23 @@ def solve_wrenches(
     e, n = equations, len(forces)
     copies = _Copies(e, n)
     side = copies.all.scaled_forces(copies.pose(poses), forces.reshape(-1, 6)).reshape(n, -1)
-    solve = _solve_dense if e.columns <= SPARSE else _solve_sparse
-    f, free, smallest, balance = solve(copies, poses, side, stiffness)
+    at = copies.all.at(copies.pose(poses))
+    directions = copies.all._directions(at)
+    entries = copies.all._entries(at, directions)
+    if e.columns > SPARSE:
+        f, free, smallest = _solve_sparse(e, poses, side, stiffness)
+    else:
+        weighted = copies.all._weigh(at, entries)
+        f, free, smallest = _solve_dense(e, poses, side, stiffness, weighted)
     used = forces[:, :, e.used].reshape(n, -1)
-    left = balance - used
+    left = copies.balance(entries, f) - used
     arm = np.tile(np.where(np.array(e.used) > 2, e.length, 1.0), len(e.bodies))
     # in free fall no joint exerts anything: what is left is compared with the weight then
     weight = float(np.linalg.norm(e.gravity)) * float(e.masses.max())
     largest = np.maximum(np.abs(used / arm).max(axis=1, initial=weight), sizes)
     rest = np.abs(left / arm).max(axis=1, initial=0.0)
-    return Wrenches(f, free, smallest, rest / np.where(largest > 0, largest, 1.0))
+    imbalance = rest / np.where(largest > 0, largest, 1.0)
+    return Wrenches(f, free, smallest, imbalance, directions.reshape(n, -1, 3))
 
 
 class _Copies:
@@ -130,28 +144,16 @@ class _Copies:
             out[:, first] = np.linalg.solve(own, left[:, first])
         return out
 
-    def balance(self, scaled: Scaled, matrices: Floats, poses: Pose, f: Floats) -> Floats:
-        """W^T f at all poses, (n, columns), by way of the scaled rows."""
-        e, scaled_f = self.one, np.zeros_like(f)
-        for rows, R in scaled.blocks:
-            first = rows[: len(rows) // self.n]
-            own = R.reshape(self.n, *first.shape, -1)
-            scaled_f[:, first] = (own @ f[:, first, None])[..., 0]
-        moved = np.zeros((self.n * len(e.bodies), 6))
-        moved[:, e.used] = (np.swapaxes(matrices, 1, 2) @ scaled_f[:, :, None]).reshape(
-            len(moved), -1
-        )
-        # D^T W^T f, back without D
-        scale = self.all._scale
-        back = BodyScale(1.0 / scale.linear, np.swapaxes(np.linalg.inv(scale.angular), 1, 2))
-        turns = poses.turns.reshape(-1, 3, 3)
-        return back.up(turns, moved)[:, e.used].reshape(self.n, -1)
-
-
-def all_directions(equations: JointEquations, poses: Pose) -> Floats:
-    """Direction of each row at n poses, (n, rows, 3)."""
-    copies = _Copies(equations, len(poses.centers))
-    return copies.all.directions(copies.pose(poses)).reshape(copies.n, -1, 3)
+    def balance(self, entries: Floats, f: Floats) -> Floats:
+        """W^T f at all poses, (n, columns); entries: of the rows over twists."""
+        e = self.one
+        parts = entries.reshape(self.n, e.rows, -1, 6)[..., e.used] * f[:, :, None, None]
+        # behind the bodies one more takes what the ground has
+        out = np.zeros((self.n, len(e.bodies) + 1, e.columns_a_body))
+        for row, bodies in enumerate(e._row_bodies):
+            for end, body in enumerate(bodies):
+                out[:, body] += parts[:, row, end]
+        return out[:, :-1].reshape(self.n, -1)
 
 
 def row_stiffness(equations: JointEquations, stiffness: Stiffness) -> Floats:
@@ -182,11 +184,82 @@ def row_stiffness(equations: JointEquations, stiffness: Stiffness) -> Floats:
 
 
 def _solve_dense(
-    copies: _Copies, poses: Pose, side: Floats, stiffness: Floats | None
-) -> tuple[Floats, list[Floats], Floats, Floats]:
-    """Components, self-stresses, smallest singular values and W^T f, all poses at once."""
-    e, n = copies.one, copies.n
-    weights = _row_weights(e)
+    e: JointEquations, poses: Pose, side: Floats, stiffness: Floats | None, weighted: Floats
+) -> tuple[Floats, list[Floats], Floats]:
+    """Components, self-stresses and smallest singular values: poses of one rank in lanes, others one by one.
+
+    weighted: the rows over scaled twists, of all poses one after the other.
+    """
+    n, weights = len(side), _row_weights(e)
+    values, smallest = np.zeros((n, e.rows)), np.ones(n)
+    stress = [np.zeros((e.rows, 0))] * n
+    todo = np.arange(n)
+    for _ in range(ORDERS if COMPILES and e.rows else 0):
+        if not len(todo):
+            break
+        middle = todo[len(todo) // 2]
+        order = _find_order(e, Pose(poses.centers[middle], poses.turns[middle]))
+        if order is None:
+            break
+        found = Answers(
+            np.empty((n, e.rows)),
+            np.empty((n, e.rows, e.rows - len(order.last))),
+            np.empty(n),
+            np.empty((n, 3)),
+        )
+        room = make_wrench_room(order, e.columns)
+        solve_poses(order, room, weighted, side, todo, e.tolerance, found)
+        zeros, rest, growth = found.flags[todo].T
+        # written so that nan is refused
+        good = (zeros == 0.0) & (rest <= SAME_RANK * e.tolerance) & (growth <= WEAK_ORDER)
+        at = todo[good]
+        free = found.stress[at]
+        values[at] = _soften(found.values[at], free, weights, stiffness) * weights
+        smallest[at] = found.smallest[at]
+        for t, own in zip(at, free, strict=True):
+            stress[t] = own
+        todo = todo[~good]
+    if len(todo):
+        some = Pose(poses.centers[todo], poses.turns[todo])
+        values[todo], own, smallest[todo] = _solve_stack(e, some, side[todo], stiffness)
+        for t, found_here in zip(todo, own, strict=True):
+            stress[t] = found_here
+    return values, stress, smallest
+
+
+def _find_order(e: JointEquations, pose: Pose) -> Equations | None:
+    """Rows that are independent at a pose, and those that depend on them; None without any."""
+    A = e.scaled_dense(pose)
+    rank = int((np.linalg.svd(A, compute_uv=False) > e.tolerance).sum())
+    if not rank:
+        return None
+    bodies = e._row_bodies
+    width = e.columns_a_body
+    begin = width * np.where(bodies < 0, len(e.bodies), bodies).min(axis=1)
+    end = width * (bodies.max(axis=1) + 1)
+    pivots = qr(A.T, mode="r", pivoting=True)[1]
+    independent = pivots[:rank]
+    # rows in the order of their bodies: what reflections fill in stays close to the diagonal
+    independent = independent[np.lexsort((end[independent], begin[independent]))]
+    place = np.empty(e.rows, dtype=np.int64)
+    place[np.append(independent, pivots[rank:])] = np.arange(e.rows)
+    starts, ends = begin[independent], end[independent] - 1
+    last, upto = np.zeros((2, rank), dtype=np.int64)
+    for j in range(rank):
+        last[j] = max(j, ends[j])
+        upto[j] = max(j, np.searchsorted(starts, last[j], side="right") - 1)
+        ends[j : upto[j] + 1] = np.maximum(ends[j : upto[j] + 1], last[j])
+    first = np.searchsorted(e.row_pair, e.row_pair)
+    used = np.array(e.used, dtype=np.int64)
+    return Equations(bodies, place, first, begin, end, used, last, upto, _row_weights(e))
+
+
+def _solve_stack(
+    e: JointEquations, poses: Pose, side: Floats, stiffness: Floats | None
+) -> tuple[Floats, list[Floats], Floats]:
+    """The same by singular vectors at each pose."""
+    n = len(side)
+    copies, weights = _Copies(e, n), _row_weights(e)
     scaled = copies.all.scaled(copies.pose(poses))
     matrices = copies.stack(scaled)
     values = np.linalg.svd(matrices, compute_uv=False)
@@ -195,28 +268,21 @@ def _solve_dense(
     smallest = np.where(ranks, values[np.arange(n), ranks - 1], 1.0)
     for rank in np.unique(ranks):
         at = np.flatnonzero(ranks == rank)
-        if rank == e.rows:
-            # no self-stress: one answer, and no need of singular vectors
-            Q, R = np.linalg.qr(np.swapaxes(matrices[at], 1, 2))
-            some = np.linalg.solve(R, np.swapaxes(Q, 1, 2) @ side[at, :, None])
-            z[at] = copies.named(scaled, some, at)[:, :, 0] / weights
-            continue
         U, own, V = np.linalg.svd(matrices[at])
         parts = V[:, :rank] @ side[at, :, None] / own[:, :rank, None]
         z[at] = copies.named(scaled, U[:, :, :rank] @ parts, at)[:, :, 0] / weights
         free = copies.named(scaled, U[:, :, rank:], at) / weights[:, None]
         free = np.linalg.qr(free)[0]
-        z[at] = _share(z[at], free, weights, stiffness)
+        least = z[at] - np.einsum("tri,tsi,ts->tr", free, free, z[at], optimize=True)
+        z[at] = _soften(least, free, weights, stiffness)
         for t, found in zip(at, free, strict=True):
             stress[t] = found
-    f = z * weights
-    return f, stress, smallest, copies.balance(scaled, matrices, poses, f)
+    return z * weights, stress, smallest
 
 
-def _share(z: Floats, free: Floats, weights: Floats, stiffness: Floats | None) -> Floats:
-    """The same balance with other self-stresses, (n, rows): of least norm or least elastic energy."""
-    z = z - np.einsum("tri,tsi,ts->tr", free, free, z, optimize=True)
-    if stiffness is None:
+def _soften(z: Floats, free: Floats, weights: Floats, stiffness: Floats | None) -> Floats:
+    """From least norm to least elastic energy, (n, rows): the same balance with other self-stresses."""
+    if stiffness is None or not free.shape[2]:
         return z
     # the part of the self-stresses that the elastic joints decide; the rest stays least
     soft = weights / np.sqrt(stiffness)
@@ -231,17 +297,15 @@ def _row_weights(e: JointEquations) -> Floats:
 
 
 def _solve_sparse(
-    copies: _Copies, poses: Pose, side: Floats, stiffness: Floats | None
-) -> tuple[Floats, list[Floats], Floats, Floats]:
+    e: JointEquations, poses: Pose, side: Floats, stiffness: Floats | None
+) -> tuple[Floats, list[Floats], Floats]:
     """Pose by pose: large mechanisms fill the machine alone."""
     found = [
-        _solve_sparse_one(copies.one, Pose(poses.centers[t], poses.turns[t]), side[t], stiffness)
-        for t in range(copies.n)
+        _solve_sparse_one(e, Pose(poses.centers[t], poses.turns[t]), side[t], stiffness)
+        for t in range(len(side))
     ]
     values, stress, smallest = zip(*found, strict=True)
-    f = np.array(values)
-    balance = copies.all.matrix(copies.pose(poses)).T @ f.ravel()
-    return f, list(stress), np.array(smallest), balance.reshape(copies.n, -1)
+    return np.array(values), list(stress), np.array(smallest)
 
 
 def _solve_sparse_one(

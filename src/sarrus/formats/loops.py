@@ -1,0 +1,127 @@
+"""Loops of a file: which joints are in them, and dimensions near by that let them move.
+
+A loop that is bridged may be locked by what that leaves (parallelograms whose bars differ in the ninth digit).
+What hangs on loops does not matter for that: each part of the mechanism that no single joint holds together is
+looked at for itself, standing on the body that leads to the ground.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ..mechanism import LockedError, Mechanism
+from ..mechanism.joints import End
+from .building import Builder
+from .fitting import least_turn
+from .parts import GROUND, Connection, Placement, read_frame
+
+
+def find_looped(joints: list[Connection]) -> list[Connection]:
+    """Joints that are left when open chains are taken away from their ends."""
+    left = list(joints)
+    while True:
+        count = Counter(n for c in left for n in (c.first, c.second))
+        inner = [c for c in left if min(count[c.first], count[c.second]) > 1]
+        if len(inner) == len(left):
+            return left
+        left = inner
+
+
+def free_loops(builder: Builder, misfit: float) -> None:
+    """Where a misfit was bridged: the dimensions near by that also let loops move, if they are meant to."""
+    looped = find_looped(builder.joints)
+    held = [c for c in looped if c.second in _reached(c.first, [x for x in looped if x is not c])]
+    while held:
+        names = _reached(held[0].first, held)
+        mine = [c for c in held if c.first in names]
+        held = [c for c in held if c.first not in names]
+        _free(builder, mine, names, misfit)
+
+
+def _reached(start: str, joints: Iterable[Connection]) -> set[str]:
+    """Bodies that joints lead to."""
+    at: dict[str, set[str]] = {}
+    for c in joints:
+        at.setdefault(c.first, set()).add(c.second)
+        at.setdefault(c.second, set()).add(c.first)
+    found, waiting = {start}, [start]
+    while waiting:
+        new = at.get(waiting.pop(), set()) - found
+        found |= new
+        waiting += new
+    return found
+
+
+def _free(builder: Builder, joints: list[Connection], names: set[str], misfit: float) -> None:
+    """Loops that share bodies: their dimensions, and where their bodies stand, with all that hangs on these."""
+    from ..verdict.joint_equations import make_joint_equations
+    from ..verdict.locked import find_locked
+    from ..verdict.mending import bridge_misfit
+
+    others = [c for c in builder.joints if all(c is not x for x in joints)]
+    hanging = {name: _reached(name, others) for name in names}
+    base = next((n for n in names if GROUND in hanging[n]), min(names))
+    part = _standing(builder, joints, names, base)
+    equations = make_joint_equations(part)
+    locked = find_locked(equations)
+    if locked is not None and locked.nearly and not (locked.exact or locked.within(misfit)):
+        # the least gap of a loop that does not close is where it would turn back: nothing moves from there
+        raise builder.parts.refuse(
+            f"loop {', '.join(c.name for c in joints)} does not close exactly as written, and where its gaps "
+            f"are least it is locked; joints that give by {locked.misfit:.2g} m let it move: correct its dimensions, "
+            f"or allow that with misfit={2.0 * locked.misfit:.0e} (--misfit), and they are changed so that it moves"
+        )
+    try:
+        freed, notes = bridge_misfit(part, equations, misfit)
+    except LockedError as error:
+        raise builder.parts.refuse(str(error)) from error
+    builder.report.closing += notes
+    if freed is part:
+        return
+    places = {p.name: p.at for p in freed.markers}
+    for name in names - {base}:
+        old = builder.rigids[name].pose
+        new = read_frame([places[f"frame {k} of {name}"] for k in range(4)])
+        for n in hanging[name]:
+            rigid = builder.rigids[n]
+            rigid.pose = new @ (old.inverse @ rigid.pose)
+    for c, joint in zip(joints, freed.joints, strict=True):
+        frames = [
+            _moved(builder.rigids[name].pose, frame, end)
+            for name, frame, end in zip((c.first, c.second), c.frames, joint.ends, strict=True)
+        ]
+        c.frames = (frames[0], frames[1])
+
+
+def _standing(builder: Builder, joints: list[Connection], names: set[str], base: str) -> Mechanism:
+    """These joints alone, their bodies marked, one of them being the ground."""
+    whole = Builder(builder.parts, builder.size)
+    whole.rigids = {n: r for n, r in builder.rigids.items() if n in names or n == GROUND}
+    whole.joints = joints
+    tied = {c.name for c in joints}
+    couplings = [c for c in builder.parts.couplings if {c.joint, c.other} <= tied]
+    whole.parts = replace(builder.parts, couplings=couplings)
+    m = whole.mechanism(closed=True, held=True)
+    if base == GROUND:
+        return m
+    part = m.copy()
+    part.bodies = [b for b in m.bodies if b.name != base]
+    part.markers = [p for p in m.markers if p.body != base]
+    part.forces = [f for f in m.forces if f.body != base]
+    part.joints = [
+        replace(j, ends=tuple(replace(e, body=GROUND) if e.body == base else e for e in j.ends))
+        for j in m.joints
+    ]
+    return part
+
+
+def _moved(pose: Placement, frame: Placement, end: End) -> Placement:
+    """The frame of a joint in its body, where the joint now is."""
+    now = pose @ frame
+    turn = now.turn
+    if end.axis is not None:
+        axis = end.axis if end.axis @ now.axis > 0 else -end.axis
+        turn = least_turn(now.axis, axis) @ turn
+    return pose.inverse @ Placement(turn, now.place if end.place is None else end.place)

@@ -1,0 +1,209 @@
+"""Bodies that are alike, built side by side: a long chain is many times the same.
+
+Groups of bodies that have as many joint points, axes and wanted places as each other, held in the same way, go
+through the text that makes a frame and what follows from it once, over numbers of all of them (`tape.Abreast`).
+Where they decide differently (arms that are longer, parts that vanish) they part, and each part goes on alone; few
+of a kind are built one by one. Every number has the bits it would have alone.
+
+A class numbers its features on its own: those that its groups share, in their order, then those that frames add.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from ..mechanism import Body
+from ..tape import Abreast, Number, PartedError, Scalar, UntracedError, abreast, stacked
+from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
+from .joints import FEW, Feature, Group, Sharing
+from .vectors import Vector
+
+# fewer are built one by one: about what a class costs
+LEAST = 16
+
+
+@dataclass
+class Alike:
+    """A class: its groups in order, their features by number (n, features), and the frame that all of them have.
+
+    places: linear forms of the places that are read by name.
+    """
+
+    groups: Ints
+    ids: Ints
+    sharing: Sharing
+    frame: Frame
+    places: list[Linear]
+
+    @property
+    def added(self) -> int:
+        """How many features its frame adds to those that are shared."""
+        return len(self.sharing.features) - self.ids.shape[1]
+
+    def part(self, which: Ints) -> Alike:
+        """Some of its groups; which: their places in it."""
+
+        def some(x: Any) -> Any:
+            return Number(x.tape, "", x.value[which]) if isinstance(x, Number) else x
+
+        features = [Feature(_changed(f.start, some), f.fixed) for f in self.sharing.features]
+        return Alike(
+            self.groups[which],
+            self.ids[which],
+            replace(self.sharing, features=features),
+            _renumbered(self.frame, some, int),
+            [_changed(x, some) for x in self.places],
+        )
+
+    def one(self, m: int) -> Frame:
+        """The frame of one of its groups, over floats."""
+        ids = self.ids[m].tolist()
+        return _renumbered(self.frame, lambda x: value_of(x, m), ids.__getitem__)
+
+    def variables(self, local: list[int]) -> Ints:
+        """The numbers that some of its variables have in each group, (n, variables)."""
+        at = np.array(local, dtype=np.int64)
+        return 3 * self.ids[:, at // 3] + at % 3
+
+    def floats(self, x: Scalar) -> Floats:
+        """A scalar in each group."""
+        return x.value if isinstance(x, Number) else np.full(len(self.groups), float(x))
+
+
+def value_of(x: Scalar, m: int) -> float:
+    """One of the numbers that are side by side."""
+    return float(x.value[m]) if isinstance(x, Number) else x
+
+
+def _changed(x: Any, change: Callable[[Any], Any]) -> Any:
+    """The same lists, tuples and rows of other scalars."""
+    if isinstance(x, dict):
+        return {i: change(c) for i, c in x.items()}
+    if isinstance(x, list | tuple):
+        return type(x)(_changed(y, change) for y in x)
+    return change(x)
+
+
+def _renumbered(frame: Frame, change: Callable[[Any], Any], number: Callable[[int], int]) -> Frame:
+    """The same frame with other scalars and other numbers of features."""
+
+    def linear(rows: Linear) -> Linear:
+        return [{3 * number(i // 3) + i % 3: change(c) for i, c in row.items()} for row in rows]
+
+    return Frame(
+        origin=number(frame.origin),
+        vectors=[FrameVector(linear(v.linear), _changed(v.start, change)) for v in frame.vectors],
+        directions=_changed(frame.directions, change),
+        origin_start=_changed(frame.origin_start, change),
+        gram=_changed(frame.gram, change),
+        products=list(frame.products),
+        relations=[(linear(rows), number(k)) for rows, k in frame.relations],
+        duals=_changed(frame.duals, change),
+    )
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """What classes are made of; place, direction, mass: of a place [m], a direction, bodies in the model."""
+
+    sharing: Sharing
+    wanted: dict[int, Wanted]
+    place: Callable[[Any], Vector]
+    direction: Callable[[Any], Vector]
+    mass: Callable[[Group], Mass]
+
+    def classes(self) -> list[Alike]:
+        """All classes of many; what is of its own kind is in none of them."""
+        kinds: dict[tuple, list[int]] = defaultdict(list)
+        if len(self.sharing.groups) <= LEAST:
+            return []
+        turning: dict[int, int] = defaultdict(int)
+        for first in self.sharing.turning_with:
+            turning[first] += 1
+        for i, group in enumerate(self.sharing.groups):
+            # bodies that turn as one have one frame to keep them rigid; the ground has none
+            alone = turning[self.sharing.turning_with[i]] == 1
+            if i and alone and len(group.points) <= FEW:
+                kinds[self._kind(i, group)].append(i)
+        try:
+            starts = np.array([f.start for f in self.sharing.features], dtype=float)
+            with abreast():
+                return [
+                    alike
+                    for groups in kinds.values()
+                    for alike in self._parts(np.array(groups), starts)
+                ]
+        except UntracedError:
+            # a tape writes down what each of them does
+            return []
+
+    def _kind(self, i: int, group: Group) -> tuple:
+        """What groups of a class have in common."""
+        features, wanted = self.sharing.features, self.wanted[i]
+        ids = sorted((*group.points, *group.axes))
+        place = {k: n for n, k in enumerate(ids)}
+        return (
+            tuple(b.inertia.ndim for b in group.bodies),
+            tuple([place[k] for k in group.points]),
+            tuple([place[k] for k in group.axes]),
+            tuple([features[k].fixed for k in ids]),
+            wanted.read,
+            len(wanted.places),
+            len(wanted.directions),
+        )
+
+    def _parts(self, groups: Ints, starts: Floats) -> Iterator[Alike]:
+        """Classes of groups of a kind: those that decide alike."""
+        if len(groups) < LEAST:
+            return
+        try:
+            yield self._make(groups, starts)
+        except PartedError as parted:
+            yield from self._parts(groups[parted.args[0]], starts)
+            yield from self._parts(groups[~parted.args[0]], starts)
+        except FloatingPointError:
+            # whatever it is, one by one it is told as it is
+            return
+
+    def _make(self, groups: Ints, starts: Floats) -> Alike:
+        side, first = Abreast(), self.sharing.groups[groups[0]]
+        members = [self.sharing.groups[i] for i in groups.tolist()]
+        ids = np.array([sorted((*g.points, *g.axes)) for g in members], dtype=np.int64)
+        place = {k: n for n, k in enumerate(ids[0].tolist())}
+        features = [
+            Feature(tuple(side.values(starts[ids[:, n]])), self.sharing.features[k].fixed)
+            for k, n in place.items()
+        ]
+        bodies = [_body_of(side, [g.bodies[n] for g in members]) for n in range(len(first.bodies))]
+        group = Group(bodies, [place[k] for k in first.points], [place[k] for k in first.axes])
+        all_wanted = [self.wanted[i] for i in groups.tolist()]
+        wanted = Wanted(read=all_wanted[0].read)
+        for mine, of in (
+            (wanted.places, [w.places for w in all_wanted]),
+            (wanted.directions, [w.directions for w in all_wanted]),
+        ):
+            mine += [side.values(stacked(x)) for x in zip(*of, strict=True)]
+        sharing = Sharing([Group(), group], {}, features, [0, 1])
+        wanted.find(self.place, self.direction)
+        frame = make_frame(sharing, group, self.mass(group), wanted)
+        places = [frame.point(p) for p in wanted.points[: wanted.read]]
+        return Alike(groups, ids, sharing, frame, places)
+
+
+def _body_of(side: Abreast, bodies: list[Body]) -> Body:
+    """Bodies side by side as one."""
+    mass, center, inertia = (
+        side.values(stacked(x))
+        for x in (
+            [b.mass for b in bodies],
+            [b.center for b in bodies],
+            [b.inertia for b in bodies],
+        )
+    )
+    return Body("", mass.item(), center, inertia)

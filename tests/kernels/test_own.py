@@ -1,0 +1,199 @@
+"""Code of a structure's own does what the general code does, bit for bit."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import sarrus
+from builders import bricard, n_four_bar, pendulum
+from random_mechanisms import random_mechanism
+from sarrus.kernels import own, series
+from sarrus.kernels.compiler import COMPILES, STORE, WRONG, entry
+from sarrus.kernels.translate import FLOAT, INT, Rank, Record
+
+pytestmark = pytest.mark.skipif(not COMPILES, reason="needs the compiler")
+
+
+class Tables(NamedTuple):
+    """Indices that are known, and numbers that are not."""
+
+    start: np.ndarray
+    column: np.ndarray
+    values: np.ndarray
+
+
+def tangle(tables, x, y, out):
+    """Counters through loops of known and unknown length, branches of both kinds, ways out."""
+    n = 0
+    last = 0
+    for i in range(len(tables.start) - 1):
+        s = 0.0
+        for k in range(tables.start[i], tables.start[i + 1]):
+            s += tables.values[k] * x[tables.column[k]]
+            n += 1
+        if s > 0.0:
+            # known in this branch, not behind it
+            last = i
+            for j in range(len(x)):
+                s += x[j]
+        elif tables.column[i] % 2 == 0:
+            s -= 1.0
+        out[i] = s + n + last
+    count = 2
+    while count < len(y):
+        count += int(y[0])
+        for k in range(3):
+            if k == count % 3:
+                continue
+            n += k * count
+    for k in range(len(tables.column)):
+        if tables.column[k] == 3 or y[1] > 2.0:
+            last = k
+            break
+    kept = -1
+    for k in range(3):
+        if x[k] < 0.0:
+            kept = tables.column[k]
+        else:
+            kept = 7
+            n += kept
+    total = 0.0
+    for k in range(len(out) - 1, -1, -1):
+        total = total * 0.5 + out[k]
+        if not total < 1e6:
+            return total, n, k
+    out[0] = kept if len(tables.column) > 2 and n > 4 else count
+    return total, n, last + count
+
+
+def known(tables):
+    """The type of tables with their structure."""
+    ranks = [
+        Rank(INT, 1, f"Tables.{name}", (str(len(x)),), tuple(x.tolist()))
+        for name, x in zip(("start", "column"), tables[:2], strict=True)
+    ]
+    ranks.append(Rank(FLOAT, 1, "Tables.values", (str(len(tables.values)),)))
+    return Record.of(Tables._fields, tuple(ranks))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_known_is_what_it_would_be(seed):
+    """Variables that are known here and there: as in Python, and to the bits of the general code."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(0, 4, 5)
+    start = np.concatenate([[0], np.cumsum(lengths)])
+    column = rng.integers(0, 6, max(int(start[-1]), 5))
+    tables = Tables(start, column, rng.normal(size=len(column)))
+    x, y = rng.normal(size=6), np.append(rng.integers(1, 3), rng.normal(2.0, 1.0, 8 + seed))
+    made = entry(tangle)
+    kinds = (
+        known(tables),
+        Rank(FLOAT, 1, "x", ("6",)),
+        Rank(FLOAT, 1),
+        Rank(FLOAT, 1, "out", ("5",)),
+    )
+    code = own.make_code(made, kinds)
+    outs = [np.zeros(5) for _ in range(3)]
+    results = [
+        code(own.pack((tables, x, y, outs[0]))[1]),
+        made(tables, x, y, outs[1]),
+        tangle(tables, x, y, outs[2]),
+    ]
+    assert results[0] == results[1]
+    np.testing.assert_array_equal(outs[0], outs[1])
+    # Python rounds products before it adds them
+    np.testing.assert_allclose(results[0], results[2], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(outs[0], outs[2], rtol=1e-12, atol=1e-12)
+    # arrays of other sizes than it was made for
+    assert code(own.pack((tables, x[:5].copy(), y, outs[0]))[1]) is WRONG
+    # kept on the disk
+    if STORE.folder is not None:
+        assert own.make_code(made, kinds, compiles=False) is not None
+
+
+def simulate_both(mechanism, monkeypatch, seconds, **asked):
+    """Results by general code, and by own code that was made at once."""
+    with monkeypatch.context() as patch:
+        patch.setattr(own, "find_structure", lambda form: None)
+        general = sarrus.simulate(mechanism, seconds, **asked)
+    # of a structure that is seen a third time the tables are kept
+    for _ in range(3):
+        with monkeypatch.context() as patch:
+            patch.setattr(own, "SHARE", 0.0)
+            sarrus.simulate(mechanism, seconds, **asked)
+            own.wait()
+    codes = own.find_structure(make_form(mechanism)).codes
+    return general, sarrus.simulate(mechanism, seconds, **asked), codes
+
+
+def make_form(mechanism):
+    """The form of a mechanism that was seen before."""
+    return sarrus.model.make_model(mechanism.copy()).form
+
+
+def assert_same(general, by_own):
+    """All that is recorded, and all that was counted."""
+    assert general.status == by_own.status
+    assert general.counters == by_own.counters
+    for a, b in zip(general.record.outputs, by_own.record.outputs, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+MECHANISMS = {
+    "pendulum": pendulum,
+    "through singular positions": lambda: n_four_bar(2),
+    "plane": lambda: random_mechanism(4, 2),
+    "space": lambda: random_mechanism(9, 3),
+    "redundant": lambda: bricard(0.0),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_own_code_gives_the_same_bits(name, monkeypatch):
+    """Steps, orders, outputs: whichever code runs."""
+    general, by_own, codes = simulate_both(MECHANISMS[name](), monkeypatch, 2.0, tolerance=1e-8)
+    assert len(codes) == 2
+    assert_same(general, by_own)
+
+
+def test_own_code_takes_over(monkeypatch):
+    """It is made when runs have taken long enough, not before; other numbers use it too."""
+    mechanism = pendulum()
+    general, by_own, codes = simulate_both(mechanism, monkeypatch, 1.0)
+    assert {kernel.__name__ for kernel, _ in codes} == {"advance", "sample"}
+    assert_same(general, by_own)
+    calls = []
+    advance = series.advance.py_func
+    monkeypatch.setattr(series.advance, "_made", {})
+    monkeypatch.setattr(series.advance, "_make", lambda kinds: calls.append(kinds))
+    sarrus.simulate(pendulum(angle=0.3, mass=2.0), 1.0)
+    assert not calls
+    assert advance is series.advance.py_func
+
+
+def weigh(form, x):
+    """Something of a form."""
+    s = 0.0
+    for i in range(len(form.Q)):
+        s += form.Q[i] * x[i]
+    return s
+
+
+def test_compiling_is_no_run(monkeypatch):
+    """What the general code takes to be compiled, at its first call, is no reason for more."""
+    counted = []
+    monkeypatch.setattr(own.Structure, "spend", lambda *given: counted.append(given))
+    form = sarrus.model.make_model(pendulum()).form
+    made, x = entry(weigh), np.ones(len(form.Q))
+    first = own.run(made, form, x)
+    assert not counted
+    assert own.run(made, form, x) == first
+    assert len(counted) == 1
+
+
+def test_large_structures_stay_general():
+    """They would take long to compile, and leave the cache."""
+    form = sarrus.model.make_model(n_four_bar(200)).form
+    assert own.find_structure(form) is None
