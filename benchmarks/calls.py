@@ -1,7 +1,8 @@
 """What a user waits for: first calls, whole calls, many runs, large mechanisms; and heyoka where it is installed.
 
 Each row is measured warm (but for first calls, which begin in a new process with an empty cache), by code of the
-mechanism's own where it has some, best of several, one thread but where "2 threads" is said. `python benchmarks/calls.py [PART ...]`; parts: first, whole,
+mechanism's own where it has some, best of several, one thread but where "2 threads" is said.
+`python benchmarks/calls.py [PART ...]`; parts: first, whole,
 build, large, many, stiff, heyoka.
 """
 

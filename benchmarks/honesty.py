@@ -3,8 +3,8 @@
     PYTHONPATH=src:tests python benchmarks/honesty.py [mechanisms in plane and in space]
 
 A mechanism falls from rest for a second; see tests/tolerance_errors.py. Printed: median, 99th percentile and worst
-of error / (tolerance x magnification), of all and of each tolerance. `make soak` runs it, and fails where 99 % are not
-below 10, or the worst not below 50.
+of error / (tolerance x magnification), of all and of each tolerance. `make soak` runs it, and fails where 99 % are
+not below 10, or the worst not below 50.
 """
 
 import sys
@@ -46,7 +46,8 @@ def main(count):
     values = np.array([x for _, x in found])
     tell("all", values)
     print(
-        f"the worst is {names[int(values.argmax())]}; {still} mechanisms that do not move or do not come to their end"
+        f"the worst is {names[int(values.argmax())]}; "
+        f"{still} mechanisms that do not move or do not come to their end"
     )
     print(f"and {told} runs that ended or say themselves that they are worse are left out")
     return np.quantile(values, 0.99) < MOST and values.max() < WORST

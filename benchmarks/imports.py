@@ -3,14 +3,14 @@
     PYTHONPATH=src:tests python benchmarks/imports.py FOLDER_OR_FILE ... [--looped] [--seconds 1]
 
 Every .urdf, .asmt and every .xml that is a MuJoCo model is read (scenes and fragments are left out and counted),
-inspected and moved for a second under gravity at the default tolerance, drives left out. Printed: a row a file, for
-ASMT a second table against the stored series, and what was refused with its sentence.
+inspected and moved for a second under gravity at the default tolerance, drives left out. Printed: a row a file,
+for ASMT a second table against the stored series, and what was refused with its sentence.
 
 Drift: largest change of the energy, less the work of dampers, over the energy exchanged (largest kinetic energy or
 change of the potential one). Against Pinocchio: accelerations of the centres at rest at the start, over the
-largest; both without springs, dampers and lifts, through `write_urdf`. Its own constrained dynamics where loops are
-all there is; with couplings, rotors or redundant loops (marked k) its mass matrix, forces and Jacobians, solved in
-the directions that these allow.
+largest; both without springs, dampers and lifts, through `write_urdf`. Its own constrained dynamics where loops
+are all there is; with couplings, rotors or redundant loops (marked k) its mass matrix, forces and Jacobians,
+solved in the directions that these allow.
 """
 
 import argparse

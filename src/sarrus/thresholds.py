@@ -147,8 +147,8 @@ DRIFT_ROUNDING = 1e-11
 # the tolerance, of all these: places are off by it, and weights and springs do work on that; where little moves
 # nothing else is exchanged. A structure whose loops close to 1e-10 was measured at 9
 DRIFT_AT_REST = 10.0
-# the energy exchanged: beside a singular position the force of a drive grows beyond all bounds and is known to half
-# the digits, and so is its work; the motion is right. Driven parallelograms were measured at 2e-6
+# the energy exchanged: beside a singular position the force of a drive grows beyond all bounds and is known to
+# half the digits, and so is its work; the motion is right. Driven parallelograms were measured at 2e-6
 DRIFT_DRIVEN = 1e-5
 # 1: a tighter tolerance is not held in double precision, and not judged
 SMALLEST_TOLERANCE = 1e-11

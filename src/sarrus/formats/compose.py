@@ -395,8 +395,8 @@ class _Composer(Builder):
             ]
             rigid.center = np.mean(ends, axis=0)
         self.report.changed.append(
-            f"massless links {', '.join(links)} stay, for what acts in their joints; each was given {mass:.1g} kg, "
-            f"{UNFELT:g} of the mean mass, which no motion feels"
+            f"massless links {', '.join(links)} stay, for what acts in their joints; each was given "
+            f"{mass:.1g} kg, {UNFELT:g} of the mean mass, which no motion feels"
         )
         return True
 

@@ -70,8 +70,9 @@ def _free(builder: Builder, joints: list[Connection], names: set[str], misfit: f
         # the least gap of a loop that does not close is where it would turn back: nothing moves from there
         raise builder.parts.refuse(
             f"loop {', '.join(c.name for c in joints)} does not close exactly as written, and where its gaps "
-            f"are least it is locked; joints that give by {locked.misfit:.2g} m let it move: correct its dimensions, "
-            f"or allow that with misfit={2.0 * locked.misfit:.0e} (--misfit), and they are changed so that it moves"
+            f"are least it is locked; joints that give by {locked.misfit:.2g} m let it move: correct its "
+            f"dimensions, or allow that with misfit={2.0 * locked.misfit:.0e} (--misfit), and they are "
+            "changed so that it moves"
         )
     try:
         freed, notes = bridge_misfit(part, equations, misfit)

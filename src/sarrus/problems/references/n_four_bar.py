@@ -24,7 +24,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import elliprf
 
 from ...arrays import Floats
 
@@ -88,6 +87,9 @@ def flat_times(
     rotation = _solve_rotation(windows, speed, gravity, length, 1.0)
     a, b = rotation.levels[0]
     head, tail = rotation.half_period
+    # these functions load slowly: only those who ask pay for it
+    from scipy.special import elliprf
+
     from_hanging = elliprf(a * a, a * a + b * b, 2.0 * a * a)
 
     turns = int(max(duration, 0.0) / (2.0 * head)) + 1

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ellipj, ellipk
 
 from ...arrays import Floats
 
@@ -26,6 +25,9 @@ def pendulum_reference(times: ArrayLike, gravity: float = 9.81, length: float = 
     """
     t = np.atleast_1d(np.asarray(times, dtype=np.float64))
     w = np.sqrt(gravity / length)
+    # these functions load slowly: only those who ask pay for it
+    from scipy.special import ellipj, ellipk
+
     period = 4.0 * ellipk(0.5) / w
     sn, cn, dn, _ = ellipj(w * np.remainder(t, period), 0.5)
     # half angle: sin = -k cd, cos = k' / dn, with k = k' = sqrt(1/2)
