@@ -244,9 +244,9 @@ def test_a_part_and_its_curves_stand_out_together(seen):
       return [r.left + xaxis._offset + xaxis.d2p(d.x[n]), r.top + yaxis._offset + yaxis.d2p(d.y[n])];
     }""")
     page.mouse.move(*spot)
-    page.wait_for_function(
-        "() => sarrusReport.players[0].hovered && sarrusReport.players[0].hovered.item.name === 'A0'"
-    )
+    page.wait_for_function("() => sarrusReport.players[0].hovered !== null")
+    # cranks of a parallelogram turn alike: their curves are one
+    assert seen.value("sarrusReport.players[0].hovered.item.name") in ("A0", "A1", "A2")
     page.mouse.move(2, 2)
     page.wait_for_function("() => sarrusReport.players[0].hovered === null")
     assert seen.errors == []

@@ -192,7 +192,7 @@ def test_plot_has_a_panel_for_each_point(result):
     """Places of two points, energy and violation; the mechanism beside them."""
     figure = result.plot("B0", "B1")
     labels = [axes.get_ylabel() for axes in figure.get_axes() if axes.get_ylabel()]
-    assert labels == ["B0 [m]", "B0.angle [rad]", "B1 [m]", "energy [J]", "violation [m]"]
+    assert labels == ["B0 [m]", "B0.angle [rad]", "B1 [m]", "energy\ndrift [J]", "violation [m]"]
     x = figure.get_axes()[0].lines[0].get_ydata()
     np.testing.assert_array_equal(x, result.position("B0")[:, 0])
 
