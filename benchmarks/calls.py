@@ -45,18 +45,9 @@ print(time.perf_counter() - begin)
 Rows = list[tuple[str, str]]
 
 
-def warm(run: Callable[[], Any]) -> None:
-    """Call it as often as a topology is seen before its tables and its own code are kept, and wait for these."""
-    share, own.SHARE = own.SHARE, 0.0
-    for _ in range(3):
-        run()
-        own.wait()
-    own.SHARE = share
-
-
 def best(run: Callable[[], Any], repeats: int = 7) -> tuple[float, Any]:
     """Least wall time of some calls behind those that warm up, and the last answer."""
-    warm(run)
+    own.warm_up(run)
     times = []
     for _ in range(repeats):
         begin = time.perf_counter()

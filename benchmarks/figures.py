@@ -61,11 +61,7 @@ def measure(row: Row) -> tuple[float, float, dict[str, str]]:
     seconds = 10.0 if family else row.problem.duration
     solve = best = np.inf
     run = partial(simulate, output_step=row.problem.output_step, tolerance=row.tolerance)
-    # code of the mechanism's own is made beside the first runs
-    own.SHARE = 0.0
-    for _ in range(3):
-        run(row.problem.mechanism(), seconds)
-        own.wait()
+    own.warm_up(lambda: run(row.problem.mechanism(), seconds))
     for _ in range(REPEATS if row.problem.options.get("windows", 0) < 200 else 3):
         result = run(row.problem.mechanism(), seconds)
         solve = min(solve, result.solve_seconds)

@@ -55,6 +55,7 @@ def _run(problem: Problem, question: dict[str, Any]) -> tuple[Result, Timing]:
             tolerance=question["setting"],
             repeats=repeats,
             patience=patience,
+            own_code=True,
         )
     mechanism = problem.mechanism()
 

@@ -30,8 +30,12 @@ def run_problem(
     at_crossing: str = CONTINUE,
     repeats: int = REPEATS,
     patience: float = 2.0,
+    own_code: bool = False,
 ) -> tuple[Result, Timing]:
-    """Simulate a problem with a tolerance or a step; returns the result and the times of its solve."""
+    """Simulate a problem with a tolerance or a step; returns the result and the times of its solve.
+
+    own_code: made before the clock starts, as where times are compared.
+    """
     seconds = problem.duration if duration is None else duration
     mechanism = problem.mechanism()
 
@@ -47,7 +51,7 @@ def run_problem(
             at_crossing=at_crossing,
         )
 
-    return time_solve(once, repeats, patience)
+    return time_solve(once, repeats, patience, own_code)
 
 
 def save_run(

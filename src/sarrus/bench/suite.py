@@ -134,7 +134,12 @@ def _run(cell: Cell, repeats: int, command: str, folder: Path | None = None) -> 
     patience = 0.5 if folder is None else 60.0
     setting: dict[str, Any] = {cell.kind: cell.setting}
     result, timing = run_problem(
-        cell.problem, method=cell.method, repeats=repeats, patience=patience, **setting
+        cell.problem,
+        method=cell.method,
+        repeats=repeats,
+        patience=patience,
+        own_code=True,
+        **setting,
     )
     judged = judge(cell.problem, result)
     method = get_method(cell.method)

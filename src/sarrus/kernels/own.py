@@ -36,6 +36,8 @@ SHARE = 0.05
 LOOK_SECONDS = 1e-3
 # level of the passes: a twentieth faster than with level 1, for half a second more
 PASSES = 2
+# runs until tables that are seen again are kept, and have code
+WARM = 3
 # structures that are remembered
 MOST_KEPT = 64
 
@@ -134,6 +136,22 @@ def wait() -> None:
     """Until all own code that is being made is there."""
     for thread in list(_THREADS):
         thread.join()
+
+
+def warm_up(run: Callable[[], Any], longest: float = float("inf")) -> None:
+    """Run until a structure is kept and has its own code, whatever that takes; not again after so long [s]."""
+    global SHARE
+    share, SHARE = SHARE, 0.0
+    try:
+        for _ in range(WARM):
+            begin = time.perf_counter()
+            run()
+            long = time.perf_counter() - begin > longest
+            wait()
+            if long:
+                break
+    finally:
+        SHARE = share
 
 
 def make_code(kernel: Kernel, kinds: tuple[Any, ...], compiles: bool = True) -> Caller | None:
