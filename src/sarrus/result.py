@@ -17,7 +17,7 @@ from .export import LEVELS, TIME, point_columns, quality_columns, reaction_colum
 from .mechanism import Mechanism, MechanismError
 from .names import pick
 from .readout import Readout
-from .thresholds import FAR_AWAY
+from .thresholds import FAR_AWAY, NOISY_FORCE
 
 if TYPE_CHECKING:
     from .methods.outcome import Outcome, Record
@@ -98,7 +98,40 @@ class Result(Readout):
         from .verdict.sentences import tell_moments
 
         met = [] if self.outcome.watch is None else tell_moments(self.crossings, self.near_singular)
-        return [*met, *self._gone_far()]
+        return [*met, *self._gone_far(), *self._noisy_dampers()]
+
+    def _noisy_dampers(self) -> Iterator[str]:
+        """The damper that makes most force of the velocity's error, if that is much at this tolerance."""
+        springs = [s for s in self.mechanism.springs if s.damping > 0]
+        torsions = [t for t in self.mechanism.torsions if t.damping > 0]
+        size, tolerance = self.mechanism.size, self.asked.tolerance
+        if not (springs or torsions) or tolerance is None or size == 0 or not len(self.times):
+            return
+        off = tolerance * float(np.abs(self.rates).max(initial=0.0)) * self.model.units.length
+        weight = sum(b.mass for b in self.mechanism.bodies) * np.linalg.norm(self.mechanism.gravity)
+        usual = max(weight, float(self.kinetic_energy.max()) / size)
+        # an error in newtons, and what it is measured by: a first instant may be far beyond all the rest
+        found = [
+            (
+                s.damping * off,
+                max(usual, np.median(np.abs(self.force(s.name)))),
+                f"spring '{s.name}'",
+            )
+            for s in springs
+        ] + [
+            (
+                t.damping * off / size**2,
+                max(usual, np.median(np.abs(self.torque(t.name))) / size),
+                f"torsion '{t.name}'",
+            )
+            for t in torsions
+        ]
+        error, scale, name = max(found, key=lambda x: x[0] / x[1] if x[1] > 0 else 0.0)
+        if error > NOISY_FORCE * scale:
+            yield (
+                f"{name} has a stiff damper: at tolerance {tolerance:g} its force may be off by up to {error:.2g} "
+                "N, and so may reactions and forces of drives that take it up; a tighter tolerance makes that less"
+            )
 
     def _gone_far(self) -> Iterator[str]:
         """The body that is farthest from its start, if that is many times the mechanism's size."""

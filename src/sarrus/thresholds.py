@@ -27,6 +27,10 @@ SAME_VELOCITY = 1e-6
 # falls or flies goes on
 FAR_AWAY = 10.0
 
+# weights, kinetic energy over the size, and the damper's own force: what it makes of the velocity's error is told
+# from this share on; two digits of a force are what a drawing shows
+NOISY_FORCE = 0.01
+
 # == Files of other programs ==
 
 # the mechanism's size, and rad: places and directions that are the same but for a file's own arithmetic

@@ -480,3 +480,26 @@ def test_workspace_of_a_chain_stays_sparse():
     sizes = [len(radau.make_tangent(m.form, m.loads).L_row) for m in models]
     assert sizes[1] < 2.2 * sizes[0]
     assert make_workspace(make_model(n_four_bar(2)).form, 0).usual.size == 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damping", [1.0, 1e3, 1e5, 1e8])
+def test_forces_that_stiff_dampers_spoil_are_told(damping):
+    """A link dragged by a damper: where a drive's force is off by a twentieth of the weight, a note says so."""
+    m = Mechanism("dragged", gravity=(0.0, -9.81))
+    m.rod("a", (0, 0), (0.3, 0.4), 1.0)
+    m.rod("b", (0.3, 0.4), (1.0, 0.2), 1.0)
+    m.revolute("A", m.ground, "a", at=(0, 0))
+    m.revolute("B", "a", "b", at=(0.3, 0.4))
+    m.torsion("drag", "B", damping=damping)
+    m.drive("motor", "A", Sine(0.2, 1.0))
+    exact = simulate(m, 1.0, 0.01, tolerance=1e-11, method="radau").drive_force("motor")
+    told = 0
+    for tolerance in (1e-4, 1e-6, 1e-8):
+        result = simulate(m, 1.0, 0.01, tolerance=tolerance, method="radau")
+        noted = any("stiff damper" in note for note in result.notes)
+        # behind the first instant, in which the damper stops what has another velocity
+        off = np.abs(result.drive_force("motor") - exact)[10:].max()
+        assert noted or off < 0.05 * 2 * 9.81
+        told += noted
+    assert told >= 1 if damping > 1e6 else told == 0 or damping > 1e4
