@@ -183,7 +183,7 @@ class Judge:
         if self._drift <= share * self._exchanged + self._noise(tolerance):
             return []
         part = self._drift / self._exchanged if self._exchanged else np.inf
-        by = f"tolerance {tolerance:g}" if tolerance is not None else f"steps of {setting:g} s"
+        by = f"tolerance {tolerance:g}" if tolerance is not None else f"setting {setting:g}"
         return [
             f"the energy balance drifts by {self._drift * self._unit:.2g} J, {part:.1e} of the "
             f"{self._exchanged * self._unit:.3g} J exchanged (largest at t = {self._when:.6g} s, {by})"

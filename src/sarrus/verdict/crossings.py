@@ -379,7 +379,8 @@ def _bottoms(watch: Watch, ws: Any, dip: Dip) -> Iterator[tuple[float, float]]:
     find_dips(np.array([f0, f1, f2, usual]), open_)
     while open_.any():
         # the deepest first: it explains the others that vanish with it
-        j = int(np.argmin(np.where(open_, f1 / ends, np.inf)))
+        depth = np.divide(f1, ends, out=np.full(len(ends), np.inf), where=open_)
+        j = int(np.argmin(depth))
 
         def pivot(t: float, j: int = j) -> float:
             return float(pivots(t)[j])
