@@ -52,7 +52,7 @@ def test_textbook_methods_get_a_note(method):
     noted = drift_notes(coarse)
     assert bool(noted) == bool(coarse.energy_drift > 1e-3 * exchanged(coarse))
     if noted:
-        assert "steps of 0.05 s" in noted[0]
+        assert "setting 0.05" in noted[0]
     # conserved by the method's own nature, or nearly so with short steps
     assert drift_notes(simulate(n_four_bar(1), 0.5, 0.1, method=method, step=1e-3)) == []
 
