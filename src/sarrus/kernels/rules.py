@@ -11,10 +11,11 @@ SHARE = 0.05
 # what double precision gives in a step
 FLOOR = 1e-13
 # a run of more steps shares what this many may lose, down to the rounding of a step (a pendulum over 1e4 s is off
-# by as much with a tenth of it); how many there will be is asked first after so many
+# by as much with a tenth of it); how many there will be is asked first after so many, for which the first memory is
+# made, too: most runs end within them, and begin and end once
 MANY_STEPS = 80
 LONG_FLOOR = 1e-16
-FIRST_STEPS = 64
+FIRST_STEPS = 96
 # A landing that the projections move by more than SLACK tolerances is refused: truncation moves it by
 # about one, another branch of the motion by far more. NOISE is what rounding may do to a long chain.
 SLACK = 4.0
