@@ -11,8 +11,8 @@ SHARE = 0.05
 # what double precision gives in a step
 FLOOR = 1e-13
 # a run of more steps shares what this many may lose, down to the rounding of a step (a pendulum over 1e4 s is off
-# by as much with a tenth of it); how many there will be is asked first after so many, for which the first memory is
-# made, too: most runs end within them, and begin and end once
+# by as much with a tenth of it); how many there will be is asked first after so many, for which the first memory
+# is made, too: most runs end within them
 MANY_STEPS = 80
 LONG_FLOOR = 1e-16
 FIRST_STEPS = 96
