@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from sarrus import problems
@@ -89,6 +90,9 @@ def test_two_precision_classes_have_two_winners(tmp_path):
     records = run_cells(
         make_cells([problem], ["series"], "1e-2..1e-10", "0.01"), tmp_path, 1, "test"
     )
+    # small mechanisms take much the same time at all of them: the clock must not decide here
+    for record in records:
+        record["timings"]["cpu"] = -np.log10(record["tolerance"])
     best = dict(winners(records))
     assert set(best) == {"low", "high"}
     assert best["low"]["tolerance"] > best["high"]["tolerance"]

@@ -60,17 +60,18 @@ def time_solve(
     simulate: Callable[[], Result],
     repeats: int = REPEATS,
     patience: float = np.inf,
-    own_code: bool = False,
+    own_code: bool | None = None,
 ) -> tuple[Result, Timing]:
     """Run once to warm up, then repeatedly; returns the result and the times of its solve.
 
     patience [s]: no further repeat is begun after this long; a run that long needs no more. own_code: code of the
-    mechanism's own is made before: where times are compared, none may depend on what ran before it.
+    mechanism's own is made before, or serves if it is on the disk; None if there is no such thing. No repeat may
+    depend on what ran before it.
     """
-    with one_core():
-        first = simulate()
-        if own_code and first.cpu_seconds <= patience:
-            own.warm_up(simulate, patience)
+    first = simulate()
+    if own_code is not None and first.cpu_seconds <= patience:
+        own.warm_up(simulate, patience, compiles=own_code)
+    with one_core(), own.keep_code():
         begin = time.perf_counter()
         cpu: list[float] = []
         solve: list[float] = []

@@ -13,7 +13,8 @@ import logging
 import operator
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from ..arrays import Floats, Ints
@@ -138,11 +139,12 @@ def wait() -> None:
         thread.join()
 
 
-def warm_up(run: Callable[[], Any], longest: float = float("inf")) -> None:
-    """Run until a structure is kept and has its own code, whatever that takes; not again after so long [s]."""
-    global SHARE
-    share, SHARE = SHARE, 0.0
-    try:
+def warm_up(run: Callable[[], Any], longest: float = float("inf"), compiles: bool = True) -> None:
+    """Run until a structure is kept and has its own code, whatever that takes; not again after so long [s].
+
+    compiles: whether code that is not on the disk is made.
+    """
+    with _bounds(0.0 if compiles else float("inf"), 0.0):
         for _ in range(WARM):
             begin = time.perf_counter()
             run()
@@ -150,8 +152,22 @@ def warm_up(run: Callable[[], Any], longest: float = float("inf")) -> None:
             wait()
             if long:
                 break
+
+
+def keep_code() -> AbstractContextManager[None]:
+    """While it lasts every structure keeps the code it has, so that times of two codes are not mixed."""
+    wait()
+    return _bounds(float("inf"), float("inf"))
+
+
+@contextmanager
+def _bounds(share: float, look_seconds: float) -> Iterator[None]:
+    global SHARE, LOOK_SECONDS
+    before, (SHARE, LOOK_SECONDS) = (SHARE, LOOK_SECONDS), (share, look_seconds)
+    try:
+        yield
     finally:
-        SHARE = share
+        SHARE, LOOK_SECONDS = before
 
 
 def make_code(kernel: Kernel, kinds: tuple[Any, ...], compiles: bool = True) -> Caller | None:
