@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from builders import bricard, dense_jacobian, flat_four_bar, n_four_bar, rank_of
-from sarrus import simulate
+from sarrus import problems, simulate
 from sarrus.model import make_model
 from sarrus.problems.references.bricard import bricard_reference
 from sarrus.problems.references.n_four_bar import flat_times, four_bar_reference
@@ -218,3 +218,18 @@ def test_thousand_random_starts_near_flat():
     ]
     # some 15 runs have loosened steps, more would be crawling
     assert check_near_flat(starts, 0.03) <= 45
+
+
+def test_what_is_held_behind_crossings_is_told():
+    """Who asks for more digits than a series holds through crossings is told; radau has them."""
+    speeds = (0.7, 1.0, 2.0)
+    for method, bound, told in (("series", 1e-8, True), ("radau", 1e-11, False)):
+        for speed in speeds:
+            result = simulate(n_four_bar(2, speed=speed), 4.0, 0.01, method=method, tolerance=1e-12)
+            exact = four_bar_reference(result.times, 2, speed)
+            assert result.success
+            assert np.abs(result.position("B0") - exact[:, :2]).max() < bound
+            assert any("behind crossings" in note for note in result.notes) == told
+    pendulum = problems.get("simple-pendulum")
+    result = simulate(pendulum.mechanism(), 4.0, 0.01, tolerance=1e-12)
+    assert not any("behind crossings" in note for note in result.notes)
