@@ -76,12 +76,15 @@ def test_mjcf_keeps_springs_and_mujoco_reads_it(tmp_path):
 
 
 def test_what_cannot_be_written_is_refused_or_told(tmp_path):
-    """Joints without an equal are refused by name; drives and velocities are told."""
+    """Joints without an equal are refused by name; drives and users' forces are told."""
     m = sarrus.Mechanism("m", gravity=(0, 0, -9.81))
     m.body("b", 1.0, (0, 0, 1), (0.1, 0.1, 0.1))
     m.revolute("h", "ground", "b", at=(0, 0, 0), axis=(1, 0, 0))
     m.drive("spin", "h", sarrus.Polynomial((0.0, 1.0)))
-    assert write_urdf(m, tmp_path / "a.urdf").dropped["drives"] == ["spin"]
+    m.user_force("wind", "b", lambda t, x, v: -v)
+    for write, name in ((write_urdf, "a.urdf"), (write_mjcf, "a.xml")):
+        dropped = write(m, tmp_path / name).dropped
+        assert (dropped["drives"], dropped["user forces"]) == (["spin"], ["wind"])
     m.distance("rope", "ground", "b", start=(1, 0, 0), end=(0, 0, 1))
     with pytest.raises(sarrus.MechanismError, match=r"'rope' \(distance\) cannot be written"):
         write_urdf(m, tmp_path / "a.urdf")

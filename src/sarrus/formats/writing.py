@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kinematics.pose import in_space
-from ..mechanism import Mechanism, MechanismError, to_data
+from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files.writing import save_text
 from ..mechanism.forces import Coupling
 from ..mechanism.joints import End, Joint
@@ -71,7 +71,7 @@ class Tree:
 def _joints(mechanism: Mechanism, what: str) -> list[WrittenJoint]:
     """Joints between two bodies; one of three bodies is two."""
     out = []
-    for name, data in to_data(mechanism).get("joints", {}).items():
+    for name, data in ((joint.name, joint.data()) for joint in mechanism.joints):
         kind, bodies = next(
             (k.replace("_", "-"), v)
             for k, v in data.items()
