@@ -95,6 +95,20 @@ class Readout:
         rate = self._angle_rates(torsion.joint)[0]
         return np.asarray(moment(numbers_of(torsion), self.record.angles[:, number], rate))
 
+    def _dampers(self, arm: float) -> Iterator[tuple[str, float, float]]:
+        """What has a damper: its name, damping [N s/m] and usual force [N]; torques act at this arm [m].
+
+        The usual force is the median: a first instant may be far beyond all the rest.
+        """
+        for spring, _ in self.model.readings.springs.values():
+            if spring.damping > 0:
+                force = float(np.median(np.abs(self.force(spring.name))))
+                yield f"spring '{spring.name}'", spring.damping, force
+        for torsion, _ in self.model.readings.torsions.values():
+            if torsion.damping > 0:
+                force = float(np.median(np.abs(self.torque(torsion.name)))) / arm
+                yield f"torsion '{torsion.name}'", torsion.damping / arm**2, force
+
     def drive_force(self, name: str) -> Floats:
         """What a drive exerts along its motion: a force [N], or a torque [N m] on an angle, shape (n,).
 

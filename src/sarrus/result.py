@@ -113,30 +113,17 @@ class Result(Readout):
 
     def _noisy_dampers(self) -> Iterator[str]:
         """The damper that makes most force of the velocity's error, if that is much at this tolerance."""
-        springs = [s for s in self.mechanism.springs if s.damping > 0]
-        torsions = [t for t in self.mechanism.torsions if t.damping > 0]
         size, tolerance = self.mechanism.size, self.asked.tolerance
-        if not (springs or torsions) or tolerance is None or size == 0 or not len(self.times):
+        if tolerance is None or size == 0 or not len(self.times):
+            return
+        dampers = list(self._dampers(size))
+        if not dampers:
             return
         off = tolerance * float(np.abs(self.rates).max(initial=0.0)) * self.model.units.length
-        weight = sum(b.mass for b in self.mechanism.bodies) * np.linalg.norm(self.mechanism.gravity)
+        mass = sum(b.mass for b in self.mechanism.bodies)
+        weight = mass * float(np.linalg.norm(self.mechanism.gravity))
         usual = max(weight, float(self.kinetic_energy.max()) / size)
-        # an error in newtons, and what it is measured by: a first instant may be far beyond all the rest
-        found = [
-            (
-                s.damping * off,
-                max(usual, np.median(np.abs(self.force(s.name)))),
-                f"spring '{s.name}'",
-            )
-            for s in springs
-        ] + [
-            (
-                t.damping * off / size**2,
-                max(usual, np.median(np.abs(self.torque(t.name))) / size),
-                f"torsion '{t.name}'",
-            )
-            for t in torsions
-        ]
+        found = [(c * off, max(usual, force), name) for name, c, force in dampers]
         error, scale, name = max(found, key=lambda x: x[0] / x[1] if x[1] > 0 else 0.0)
         if error > NOISY_FORCE * scale:
             yield (

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sarrus import Mechanism, simulate
+from sarrus.methods import series
 from scissors import Scissors, random_scissors
 
 
@@ -26,6 +27,16 @@ def check(scissors, tolerance, duration=2.0, **options):
 def test_every_crossing_once(n):
     """At the default tolerance, of scissors of any length."""
     assert all(check(random_scissors(n, seed), 1e-10) for seed in range(2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("steps", [3, 7, 20])
+@pytest.mark.parametrize("n", [3, 8, 30])
+def test_buffers_and_ends_hide_no_crossing(n, steps, monkeypatch):
+    """Wherever buffers of steps and the run itself end: beside a crossing, or samples on both sides of it."""
+    monkeypatch.setattr(series, "FIRST_STEPS", steps)
+    for seed, duration in ((2, 1.9), (2, 2.0), (5, 2.0), (5, 2.05)):
+        assert check(random_scissors(n, seed), 1e-6, duration)
 
 
 @pytest.mark.slow

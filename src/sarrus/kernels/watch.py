@@ -22,10 +22,12 @@ GROWTH = 1.5
 # links that turn ever faster, or fast in between, may turn by this many times ANGLE
 AHEAD = 1.5
 # a pivot that may dip: below this share of what is usual for its equation, and below the samples beside it. It
-# is looked at until it falls below DEEP, or is flat: what is beside it is less than FLAT times as large
+# is looked at until it falls below DEEP, or is flat: what is beside it is less than FLAT times as large. Two
+# samples on both sides of a bottom look flat, too: so not before some looks between them
 LOW = 0.2
 DEEP = 1e-2
 FLAT = 2.0
+FEWEST_LOOKS = 4
 LOOKS = 40
 # beyond the ends of a run the series is followed as far as its last term stays below this
 BEYOND_TERM = 1e-6
@@ -133,28 +135,35 @@ def may_dip(f0, f1, f2, usual):
 
 
 @block
-def is_dip(form, ws, pieces, times, samples, k, sums, pivots):
+def sample_at(form, ws, pieces, t, sums, pivots):
+    """Relative pivots at a time of some steps."""
+    n = 0
+    while n < len(pieces.orders) - 1 and pieces.starts[n + 1] <= t:
+        n += 1
+    take_sample(
+        form, ws, pieces.coefficients[n], pieces.orders[n], t - pieces.starts[n], sums, pivots
+    )
+
+
+@block
+def is_dip(form, ws, before, pieces, times, samples, k, sums, pivots):
     """Whether the pivot of an equation dips to zero between three samples, by looking closer and closer.
 
     Until it is low enough, or so flat that it has shown its bottom: in time a dip may have any shape (links may
-    whip through a singular position). Each look halves the larger half.
+    whip through a singular position). Each look halves the larger half. before: the steps before the pieces.
     """
     a, b, c = times[0], times[1], times[2]
     fa, fb, fc = samples[0, k], samples[1, k], samples[2, k]
-    n = 0
-    for _ in range(LOOKS):
+    for look in range(LOOKS):
         if fb < DEEP * samples[3, k]:
             return True
-        if max(fa, fc) < FLAT * fb:
+        if look >= FEWEST_LOOKS and max(fa, fc) < FLAT * fb:
             return False
         t = 0.5 * (a + b) if b - a > c - b else 0.5 * (b + c)
-        while n < len(pieces.orders) - 1 and pieces.starts[n + 1] <= t:
-            n += 1
-        while n > 0 and pieces.starts[n] > t:
-            n -= 1
-        take_sample(
-            form, ws, pieces.coefficients[n], pieces.orders[n], t - pieces.starts[n], sums, pivots
-        )
+        if t < pieces.starts[0] and len(before.orders) > 0:
+            sample_at(form, ws, before, t, sums, pivots)
+        else:
+            sample_at(form, ws, pieces, t, sums, pivots)
         f = pivots[k]
         if t < b:
             if f <= fb:
@@ -169,11 +178,11 @@ def is_dip(form, ws, pieces, times, samples, k, sums, pivots):
 
 
 @kernel
-def has_dip(form, ws, pieces, times, samples, sums):
+def has_dip(form, ws, before, pieces, times, samples, sums):
     """Whether the pivot of some equation dips to zero between three samples."""
     for k in range(samples.shape[1]):
         if may_dip(samples[0, k], samples[1, k], samples[2, k], samples[3, k]) and is_dip(
-            form, ws, pieces, times, samples, k, sums, samples[5]
+            form, ws, before, pieces, times, samples, k, sums, samples[5]
         ):
             return True
     return False
@@ -187,13 +196,13 @@ def find_dips(samples, found):
 
 
 @entry
-def watch(form, ws, pieces, steps, gaps, first, last, times, samples, sums, dips):
+def watch(form, ws, before, pieces, steps, gaps, first, last, times, samples, sums, dips):
     """Sample the polynomials of some steps; returns how many dips were found.
 
-    gaps: how many coefficients may vanish in a row; first, last: whether the run begins or ends here.
-    times: of the last two samples, scratch, and how long until the next; samples: their pivots, scratch,
-    the largest pivots so far and those of the start; both kept between calls. Outputs: dips: three times
-    around each.
+    before: the steps before them, from the last samples on. gaps: how many coefficients may vanish in a row;
+    first, last: whether the run begins or ends here. times: of the last two samples, scratch, and how long until
+    the next; samples: their pivots, scratch, the largest pivots so far and those of the start; both kept between
+    calls. Outputs: dips: three times around each.
     """
     starts, orders, coefficients, _ = pieces
     nq = len(ws.q)
@@ -256,7 +265,7 @@ def watch(form, ws, pieces, steps, gaps, first, last, times, samples, sums, dips
         keep_forms(ws)
         for k in range(samples.shape[1]):
             samples[3, k] = max(samples[3, k], samples[2, k])
-        if has_dip(form, ws, pieces, times, samples, sums) and found < dips.shape[0]:
+        if has_dip(form, ws, before, pieces, times, samples, sums) and found < dips.shape[0]:
             for i in range(3):
                 dips[found, i] = times[i]
             found += 1

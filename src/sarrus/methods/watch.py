@@ -164,7 +164,8 @@ class Watcher:
         if not len(self._sums[0]):
             return
         count = kernels.watch(
-            self._form, self._ws, pieces, steps, self._gaps, not self._begun, last,
+            self._form, self._ws, join_pieces(self._tail, self._begin.shape[1]), pieces, steps, self._gaps,
+            not self._begun, last,
             self._times, self._samples, self._sums, self._found,
         )  # fmt: skip
         # those of velocities that are apart are not needed
@@ -240,6 +241,20 @@ class Watcher:
             later=self._later,
             until=self._until,
         )
+
+
+def join_pieces(parts: list[Piece], coordinates: int) -> Pieces:
+    """Steps one after the other, of any orders."""
+    rows = max((len(p.coefficients) for p in parts), default=1)
+    coefficients = np.zeros((len(parts), rows, coordinates))
+    for row, part in zip(coefficients, parts, strict=True):
+        row[: len(part.coefficients)] = part.coefficients
+    return Pieces(
+        starts=np.array([p.start for p in parts] + [parts[-1].end if parts else 0.0]),
+        orders=np.array([len(p.coefficients) - 1 for p in parts], dtype=np.int64),
+        coefficients=coefficients,
+        sides=np.zeros((len(parts), 0, 1)),
+    )
 
 
 def without_masses(form: Form) -> Form:
