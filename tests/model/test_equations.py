@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from random_mechanisms import random_mechanism
-from sarrus import Mechanism
+from sarrus import Mechanism, MechanismError
 from sarrus.model import make_model
 from sarrus.model.quadratic import Equations
 from sarrus.model.reduce import Reduction, drop_fixed
@@ -115,11 +115,20 @@ def test_rows_of_a_form_of_features():
     assert drop_fixed({6: 1.0, 7: 2.0, 8: 0.0}, {7}) == {6: 1.0}
 
 
+def model_of(mechanism):
+    """Its model; where a thin rod may spin freely there is none, rightly, and another example is taken."""
+    try:
+        return make_model(mechanism)
+    except MechanismError as error:
+        assume("without moving any mass" not in str(error))
+        raise
+
+
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10**4), st.sampled_from([2, 3]))
 def test_constraints_hold_at_the_start_and_j_is_their_derivative(seed, dimension):
     """Phi(0) = 0 exactly but for rounding; J(0) / central differences of the quadratic form."""
-    model = make_model(random_mechanism(seed, dimension, sliding=seed % 2 == 0))
+    model = model_of(random_mechanism(seed, dimension, sliding=seed % 2 == 0))
     f, nq = model.form, model.coordinates
 
     def phi(q):
@@ -150,7 +159,7 @@ def test_points_stay_in_their_bodies(seed, dimension):
         if body.ends:
             m.point(f"{body.name} 0", body, body.ends[0])
             m.point(f"{body.name} 1", body, body.ends[1])
-    model = make_model(m)
+    model = model_of(m)
     J = model.jacobian().toarray()
     null = np.linalg.svd(J)[2][np.linalg.matrix_rank(J, tol=1e-9) :]
     for body in m.bodies:
