@@ -101,6 +101,7 @@ def test_no_file_outside_the_folder_is_read(tmp_path, monkeypatch):
     assert np.isfinite(found.mechanism.bodies[0].center).all()
 
 
+@pytest.mark.slow
 def test_replicas_and_includes_that_multiply(tmp_path):
     """Copies of copies are counted before anything is built: one sentence, at once."""
     inner = block("r")

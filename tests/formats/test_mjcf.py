@@ -384,6 +384,7 @@ def three_bars(folder, short):
     return mjcf(folder, stand + bars, f"<equality>{ties}</equality>")
 
 
+@pytest.mark.slow
 def test_bridged_bars_are_changed_so_that_they_move(tmp_path):
     """Three bars side by side that do not close by some 1e-8 m, on an arm: bridged, they would be locked.
 

@@ -121,6 +121,7 @@ def test_dead_centre_of_a_random_linkage(make, method):
             assert not r.success
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["multipliers", "multipliers-dop853"])
 def test_methods_that_do_not_close_their_loops_are_not_led_beyond(method):
     """They would go on with loops open by a part of a link: the limit is told, and nothing behind it is kept."""
