@@ -88,6 +88,7 @@ def test_report_of_a_model_file(tmp_path):
     assert ">done</span>" in page
 
 
+@pytest.mark.slow
 def test_movie_of_a_folder(tmp_path, folder):
     """Frames of the size and number asked for."""
     out = tmp_path / "frames"

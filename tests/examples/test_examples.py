@@ -75,6 +75,7 @@ def test_the_file_of_the_docs_loads():
         assert to_data(build_mechanism(read_document(to_text(to_data(m)), "again"))) == to_data(m)
 
 
+@pytest.mark.slow
 def test_report_example_writes_its_files(tmp_path):
     """Example 3: P2 goes from its start at x = 1 to its mirror image, which it reaches between outputs."""
     travel = runpy.run_path(str(EXAMPLES / "03_report.py"))["main"](tmp_path)

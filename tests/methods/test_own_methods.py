@@ -176,6 +176,7 @@ def test_generators_and_methods_with_a_tolerance():
     assert np.abs(free.position("B") - one.position("B")).max() < 1e-5
 
 
+@pytest.mark.slow
 def test_compiled_inside():
     """A function may hand its arrays to compiled code of its own."""
     import numba

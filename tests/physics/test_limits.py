@@ -99,6 +99,7 @@ def rssr(rng):
     return m, limit - angle
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [four_bar, slider_crank, rssr])
 @pytest.mark.parametrize("method", ["series", pytest.param("radau", marks=pytest.mark.slow)])
 def test_dead_centre_of_a_random_linkage(make, method):

@@ -38,6 +38,7 @@ def test_columns_have_units_and_the_values_of_the_result(result):
     assert len(result.columns()) == 1 + 6 * 6 + len(result.readings()) + 7
 
 
+@pytest.mark.slow
 def test_readings_of_joints_springs_and_drives():
     """What can be read by name stands in the columns: a driven slider between springs, and a winch."""
     m = sarrus.Mechanism("readings", gravity=(0, 0))

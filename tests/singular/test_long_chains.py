@@ -92,6 +92,7 @@ def antiparallelograms(n, rng):
     return m
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-7, 1e-8, 1e-10])
 def test_crossed_parallelograms(tolerance):
     """All cranks pass the line of their feet at once: the mobility rises by one a window, each time.

@@ -84,6 +84,7 @@ def test_no_run_ends_on_the_other_motion(tolerance):
     assert done >= 0.8 * len(cases), f"{done} of {len(cases)} done"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["radau", "multipliers", "multipliers-dop853"])
 def test_a_method_that_leaves_its_motion_is_found_out(method):
     """Methods without a certificate are held against a series: none is elsewhere without a word."""
