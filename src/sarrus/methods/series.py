@@ -286,7 +286,7 @@ class Series:
         self._leaps: list[str] = []
         self._anew = 0
         # pivots there against what is usual, and the position
-        self._most_regular = 0.0, problem.velocity
+        self._most_regular = 0.0, np.zeros(nq)
         self._constraints = Constraints(model.form)
         self._usual: tuple[int, Floats] | None = None
         self._kept = kernels.Kept(
