@@ -35,6 +35,7 @@ from .kernels.native import is_available
 from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
 from .mechanism.check import find_gaps, find_problems
 from .mechanism.files.units import LARGEST
+from .methods import Status
 from .methods.series import describe_steps
 from .methods.status import done
 from .model import Model
@@ -409,7 +410,7 @@ class Table:
         if not len(which):
             return
         shape = len(which), len(self.points), 2, self.dimension
-        self.status[which] = "done"
+        self.status[which] = str(Status.DONE)
         message, setting = done(self.asked.duration).message, self.asked.setting
         plain = describe_steps(setting, 0, 0.0, 0.0)
         loosened, moved, lost = told[[series.LOOSENED, series.MOVED, series.LOST]].tolist()
