@@ -137,7 +137,7 @@ def test_without_a_disk_everything_works(place, monkeypatch, caplog):
 
 
 def test_a_user_without_a_home_has_a_cache(place, monkeypatch, caplog):
-    """As in containers, whose users nobody knows: beside temporary files; without these too, none, and it is said."""
+    """As in containers: beside temporary files; without these too, none, and it is said."""
 
     def no_home(path):
         raise RuntimeError("Could not determine home directory.")
