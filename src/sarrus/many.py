@@ -327,7 +327,7 @@ class Traced:
             spin = np.zeros((n, 3))
             spin[:, 3 - rate.size :] = found[at : at + rate.size].T
             own = np.moveaxis(found[starts.astype(int)], -1, 0)
-            side = np.cross(spin[:, None], own).reshape(n, -1)
+            side = np.cross(spin[:, None], own).reshape(n, starts.size)
             size = np.linalg.norm(spin, axis=1) * np.linalg.norm(own, axis=(1, 2))
             wanted.append((_dense(rows, found), side, size))
             at += rate.size

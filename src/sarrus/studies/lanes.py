@@ -59,7 +59,8 @@ class Together:
             given[path] = array
         group = self.numbers.group(given)
         table = Table(len(values), self.dimension, self.asked, self.points, keep=True)
-        table.take(group, run_group(group, self.asked, threads=1, keep=True))
+        if len(group.which):
+            table.take(group, run_group(group, self.asked, threads=1, keep=True))
         return table.runs()
 
 
