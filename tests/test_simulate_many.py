@@ -445,6 +445,14 @@ def test_negative_mass_is_refused():
     assert "mass" in runs.message[-1]
 
 
+def test_refused_ones_in_front_do_not_slow_the_others():
+    """More variants that cannot be, in a row, than tapes are tried: the others run in lanes all the same."""
+    masses = np.linspace(-1.0, 2.0, 90)
+    runs = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": masses}).simulate(0.5, 0.1)
+    assert (runs.status == np.where(masses > 0.0, "done", "refused")).all()
+    assert not runs.parked[masses > 0.0].any()
+
+
 def test_exits():
     """A data frame has a row a run, a data set all outputs."""
     pytest.importorskip("xarray")
