@@ -496,7 +496,7 @@ class Series:
         if reason == reasons.DONE:
             return status.done(self._problem.duration)
         if reason == reasons.STUCK and t <= START * self._problem.duration:
-            return status.held_at_start(self._ws.usual.min(initial=1.0))
+            return status.held_at_start(np.abs(self._ws.usual).min(initial=1.0))
         return status.ended_early(reason, t, self._problem.setting)
 
     def counters(self) -> dict[str, int]:
