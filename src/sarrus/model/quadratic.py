@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import Any
 
@@ -209,10 +209,9 @@ def assemble_form(
     ]
     J_eq, J_col = _columns(J.at, 2)
     A_1, A_2 = _columns(augment, 2)
-    K_M, K_J, K_A = _columns(lower, 2), (nq + J_eq, J_col), (J_col[A_1], J_col[A_2])
-    factor = make_factor(
-        neighbours_of(nq + nc, K_M, K_J, K_A), nq, {nq + e[0] for e in drives.equations}
-    )
+    K_M, K_J, K_A = _columns(lower, 2), np.array([nq + J_eq, J_col]), J_col[np.array([A_1, A_2])]
+    early = {nq + e[0] for e in drives.equations}
+    factor = make_factor(nq + nc, np.hstack([K_M, K_J, K_A]), nq, early)
     M_row, M_col = _columns(M_at, 2)
     return {
         "D_start": D_start, "D_col": D_col, "D_val": D_val,
@@ -297,7 +296,7 @@ def light_coordinates(M: Entries, nq: int, share: float) -> list[bool]:
     """Coordinates whose pivot in a Cholesky factorisation of M is below this share of the entry."""
     lower = [(i, j) for i, j in M if j <= i]
     entries = _columns(lower, 2)
-    factor = make_factor(neighbours_of(nq, entries), nq)
+    factor = make_factor(nq, entries, nq)
     values: list[Scalar] = [0.0] * (nq + len(factor.rows))
     for at, (i, j) in zip(factor.entries(*entries).tolist(), lower, strict=True):
         values[at] = M[i, j]
@@ -317,17 +316,6 @@ def light_coordinates(M: Entries, nq: int, share: float) -> list[bool]:
                     at += 1
         done += pairs
     return [light[place] for place in factor.position.tolist()]
-
-
-def neighbours_of(count: int, *pairs: Iterable[Ints]) -> list[set[int]]:
-    """Of each unknown those it shares an entry with."""
-    out: list[set[int]] = [set() for _ in range(count)]
-    for first, second in pairs:
-        for a, b in zip(first.tolist(), second.tolist(), strict=True):
-            if a != b:
-                out[a].add(b)
-                out[b].add(a)
-    return out
 
 
 def flatten_rows(rows: list[Row]) -> tuple[Ints, Ints, list[Scalar]]:
