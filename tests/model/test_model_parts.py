@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sarrus import problems
 from sarrus.model import make_model, order
 from sarrus.model.order import make_factor
-from sarrus.model.quadratic import light_coordinates
+from sarrus.model.quadratic import Entries, light_coordinates
 from sarrus.model.reduce import Reduction
 from sarrus.thresholds import NO_MASS
 
@@ -96,8 +96,8 @@ def test_light_coordinates_count_the_null_space(seed):
     n, rank = 7, int(rng.integers(0, 8))
     F = rng.integers(-2, 3, (n, rank)).astype(float)
     M = F @ F.T
-    entries = {(i, j): float(M[i, j]) for i, j in zip(*np.nonzero(M), strict=True)}
-    light = light_coordinates(entries, n, NO_MASS)
+    rows, columns = np.nonzero(M)
+    light = light_coordinates(Entries(rows, columns, M[rows, columns]), n, NO_MASS)
     assert sum(light) == n - np.linalg.matrix_rank(M, tol=1e-9)
 
 
