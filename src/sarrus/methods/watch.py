@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Flags, Floats, Ints
 from ..kernels import watch as kernels
 from ..kernels.layout import Form, Pieces, make_workspace
 from ..model import Model
@@ -184,6 +184,9 @@ class Watcher:
             np.add.at(change, firsts, 1)
             np.subtract.at(change, finals, 1)
             kept = np.cumsum(change[:-1]) > 0
+            if last:
+                # nobody writes there any more: no copy is needed of what is all in a row
+                kept[int(firsts.min()) : int(finals.max())] = True
             place = np.concatenate([[0], np.cumsum(kept)])
             p = orders[:steps][kept]
             stretch = Stretch(
@@ -191,7 +194,7 @@ class Watcher:
                 starts=starts[:steps][kept],
                 ends=ends[kept],
                 orders=p,
-                coefficients=coefficients[:steps, : int(p.max()) + 1][kept],
+                coefficients=_some_steps(coefficients[:steps, : int(p.max()) + 1], kept, last),
                 firsts=place[firsts],
                 finals=place[finals],
                 before=tuple(self._tail),
@@ -241,6 +244,14 @@ class Watcher:
             later=self._later,
             until=self._until,
         )
+
+
+def _some_steps(coefficients: Floats, kept: Flags, in_a_row: bool) -> Floats:
+    """Of these steps those that are kept: a copy, or the same memory of what is all in a row."""
+    if not in_a_row:
+        return coefficients[kept]
+    first, last = np.flatnonzero(kept)[[0, -1]].tolist()
+    return coefficients[first : last + 1]
 
 
 def join_pieces(parts: list[Piece], coordinates: int) -> Pieces:
