@@ -169,6 +169,7 @@ class Watcher:
             self._times, self._samples, self._sums, self._found,
         )  # fmt: skip
         # those of velocities that are apart are not needed
+        whole = coefficients.shape[2] == self._begin.shape[1]
         coefficients = coefficients[:, :, : self._begin.shape[1]]
         if not self._begun:
             self._begin = coefficients[0, :2].copy()
@@ -184,8 +185,9 @@ class Watcher:
             np.add.at(change, firsts, 1)
             np.subtract.at(change, finals, 1)
             kept = np.cumsum(change[:-1]) > 0
-            if last:
-                # nobody writes there any more: no copy is needed of what is all in a row
+            # nobody writes there any more: no copy is needed of what is all in a row
+            same_memory = last and whole
+            if same_memory:
                 kept[int(firsts.min()) : int(finals.max())] = True
             place = np.concatenate([[0], np.cumsum(kept)])
             p = orders[:steps][kept]
@@ -194,7 +196,7 @@ class Watcher:
                 starts=starts[:steps][kept],
                 ends=ends[kept],
                 orders=p,
-                coefficients=_some_steps(coefficients[:steps, : int(p.max()) + 1], kept, last),
+                coefficients=_some_steps(coefficients[:steps, : int(p.max()) + 1], kept, same_memory),
                 firsts=place[firsts],
                 finals=place[finals],
                 before=tuple(self._tail),
@@ -246,9 +248,9 @@ class Watcher:
         )
 
 
-def _some_steps(coefficients: Floats, kept: Flags, in_a_row: bool) -> Floats:
+def _some_steps(coefficients: Floats, kept: Flags, same_memory: bool) -> Floats:
     """Of these steps those that are kept: a copy, or the same memory of what is all in a row."""
-    if not in_a_row:
+    if not same_memory:
         return coefficients[kept]
     first, last = np.flatnonzero(kept)[[0, -1]].tolist()
     return coefficients[first : last + 1]
