@@ -4,7 +4,7 @@ import numpy as np
 
 from builders import in_plane_of, rotation
 from sarrus import Mechanism
-from scissors import random_scissors
+from scissors import Scissors
 
 
 def four_bar(name, A, B, P, Q, rng, place=None):
@@ -126,6 +126,17 @@ def in_space(seed):
     return in_plane_of(R, (0.3, -0.2, 0.1)), {"axis": R[:, 2]}
 
 
+def scissors(parts):
+    """Builder of scissors with these parts: masses, angles and rates at random."""
+
+    def build(rng):
+        masses = rng.uniform(0.5, 2.0, (len(parts) - 1, 2))
+        angle, rate = rng.uniform(0.3, 1.2), rng.uniform(-2.0, 2.0)
+        return Scissors(np.array(parts), masses, angle, rate).mechanism()
+
+    return build
+
+
 FAMILIES = {
     "one window": windows(1),
     "two windows": windows(2),
@@ -133,8 +144,8 @@ FAMILIES = {
     "six windows": windows(6),
     "two windows in space": windows(2, in_space(3)),
     "parallelogram in space": lambda rng: parallelogram(rng, place=in_space(4)),
-    "two scissors": lambda rng: random_scissors(2, rng.integers(1 << 30)).mechanism(),
-    "four scissors": lambda rng: random_scissors(4, rng.integers(1 << 30)).mechanism(),
+    "two scissors": scissors((0.5, 0.4, 0.6)),
+    "four scissors": scissors((0.5, 0.4, 0.6, 0.35, 0.45)),
     "kite": kite,
     "four-bar": any_four_bar,
     "slider-crank": lambda rng: slider_crank(rng, equal=False),

@@ -55,13 +55,15 @@ from .structure import Slot, Structure
 
 # crossings of a run up to which lanes keep them
 MOST_CROSSINGS = 128
-# steps of Gauss and Newton; the last is shorter than this share of the time between the samples
-SETTLING = 10
+# steps of Gauss and Newton; the last is shorter than this share of the time between the samples. After some steps
+# every other one halves what is left
+SETTLING = 60
 SETTLED = 1e-7
+PATIENCE = 6.0
 # turns of inverse iteration: each leaves of the other vectors the square of the smallest value
 TURNS = 3
 # a crossing closer to another one, to the start or to the end of the run, in times between samples, is for others
-TOO_CLOSE = 1e-2
+TOO_CLOSE = 1e-4
 
 
 class Looking(Scratch):
@@ -426,19 +428,25 @@ class Watch:
         width = high - low
         x, going = o.variable(start), o.variable(deep)
         settled, zero = o.variable(o.truth(False)), o.constant(0.0)
-        value, gap = o.variable(zero), o.variable(zero)
-        for _ in o.loop(0, SETTLING, lambda: o.any(going.get())):
+        value, gap, left, right = o.variable(zero), o.variable(zero), o.variable(low), o.variable(high)
+        for n in o.loop(0, SETTLING, lambda: o.any(going.get())):
             self._place(x.get())
             o.call(descend, self.p, w)
-            now, move = going.get(), w.move[0]
-            there = x.get() - move
-            inside = now & (there > low) & (there < high)
-            x.set(there, inside)
-            value.set(w.value[0], inside)
-            gap.set(w.open[0], inside)
-            close = inside & (o.abs(move) <= width * SETTLED)
+            now, move, here = going.get(), w.move[0], x.get()
+            value.set(w.value[0], now)
+            gap.set(w.open[0], now)
+            close = now & (o.abs(move) <= width * SETTLED)
             settled.set(settled.get() | close)
-            going.set(inside & ~close)
+            # the value rises away from its least: that lies between left and right
+            right.set(here, now & (move > 0.0))
+            left.set(here, now & ~(move > 0.0))
+            there, lowest, highest = here - move, left.get(), right.get()
+            # beside a least value that is not zero the steps are too long or too short
+            odd = o.value(n % 2) > 0.0
+            halves = ~((there > lowest) & (there < highest)) | (odd & (o.value(n) > PATIENCE))
+            there = o.where(halves & ~close, (lowest + highest) * 0.5, there)
+            x.set(there, now)
+            going.set(now & ~close)
         together, lower = self._looks_settled(drop)
         count = o.minimum(gap.get() * HIDDEN_AT_CROSSING, o.constant(MOST_ZERO))
         count = o.maximum(self.zero, count)
@@ -468,7 +476,7 @@ class Watch:
             together = together & (~self._dips(k) | (w.f[k] <= ends * SAME_BOTTOM))
             regular = regular & (seen.usual[k] > WATCHED_PIVOT)
             least = o.minimum(least, w.f[k] / seen.usual[k])
-        return together & regular, regular & (least <= drop)
+        return together & regular, regular & (least <= drop * FLAT)
 
     def _note(self, found: Any, t: Any) -> None:
         """One more crossing of these lanes."""
