@@ -96,8 +96,37 @@ def watt(rng):
     return m
 
 
-def windows(n, place=None):
-    """Builder of N four-bars in a row."""
+def three_cranks(rng):
+    """One coupler on three parallel cranks: an equation too many everywhere, and motions that meet on a line."""
+    m = parallelogram(rng)
+    A, P = (np.array(m.joints[i].places[0]) for i in (0, 2))
+    B, Q = (np.array(m.joints[i].places[0]) for i in (1, 3))
+    m.rod("middle", 0.4 * A + 0.6 * B, 0.4 * P + 0.6 * Q, mass=rng.uniform(0.3, 3.0))
+    m.revolute("C", m.ground, "middle", at=0.4 * A + 0.6 * B)
+    m.revolute("R", "middle", "coupler", at=0.4 * P + 0.6 * Q)
+    return m
+
+
+def hung_parallelogram(rng):
+    """A parallelogram with a pendulum at its coupler: two freedoms, the motions of one of them meet."""
+    m = parallelogram(rng)
+    P, Q = (np.array(m.joints[i].places[0]) for i in (2, 3))
+    at = 0.5 * (P + Q)
+    m.rod("pendulum", at, at - (0.0, 0.6), mass=rng.uniform(0.3, 3.0))
+    m.revolute("M", "coupler", "pendulum", at=at)
+    return m
+
+
+def sprung_parallelogram(rng):
+    """A parallelogram with a spring across."""
+    m = parallelogram(rng)
+    m.spring("spring", m.ground, "coupler", (0.3, -0.2), m.joints[3].places[0], rng.uniform(5.0, 30.0), rest_length=0.4)
+    return m
+
+
+def windows(n, place=None, masses=(0.3, 3.0)):
+    """Builder of N four-bars in a row; masses: from where to where."""
+    low, high = np.log10(masses)
 
     def build(rng):
         put, axis = (lambda p: np.array(p, float), {}) if place is None else place
@@ -105,11 +134,11 @@ def windows(n, place=None):
         m = Mechanism("four-bars", gravity=put((0.0, -9.81)) - put((0.0, 0.0)))
         up, across = turned(crank, angle), np.array([width, 0.0])
         for i in range(n + 1):
-            m.rod(f"crank {i}", put(i * across), put(i * across + up), mass=rng.uniform(0.3, 3.0))
+            m.rod(f"crank {i}", put(i * across), put(i * across + up), mass=10.0 ** rng.uniform(low, high))
             m.revolute(f"A{i}", m.ground, f"crank {i}", at=put(i * across), **axis)
         for i in range(n):
             ends = put(i * across + up), put((i + 1) * across + up)
-            m.rod(f"coupler {i}", *ends, mass=rng.uniform(0.3, 3.0))
+            m.rod(f"coupler {i}", *ends, mass=10.0 ** rng.uniform(low, high))
         for i in range(n + 1):
             met = [f"coupler {k}" for k in (i - 1, i) if 0 <= k < n]
             m.revolute(f"B{i}", f"crank {i}", *met, at=put(i * across + up), **axis)
@@ -126,13 +155,12 @@ def in_space(seed):
     return in_plane_of(R, (0.3, -0.2, 0.1)), {"axis": R[:, 2]}
 
 
-def scissors(parts):
-    """Builder of scissors with these parts: masses, angles and rates at random."""
+def scissors(parts, angle=0.6):
+    """Builder of scissors with these parts: masses and rates at random."""
 
     def build(rng):
         masses = rng.uniform(0.5, 2.0, (len(parts) - 1, 2))
-        angle, rate = rng.uniform(0.3, 1.2), rng.uniform(-2.0, 2.0)
-        return Scissors(np.array(parts), masses, angle, rate).mechanism()
+        return Scissors(np.array(parts), masses, angle, rng.uniform(-3.0, 3.0)).mechanism()
 
     return build
 
@@ -142,11 +170,15 @@ FAMILIES = {
     "two windows": windows(2),
     "three windows": windows(3),
     "six windows": windows(6),
+    "light and heavy windows": windows(2, masses=(1e-3, 1e3)),
     "two windows in space": windows(2, in_space(3)),
     "parallelogram in space": lambda rng: parallelogram(rng, place=in_space(4)),
     "two scissors": scissors((0.5, 0.4, 0.6)),
     "four scissors": scissors((0.5, 0.4, 0.6, 0.35, 0.45)),
     "kite": kite,
+    "three cranks": three_cranks,
+    "parallelogram and pendulum": hung_parallelogram,
+    "parallelogram and spring": sprung_parallelogram,
     "four-bar": any_four_bar,
     "slider-crank": lambda rng: slider_crank(rng, equal=False),
     "folding slider-crank": lambda rng: slider_crank(rng, equal=True),

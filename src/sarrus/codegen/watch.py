@@ -62,6 +62,10 @@ SETTLED = 1e-7
 PATIENCE = 6.0
 # turns of inverse iteration: each leaves of the other vectors the square of the smallest value
 TURNS = 3
+# where equations are redundant, a pivot this low shows whether another has risen: then the product of all is kept, up
+# to the rounding of a pivot of EPS and what the position changes
+SWAPPED_DEPTH = 1e-6
+KEPT_PRODUCT = 1e-2
 # a crossing closer to another one, to the start or to the end of the run, in times between samples, is for others
 TOO_CLOSE = 1e-4
 
@@ -122,7 +126,7 @@ def eval_place(o: Any, p: Program, w: Looking, both: bool) -> None:
         w.q[i], w.v[i], w.a[i] = q[i].get(), v[i].get(), a[i].get()
 
 
-def eval_pivots(o: Any, p: Program, w: Looking) -> None:
+def measure_pivots(o: Any, p: Program, w: Looking) -> None:
     """w.f: pivots of J J^T over the squares of their rows at the start; w.e, w.J, w.L: at w.q."""
     s = p.s
     eval_forms(o, s, w)
@@ -145,7 +149,7 @@ def take_sample(o: Any, p: Program, w: Looking) -> None:
     """Pivots in a step; w.turn: how far links have turned since the last sample, w.gap: when to look again."""
     s = p.s
     eval_place(o, p, w, both=False)
-    eval_pivots(o, p, w)
+    o.call(measure_pivots, p, w)
     q_rates = [w.v[i] for i in range(s.coordinates)], [w.a[i] for i in range(s.coordinates)]
     rates, bends = (
         [total(o, combine(o, terms, x.__getitem__)) for terms in s.forms] for x in q_rates
@@ -172,14 +176,14 @@ def take_sample(o: Any, p: Program, w: Looking) -> None:
 def look_at(o: Any, p: Program, w: Looking) -> None:
     """Pivots in a step or the one before."""
     eval_place(o, p, w, both=True)
-    eval_pivots(o, p, w)
+    o.call(measure_pivots, p, w)
 
 
 def descend(o: Any, p: Program, w: Looking) -> None:
     """w.move: from w.s to where |u.J| is least, by its slope; w.value: what it is there."""
     s, nc = p.s, p.s.equations
     eval_place(o, p, w, both=True)
-    eval_pivots(o, p, w)
+    o.call(measure_pivots, p, w)
     w.open[0] = eval_constraints(o, s, w)
     v = [w.v[i] for i in range(s.coordinates)]
     rates = [total(o, combine(o, terms, v.__getitem__)) for terms in s.forms]
@@ -277,7 +281,7 @@ class Watch:
             ahead.set(gap * 0.5, now & ~good)
             following = w.gap[0]
             self._take(good, s2)
-            self._settle(self._may_dip(good), s1, s2, begin, reach)
+            self._settle(self._may_dip(good), s1, s2, begin)
             self._shift(good, s2)
             self.gap.set(following, good)
             slow = o.maximum(h, gap * GROWTH)
@@ -370,18 +374,41 @@ class Watch:
         w.s[0], w.early_s[0] = s, s + self.length.get()
         w.early[0] = o.where(early, o.constant(1.0), o.constant(0.0))
 
-    def _settle(self, here: Any, s1: Any, s2: Any, begin: Any, reach: Any) -> None:
+    def _settle(self, here: Any, s1: Any, s2: Any, begin: Any) -> None:
         """Find the crossings of lanes with dips, and leave those that are in doubt."""
-        o = self.o
+        o, run = self.o, self.run
         for _ in o.when(o.any(here)):
-            deep, low, drop = self._look_closer(here, s1, s2)
+            redundant, volume = self._look_around()
+            deep, low, drop = self._look_closer(here, (s1, s2), redundant, volume)
+            # which of redundant equations depend on others where their rank falls is found elsewhere
+            run.reason.set(o.constant(float(UNCERTAIN)), deep & redundant)
+            deep = deep & ~redundant
             for _ in o.when(o.any(deep)):
                 self._judge(deep, (self.s0.get(), low, s2), drop, begin)
 
-    def _look_closer(self, here: Any, s1: Any, s2: Any) -> tuple[Any, Any, Any]:
+    def _look_around(self) -> tuple[Any, Any]:
+        """Whether equations depend on others beside a dip already, and the least product of all pivots there.
+
+        Where the rank is kept one equation may take the part of another: a pivot falls, another one rises from
+        EPS, and the product stays.
+        """
+        o, seen = self.o, self.seen
+        redundant, least = o.truth(False), o.constant(HUGE)
+        for f in (seen.f0, seen.f2):
+            product = o.constant(1.0)
+            for k in range(self.s.equations):
+                redundant = redundant | ~(f[k] > WATCHED_PIVOT)
+                product = product * f[k]
+            least = o.minimum(least, product)
+        return redundant, least
+
+    def _look_closer(
+        self, here: Any, samples: tuple[Any, Any], redundant: Any, volume: Any
+    ) -> tuple[Any, Any, Any]:
         """Lanes whose dip is deep, as `is_dip` of the general kernel finds them; where, and how deep."""
         o, w, seen = self.o, self.w, self.seen
-        new, zero = o.variable, o.constant(0.0)
+        (s1, s2), new, zero = samples, o.variable, o.constant(0.0)
+        depth = o.where(redundant, o.constant(SWAPPED_DEPTH), o.constant(DEEP))
         deep, lowest, drop = new(o.truth(False)), new(s1), new(o.constant(1.0))
         s0 = self.s0.get()
         a, b, c, fa, fb, fc, looks = (new(zero) for _ in range(7))
@@ -395,7 +422,7 @@ class Watch:
                 x.set(array[k])
             for _ in o.repeat(lambda: o.any(looking.get())):
                 now, f_low = looking.get(), fb.get()
-                low = now & (f_low < usual * DEEP)
+                low = now & (f_low < usual * depth)
                 deep.set(deep.get() | low)
                 lowest.set(b.get(), low)
                 drop.set(f_low / usual, low)
@@ -419,6 +446,14 @@ class Watch:
                     b.set(t, now & lower)
                     fb.set(f, now & lower)
                     looks.set(looks.get() + 1.0)
+            swapped = deep.get() & redundant
+            for _ in o.when(o.any(swapped)):
+                self._place(lowest.get())
+                o.call(look_at, self.p, w)
+                product = o.constant(1.0)
+                for j in range(self.s.equations):
+                    product = product * w.f[j]
+                deep.set(deep.get() & ~(swapped & (product > volume * KEPT_PRODUCT)))
         return deep.get(), lowest.get(), drop.get()
 
     def _judge(self, deep: Any, around: tuple[Any, Any, Any], drop: Any, begin: Any) -> None:
@@ -447,7 +482,7 @@ class Watch:
             there = o.where(halves & ~close, (lowest + highest) * 0.5, there)
             x.set(there, now)
             going.set(now & ~close)
-        together, lower = self._looks_settled(drop)
+        together, lower = self._settled_together(drop)
         count = o.minimum(gap.get() * HIDDEN_AT_CROSSING, o.constant(MOST_ZERO))
         count = o.maximum(self.zero, count)
         sure = settled.get()
@@ -464,19 +499,15 @@ class Watch:
         full = self.count.get() >= float(MOST_CROSSINGS)
         run.reason.set(o.constant(float(UNCERTAIN)), doubtful | (found & full))
 
-    def _looks_settled(self, drop: Any) -> tuple[Any, Any]:
-        """Whether all pivots that dip vanish here, of equations of which none is redundant; and whether no lower
-        pivot was seen.
-        """
+    def _settled_together(self, drop: Any) -> tuple[Any, Any]:
+        """Whether all pivots that dip vanish here; and whether no lower one was seen."""
         o, w, seen = self.o, self.w, self.seen
         together, least = o.truth(True), o.constant(1.0)
-        regular = o.truth(True)
         for k in range(self.s.equations):
             ends = o.maximum(seen.f0[k], seen.f2[k])
             together = together & (~self._dips(k) | (w.f[k] <= ends * SAME_BOTTOM))
-            regular = regular & (seen.usual[k] > WATCHED_PIVOT)
             least = o.minimum(least, w.f[k] / seen.usual[k])
-        return together & regular, regular & (least <= drop * FLAT)
+        return together, least <= drop * FLAT
 
     def _note(self, found: Any, t: Any) -> None:
         """One more crossing of these lanes."""
