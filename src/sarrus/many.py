@@ -47,6 +47,7 @@ from .solving import Prepared, is_held, prepare, solve
 from .tape import Tape, UntracedError
 from .thresholds import SINGULAR_LANDING
 from .variants import Runs, Variants
+from .verdict.crossings import zero_of
 
 # unrolled updates of a factor up to which code of its own pays; and runs for which it is compiled
 MOST_UPDATES = 20_000
@@ -78,7 +79,7 @@ def run_all(
     threads: int | None,
     gpu: bool,
 ) -> Runs:
-    """All runs: what can be done fast, then the rest; if crossings are wanted, which lanes do not watch, all."""
+    """All runs: what can be done fast, then the rest."""
     first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
     for name in points:
         _check_point(mechanisms, name)
@@ -87,8 +88,8 @@ def run_all(
 
         find_cupy()
     table = Table(len(mechanisms), first.dimension, asked, points, keep, crossings)
-    for group in () if crossings else _groups(mechanisms, asked, points, table):
-        found = run_group(group, asked, threads or _cores(), keep, gpu)
+    for group in _groups(mechanisms, asked, points, table):
+        found = run_group(group, asked, threads or _cores(), keep, gpu=gpu, crossings=crossings)
         table.take(group, found)
     table.finish(mechanisms)
     return table.runs()
@@ -105,18 +106,27 @@ class Group:
     notes: list[list[str]]
 
 
-def run_group(group: Group, asked: Asked, threads: int, keep: bool, gpu: bool = False) -> Found:
+def run_group(
+    group: Group,
+    asked: Asked,
+    threads: int,
+    keep: bool,
+    *,
+    gpu: bool = False,
+    crossings: bool = False,
+) -> Found:
     """Run them in lanes or on a device."""
+    zero = zero_of(asked.setting) if crossings else None
     if gpu:
         from .codegen.device import run_on_device
 
         return run_on_device(
             group.structure, group.numbers, asked.outputs, asked.duration, asked.setting,
-            most_steps=asked.max_steps, keep=keep,
+            most_steps=asked.max_steps, keep=keep, zero=zero,
         )  # fmt: skip
-    return lanes_of(group.structure).run(
+    return lanes_of(group.structure, crossings).run(
         group.numbers, asked.outputs, asked.duration, asked.setting,
-        most_steps=asked.max_steps, threads=threads, keep=keep,
+        most_steps=asked.max_steps, threads=threads, keep=keep, zero=zero,
     )  # fmt: skip
 
 
@@ -430,11 +440,16 @@ class Table:
             self.values[which] = block[:, :, :-1].reshape(len(which), *self.values.shape[1:])
             start = told[series.FIRST_ENERGY, good]
             self.balance[which] = (block[:, :, -1] - start[:, None]) * group.energy[good, None]
-        extremes = told[series.SUMMARY + 2 * s.coordinates :, good].T
+        first = series.first_of_crossings(s)
+        extremes = told[series.SUMMARY + 2 * s.coordinates : first, good].T
         self.least[which] = extremes[:, 0::2].reshape(shape)
         self.largest[which] = extremes[:, 1::2].reshape(shape)
         self.final[which] = _final_columns(s, told[:, good], group.numbers[:, good]).reshape(shape)
         self.drift[which] = told[series.DRIFT, good] * group.energy[good]
+        if self.crossings is not None:
+            times = told[first + 1 :, good].T
+            for i, count, row in zip(which, told[first, good].astype(int), times, strict=True):
+                self.crossings[i] = row[:count].copy()
         for name, place in COUNTERS.items():
             self.counters[name][which] = told[place, good].astype(np.int64)
 

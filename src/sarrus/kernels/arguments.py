@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .translate import BOOL, DTYPES, FLOAT, INT, Layout, Rank, Record
+from .language.kinds import BOOL, DTYPES, FLOAT, INT, Layout, Rank, Record
 
 Packed = tuple[tuple[Any, ...], bytes, list[Any]]
 

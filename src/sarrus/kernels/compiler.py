@@ -1,4 +1,4 @@
-"""How kernels are compiled: translated (translate.py), one set of flags, one store of compiled code.
+"""How kernels are compiled: translated (language/), one set of flags, one store of compiled code.
 
 The store is named by a digest of all kernel sources and of the thresholds, which are compiled in; an entry of it
 by the types of its arguments, the processor and the versions of the compiler. Entries are checked before they are
@@ -21,7 +21,8 @@ from typing import Any, TypeVar
 
 from ..cache import Store
 from .arguments import check, find_layout, pack
-from .translate import BOOL, FLOAT, INT, Module
+from .language.kinds import BOOL, FLOAT, INT
+from .language.module import Module
 
 log = logging.getLogger("sarrus")
 

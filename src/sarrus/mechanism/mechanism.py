@@ -117,15 +117,15 @@ class Mechanism(JointCalls, LoadCalls):
 
     def copy(self) -> Mechanism:
         """A mechanism of its own with the same parts: what is added to one does not change the other."""
-        return self.mapped(lambda part: part)
+        return self.mapped(None)
 
     __copy__ = copy
 
-    def mapped(self, change: Callable[[Any], Any]) -> Mechanism:
-        """A copy with every part changed by a function of it."""
+    def mapped(self, change: Callable[[Any], Any] | None) -> Mechanism:
+        """A copy with every part changed by a function of it, if there is one."""
         new = object.__new__(type(self))
         for name, value in vars(self).items():
-            if name in PARTS:
+            if change and name in PARTS:
                 value = [change(part) for part in value]
             elif isinstance(value, list | dict):
                 value = value.copy()

@@ -1,0 +1,107 @@
+"""Functions of Python and NumPy that kernels may call, and what is written for them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import lanes
+from ..lanes import WIDTH
+from .kinds import BOOL, FLOAT, INT, LANES, MASK, Array, Made, Number, hexadecimal, wider
+
+if TYPE_CHECKING:
+    from .expressions import Expressions
+
+
+def _length(body: Expressions, x: Any) -> Number:
+    return Number(INT, x.sizes[0] if isinstance(x, Array) else str(len(body.parts(x))))
+
+
+def _extreme(how: str) -> Callable[..., Number]:
+    """As Python's: a later one replaces an earlier one if it is larger or smaller, so not if it is no number."""
+
+    def choose(body: Expressions, *given: Any) -> Number:
+        numbers = [body.number(x) for x in given]
+        kind = numbers[0].kind
+        for x in numbers[1:]:
+            kind = wider(kind, x.kind)
+        out = body.convert(numbers[0], kind)
+        test = f"icmp s{how} i64" if kind == INT else f"fcmp o{how} {kind}"
+        mask = MASK if kind == LANES else BOOL
+        for x in numbers[1:]:
+            x = body.convert(x, kind)
+            better = body.line(f"{test} {x.name}, {out.name}")
+            text = f"select {mask} {better}, {kind} {x.name}, {kind} {out.name}"
+            out = Number(kind, body.line(text))
+        return out
+
+    return choose
+
+
+def _size(body: Expressions, x: Any) -> Number:
+    if x.kind in (FLOAT, LANES):
+        return body.library("llvm.fabs.f64", x)
+    less = body.line(f"sub nsw i64 0, {x.name}")
+    negative = body.line(f"icmp slt i64 {x.name}, 0")
+    return Number(INT, body.line(f"select i1 {negative}, i64 {less}, i64 {x.name}"))
+
+
+def _is_finite(body: Expressions, x: Any) -> Number:
+    size = body.library("llvm.fabs.f64", x)
+    return Number(BOOL, body.line(f"fcmp olt double {size.name}, {hexadecimal(np.inf)}"))
+
+
+def _in_lanes(body: Expressions, x: Any) -> Any:
+    """Arrays whose last axis are the lanes, as arrays of such numbers."""
+    if isinstance(x, Array):
+        return Array(LANES, x.address, x.sizes[:-1], x.home)
+    return Made(tuple(_in_lanes(body, part) for part in body.parts(x)), x.record.names)
+
+
+def _rows_of_lanes(body: Expressions, x: Any) -> Array:
+    size = body.operate(
+        ast.Constant(0), ast.FloorDiv(), Number(INT, x.sizes[0]), Number(INT, str(WIDTH))
+    )
+    return Array(LANES, x.address, (size.name,), x.home)
+
+
+def _choose(body: Expressions, mask: Any, a: Any, b: Any) -> Number:
+    a, b = body.convert(a, LANES), body.convert(b, LANES)
+    return Number(
+        LANES, body.line(f"select {MASK} {mask.name}, {LANES} {a.name}, {LANES} {b.name}")
+    )
+
+
+def _any_lane(body: Expressions, mask: Any) -> Number:
+    bits = body.line(f"bitcast {MASK} {mask.name} to i{WIDTH}")
+    return Number(BOOL, body.line(f"icmp ne i{WIDTH} {bits}, 0"))
+
+
+def _named(name: str) -> Callable[..., Number]:
+    return lambda body, *given: body.library(name, *given)
+
+
+KNOWN_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    len: _length,
+    max: _extreme("gt"),
+    min: _extreme("lt"),
+    abs: _size,
+    int: lambda body, x: body.convert(x, INT),
+    float: lambda body, x: body.convert(x, FLOAT),
+    bool: lambda body, x: body.truth(x),
+    np.isfinite: _is_finite,
+    lanes.in_lanes: _in_lanes,
+    lanes.rows_of_lanes: _rows_of_lanes,
+    lanes.choose: _choose,
+    lanes.any_lane: _any_lane,
+    np.sqrt: _named("llvm.sqrt.f64"),
+    np.log: _named("llvm.log.f64"),
+    np.exp: _named("llvm.exp.f64"),
+    np.sin: _named("llvm.sin.f64"),
+    np.cos: _named("llvm.cos.f64"),
+    np.rint: _named("llvm.rint.f64"),
+    np.arctan2: _named("atan2"),
+}
