@@ -178,13 +178,13 @@ def test_kept_code_is_checked_before_use(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_needs_no_general_compiler():
-    """What runs on a device needs NumPy, SciPy and llvmlite alone: a model, its code, its text for the device."""
+    """What runs on a device needs NumPy, SciPy and llvmlite alone: a model, its text for a device, an ensemble."""
     code = """
 import sys
 class Without:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in ("numba", "h5py", "pydantic", "matplotlib", "yaml"):
-            raise ImportError(name)
+            raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Without())
 import sarrus
 from sarrus.codegen.machine import compile_ptx
@@ -192,7 +192,10 @@ from sarrus.codegen.structure import make_structure
 from sarrus.model import make_model
 form = make_model(sarrus.problems.get("simple-pendulum").mechanism()).form
 text, _ = compile_ptx(make_structure(form, None, 0.0 * form.Q, (), []))
-print("numba" in sys.modules, ".entry run(" in text)
+pendulum = sarrus.problems.get("simple-pendulum").mechanism()
+(body, *_) = pendulum.bodies
+runs = sarrus.Ensemble(pendulum, {f"bodies.{body.name}.mass": [1.0 + k for k in range(16)]}).simulate(1.0)
+print("numba" in sys.modules, ".entry run(" in text, runs.parked.any(), *set(runs.status))
 """
     package = Path(sarrus.__file__).parents[1]
     done = subprocess.run(
@@ -202,4 +205,4 @@ print("numba" in sys.modules, ".entry run(" in text)
         text=True,
         check=False,
     )
-    assert done.stdout.strip() == "False True", done.stderr
+    assert done.stdout.strip() == "False True False done", done.stderr
