@@ -113,13 +113,15 @@ class Readout:
         """What a drive exerts along its motion: a force [N], or a torque [N m] on an angle, shape (n,).
 
         Positive if it pushes the second body the way the motion counts; not a number where the mechanism is at a
-        singular position. Where drives share what they move, rigid bodies determine sums only: then the
-        share is that of `reaction`, whose flags say so.
+        singular position. Where drives share what they move, or hold what joints hold too, rigid bodies determine
+        sums only: then the share is that of `reaction`, whose flags say so.
         """
         drive = pick(self.model.readings.drives, name, "drive")
         force = np.asarray(self.record.drive_forces[:, drive.number] * drive.unit)
         known = np.isfinite(force)
-        if len(self.model.readings.drives) == 1 and known.all():
+        # one that moves alone shares with no other, one that stands still may with the joints
+        moves = any(drive.pieces.rate(t) for t in self.times)
+        if len(self.model.readings.drives) == 1 and moves and known.all():
             return force
         share = self.reactions.of(name).components[0]
         return np.where(
