@@ -120,7 +120,8 @@ def hung_parallelogram(rng):
 def sprung_parallelogram(rng):
     """A parallelogram with a spring across."""
     m = parallelogram(rng)
-    m.spring("spring", m.ground, "coupler", (0.3, -0.2), m.joints[3].places[0], rng.uniform(5.0, 30.0), rest_length=0.4)
+    ends = {"start": (0.3, -0.2), "end": m.joints[3].places[0]}
+    m.spring("spring", m.ground, "coupler", **ends, stiffness=rng.uniform(5.0, 30.0))
     return m
 
 

@@ -496,7 +496,7 @@ class Watch:
         doubtful = deep & ~none & ~(crossing & (same | ~beside))
         found = crossing & ~same & ~beside & ~outside
         self._note(found, t)
-        full = self.count.get() >= float(MOST_CROSSINGS)
+        full = self.count.get() > float(MOST_CROSSINGS)
         run.reason.set(o.constant(float(UNCERTAIN)), doubtful | (found & full))
 
     def _settled_together(self, drop: Any) -> tuple[Any, Any]:
