@@ -135,7 +135,12 @@ def windows(n, place=None, masses=(0.3, 3.0)):
         m = Mechanism("four-bars", gravity=put((0.0, -9.81)) - put((0.0, 0.0)))
         up, across = turned(crank, angle), np.array([width, 0.0])
         for i in range(n + 1):
-            m.rod(f"crank {i}", put(i * across), put(i * across + up), mass=10.0 ** rng.uniform(low, high))
+            m.rod(
+                f"crank {i}",
+                put(i * across),
+                put(i * across + up),
+                mass=10.0 ** rng.uniform(low, high),
+            )
             m.revolute(f"A{i}", m.ground, f"crank {i}", at=put(i * across), **axis)
         for i in range(n):
             ends = put(i * across + up), put((i + 1) * across + up)

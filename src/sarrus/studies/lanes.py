@@ -60,7 +60,12 @@ class Together:
             given[path] = array
         group = self.numbers.group(given)
         table = Table(
-            len(values), self.dimension, self.asked, self.points, keep=True, crossings=self.crossings
+            len(values),
+            self.dimension,
+            self.asked,
+            self.points,
+            keep=True,
+            crossings=self.crossings,
         )
         found = run_group(group, self.asked, threads=1, keep=True, crossings=self.crossings)
         table.take(group, found)
