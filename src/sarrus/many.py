@@ -34,11 +34,15 @@ from .kernels.loads import is_damped
 from .kernels.native import is_available
 from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
 from .mechanism.check import find_gaps, find_problems
+from .mechanism.files.units import LARGEST
+from .methods import Status
 from .methods.series import describe_steps
 from .methods.status import done
 from .model import Model
-from .model.build import make_blueprint
+from .model.build import make_blueprint, readable_points
 from .model.model import Rows
+from .names import pick
+from .result import Result
 from .solving import Prepared, is_held, prepare, solve
 from .tape import Tape, UntracedError
 from .thresholds import SINGULAR_LANDING
@@ -74,6 +78,12 @@ def run_all(
 ) -> Runs:
     """All runs: what can be done fast, then the rest."""
     first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
+    for name in points:
+        _check_point(mechanisms, name)
+    if gpu:
+        from .codegen.device import find_cupy
+
+        find_cupy()
     table = Table(len(mechanisms), first.dimension, asked, points, keep, crossings)
     for group in _groups(mechanisms, asked, points, table):
         found = run_group(group, asked, threads or _cores(), keep, gpu=gpu, crossings=crossings)
@@ -157,8 +167,9 @@ def _groups(
         yield from _trace_groups(mechanisms, asked, points)
         return
     found: dict[str, tuple[Structure, list[tuple[int, Floats, float, list[str]]]]] = {}
-    for i, mechanism in enumerate(mechanisms):
+    for i in range(len(mechanisms)):
         try:
+            mechanism = _one_of(mechanisms, i)
             _check(mechanism, asked)
             ready = prepare(mechanism, asked)
             for name in points:
@@ -219,8 +230,8 @@ class Traced:
     def __init__(
         self, variants: Variants, asked: Asked, points: tuple[str, ...], base: dict[str, Floats]
     ) -> None:
-        mechanism = variants.with_values(base)
         try:
+            mechanism = variants.with_values(base)
             _check(mechanism, asked)
             self.ready = prepare(mechanism, asked)
             for name in points:
@@ -288,9 +299,13 @@ class Traced:
 
     def group(self, values: dict[str, Floats]) -> Group:
         """Those of the variants with these values, an array a path, that follow from the tape."""
-        found, good = self.replay.many(self._inputs(values))
+        inputs = self._inputs(values)
+        found, good = self.replay.many(inputs)
+        # no file holds larger ones
+        alike = np.flatnonzero(good & (np.abs(inputs) <= LARGEST).all(axis=0))
+        found = found[:, alike]
         velocity, fits, open_start = self._start_velocities(found)
-        good &= fits & (open_start == self.open)
+        good = fits & (open_start == self.open)
         whole = np.concatenate([found, velocity.T])
         numbers = []
         for (x, constants), known in zip(self.slots, self.known, strict=True):
@@ -303,7 +318,7 @@ class Traced:
         length, mass = found[units : units + 2, which]
         block = np.concatenate(numbers)[:, which]
         notes = [self.ready.notes] * len(which)
-        return Group(which, self.structure, block, mass * length * length, notes)
+        return Group(alike[which], self.structure, block, mass * length * length, notes)
 
     def _start_velocities(self, found: Floats) -> tuple[Floats, Flags, Flags]:
         """Start velocities (n, nq), whether the joints allow them, and whether they leave something open."""
@@ -322,7 +337,7 @@ class Traced:
             spin = np.zeros((n, 3))
             spin[:, 3 - rate.size :] = found[at : at + rate.size].T
             own = np.moveaxis(found[starts.astype(int)], -1, 0)
-            side = np.cross(spin[:, None], own).reshape(n, -1)
+            side = np.cross(spin[:, None], own).reshape(n, starts.size)
             size = np.linalg.norm(spin, axis=1) * np.linalg.norm(own, axis=(1, 2))
             wanted.append((_dense(rows, found), side, size))
             at += rate.size
@@ -402,8 +417,10 @@ class Table:
         told, s = found.summaries, group.structure
         good = certain(told)
         which = group.which[good]
+        if not len(which):
+            return
         shape = len(which), len(self.points), 2, self.dimension
-        self.status[which] = "done"
+        self.status[which] = str(Status.DONE)
         message, setting = done(self.asked.duration).message, self.asked.setting
         plain = describe_steps(setting, 0, 0.0, 0.0)
         loosened, moved, lost = told[[series.LOOSENED, series.MOVED, series.LOST]].tolist()
@@ -414,7 +431,7 @@ class Table:
             self.notes[i] = [*group.notes[at], *more]
         if self.values is not None and self.balance is not None:
             block = found.results[good]
-            self.values[which] = block[:, :, :-1].reshape(*block.shape[:2], *shape[1:])
+            self.values[which] = block[:, :, :-1].reshape(len(which), *self.values.shape[1:])
             start = told[series.FIRST_ENERGY, good]
             self.balance[which] = (block[:, :, -1] - start[:, None]) * group.energy[good, None]
         first = series.first_of_crossings(s)
@@ -432,33 +449,41 @@ class Table:
 
     def finish(self, mechanisms: list[Mechanism] | Variants) -> None:
         """Run what is left, one after the other."""
+        # the state at the end is told, whatever the outputs are
+        asked, count = self.asked, len(self.asked.outputs)
+        if asked.outputs[-1] < asked.duration:
+            asked = replace(asked, outputs=np.append(asked.outputs, asked.duration))
         for i in np.flatnonzero(self.status == "").tolist():
             self.parked[i] = True
-            mechanism = (
-                mechanisms.mechanism(i) if isinstance(mechanisms, Variants) else mechanisms[i]
-            )
             try:
-                _check(mechanism, self.asked)
-                result = solve(mechanism, self.asked, self.asked.duration / 1000, 0.0)
+                mechanism = _one_of(mechanisms, i)
+                _check(mechanism, asked)
+                for name in self.points:
+                    pick(readable_points(mechanism), name, "joint, point or body")
+                self._fill(i, solve(mechanism, asked, asked.duration / 1000, 0.0), count)
             except (MechanismError, ValueError) as error:
                 self.refuse(i, str(error))
-                continue
-            self.status[i], self.message[i] = result.status, result.message
-            self.notes[i] = list(result.outcome.notes)
-            self.drift[i] = result.energy_drift
-            if self.crossings is not None:
-                self.crossings[i] = np.array([c.time for c in result.crossings])
-            for name in COUNTERS:
-                self.counters[name][i] = result.counters[name]
-            n = len(result.times)
-            columns = np.zeros((n, len(self.points), 2, self.dimension))
-            for k, name in enumerate(self.points):
-                columns[:, k, 0], columns[:, k, 1] = result.position(name), result.velocity(name)
-            if self.values is not None and self.balance is not None:
-                self.values[i, :n], self.balance[i, :n] = columns, result.energy_balance
-            if n:
-                self.least[i], self.largest[i] = columns.min(axis=0), columns.max(axis=0)
-                self.final[i] = columns[-1]
+
+    def _fill(self, i: int, result: Result, count: int) -> None:
+        """The row of a run; count: of the outputs that were asked for."""
+        self.status[i], self.message[i] = result.status, result.message
+        self.notes[i] = list(result.outcome.notes)
+        if self.crossings is not None:
+            self.crossings[i] = np.array([c.time for c in result.crossings])
+        for name in COUNTERS:
+            self.counters[name][i] = result.counters[name]
+        columns = np.zeros((len(result.times), len(self.points), 2, self.dimension))
+        for k, name in enumerate(self.points):
+            columns[:, k, 0], columns[:, k, 1] = result.position(name), result.velocity(name)
+        n = min(len(columns), count)
+        balance = result.energy_balance[:n]
+        self.drift[i] = np.abs(balance).max(initial=0.0)
+        if self.values is not None and self.balance is not None:
+            self.values[i, :n], self.balance[i, :n] = columns[:n], balance
+        if n:
+            self.least[i], self.largest[i] = columns[:n].min(axis=0), columns[:n].max(axis=0)
+        if len(columns):
+            self.final[i] = columns[-1]
 
     def runs(self) -> Runs:
         """All of it."""
@@ -493,6 +518,17 @@ def _check(mechanism: Mechanism, asked: Asked) -> None:
     """As `simulate` checks it."""
     check_mechanism(mechanism, closed=not mechanism.assemble)
     check_drive_times(mechanism, asked.duration)
+
+
+def _one_of(mechanisms: list[Mechanism] | Variants, i: int) -> Mechanism:
+    return mechanisms.mechanism(i) if isinstance(mechanisms, Variants) else mechanisms[i]
+
+
+def _check_point(mechanisms: list[Mechanism] | Variants, name: str) -> None:
+    """Refuse a name that none of the mechanisms has."""
+    bases = [mechanisms.base] if isinstance(mechanisms, Variants) else mechanisms
+    if not any(name in readable_points(base) for base in bases):
+        pick(readable_points(bases[0]), name, "joint, point or body")
 
 
 def _cores() -> int:

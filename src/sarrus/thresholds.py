@@ -86,6 +86,9 @@ PERMANENT_PIVOT = 1e-6
 # an equation's own J M^-1 J^T: a redundant one has EPS, times what the dependence has of others; more means that
 # it takes the part of another
 RISEN_PIVOT = 1e-12
+# what is usual for the equation: one that is lower gives its part to a redundant one that rises as much; pivots
+# vary less than that by the motion alone, as a rule
+LOWERED_PIVOT = 0.1
 # an equation's own J J^T: the same without masses, so nothing but angles makes it small; it is their square:
 # links that are never more than 1e-4 rad off count as parallel
 WATCHED_PIVOT = 1e-8
