@@ -358,7 +358,9 @@ class Watch:
 
     def _dips(self, k: Any) -> Any:
         """Whether the pivot of an equation may dip to zero between the last three samples."""
-        f0, f1, f2, usual = (x[k] for x in (self.seen.f0, self.seen.f1, self.seen.f2, self.seen.usual))
+        f0, f1, f2, usual = (
+            x[k] for x in (self.seen.f0, self.seen.f1, self.seen.f2, self.seen.usual)
+        )
         return (usual > WATCHED_PIVOT) & (f1 <= f0) & (f1 <= f2) & (f1 < usual * LOW)
 
     def _may_dip(self, good: Any) -> Any:
@@ -439,10 +441,18 @@ class Watch:
                     f = w.f[k]
                     before, lower = t < middle, f <= f_low
                     # the lowest stays in the middle
-                    a.set(o.where(lower, middle, t), (now & lower & ~before) | (now & ~lower & before))
-                    fa.set(o.where(lower, f_low, f), (now & lower & ~before) | (now & ~lower & before))
-                    c.set(o.where(lower, middle, t), (now & lower & before) | (now & ~lower & ~before))
-                    fc.set(o.where(lower, f_low, f), (now & lower & before) | (now & ~lower & ~before))
+                    a.set(
+                        o.where(lower, middle, t), (now & lower & ~before) | (now & ~lower & before)
+                    )
+                    fa.set(
+                        o.where(lower, f_low, f), (now & lower & ~before) | (now & ~lower & before)
+                    )
+                    c.set(
+                        o.where(lower, middle, t), (now & lower & before) | (now & ~lower & ~before)
+                    )
+                    fc.set(
+                        o.where(lower, f_low, f), (now & lower & before) | (now & ~lower & ~before)
+                    )
                     b.set(t, now & lower)
                     fb.set(f, now & lower)
                     looks.set(looks.get() + 1.0)
@@ -463,7 +473,12 @@ class Watch:
         width = high - low
         x, going = o.variable(start), o.variable(deep)
         settled, zero = o.variable(o.truth(False)), o.constant(0.0)
-        value, gap, left, right = o.variable(zero), o.variable(zero), o.variable(low), o.variable(high)
+        value, gap, left, right = (
+            o.variable(zero),
+            o.variable(zero),
+            o.variable(low),
+            o.variable(high),
+        )
         for n in o.loop(0, SETTLING, lambda: o.any(going.get())):
             self._place(x.get())
             o.call(descend, self.p, w)
@@ -496,7 +511,7 @@ class Watch:
         doubtful = deep & ~none & ~(crossing & (same | ~beside))
         found = crossing & ~same & ~beside & ~outside
         self._note(found, t)
-        full = self.count.get() >= float(MOST_CROSSINGS)
+        full = self.count.get() > float(MOST_CROSSINGS)
         run.reason.set(o.constant(float(UNCERTAIN)), doubtful | (found & full))
 
     def _settled_together(self, drop: Any) -> tuple[Any, Any]:
