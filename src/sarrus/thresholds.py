@@ -129,6 +129,8 @@ WEAK_CHOICE = 1e-9
 NEW_MOTION = 1e-6
 # terms of a constraint, of order one: met when what is left is their rounding
 ROUND_OFF = 4e-16
+# the same for wide numbers, of two doubles: what is left is their rounding
+WIDE_ROUND_OFF = 1e-30
 # the length: a position that moved by less on its way back onto the constraints leaves J as it was: what a factor
 # of before leaves of a velocity's correction, itself about as small, is the product of both, below rounding
 SAME_FACTOR = 1e-9

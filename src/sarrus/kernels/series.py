@@ -18,7 +18,7 @@ from ..thresholds import SINGULAR_LANDING
 from .compiler import block, entry, kernel
 from .elements.drive import add_sides, next_break, start_drives
 from .elements.torsion import ANGLE
-from .forms import eval_energy, eval_form_rates, eval_forms, eval_jacobian
+from .forms import eval_constraints, eval_energy, eval_form_rates, eval_forms, eval_jacobian
 from .lanes import rows_of_lanes
 from .loads import (
     add_load_coefficient,
@@ -30,7 +30,7 @@ from .loads import (
     work_coefficients,
 )
 from .polynomials import eval_polynomial, eval_series
-from .reasons import DONE, FULL, NOT_FINITE, STUCK
+from .reasons import DONE, FULL, NOT_FINITE, OTHER_DIGITS, STUCK
 from .rules import (
     BEYOND,
     CORRECTIONS,
@@ -45,6 +45,7 @@ from .rules import (
     STILL,
     SWIFT,
     TRIES,
+    WIDE_CORRECTIONS,
 )
 from .solve import (
     eval_pivots,
@@ -56,6 +57,7 @@ from .solve import (
     solve_refined,
 )
 from .stepping import add_time
+from .wide import alike, is_wide
 
 LOG_STILL = np.log(STILL)
 # of a coefficient: numbers end at 1e308
@@ -152,8 +154,8 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
     nq = len(form.Q)
     nc = len(form.phi0)
     m = k + 2
-    scale = 1.0 / (m * (m - 1.0))
     b = ws.b
+    scale = alike(1.0, b) / (m * (m - 1.0))
     for i in range(nq + nc):
         b[i] = 0.0
     if k == 0:
@@ -245,7 +247,7 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
         # velocities and accelerations are up to a thousand times larger
         if not largest < LARGEST:
             return m - 1
-        ws.log_size[m] = np.log(largest + 1e-300)
+        ws.log_size[m] = np.log(float(largest) + 1e-300)
         log_h = log_reach(ws.log_size[m], m, log_tolerance, log_speed)
         score = min(log_h, before) - log_cost[m]
         before = log_h
@@ -300,7 +302,8 @@ def land(form, ws, loads, t, qc, order, h, tolerance):
     against what is usual.
     """
     eval_polynomial(qc, order, h, ws.q, ws.v)
-    return project_state(form, ws, loads, t, 0.0, CORRECTIONS, tolerance, 0.0, ws.q, ws.v)
+    corrections = WIDE_CORRECTIONS if is_wide(ws.q) else CORRECTIONS
+    return project_state(form, ws, loads, t, 0.0, corrections, tolerance, 0.0, ws.q, ws.v)
 
 
 @kernel
@@ -336,7 +339,7 @@ def begin(form, ws, loads, q, v, carried):
 
 
 @entry
-def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch):
+def advance(form, ws, loads, t, t_end, tolerance, narrow, log_cost, kept, pieces, watch):
     """Step from t to t_end or until the buffers are full; returns the reason and how many steps.
 
     kept: updated; loads: None if there is nothing but constant forces. Outputs: pieces: start, order,
@@ -368,6 +371,9 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
     low = balance[3]
     n = 0
     while n < coefficients.shape[0]:
+        # wide numbers serve beside singular positions, doubles elsewhere
+        if is_wide(q) != (from_drop < narrow):
+            return OTHER_DIGITS, n
         qc = coefficients[n]
         for i in range(nq):
             qc[0, i] = q[i]
@@ -377,7 +383,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
         if loads is not None:
             for i in range(na):
                 loads.theta[i] = carried[i]
-        log_speed = np.log(SWIFT * fastest) if fastest > 0.0 else np.inf
+        log_speed = np.log(SWIFT * float(fastest)) if fastest > 0.0 else np.inf
         known = make_series(
             form, ws, loads, t, np.log(tolerance), log_speed, log_cost, refinements, qc
         )
@@ -510,6 +516,13 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
         if last and stop == t_end:
             return DONE, n
     return FULL, coefficients.shape[0]
+
+
+@entry
+def polish(form, ws, loads, t, state):
+    """Position and velocity at t back onto the constraints with all digits; returns what is left of these."""
+    project_state(form, ws, loads, t, 0.0, WIDE_CORRECTIONS, 0.0, 0.0, state[0], state[1])
+    return float(eval_constraints(form, ws.e, ws.phi))
 
 
 @entry

@@ -295,6 +295,8 @@ class Series:
             balance=np.zeros(4),
             counters=np.zeros(5, np.int64),
         )
+        import os
+        self._narrow = float(os.environ.get("NARROW", "0"))
         self._local, _ = local_tolerance(problem.setting)
         self._first_local = self._local
         self._log_cost = log_cost()
@@ -340,10 +342,7 @@ class Series:
             pieces = self._pieces
         room = pieces._replace(coefficients=pieces.coefficients[:most])
         with clock("solve"):
-            reason, steps = own.run(
-                kernels.advance, form, self._ws, self._loads, self._t, self._problem.duration, self._local,
-                self._log_cost, kept, room, self._seen,
-            )  # fmt: skip
+            reason, steps = self._take(room)
             self._find_most_regular(steps)
             leap = self._certificate.look(pieces, self._seen[:steps], ended=reason == reasons.DONE)
             if leap is not None and self._keeps_rank(steps):
@@ -368,6 +367,45 @@ class Series:
         losses = seen[:, LOSS].copy()
         self._lost += float(losses.sum())
         return Steps(reason, taken, self._ws.usual, 0, seen[:, 0], kept.carried, end, losses)
+
+    def _take(self, room: Pieces) -> tuple[int, int]:
+        """Steps until the memory is full or the run ends."""
+        steps, t, wide = 0, self._t, False
+        while True:
+            rest = room.some(steps, len(room.coefficients))
+            advance = self._advance_wide if wide else self._advance
+            reason, more = advance(t, rest, self._seen[steps:])
+            steps += more
+            t = float(room.starts[steps])
+            if reason == reasons.OTHER_DIGITS:
+                wide = not wide
+            elif not wide or reason != reasons.FULL or steps == len(room.coefficients):
+                return reason, steps
+
+    def _advance(self, t: float, room: Pieces, seen: Floats) -> tuple[int, int]:
+        return own.run(
+            kernels.advance, self._problem.model.form, self._ws, self._loads, t, self._problem.duration, self._local,
+            self._narrow, self._log_cost, self._kept, room, seen,
+        )  # fmt: skip
+
+    def _advance_wide(self, t: float, room: Pieces, seen: Floats) -> tuple[int, int]:
+        form, kept = self._problem.model.form, self._kept
+        ws = make_workspace(form, HIGHEST_ORDER)
+        T = complex
+        ws = type(ws)(*(x if n in ("usual","log_size") else np.zeros(x.shape,T) for n,x in zip(ws._fields, ws)))._replace(usual=self._ws.usual)
+        state = kept.state.astype(T)
+        left = kernels.polish(form, ws, self._loads, t, state)
+        most = min(4, len(room.coefficients))
+        c = np.zeros((most, *room.coefficients.shape[1:]), T)
+        reason, steps = kernels.advance(
+            form, ws, self._loads, t, self._problem.duration, self._local, self._narrow, self._log_cost,
+            kept._replace(state=state), room._replace(coefficients=c), seen,
+        )
+        import os
+        if os.environ.get("SHOW"): print("wide", t, left, reason, steps, room.orders[:steps], room.starts[:steps+1], seen[:steps])
+        room.coefficients[:steps] = c[:steps].real
+        kept.state[:] = state.real
+        return reason, steps
 
     def _find_most_regular(self, steps: int) -> None:
         """Remember the landing with the largest pivots; chunks may begin at singular ones."""

@@ -1,0 +1,95 @@
+"""Wide numbers: the sum of two doubles that do not overlap, some 32 digits [Dekker1971, HidaLiBailey2001].
+
+The same kernels that work on numbers work on wide ones where they are given arrays of these: complex arrays, the
+larger part real and the smaller one imaginary. Only where more digits ask for something else a kernel says so
+with the words below. The compiler writes the operations here for those in the text; infinite numbers become none
+(nan) in sums, and functions such as the sine have no more digits than doubles: they are refused.
+
+A sum is off by no more than some 2^-104 of its larger part, products, quotients and roots of themselves.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats
+
+
+def is_wide(x: Any) -> bool:
+    """Whether a number or an array is wide; the compiler knows."""
+    return False
+
+
+def alike(number: float, x: Any) -> Any:
+    """A number as one of the kind of another, or of an array."""
+    return number
+
+
+def widen(x: Floats) -> np.ndarray:
+    """Doubles as wide numbers."""
+    return x.astype(np.complex128)
+
+
+def narrow(x: np.ndarray) -> Floats:
+    """Wide numbers rounded to doubles."""
+    return np.ascontiguousarray(x.real)
+
+
+def fused(a: float, b: float, c: float) -> float:
+    """The sum a b + c, rounded once; one instruction in compiled code."""
+    return float(Fraction(a) * Fraction(b) + Fraction(c))
+
+
+def exact(function: Any) -> Any:
+    """A function whose roundings count, for the compiler."""
+    function.exact = True
+    return function
+
+
+@exact
+def split_sum(a, b):
+    """The sum of two doubles and what rounding takes from it."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+@exact
+def join(a, b):
+    """The same for a double and a smaller one."""
+    s = a + b
+    return s, b - (s - a)
+
+
+@exact
+def add(a, a_low, b, b_low):
+    """The sum of two wide numbers."""
+    s, low = split_sum(a, b)
+    return join(s, low + (a_low + b_low))
+
+
+@exact
+def multiply(a, a_low, b, b_low):
+    """Their product."""
+    p = a * b
+    return join(p, fused(a, b_low, fused(a_low, b, fused(a, b, -p))))
+
+
+@exact
+def divide(a, a_low, b, b_low):
+    """Their quotient: one Newton step from that of the doubles."""
+    q = a / b
+    left = fused(-q, b_low, fused(-q, b, a) + a_low)
+    return join(q, left / b)
+
+
+@exact
+def root(a, a_low):
+    """The square root: the same."""
+    r = np.sqrt(a)
+    if r == 0.0:
+        return r, 0.0
+    return join(r, (fused(-r, r, a) + a_low) / (2.0 * r))
