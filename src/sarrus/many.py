@@ -34,7 +34,8 @@ from .kernels.loads import is_damped
 from .kernels.native import is_available
 from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
 from .mechanism.check import find_gaps, find_problems
-from .methods.series import describe_steps
+from .methods.digits import describe_floor, wants_digits
+from .methods.series import describe_loosened
 from .methods.status import done
 from .model import Model
 from .model.build import make_blueprint
@@ -71,10 +72,14 @@ def run_all(
     threads: int | None,
     gpu: bool,
 ) -> Runs:
-    """All runs: what can be done fast, then the rest; if crossings are wanted, which lanes do not watch, all."""
+    """All runs: what can be done fast, then the rest.
+
+    Lanes do not watch crossings, and have no more digits: where these are wanted, there is only the rest.
+    """
+    careful = crossings or (wants_digits(asked.setting) and not gpu)
     first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
     table = Table(len(mechanisms), first.dimension, asked, points, keep, crossings)
-    for group in () if crossings else _groups(mechanisms, asked, points, table):
+    for group in () if careful else _groups(mechanisms, asked, points, table):
         found = run_group(group, asked, threads or _cores(), keep, gpu)
         table.take(group, found)
     table.finish(mechanisms)
@@ -395,13 +400,13 @@ class Table:
         shape = len(which), len(self.points), 2, self.dimension
         self.status[which] = "done"
         message, setting = done(self.asked.duration).message, self.asked.setting
-        plain = describe_steps(setting, 0, 0.0, 0.0)
+        floor = describe_floor(setting)
         loosened, moved, lost = told[[series.LOOSENED, series.MOVED, series.LOST]].tolist()
         for i, at in zip(which.tolist(), np.flatnonzero(good).tolist(), strict=True):
             self.message[i] = message
             count = int(loosened[at])
-            more = describe_steps(setting, count, moved[at], lost[at]) if count else plain
-            self.notes[i] = [*group.notes[at], *more]
+            more = describe_loosened(count, moved[at], lost[at]) if count else []
+            self.notes[i] = [*group.notes[at], *floor, *more]
         if self.values is not None and self.balance is not None:
             block = found.results[good]
             self.values[which] = block[:, :, :-1].reshape(len(which), -1, *shape[1:])

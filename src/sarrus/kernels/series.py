@@ -339,10 +339,11 @@ def begin(form, ws, loads, q, v, carried):
 
 
 @entry
-def advance(form, ws, loads, t, t_end, tolerance, narrow, log_cost, kept, pieces, watch):
+def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces, watch):
     """Step from t to t_end or until the buffers are full; returns the reason and how many steps.
 
-    kept: updated; loads: None if there is nothing but constant forces. Outputs: pieces: start, order,
+    kept: updated; loads: None if there is nothing but constant forces; widens: whether steps that begin beside a
+    singular position are left to wide numbers, which leave all others to doubles. Outputs: pieces: start, order,
     coefficients and sides of each step; watch: smallest pivot after it, how far its landing was moved,
     the smallest pivot against what is usual, and what the step may have lost if it was loosened.
     """
@@ -371,15 +372,15 @@ def advance(form, ws, loads, t, t_end, tolerance, narrow, log_cost, kept, pieces
     low = balance[3]
     n = 0
     while n < coefficients.shape[0]:
-        # wide numbers serve beside singular positions, doubles elsewhere
-        if is_wide(q) != (from_drop < narrow):
-            return OTHER_DIGITS, n
         qc = coefficients[n]
         for i in range(nq):
             qc[0, i] = q[i]
             qc[1, i] = v[i]
         refinements = refinements_for(smallest, tolerance)
         beside = is_beside(form, ws.L, ws.usual, fastest == 0.0)
+        # at the border both may see themselves on the other side: wide numbers take a step
+        if n > 0 and not beside if is_wide(q) else beside and widens:
+            return OTHER_DIGITS, n
         if loads is not None:
             for i in range(na):
                 loads.theta[i] = carried[i]

@@ -31,14 +31,11 @@ from ..kernels.loads import is_damped, make_loads
 from ..kernels.rules import (
     CORRECTIONS,
     FIRST_STEPS,
-    FLOOR,
     HIGHEST_ORDER,
     LONG_FLOOR,
     LOOSEST,
     MANY_STEPS,
-    SHARE,
     SLACK,
-    local_tolerance,
     log_cost,
 )
 from ..kinematics.closing import DENSE
@@ -55,6 +52,7 @@ from ..thresholds import (
     WEAK_TOGETHER,
 )
 from . import status
+from .digits import MoreDigits
 from .method import Run, Start
 from .outcome import Law, Outcome
 from .recorder import sample_projected
@@ -295,9 +293,8 @@ class Series:
             balance=np.zeros(4),
             counters=np.zeros(5, np.int64),
         )
-        import os
-        self._narrow = float(os.environ.get("NARROW", "0"))
-        self._local, _ = local_tolerance(problem.setting)
+        self._digits = MoreDigits(model.form, self._loads, self._ws.usual, problem.setting)
+        self._local = self._digits.tolerance
         self._first_local = self._local
         self._log_cost = log_cost()
         self._t = self._moved = 0.0
@@ -369,43 +366,27 @@ class Series:
         return Steps(reason, taken, self._ws.usual, 0, seen[:, 0], kept.carried, end, losses)
 
     def _take(self, room: Pieces) -> tuple[int, int]:
-        """Steps until the memory is full or the run ends."""
-        steps, t, wide = 0, self._t, False
+        """Steps until the memory is full or the run ends; with more digits where these are wanted."""
+        form, kept, steps, most = self._problem.model.form, self._kept, 0, len(room.coefficients)
         while True:
-            rest = room.some(steps, len(room.coefficients))
-            advance = self._advance_wide if wide else self._advance
-            reason, more = advance(t, rest, self._seen[steps:])
+            rest, seen = room.some(steps, most), self._seen[steps:]
+            t = self._t if steps == 0 else float(room.starts[steps])
+            reason, more = own.run(
+                kernels.advance, form, self._ws, self._loads, t, self._problem.duration, self._local,
+                self._digits.given, self._log_cost, kept, rest, seen,
+            )  # fmt: skip
             steps += more
-            t = float(room.starts[steps])
-            if reason == reasons.OTHER_DIGITS:
-                wide = not wide
-            elif not wide or reason != reasons.FULL or steps == len(room.coefficients):
+            if reason != reasons.OTHER_DIGITS:
                 return reason, steps
-
-    def _advance(self, t: float, room: Pieces, seen: Floats) -> tuple[int, int]:
-        return own.run(
-            kernels.advance, self._problem.model.form, self._ws, self._loads, t, self._problem.duration, self._local,
-            self._narrow, self._log_cost, self._kept, room, seen,
-        )  # fmt: skip
-
-    def _advance_wide(self, t: float, room: Pieces, seen: Floats) -> tuple[int, int]:
-        form, kept = self._problem.model.form, self._kept
-        ws = make_workspace(form, HIGHEST_ORDER)
-        T = complex
-        ws = type(ws)(*(x if n in ("usual","log_size") else np.zeros(x.shape,T) for n,x in zip(ws._fields, ws)))._replace(usual=self._ws.usual)
-        state = kept.state.astype(T)
-        left = kernels.polish(form, ws, self._loads, t, state)
-        most = min(4, len(room.coefficients))
-        c = np.zeros((most, *room.coefficients.shape[1:]), T)
-        reason, steps = kernels.advance(
-            form, ws, self._loads, t, self._problem.duration, self._local, self._narrow, self._log_cost,
-            kept._replace(state=state), room._replace(coefficients=c), seen,
-        )
-        import os
-        if os.environ.get("SHOW"): print("wide", t, left, reason, steps, room.orders[:steps], room.starts[:steps+1], seen[:steps])
-        room.coefficients[:steps] = c[:steps].real
-        kept.state[:] = state.real
-        return reason, steps
+            rest, seen = room.some(steps, most), self._seen[steps:]
+            reason, more = self._digits.advance(
+                float(room.starts[steps]), self._problem.duration, self._local, kept, rest, seen
+            )
+            steps += more
+            if not self._digits.given:
+                self._local = self._first_local = self._digits.without
+            elif reason != reasons.OTHER_DIGITS:
+                return reason, steps
 
     def _find_most_regular(self, steps: int) -> None:
         """Remember the landing with the largest pivots; chunks may begin at singular ones."""
@@ -544,24 +525,23 @@ class Series:
 
     def notes(self) -> list[str]:
         """What a user should know."""
-        loosened, tolerance = int(self._kept.counters[kernels.LOOSENED]), self._problem.setting
-        return describe_steps(tolerance, loosened, self._moved, self._lost) + self._leaps
+        loosened = int(self._kept.counters[kernels.LOOSENED])
+        return [
+            *self._digits.notes(),
+            *describe_loosened(loosened, self._moved, self._lost),
+            *self._leaps,
+        ]
 
 
-def describe_steps(tolerance: float, loosened: int, moved: float, lost: float) -> list[str]:
-    """What a user should know of the steps of a run.
+def describe_loosened(loosened: int, moved: float, lost: float) -> list[str]:
+    """What a user should know of steps that were loosened.
 
-    loosened: how many were; moved: by how much at most, lost: in sum, over the mechanism's length.
+    loosened: how many; moved: by how much at most, lost: in sum, over the mechanism's length.
     """
-    notes = []
-    if local_tolerance(tolerance)[1]:
-        notes.append(
-            f"tolerance {tolerance:g} is below what double precision holds; {FLOOR / SHARE:g} was used"
-        )
-    if loosened:
-        notes.append(
-            f"{loosened} steps could not hold the tolerance in double precision, as close to a singular "
-            "position or where a force is not smooth (a spring of length zero); the largest correction "
-            f"there was {moved:.1e} of the mechanism's length, what they may have lost in sum {lost:.1e}"
-        )
-    return notes
+    if not loosened:
+        return []
+    return [
+        f"{loosened} steps could not hold the tolerance in double precision, as close to a singular "
+        "position or where a force is not smooth (a spring of length zero); the largest correction "
+        f"there was {moved:.1e} of the mechanism's length, what they may have lost in sum {lost:.1e}"
+    ]
