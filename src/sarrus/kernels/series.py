@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..thresholds import SINGULAR_LANDING
+from ..thresholds import ROUND_OFF, SINGULAR_LANDING
 from .compiler import block, entry, kernel
 from .elements.drive import add_sides, next_break, start_drives
 from .elements.torsion import ANGLE
@@ -65,6 +65,9 @@ LARGEST = 1e300
 
 # places in the counters
 STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
+# columns of what is seen at the end of a step: the smallest pivot, how far the landing was moved, the smallest
+# pivot against what is usual, and what the step may have lost
+PIVOT, MOVED, DROP, LOSS = 0, 1, 2, 3
 
 
 class Kept(NamedTuple):
@@ -378,8 +381,12 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
             qc[1, i] = v[i]
         refinements = refinements_for(smallest, tolerance)
         beside = is_beside(form, ws.L, ws.usual, fastest == 0.0)
-        # at the border both may see themselves on the other side: wide numbers take a step
-        if n > 0 and not beside if is_wide(q) else beside and widens:
+        # of the first step nobody knows where it begins; at the border both may see themselves on the other side,
+        # so wide numbers take a step
+        if is_wide(q):
+            if n > 0 and not beside:
+                return OTHER_DIGITS, n
+        elif widens and (beside or counters[STEPS] == 0):
             return OTHER_DIGITS, n
         if loads is not None:
             for i in range(na):
@@ -484,10 +491,10 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
                 local *= 10.0
                 if local > LOOSEST:
                     return STUCK, n
-        watch[n, 3] = 0.0
-        if local > tolerance or off > 10.0 * SLACK * tolerance:
+        watch[n, LOSS] = 0.0
+        if local > tolerance or off > 10.0 * SLACK * max(tolerance, ROUND_OFF):
             counters[LOOSENED] += 1
-            watch[n, 3] = max(local, off)
+            watch[n, LOSS] = max(local, off)
         for i in range(nq):
             q[i] = ws.q[i]
             v[i] = ws.v[i]
@@ -508,9 +515,9 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
             t, low = stop, 0.0
         orders[n] = order
         starts[n + 1] = t
-        watch[n, 0] = smallest
-        watch[n, 1] = off
-        watch[n, 2] = from_drop = drop
+        watch[n, PIVOT] = smallest
+        watch[n, MOVED] = off
+        watch[n, DROP] = from_drop = drop
         counters[STEPS] += 1
         balance[3] = low
         n += 1
@@ -524,6 +531,28 @@ def polish(form, ws, loads, t, state):
     """Position and velocity at t back onto the constraints with all digits; returns what is left of these."""
     project_state(form, ws, loads, t, 0.0, WIDE_CORRECTIONS, 0.0, 0.0, state[0], state[1])
     return float(eval_constraints(form, ws.e, ws.phi))
+
+
+@entry
+def expand(form, ws, loads, t, log_cost, state, qc):
+    """Coefficients about a state that is polished first; returns the highest one."""
+    _, _, smallest, _ = project_state(
+        form, ws, loads, t, 0.0, WIDE_CORRECTIONS, 0.0, 0.0, state[0], state[1]
+    )
+    for i in range(len(form.Q)):
+        qc[0, i] = state[0, i]
+        qc[1, i] = state[1, i]
+    refinements = refinements_for(smallest, 0.0)
+    return make_series(form, ws, loads, t, 0.0, np.inf, log_cost, refinements, qc)
+
+
+@entry
+def close_start(form, ws, q, phi0):
+    """Right sides with which all constraints are met at a position to the last digit."""
+    eval_forms(form, q, ws.e)
+    eval_constraints(form, ws.e, ws.phi)
+    for k in range(len(phi0)):
+        phi0[k] = form.phi0[k] + ws.phi[k]
 
 
 @entry

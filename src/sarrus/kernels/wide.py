@@ -34,8 +34,15 @@ def widen(x: Floats) -> np.ndarray:
 
 
 def narrow(x: np.ndarray) -> Floats:
-    """Wide numbers rounded to doubles."""
-    return np.ascontiguousarray(x.real)
+    """Wide numbers, or differences of some, rounded to doubles."""
+    return np.asarray(x.real + x.imag)
+
+
+def shift(x: np.ndarray, by: Floats) -> np.ndarray:
+    """Wide numbers and far smaller doubles added."""
+    low = x.imag + by
+    high = x.real + low
+    return np.asarray(high + 1j * (low - (high - x.real)))
 
 
 def fused(a: float, b: float, c: float) -> float:

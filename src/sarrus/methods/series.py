@@ -38,6 +38,7 @@ from ..kernels.rules import (
     SLACK,
     log_cost,
 )
+from ..kernels.series import DROP, LOSS, MOVED, PIVOT
 from ..kinematics.closing import DENSE
 from ..kinematics.constraints import Constraints
 from ..thresholds import (
@@ -52,15 +53,12 @@ from ..thresholds import (
     WEAK_TOGETHER,
 )
 from . import status
-from .digits import MoreDigits
+from .digits import MoreDigits, Stretch
 from .method import Run, Start
 from .outcome import Law, Outcome
 from .recorder import sample_projected
 from .time_loop import Steps, Stopwatch, run_steps, start_piece
 
-# columns of what is seen at the end of a step: the smallest pivot, how far the landing was moved, the smallest
-# pivot against what is usual, and what the step may have lost
-PIVOT, MOVED, DROP, LOSS = 0, 1, 2, 3
 # steps before and behind a stretch that are asked
 BEFORE, BEHIND = 3, 2
 # places in each step behind at which it is asked: between landings predictions may be sharper
@@ -378,9 +376,9 @@ class Series:
             steps += more
             if reason != reasons.OTHER_DIGITS:
                 return reason, steps
-            rest, seen = room.some(steps, most), self._seen[steps:]
+            t, rest = float(room.starts[steps]), room.some(steps, most)
             reason, more = self._digits.advance(
-                float(room.starts[steps]), self._problem.duration, self._local, kept, rest, seen
+                Stretch(t, self._problem.duration, self._local, kept, rest, self._seen[steps:])
             )
             steps += more
             if not self._digits.given:
@@ -520,8 +518,9 @@ class Series:
 
     def counters(self) -> dict[str, int]:
         """What was counted."""
-        names = ("steps", "rejected", "coefficients", "factorisations", "loosened")
-        return dict(zip(names, self._kept.counters.tolist(), strict=True))
+        names = ("steps", "rejected", "coefficients", "factorisations", "loosened", "wide")
+        counted = *self._kept.counters.tolist(), self._digits.taken
+        return dict(zip(names, counted, strict=True))
 
     def notes(self) -> list[str]:
         """What a user should know."""

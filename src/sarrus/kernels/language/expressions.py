@@ -237,7 +237,9 @@ class Expressions(Text):
 
     def call_wide(self, function: Any, *given: Number) -> Number:
         """An operation of wide numbers."""
-        return self.join(*self.call(function, [part for x in given for part in self.split(x)]).values)
+        return self.join(
+            *self.call(function, [part for x in given for part in self.split(x)]).values
+        )
 
     def power(self, a: Number, b: Number) -> Number:
         """A power: small whole ones are products."""

@@ -10,7 +10,20 @@ import numpy as np
 
 from .. import lanes, wide
 from ..lanes import WIDTH
-from .kinds import BOOL, FLOAT, INT, LANES, MASK, WIDE, Array, Known, Made, Number, hexadecimal, wider
+from .kinds import (
+    BOOL,
+    FLOAT,
+    INT,
+    LANES,
+    MASK,
+    WIDE,
+    Array,
+    Known,
+    Made,
+    Number,
+    hexadecimal,
+    wider,
+)
 
 if TYPE_CHECKING:
     from .expressions import Expressions
