@@ -152,8 +152,8 @@ def check(args: tuple[Any, ...]) -> None:
         if isinstance(value, tuple):
             check(value)
         elif isinstance(value, np.ndarray):
-            # those of numbers that are as the machine has them
-            if not (value.dtype in _OWN and value.flags.c_contiguous):
+            own = value.dtype in _OWN
+            if not (own and value.flags.c_contiguous):
                 raise TypeError("kernels take arrays of this machine's numbers in C order")
 
 

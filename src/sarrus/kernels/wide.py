@@ -38,7 +38,7 @@ def narrow(x: np.ndarray) -> Floats:
     return np.asarray(x.real + x.imag)
 
 
-def shift(x: np.ndarray, by: Floats) -> np.ndarray:
+def shift(x: np.ndarray, by: Floats | float) -> np.ndarray:
     """Wide numbers and far smaller doubles added."""
     low = x.imag + by
     high = x.real + low

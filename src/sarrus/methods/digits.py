@@ -14,8 +14,8 @@ eps: with more digits one sees that it does, and it turns back. Of all mechanism
 through it. Along the weak directions u of J^T its constraints are Phi = phi0 + u s; what s does to coefficient k
 grows as 1/d^k, so the highest ones tell s: those of the mechanism that is meant do not grow.
 
-Where even that does not lead over it (equations that depend on each other and contradict in the last digits, motions
-that touch) doubles go on alone as with a looser tolerance, and a note says so.
+Where even that does not lead over it (equations that depend on each other and contradict in the last digits,
+motions that touch) doubles go on alone as with a looser tolerance, and a note says so.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class MoreDigits:
         self.given = wants_digits(tolerance) and COMPILES and loads is None
         self.tolerance = LONG_FLOOR if self.given else self.without
         self.taken = 0
-        # by how much the dimensions were changed at most, over the mechanism's length; when doubles went on alone [s]
+        # by how much dimensions were changed at most, of a length; since when doubles go on alone [s]
         self._mended = 0.0
         self._alone: float | None = None
         if self.given:
@@ -129,7 +129,9 @@ class MoreDigits:
         """Steps with the constraints of a form; None, and nothing is changed, if they come to nothing."""
         t, t_end, tolerance, kept, room, seen = stretch
         ws, loads, most = self._ws, self._loads, len(room.coefficients)
-        wide = kernels.Kept(widen(kept.state), *(x.copy() for x in kept[1:]))
+        wide = kernels.Kept(
+            widen(kept.state), kept.carried.copy(), kept.balance.copy(), kept.counters.copy()
+        )
         if not kernels.polish(form, ws, loads, t, wide.state) <= WIDE_MET:
             return None
         coefficients = widen(np.zeros((ROOM, *room.coefficients.shape[1:])))
@@ -158,11 +160,10 @@ class MoreDigits:
         weak = U[:, : len(values)][:, values < WEAK_TOGETHER * values.min()]
         if not 0 < weak.shape[1] <= MOST_WEAK:
             return None
-        base = self._expand(self._form, t, state)
+        base = self.expand(t, state)
         size = np.abs(base).max(axis=1, keepdims=True)
         growth = [
-            narrow((self._expand(shifted, t, state) - base) / size).ravel()
-            for shifted in (_shift(self._form, ROUND_OFF * u) for u in weak.T)
+            narrow((self.expand(t, state, ROUND_OFF * u) - base) / size).ravel() for u in weak.T
         ]
         share, *_ = np.linalg.lstsq(np.array(growth).T, -narrow(base / size).ravel(), rcond=None)
         change = ROUND_OFF * weak @ share
@@ -171,10 +172,15 @@ class MoreDigits:
         if not largest <= MENDED_MISFIT:
             return None
         self._mended = max(self._mended, largest)
-        return _shift(self._form, change)
+        return self._changed(change)
 
-    def _expand(self, form: Form, t: float, state: Floats) -> np.ndarray:
-        """The highest coefficients of the motion from a state."""
+    def _changed(self, by: Floats | float) -> Form:
+        """The form with right sides that are so much larger."""
+        return self._form._replace(phi0=shift(self._form.phi0, by))
+
+    def expand(self, t: float, state: Floats, change: Floats | float = 0.0) -> np.ndarray:
+        """The highest coefficients of the motion from a state, with right sides changed by so much."""
+        form = self._changed(change)
         coefficients = widen(np.zeros((HIGHEST_ORDER + 1, state.shape[1])))
         kernels.expand(form, self._ws, self._loads, t, EVERY, widen(state), coefficients)
         return coefficients[-HIGHEST:]
@@ -185,8 +191,8 @@ class MoreDigits:
         # of the first step nobody knows beforehand where it begins
         if self.taken > 1:
             fitted = (
-                f"; dimensions were changed by up to {self._mended:.1e} of a length there, their rounding, so that "
-                "these are passed and not missed"
+                f"; dimensions were changed by up to {self._mended:.1e} of a length there, their rounding, so "
+                "that these are passed and not missed"
             )
             notes.append(
                 f"{self.taken - 1} steps beside singular positions were taken with twice the digits of doubles"
@@ -194,15 +200,16 @@ class MoreDigits:
             )
         if self._alone is not None:
             notes.append(
-                f"from t = {self._alone:.6g} s on more digits lead nowhere (motions touch, or equations contradict "
-                f"each other in their last digits): doubles go on alone, and hold some {HELD_THROUGH:g} of the "
-                "mechanism's length behind crossings"
+                f"from t = {self._alone:.6g} s on more digits lead nowhere (motions touch, or equations "
+                "contradict each other in their last digits): doubles go on alone, and hold some "
+                f"{HELD_THROUGH:g} of the mechanism's length behind crossings"
             )
         elif not self.given:
             notes += describe_floor(self._asked)
         return notes
 
 
-def _shift(form: Form, by: Floats) -> Form:
-    """The form with right sides that are so much larger."""
-    return form._replace(phi0=shift(form.phi0, by))
+def warm_up(form: Form) -> None:
+    """Compile (or load) what only misfits need."""
+    usual, state = np.zeros(len(form.phi0)), np.zeros((2, len(form.Q)))
+    MoreDigits(form, None, usual, LONG_FLOOR).expand(0.0, state)

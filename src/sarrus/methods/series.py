@@ -327,7 +327,7 @@ class Series:
 
     def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
-        form, pieces, kept = self._problem.model.form, self._pieces, self._kept
+        pieces, kept = self._pieces, self._kept
         # so many steps are to come, if they stay as long
         count = float(kept.counters[kernels.STEPS])
         ahead = count * (self._problem.duration - self._t) / max(self._t, 1e-300)

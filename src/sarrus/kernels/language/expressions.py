@@ -294,8 +294,8 @@ class Expressions(Text):
             left = right
         return out
 
-    def compare(self, op: type, a: Number, b: Number) -> Number:
-        """A comparison of two numbers of one kind; of wide ones the smaller parts count where the others are equal."""
+    def compare(self, op: type[ast.cmpop], a: Number, b: Number) -> Number:
+        """A comparison of two numbers of one kind; of equal wide ones the smaller parts decide."""
         if a.kind == WIDE:
             (x, x_low), (y, y_low) = self.split(a), self.split(b)
             first = ast.Lt if op is ast.LtE else ast.Gt if op is ast.GtE else op

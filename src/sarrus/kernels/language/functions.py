@@ -33,7 +33,7 @@ def _length(body: Expressions, x: Any) -> Number:
     return Number(INT, x.sizes[0] if isinstance(x, Array) else str(len(body.parts(x))))
 
 
-def _extreme(how: type) -> Callable[..., Number]:
+def _extreme(how: type[ast.cmpop]) -> Callable[..., Number]:
     """As Python's: a later one replaces an earlier one if it is larger or smaller, so not if it is no number."""
 
     def choose(body: Expressions, *given: Any) -> Number:
@@ -60,8 +60,8 @@ def _size(body: Expressions, x: Any) -> Number:
         text = f"select i1 {negative.name}, {WIDE} {body.negated(x).name}, {WIDE} {x.name}"
         return Number(WIDE, body.line(text))
     less = body.line(f"sub nsw i64 0, {x.name}")
-    negative = body.line(f"icmp slt i64 {x.name}, 0")
-    return Number(INT, body.line(f"select i1 {negative}, i64 {less}, i64 {x.name}"))
+    below = body.line(f"icmp slt i64 {x.name}, 0")
+    return Number(INT, body.line(f"select i1 {below}, i64 {less}, i64 {x.name}"))
 
 
 def _is_finite(body: Expressions, x: Any) -> Number:
