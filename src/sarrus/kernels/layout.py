@@ -152,6 +152,11 @@ def pack(arrays: Any) -> Any:
     return _with_leaves(arrays, iter(leaves))
 
 
+def make_wide(arrays: Any) -> Any:
+    """The same named tuple with wide numbers for doubles."""
+    return _with_leaves(arrays, (widen(x) if x.dtype == np.float64 else x for x in _leaves(arrays)))
+
+
 def _leaves(arrays: Any) -> Iterator[Any]:
     for value in arrays:
         yield from _leaves(value) if isinstance(value, tuple) else (value,)

@@ -16,7 +16,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..thresholds import ROUND_OFF, SINGULAR_LANDING
 from .compiler import block, entry, kernel
-from .elements.drive import add_sides, next_break, start_drives
+from .elements.drive import add_sides, drive_constraints, next_break, start_drives
 from .elements.torsion import ANGLE
 from .forms import eval_constraints, eval_energy, eval_form_rates, eval_forms, eval_jacobian
 from .lanes import rows_of_lanes
@@ -57,7 +57,7 @@ from .solve import (
     solve_refined,
 )
 from .stepping import add_time
-from .wide import alike, is_wide
+from .wide import alike, is_wide, rounded
 
 LOG_STILL = np.log(STILL)
 # of a coefficient: numbers end at 1e308
@@ -250,7 +250,7 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
         # velocities and accelerations are up to a thousand times larger
         if not largest < LARGEST:
             return m - 1
-        ws.log_size[m] = np.log(float(largest) + 1e-300)
+        ws.log_size[m] = np.log(rounded(largest) + 1e-300)
         log_h = log_reach(ws.log_size[m], m, log_tolerance, log_speed)
         score = min(log_h, before) - log_cost[m]
         before = log_h
@@ -391,7 +391,7 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
         if loads is not None:
             for i in range(na):
                 loads.theta[i] = carried[i]
-        log_speed = np.log(SWIFT * float(fastest)) if fastest > 0.0 else np.inf
+        log_speed = np.log(SWIFT * rounded(fastest)) if fastest > 0.0 else np.inf
         known = make_series(
             form, ws, loads, t, np.log(tolerance), log_speed, log_cost, refinements, qc
         )
@@ -401,7 +401,7 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
         if known < 3:
             return NOT_FINITE, n
         # a step ends where a motion changes its polynomial
-        stop = min(t_end, next_break(loads, t))
+        stop = min(t_end, rounded(next_break(loads, t)))
         local = tolerance
         attempts = 0
         most = stop - t
@@ -530,7 +530,8 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
 def polish(form, ws, loads, t, state):
     """Position and velocity at t back onto the constraints with all digits; returns what is left of these."""
     project_state(form, ws, loads, t, 0.0, WIDE_CORRECTIONS, 0.0, 0.0, state[0], state[1])
-    return float(eval_constraints(form, ws.e, ws.phi))
+    left = eval_constraints(form, ws.e, ws.phi)
+    return rounded(drive_constraints(form, loads, left, ws.phi))
 
 
 @entry

@@ -28,7 +28,7 @@ from .forms import (
     eval_jacobian,
 )
 from .rules import BESIDE, MOST_REFINEMENTS
-from .wide import is_wide
+from .wide import is_wide, rounded
 
 
 @kernel
@@ -140,7 +140,7 @@ def eval_pivots(form, L, usual):
             pivot = relative_pivot(form, L, k)
             if pivot < SINGULAR_LANDING * usual[k]:
                 fallen += 1
-                log_drop += np.log(float(pivot / usual[k]))
+                log_drop += np.log(rounded(pivot / usual[k]))
             else:
                 others = min(others, pivot)
     together = min(1.0, rise / EPS * np.exp(log_drop / fallen))
@@ -296,7 +296,7 @@ def wide_refinements(smallest):
 def refinements_for(smallest, tolerance):
     """How many refinements a solve needs: eps counts as eps / pivot along a weak direction."""
     if is_wide(smallest):
-        return wide_refinements(float(smallest))
+        return wide_refinements(rounded(smallest))
     if tolerance * smallest >= EPS:
         return 0
     if smallest > WEAK_PIVOT:

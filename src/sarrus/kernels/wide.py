@@ -3,7 +3,8 @@
 The same kernels that work on numbers work on wide ones where they are given arrays of these: complex arrays, the
 larger part real and the smaller one imaginary. Only where more digits ask for something else a kernel says so
 with the words below. The compiler writes the operations here for those in the text; infinite numbers become none
-(nan) in sums, and functions such as the sine have no more digits than doubles: they are refused.
+(nan) in sums. Functions that it has not for wide numbers take rounded ones: these do where steps are chosen, and for
+the angle of a torsion, where rounding is another moment, as smooth as before.
 
 A sum is off by no more than some 2^-104 of its larger part, products, quotients and roots of themselves.
 """
@@ -26,6 +27,11 @@ def is_wide(x: Any) -> bool:
 def alike(number: float, x: Any) -> Any:
     """A number as one of the kind of another, or of an array."""
     return number
+
+
+def rounded(x: Any) -> Any:
+    """A wide number as a double, others as they are: for what needs no more digits."""
+    return x
 
 
 def widen(x: Floats) -> np.ndarray:
@@ -100,3 +106,36 @@ def root(a, a_low):
     if r == 0.0:
         return r, 0.0
     return join(r, (fused(-r, r, a) + a_low) / (2.0 * r))
+
+
+# pi / 2 in three doubles
+HALF_PI, HALF_PI_LOW, HALF_PI_LAST = 1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33
+# terms of the series of a sine below pi / 4: the next one is 1e-35
+TERMS = 15
+
+
+def sine_from(x, quarter):
+    """The sine of a wide number and so many right angles, by its series."""
+    turns = np.rint(rounded(x) / HALF_PI)
+    left = ((x - turns * HALF_PI) - turns * HALF_PI_LOW) - turns * HALF_PI_LAST
+    # of a whole turn: -2 to 2 right angles, and what is added to them
+    part = (int(turns - 4.0 * np.rint(0.25 * turns)) + quarter + 4) % 4
+    odd = part % 2
+    square = left * left
+    term = alike(1.0, x) if odd else left
+    total = term
+    for n in range(1, TERMS):
+        k = 2 * n + 1 - odd
+        term *= square / (-1.0 * k * (k - 1.0))
+        total += term
+    return total if part < 2 else -total
+
+
+def sine(x):
+    """The sine of a wide number."""
+    return sine_from(x, 0)
+
+
+def cosine(x):
+    """Its cosine."""
+    return sine_from(x, 1)

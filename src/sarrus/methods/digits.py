@@ -28,8 +28,8 @@ from ..arrays import Floats
 from ..kernels import reasons
 from ..kernels import series as kernels
 from ..kernels.compiler import COMPILES
-from ..kernels.layout import Form, Pieces, Workspace, make_wide_workspace
-from ..kernels.loads import Loads
+from ..kernels.layout import Form, Pieces, Workspace, make_wide, make_wide_workspace
+from ..kernels.loads import Loads, make_loads
 from ..kernels.rules import FLOOR, HIGHEST_ORDER, LONG_FLOOR, SHARE, local_tolerance, log_cost
 from ..kernels.wide import narrow, shift, widen
 from ..kinematics.closing import DENSE
@@ -90,9 +90,9 @@ class MoreDigits:
     """
 
     def __init__(self, form: Form, loads: Loads | None, usual: Floats, tolerance: float) -> None:
-        self._asked, self._loads = tolerance, loads
+        self._asked = tolerance
         self.without, _ = local_tolerance(tolerance)
-        self.given = wants_digits(tolerance) and COMPILES and loads is None
+        self.given = wants_digits(tolerance) and COMPILES
         self.tolerance = LONG_FLOOR if self.given else self.without
         self.taken = 0
         # by how much dimensions were changed at most, of a length; since when doubles go on alone [s]
@@ -100,6 +100,7 @@ class MoreDigits:
         self._alone: float | None = None
         if self.given:
             self._ws: Workspace = make_wide_workspace(form, HIGHEST_ORDER, usual)
+            self._loads = None if loads is None else make_wide(loads)
             self._form = self._closed(form)
             self._constraints = Constraints(form)
 
@@ -117,7 +118,7 @@ class MoreDigits:
         # where a misfit was found, there is one at other singular positions, too
         found = None if self._mended else self._take(self._form, stretch)
         if found is None:
-            mended = self._mend(stretch.t, stretch.kept.state)
+            mended = self._mend(stretch.t, stretch.kept)
             found = None if mended is None else self._take(mended, stretch)
         if found is None:
             self.given, self._alone = False, stretch.t
@@ -152,8 +153,11 @@ class MoreDigits:
             now[...] = narrow(after)
         return reason, steps
 
-    def _mend(self, t: float, state: Floats) -> Form | None:
+    def _mend(self, t: float, kept: kernels.Kept) -> Form | None:
         """The form whose motion is smoothest, with right sides changed by no more than rounding."""
+        state = kept.state
+        if self._loads is not None:
+            self._loads.theta[:] = kept.carried[:-1]
         if state.shape[1] > DENSE:
             return None
         U, values, _ = np.linalg.svd(self._constraints.jacobian(state[0]))
@@ -209,7 +213,7 @@ class MoreDigits:
         return notes
 
 
-def warm_up(form: Form) -> None:
+def warm_up(form: Form, loads: Loads) -> None:
     """Compile (or load) what only misfits need."""
     usual, state = np.zeros(len(form.phi0)), np.zeros((2, len(form.Q)))
-    MoreDigits(form, None, usual, LONG_FLOOR).expand(0.0, state)
+    MoreDigits(form, make_loads(loads, HIGHEST_ORDER), usual, LONG_FLOOR).expand(0.0, state)

@@ -129,7 +129,7 @@ def warm_up(
                 mechanism=tiny,
             )
         )  # fmt: skip
-        if tight and not loaded:
-            digits.warm_up(model.form)
+        if tight:
+            digits.warm_up(model.form, model.loads)
     _WARM.add((name, loaded, tight))
     return time.perf_counter() - begin

@@ -413,7 +413,7 @@ class Expressions(Text):
         """A function of numbers that the compiler or the system knows."""
         kinds_given = [self.number(x).kind for x in given]
         if WIDE in kinds_given:
-            raise TranslationError(f"{name} has no more digits than a double; say float(x)")
+            raise TranslationError(f"{name} has no more digits than a double; say rounded(x)")
         kind = LANES if LANES in kinds_given else FLOAT
         if kind == LANES:
             name = name.replace(".f64", f".v{WIDTH}f64")

@@ -103,6 +103,12 @@ def _root(body: Expressions, x: Any) -> Number:
     return body.library("llvm.sqrt.f64", x)
 
 
+def _wave(name: str, wide_one: Any) -> Callable[..., Any]:
+    return lambda body, x: (
+        body.call(wide_one, [x]) if body.number(x).kind == WIDE else body.library(name, x)
+    )
+
+
 def _named(name: str) -> Callable[..., Number]:
     return lambda body, *given: body.library(name, *given)
 
@@ -120,14 +126,15 @@ KNOWN_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     lanes.rows_of_lanes: _rows_of_lanes,
     lanes.choose: _choose,
     lanes.any_lane: _any_lane,
+    wide.rounded: lambda body, x: body.convert(x, FLOAT) if x.kind == WIDE else x,
     wide.is_wide: lambda body, x: Known(x.kind == WIDE),
     wide.alike: lambda body, number, x: body.convert(number, x.kind),
     wide.fused: _named("llvm.fma.f64"),
     np.sqrt: _root,
     np.log: _named("llvm.log.f64"),
     np.exp: _named("llvm.exp.f64"),
-    np.sin: _named("llvm.sin.f64"),
-    np.cos: _named("llvm.cos.f64"),
+    np.sin: _wave("llvm.sin.f64", wide.sine),
+    np.cos: _wave("llvm.cos.f64", wide.cosine),
     np.rint: _named("llvm.rint.f64"),
     np.arctan2: _named("atan2"),
 }
