@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .arrays import Flags, Floats
-from .mechanism import Mechanism, from_data, get_value, set_value, to_data
+from .mechanism import Mechanism, MechanismError, from_data, get_value, set_value, to_data
+from .mechanism.files.paths import split_path
+from .mechanism.files.units import shorten
 from .names import pick
 from .tape import UntracedError
 
@@ -193,23 +196,48 @@ class Variants:
     """
 
     def __init__(self, mechanism: Mechanism, vary: Mapping[str, ArrayLike]) -> None:
-        if not vary:
+        if not isinstance(mechanism, Mechanism):
+            raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
+        if not isinstance(vary, Mapping) or not vary:
             raise ValueError("nothing varies; give vary={'bodies.crank.mass': [...]}")
-        self.base = mechanism
-        self.data = to_data(mechanism)
-        self.vary = {path: np.asarray(values, float) for path, values in vary.items()}
-        counts = {path: len(values) if values.ndim else -1 for path, values in self.vary.items()}
-        if len(set(counts.values())) != 1 or min(counts.values()) < 1:
-            shown = ", ".join(f"{path}: {'a number' if n < 0 else n}" for path, n in counts.items())
+        # what is done to it later is done to no variant
+        self.base = mechanism.copy()
+        plain = mechanism.copy()
+        # users' functions are no numbers: every variant has them as they are
+        plain.user_forces = []
+        # a start at rest is written without its velocities, which may vary all the same
+        self.data = {"velocities": {}, "angular_velocities": {}} | to_data(plain)
+        self.vary = {path: _numbers(path, values) for path, values in vary.items()}
+        counts = {path: len(values) for path, values in self.vary.items()}
+        if len(set(counts.values())) != 1:
+            shown = ", ".join(f"{path}: {n}" for path, n in counts.items())
             raise ValueError(
                 f"vary has arrays of different lengths ({shown}); give one value a variant"
             )
+        _check_apart(list(vary))
         for path, values in self.vary.items():
-            if not np.isfinite(values).all():
-                raise ValueError(
-                    f"vary['{path}'] holds a value that is no number; give finite ones"
-                )
-            get_value(self.data, path)
+            self._check_path(path, values[0])
+
+    def _check_path(self, path: str, value: Floats) -> None:
+        """Refuse paths that hold no numbers; what no file can hold there is told at once."""
+        block, *inside = split_path(path)
+        found = None
+        try:
+            found = get_value(self.data, path)
+        except MechanismError:
+            # a key that may be left out, in what is there
+            if not inside or block not in self.data:
+                raise
+        shape = None if found is None else _shape(found)
+        if (found is not None and shape is None) or block == "sarrus":
+            raise ValueError(
+                f"vary['{path}'] is {shorten(found)}, not a number or a list of numbers; give the path of one, "
+                "like 'bodies.crank.mass'"
+            )
+        if shape != value.shape:
+            # names of points and bodies are checked with what has them
+            names = block in ("velocities", "angular_velocities")
+            from_data(self._data_with({path: value}), self.base.name, check=names)
 
     def __len__(self) -> int:
         return len(next(iter(self.vary.values())))
@@ -223,7 +251,9 @@ class Variants:
 
     def with_values(self, values: Mapping[str, Any]) -> Mechanism:
         """The mechanism with these values at their paths."""
-        return from_data(self._data_with(values), self.base.name, check=False)
+        made = from_data(self._data_with(values), self.base.name, check=False)
+        made.user_forces, made.told = list(self.base.user_forces), list(self.base.told)
+        return made
 
     def with_numbers(self, values: Mapping[str, Any]) -> Mechanism:
         """The same with numbers of a tape."""
@@ -238,3 +268,45 @@ class Variants:
         for path, value in values.items():
             data = set_value(data, path, np.asarray(value))
         return data
+
+
+def _numbers(path: str, values: ArrayLike) -> Floats:
+    """The values of a path, a row a variant."""
+    try:
+        array = np.array(values)
+        if array.dtype.kind not in "iufO":
+            raise TypeError
+        array = array.astype(float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"vary['{path}'] = {shorten(values)} is no array of numbers; give plain ones in SI units, one "
+            "shape for all variants"
+        ) from error
+    if not array.ndim or not len(array):
+        what = "one number" if not array.ndim else "no value"
+        raise ValueError(f"vary['{path}'] holds {what}; give an array with one value a variant")
+    if not np.isfinite(array).all():
+        which = np.argwhere(~np.isfinite(array))[0][0]
+        raise ValueError(
+            f"vary['{path}'] holds a value that is no number, of variant {which}; give finite ones"
+        )
+    return array
+
+
+def _check_apart(paths: list[str]) -> None:
+    """Refuse two paths of which one would overwrite what the other set."""
+    parts = sorted((split_path(path), path) for path in paths)
+    for (a, path), (b, other) in pairwise(parts):
+        if a == b[: len(a)]:
+            raise ValueError(
+                f"vary['{path}'] and vary['{other}'] set the same number; give one of them"
+            )
+
+
+def _shape(value: Any) -> tuple[int, ...] | None:
+    """The shape of a number or of lists of numbers; None for anything else."""
+    if isinstance(value, list):
+        inside = {_shape(x) for x in value}
+        first = inside.pop() if len(inside) == 1 else None
+        return None if first is None else (len(value), *first)
+    return () if isinstance(value, int | float) and not isinstance(value, bool) else None

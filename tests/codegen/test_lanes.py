@@ -33,7 +33,7 @@ def prepare(mechanism):
 
 def run_twin(structure, numbers, times):
     local = local_tolerance(TOLERANCE)
-    shared = [times[-1], local, 1e6]
+    shared = [times[-1], local, 1e6, 1e-8]
     o = Twin(numbers, times, shared, len(structure.columns) + 1)
     series.write_run(o, structure)
     return o

@@ -510,6 +510,10 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
             for i in range(na):
                 carried[i] = loads.theta[i]
             carried[na] = work
+            if last and h > stop - t:
+                # landed beyond the end: angles and work are those at the end, like all that is recorded
+                for i in range(na + 1):
+                    carried[i] = eval_series(sides[n, i], sides.shape[2] - 1, stop - t)
         t, low = add_time(t, low, h)
         if last:
             t, low = stop, 0.0

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..thresholds import (
     EPS,
+    LOWERED_PIVOT,
     PERMANENT_PIVOT,
     RISEN_PIVOT,
     ROUND_OFF,
@@ -81,19 +82,26 @@ def relative_pivot(form, L, k):
 
 @kernel
 def learn_pivots(form, L, usual):
-    """The largest relative pivot that each equation has shown so far, in `usual`.
+    """The largest relative pivot that each equation has shown so far, in `usual`; below 0 while it is redundant.
 
     Equations that depend on each other may change their parts: one becomes independent of those before it while
-    another ceases to be. Then the other counts as redundant from there on: the rank is the same.
+    another ceases to be. Then the other counts as redundant from there on: the rank is the same. Where several
+    have fallen by a part of that, and together by what it rose, nothing is decided yet: it stays redundant.
+    More than an equation has alone counts as that: where inertia in its way all but vanishes pivots have no bound.
     """
     # where none has fallen, as at the start, none is sought
     low = 0
+    lost = 1.0
     for k in range(len(usual)):
-        least = max(SINGULAR_LANDING * usual[k], PERMANENT_PIVOT)
-        if usual[k] > PERMANENT_PIVOT and relative_pivot(form, L, k) < least:
-            low += 1
+        if usual[k] > PERMANENT_PIVOT:
+            pivot = relative_pivot(form, L, k)
+            if pivot < max(SINGULAR_LANDING * usual[k], PERMANENT_PIVOT):
+                low += 1
+            if pivot < LOWERED_PIVOT * usual[k]:
+                lost *= pivot / usual[k]
     for k in range(len(usual)):
         pivot = relative_pivot(form, L, k)
+        regular = usual[k] > PERMANENT_PIVOT
         if low > 0 and usual[k] <= PERMANENT_PIVOT < pivot:
             fallen = -1
             least = 1.0
@@ -106,9 +114,11 @@ def learn_pivots(form, L, usual):
                         least = other / usual[j]
                         fallen = j
             if fallen >= 0:
-                usual[fallen] = 0.0
+                usual[fallen] = -usual[fallen]
                 low -= 1
-        usual[k] = max(usual[k], pivot)
+                regular = True
+        if regular or (pivot > 0.0 and pivot * lost > PERMANENT_PIVOT):
+            usual[k] = min(max(abs(usual[k]), pivot), 1.0)
 
 
 @kernel

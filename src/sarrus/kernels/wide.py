@@ -3,8 +3,8 @@
 The same kernels that work on numbers work on wide ones where they are given arrays of these: complex arrays, the
 larger part real and the smaller one imaginary. Only where more digits ask for something else a kernel says so
 with the words below. The compiler writes the operations here for those in the text; infinite numbers become none
-(nan) in sums. Functions that it has not for wide numbers take rounded ones: these do where steps are chosen, and for
-the angle of a torsion, where rounding is another moment, as smooth as before.
+(nan) in sums. Functions that it has not for wide numbers take rounded ones: these do where steps are chosen, and
+for the angle of a torsion, where rounding is another moment, as smooth as before.
 
 A sum is off by no more than some 2^-104 of its larger part, products, quotients and roots of themselves.
 """
@@ -109,7 +109,11 @@ def root(a, a_low):
 
 
 # pi / 2 in three doubles
-HALF_PI, HALF_PI_LOW, HALF_PI_LAST = 1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33
+HALF_PI, HALF_PI_LOW, HALF_PI_LAST = (
+    1.5707963267948966,
+    6.123233995736766e-17,
+    -1.4973849048591698e-33,
+)
 # terms of the series of a sine below pi / 4: the next one is 1e-35
 TERMS = 15
 

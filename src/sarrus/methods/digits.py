@@ -130,6 +130,7 @@ class MoreDigits:
         """Steps with the constraints of a form; None, and nothing is changed, if they come to nothing."""
         t, t_end, tolerance, kept, room, seen = stretch
         ws, loads, most = self._ws, self._loads, len(room.coefficients)
+        usual = ws.usual.copy()
         wide = kernels.Kept(
             widen(kept.state), kept.carried.copy(), kept.balance.copy(), kept.counters.copy()
         )
@@ -145,6 +146,7 @@ class MoreDigits:
             spoilt = wide.counters[SPOILT] > kept.counters[SPOILT]
             crawls = seen[steps : steps + more, kernels.DROP] < SINGULAR_LANDING
             if spoilt.any() or crawls.any() or reason not in GOOD:
+                ws.usual[:] = usual
                 return None
             room.coefficients[steps : steps + more] = narrow(coefficients[:more])
             steps += more

@@ -91,8 +91,7 @@ Measure = Callable[[Floats, float], float]
 class Certificate:
     """Looks at the steps of a run, chunk by chunk."""
 
-    def __init__(self, measure: Measure | None = None) -> None:
-        self._measure = measure or (lambda place, root: root)
+    def __init__(self) -> None:
         # steps of a stretch that the last chunk did not leave, and some before it
         self._before: tuple[Pieces, Floats] | None = None
         # whether it is not certain of its motion there
@@ -103,11 +102,18 @@ class Certificate:
         """Whether the last landing was inside a singular stretch."""
         return self._before is not None
 
-    def look(self, pieces: Pieces, seen: Floats, *, ended: bool = False) -> Leap | None:
+    def look(
+        self,
+        pieces: Pieces,
+        seen: Floats,
+        measure: Measure = lambda place, root: root,
+        *,
+        ended: bool = False,
+    ) -> Leap | None:
         """The first stretch behind which the run has left its motion, or may have.
 
-        seen: of each step's end; ended: no more steps follow. A step before the first of the pieces has a
-        negative number.
+        seen: of each step's end; measure: how far other motions are; ended: no more steps follow. A step before
+        the first of the pieces has a negative number.
         """
         if self._before is None and seen[:, DROP].min(initial=1.0) >= SINGULAR_LANDING:
             return None
@@ -119,7 +125,7 @@ class Certificate:
             pieces, seen = _join(self._before[0], pieces), np.concatenate([self._before[1], seen])
         self._before = None
         for first, last in find_stretches(seen[:, DROP]):
-            leap, certain = _judge(pieces, seen, (first, last), self._measure, ended=ended)
+            leap, certain = _judge(pieces, seen, (first, last), measure, ended=ended)
             if leap is not None:
                 return leap._replace(step=leap.step - earlier)
             if last == len(seen):
@@ -250,8 +256,9 @@ def _make_room(steps: int, rows: int, coordinates: int, beside: int) -> tuple[Pi
         coefficients=np.zeros((steps, rows, coordinates)),
         sides=np.zeros((steps, beside, 2 * rows)),
     )
-    # memory is handed out when it is first touched: do that now, not in the solve
-    pieces.coefficients.fill(0.0)
+    # memory is handed out when it is first touched: do that now, not in the solve; of much, only what is needed
+    if pieces.coefficients.nbytes <= BUFFER_BYTES:
+        pieces.coefficients.fill(0.0)
     return pieces, np.zeros((steps, 4))
 
 
@@ -278,7 +285,7 @@ class Series:
         self._capacity = int(np.clip(BUFFER_BYTES // (8 * rows * max(nq, 1)), 16, 1024))
         # most runs are done within the first steps
         self._pieces, self._seen = _make_room(min(self._capacity, FIRST_STEPS), rows, nq, beside)
-        self._certificate = Certificate(self._measure)
+        self._certificate = Certificate()
         self._leaps: list[str] = []
         self._anew = 0
         # pivots there against what is usual, and the position
@@ -339,7 +346,9 @@ class Series:
         with clock("solve"):
             reason, steps = self._take(room)
             self._find_most_regular(steps)
-            leap = self._certificate.look(pieces, self._seen[:steps], ended=reason == reasons.DONE)
+            leap = self._certificate.look(
+                pieces, self._seen[:steps], self._measure, ended=reason == reasons.DONE
+            )
             if leap is not None and self._keeps_rank(steps):
                 leap = None
         end = None
@@ -513,7 +522,7 @@ class Series:
         if reason == reasons.DONE:
             return status.done(self._problem.duration)
         if reason == reasons.STUCK and t <= START * self._problem.duration:
-            return status.held_at_start(self._ws.usual.min(initial=1.0))
+            return status.held_at_start(np.abs(self._ws.usual).min(initial=1.0))
         return status.ended_early(reason, t, self._problem.setting)
 
     def counters(self) -> dict[str, int]:

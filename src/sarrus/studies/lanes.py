@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import Floats
 from ..asked import Asked, ask_plainly
 from ..many import NotTogetherError, Table, Traced, run_group
-from ..mechanism import MechanismError, get_value
+from ..mechanism import MechanismError, get_value, to_data
 from ..mechanism.files.paths import split_path
 from ..variants import Runs, Variants
 from . import changes
@@ -41,8 +41,9 @@ class Together:
         self.asked = _asked(plan)
         self.columns = {change.path: change.columns[0] for change in plan.changes}
         mechanism, _ = changes.build_mechanism(plan.base, (), {})
-        variants = Variants(mechanism, {path: [0.0] for path in self.columns})
-        base = {p: np.asarray(get_value(variants.data, p), float) for p in self.columns}
+        data = to_data(mechanism)
+        base = {path: np.asarray(get_value(data, path), float) for path in self.columns}
+        variants = Variants(mechanism, {path: value[None] for path, value in base.items()})
         self.dimension = mechanism.dimension
         self.base = base
         self.numbers = Traced(variants, self.asked, self.points, base)
@@ -58,7 +59,8 @@ class Together:
             given[path] = array
         group = self.numbers.group(given)
         table = Table(len(values), self.dimension, self.asked, self.points, keep=True)
-        table.take(group, run_group(group, self.asked, threads=1, keep=True))
+        if len(group.which):
+            table.take(group, run_group(group, self.asked, threads=1, keep=True))
         return table.runs()
 
 

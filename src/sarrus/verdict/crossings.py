@@ -199,6 +199,11 @@ class RunOutputs:
         return out[0], out[1], out[2], out[3]
 
 
+def zero_of(tolerance: float) -> float:
+    """Values of W that count as zero at a crossing of a run with a tolerance."""
+    return max(LEAST_ZERO, min(RUN_SHARE * tolerance, MOST_ZERO))
+
+
 def judge_dips(
     model: Model,
     equations: JointEquations,
@@ -208,7 +213,7 @@ def judge_dips(
     tolerance: float,
 ) -> tuple[list[Crossing], list[NearMiss]]:
     """Crossings and near misses among the dips of a run that had the given tolerance."""
-    zero = max(LEAST_ZERO, equations.tolerance, min(RUN_SHARE * tolerance, MOST_ZERO))
+    zero = max(equations.tolerance, zero_of(tolerance))
     ws = make_workspace(watch.form, 0)
     done: list[tuple[float, float]] = []
     found: list[Crossing | NearMiss] = []
