@@ -1,8 +1,8 @@
 """Watching lanes for crossings: the samples and dips of kernels/watch.py, and when a value of J vanishes.
 
-Lanes sample each step as the general watch does, its end included, so that a dip lies in this step and the one before.
-At a crossing u.J vanishes, u being the left vector of the smallest value of J with rows of length one. With u found
-anew by inverse iteration, Gauss and Newton lead to the time at which |u.J| is least, without squares:
+Lanes sample each step as the general watch does, its end included, so that a dip lies in this step and the one
+before. At a crossing u.J vanishes, u being the left vector of the smallest value of J with rows of length one. With
+u found anew by inverse iteration, Gauss and Newton lead to the time at which |u.J| is least, without squares:
 
     far below what counts as zero     a crossing
     far above                         none
@@ -37,7 +37,7 @@ from ..thresholds import (
     SAME_CROSSING,
     WATCHED_PIVOT,
 )
-from .arithmetic import combine, number, times, total
+from .arithmetic import combine, number, total
 from .series import (
     HUGE,
     ZERO,
@@ -62,8 +62,8 @@ SETTLED = 1e-7
 PATIENCE = 6.0
 # turns of inverse iteration: each leaves of the other vectors the square of the smallest value
 TURNS = 3
-# where equations are redundant, a pivot this low shows whether another has risen: then the product of all is kept, up
-# to the rounding of a pivot of EPS and what the position changes
+# where equations are redundant, a pivot this low shows whether another has risen: then the product of all is kept,
+# up to the rounding of a pivot of EPS and what the position changes
 SWAPPED_DEPTH = 1e-6
 KEPT_PRODUCT = 1e-2
 # a crossing closer to another one, to the start or to the end of the run, in times between samples, is for others
@@ -77,7 +77,7 @@ class Looking(Scratch):
         super().__init__(o, s, name)
         self._make = lambda other: Looking(o, s, other)
         memory = self.memory
-        # where: since the start of the step; order of its series. The same in the step before, and whether it is there
+        # where: since the start of the step; order of its series. The same in the step before; whether it is there
         self.s, self.order = memory.array(1), memory.array(1)
         self.early_s, self.early_order = memory.array(1), memory.array(1)
         self.early = memory.array(1)
