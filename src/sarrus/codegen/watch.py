@@ -1,7 +1,7 @@
 """Watching lanes for crossings: the samples and dips of kernels/watch.py, and when a value of J vanishes.
 
 Lanes sample each step as the general watch does, its end included, so that a dip lies in this step and the one
-before. At a crossing u.J vanishes, u being the left vector of the smallest value of J with rows of length one. With
+before. At a crossing u.J vanishes, u the left vector of the smallest value of J with rows of length one. With
 u found anew by inverse iteration, Gauss and Newton lead to the time at which |u.J| is least, without squares:
 
     far below what counts as zero     a crossing
