@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.reasons import UNCERTAIN
+from ..kernels.rules import NOISE, SLACK
 from ..kernels.watch import (
     AHEAD,
     ANGLE,
@@ -45,7 +46,6 @@ from .series import (
     Program,
     Scratch,
     eliminate,
-    eval_constraints,
     eval_forms,
     eval_jacobian,
     first_of_crossings,
@@ -84,8 +84,8 @@ class Looking(Scratch):
         # half of the accelerations; pivots; how far links have turned, and time until the next sample
         self.a, self.f = memory.array(s.coordinates), memory.array(s.equations)
         self.turn, self.gap = memory.array(1), memory.array(1)
-        # to where |u.J| is least, what it is there, and how far the position is from closed
-        self.move, self.value, self.open = memory.array(1), memory.array(1), memory.array(1)
+        # to where |u.J| is least, and what it is there
+        self.move, self.value = memory.array(1), memory.array(1)
 
 
 class Seen:
@@ -184,7 +184,6 @@ def descend(o: Any, p: Program, w: Looking) -> None:
     s, nc = p.s, p.s.equations
     eval_place(o, p, w, both=True)
     o.call(measure_pivots, p, w)
-    w.open[0] = eval_constraints(o, s, w)
     v = [w.v[i] for i in range(s.coordinates)]
     rates = [total(o, combine(o, terms, v.__getitem__)) for terms in s.forms]
     slopes = eval_jacobian(o, s, rates.__getitem__)
@@ -233,7 +232,8 @@ class Watch:
         # the last two samples, since the start of the step, and the time until the next
         self.s0, self.s1, self.gap = new(none), new(none), new(none)
         self.begun, self.count, self.latest = new(o.truth(False)), new(none), new(o.constant(-HUGE))
-        self.w.early_order[0], self.length = none, new(none)
+        # of the step before: how long it was, and how far from closed it may be
+        self.w.early_order[0], self.length, self.open = none, new(none), new(none)
         self._measure_rows()
 
     def _measure_rows(self) -> None:
@@ -352,9 +352,14 @@ class Watch:
                 self.seen.before[m, i] = self.p.C[m, i]
         self.w.early_order[0] = order
         self.length.set(end)
+        self.open.set(self._open())
         self.s0.set(self.s0.get() - end)
         self.s1.set(o.constant(0.0))
         self.begun.set(o.truth(True))
+
+    def _open(self) -> Any:
+        """How far from closed the positions of the last step may be: what its landing was allowed."""
+        return self.run.local.get() * SLACK + NOISE
 
     def _dips(self, k: Any) -> Any:
         """Whether the pivot of an equation may dip to zero between the last three samples."""
@@ -473,18 +478,12 @@ class Watch:
         width = high - low
         x, going = o.variable(start), o.variable(deep)
         settled, zero = o.variable(o.truth(False)), o.constant(0.0)
-        value, gap, left, right = (
-            o.variable(zero),
-            o.variable(zero),
-            o.variable(low),
-            o.variable(high),
-        )
+        value, left, right = o.variable(zero), o.variable(low), o.variable(high)
         for n in o.loop(0, SETTLING, lambda: o.any(going.get())):
             self._place(x.get())
             o.call(descend, self.p, w)
             now, move, here = going.get(), w.move[0], x.get()
             value.set(w.value[0], now)
-            gap.set(w.open[0], now)
             close = now & (o.abs(move) <= width * SETTLED)
             settled.set(settled.get() | close)
             # the value rises away from its least: that lies between left and right
@@ -498,11 +497,12 @@ class Watch:
             x.set(there, now)
             going.set(now & ~close)
         together, lower = self._settled_together(drop)
-        count = o.minimum(gap.get() * HIDDEN_AT_CROSSING, o.constant(MOST_ZERO))
-        count = o.maximum(self.zero, count)
+        # a position that is not quite closed hides zeros
+        hidden = o.maximum(self.open.get(), self._open()) * HIDDEN_AT_CROSSING
+        most = o.maximum(self.zero, o.minimum(hidden, o.constant(MOST_ZERO)))
         sure = settled.get()
-        crossing = sure & together & (value.get() * CLEAR_VALUE <= count)
-        none = sure & lower & (value.get() >= count * CLEAR_VALUE)
+        crossing = sure & together & (value.get() * CLEAR_VALUE <= self.zero)
+        none = sure & lower & (value.get() >= most * CLEAR_VALUE)
         t, near = begin + x.get(), width * TOO_CLOSE
         known = o.abs(t - self.latest.get())
         same = known <= width * SAME_CROSSING
