@@ -58,7 +58,8 @@ def _sound_joints(joints: Sequence[Joint], known: Known) -> Flags:
     planar = known.dimension == 2
     # kinds whose places and axes are those of all bodies
     plain = {
-        kind: row.axis in ("", "common") and not (row.slides or row.is_link or (planar and row.in_plane))
+        kind: row.axis in ("", "common")
+        and not (row.slides or row.is_link or (planar and row.in_plane))
         for kind, row in {j.kind: j.kind.row for j in joints}.items()
     }
     turning = {kind: kind.row.axis == "common" for kind in plain}

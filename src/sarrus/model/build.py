@@ -228,7 +228,8 @@ def joint_factors(mechanism: Mechanism) -> list[tuple[Factor, Factor]]:
     return [
         pair
         for joint in mechanism.joints
-        if not (joint.kind.row.coordinate == "length" and joint.name in driven)
+        if joint.kind.row.keeps
+        and not (joint.kind.row.coordinate == "length" and joint.name in driven)
         for pair in kept_products(joint)
     ]
 
@@ -463,15 +464,19 @@ def readable_points(mechanism: Mechanism) -> Points:
     for marker in mechanism.markers:
         points[marker.name] = (marker.body, marker.at)
     for joint in mechanism.joints:
-        if joint.at is not None:
-            points[joint.name] = (_point_owner(joint), joint.at)
+        at = joint.at
+        if at is not None:
+            points[joint.name] = (_point_owner(joint), at)
     return points
 
 
 def _point_owner(joint: Joint) -> str:
     """The body whose point bears the joint's name: where the bodies slide, that of the second."""
     if not joint.kind.row.slides:
-        return next((b for b in joint.bodies if b == Mechanism.GROUND), joint.bodies[0])
+        for end in joint.ends:
+            if end.body == Mechanism.GROUND:
+                return Mechanism.GROUND
+        return joint.ends[0].body
     first, second = joint.bodies
     return first if second == Mechanism.GROUND else second
 

@@ -262,8 +262,9 @@ def make_skeleton(
         return wanted[sharing.group_of[body]]
 
     for body, at in points.values():
-        of(body).places.append(at)
-        of(body).read += 1
+        own = of(body)
+        own.places.append(at)
+        own.read += 1
     for factor in (f for pair in factors for f in pair):
         if isinstance(factor, Direction):
             of(factor.body).directions.append(factor.start)

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 
 from ..mechanism import Body, Joint, Mechanism
-from ..tape import Number, Scalar, UntracedError, largest, sqrt
+from ..tape import Number, Scalar, UntracedError, each_vector, largest, sqrt
 from ..thresholds import SAME_FEATURE
 from .vectors import Vector, across, add, cross, norm, outside, over, subtract
 
@@ -184,7 +184,8 @@ def share_features(
 ) -> Sharing:
     """Find groups and features; `place` and `turn` bring points and directions into the model."""
     names = [mechanism.GROUND, *(b.name for b in mechanism.bodies)]
-    rigid = [j.bodies for j in mechanism.joints if j.kind.row.is_rigid]
+    rows = [j.kind.row for j in mechanism.joints]
+    rigid = [j.bodies for j, row in zip(mechanism.joints, rows, strict=True) if row.is_rigid]
     one_of = merged(names, ((first, b) for first, *others in rigid for b in others))
     number = {root: i for i, root in enumerate(dict.fromkeys(one_of.values()))}
     group_of = {n: number[root] for n, root in one_of.items()}
@@ -193,21 +194,26 @@ def share_features(
         groups[group_of[body.name]].bodies.append(body)
 
     def members(joint: Joint) -> list[int]:
-        return sorted({group_of[b] for b in joint.bodies})
+        return sorted({group_of[e.body] for e in joint.ends})
 
-    pins = [j for j in mechanism.joints if "point" in j.kind.row.shares]
+    pins = [j for j, row in zip(mechanism.joints, rows, strict=True) if "point" in row.shares]
     features: list[Feature] = []
-    places = [place(j.at) for j in pins if j.at is not None]
+    places = each_vector(place, [at for at in (j.at for j in pins) if at is not None])
     _merge(groups, [members(j) for j in pins], places, features, "points", _near)
     # groups that cannot turn against each other have all directions in common
-    stiff = [j.bodies for j in mechanism.joints if "directions" in j.kind.row.shares]
+    stiff = [
+        j.bodies
+        for j, row in zip(mechanism.joints, rows, strict=True)
+        if "directions" in row.shares
+    ]
     turns = merged(range(len(groups)), ((group_of[a], group_of[b]) for a, b in stiff))
     turning: dict[int, list[int]] = {}
     for g, root in turns.items():
         turning.setdefault(root, []).append(g)
+    with_axes = [j for j in mechanism.joints if j.ends[0].axis is not None]
     axes = [
-        *((members(j), axis) for j in mechanism.joints for axis in shared_axes(j)),
-        *(([group_of[b]], axis) for j in mechanism.joints for b, axis in own_axes(j)),
+        *((members(j), axis) for j in with_axes for axis in shared_axes(j)),
+        *(([group_of[b]], axis) for j in with_axes for b, axis in own_axes(j)),
     ]
     owners = [sorted({g for one in of for g in turning[turns[one]]}) for of, _ in axes]
     directions = [turn(axis) for _, axis in axes]
@@ -279,9 +285,9 @@ def _merge(
 
 def _not_apart(values: list[Vector], several: list[list[int]]) -> list[list[int]]:
     """Lists of features without those of two that are far apart for certain, of which there are many."""
-    twos = [items for items in several if len(items) == 2]
+    twos = np.array([items for items in several if len(items) == 2], dtype=np.int64).reshape(-1, 2)
     try:
-        places = np.array([[values[a], values[b]] for a, b in twos], dtype=float).reshape(-1, 2, 3)
+        places = np.array(values, dtype=float).reshape(-1, 3)[twos]
     except UntracedError:
         return several
     size = np.abs(places).max(axis=(1, 2), initial=0.0)
@@ -336,7 +342,7 @@ def _fix_axes(sharing: Sharing) -> None:
     while changed:
         changed = False
         for group in sharing.groups[1:]:
-            if len(sharing.directions(group)) == 2:
+            if len(group.axes) > 1 and len(sharing.directions(group)) == 2:
                 for k in group.axes:
                     changed |= not sharing.features[k].fixed
                     sharing.features[k].fixed = True
