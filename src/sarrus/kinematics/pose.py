@@ -361,12 +361,14 @@ def measure_length(mechanism: Mechanism) -> float:
     times as long.
     """
     bodies, number = mechanism.bodies, {b.name: n for n, b in enumerate(mechanism.bodies)}
-    held = [(number[name], at) for name, at in _held_places(mechanism) if name in number]
-    # body by body
-    held.sort(key=lambda x: x[0])
+    held = _held_places(mechanism)
+    owner = np.array([number.get(name, -1) for name, _ in held], dtype=np.int64)
+    # body by body, without the ground
+    order = np.argsort(owner, kind="stable")[np.count_nonzero(owner < 0) :]
     arms: list[float] = []
-    if held:
-        arms = each(length_of, [at for _, at in held], [bodies[n].center for n, _ in held])
+    if len(order):
+        centers = [bodies[n].center for n in owner[order].tolist()]
+        arms = each(length_of, [held[i][1] for i in order.tolist()], centers)
     spread = each(
         lambda inertia, mass: sqrt(largest(inertia) / mass[0]),
         [b.inertia for b in bodies],

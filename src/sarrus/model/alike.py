@@ -180,11 +180,13 @@ class Workshop:
 
     def _ids(self, members: list[Group], counts: Ints) -> Ints:
         """Features of groups, points before axes, (n, features); behind the last of a group large numbers."""
-        flat = np.fromiter(
-            chain.from_iterable(chain(g.points, g.axes) for g in members), np.int64, counts.sum()
-        )
+        points = [g.points for g in members]
         out = np.full((len(members), counts.max(initial=0)), np.iinfo(np.int64).max)
-        out[np.arange(out.shape[1]) < counts[:, None]] = flat
+        place = np.arange(out.shape[1])
+        first = np.fromiter(map(len, points), np.int64, len(members))[:, None]
+        is_axis = (place >= first) & (place < counts[:, None])
+        out[place < first] = [*chain.from_iterable(points)]
+        out[is_axis] = [*chain.from_iterable([g.axes for g in members])]
         return out
 
     def _kind(self, i: int, group: Group) -> tuple:
