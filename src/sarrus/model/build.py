@@ -265,6 +265,8 @@ def _collect_equations(coordinates: Coordinates) -> Equations:
     _take_batches(
         equations, batches, shared, before, np.array(numbered, dtype=np.int64).reshape(-1, 3)
     )
+    for row in coordinates.relations:
+        equations.add(coordinates.rows([row]), [0.0], [{}], [1.0], False)
     for p in coordinates.products:
         if p.a.moves and p.b.moves:
             rows_a = coordinates.rows(p.a.linear)

@@ -179,6 +179,8 @@ class Coordinates:
     reduction: Reduction
     fixed: set[int]
     dimension: int
+    # linear relations that were not solved for, but stand as equations
+    relations: list[Row] = field(default_factory=list)
     # of rotors, which no feature has
     more: int = 0
     # rows of the frames that were asked for
@@ -315,18 +317,23 @@ def solve_relations(
         if _has_relations(alike, planar)
         for i in (alike.groups - 1).tolist()
     }
+    kept: list[Row] = []
+
+    def solve(row: Row, prefer: tuple[int, ...]) -> None:
+        if not reduction.eliminate(drop_fixed(row, fixed), prefer):
+            kept.append(row)
+
     for i, frame in enumerate(skeleton.frames):
         if frame is None and i not in related:
             continue
         for linear, solve_for in skeleton.one(i).relations:
-            prefer = (3 * solve_for, 3 * solve_for + 1, 3 * solve_for + 2)
             for row in linear:
-                reduction.eliminate(drop_fixed(row, fixed), prefer)
+                solve(row, (3 * solve_for, 3 * solve_for + 1, 3 * solve_for + 2))
     # a product with a constant vector is linear: it is solved for once and for all
     joints = [_times(p.a.start, p.b.linear) for p in products if not p.a.moves]
     joints += [_times(p.b.start, p.a.linear) for p in products if p.a.moves and not p.b.moves]
     for row in joints:
-        reduction.eliminate(drop_fixed(row, fixed), ())
+        solve(row, ())
     sides = [
         side
         for alike in skeleton.classes
@@ -340,12 +347,15 @@ def solve_relations(
         for row in linear
         for i in reduction.substitute(drop_fixed(row, fixed))
     }
+    used.update(i for row in kept for i in reduction.substitute(drop_fixed(row, fixed)))
     for side in sides:
         rows = side.coordinates.frame_rows(side.alike.frame)
         local = sorted({i for three in rows for row in three for i in row})
         used.update(side.alike.variables(local).ravel().tolist())
     reduction.number(used)
-    return Coordinates(skeleton, products, reduction, fixed, mechanism.dimension, sides=sides)
+    return Coordinates(
+        skeleton, products, reduction, fixed, mechanism.dimension, kept, sides=sides
+    )
 
 
 def _fixed(features: list[Feature], planar: bool) -> set[int]:
