@@ -69,6 +69,11 @@ class Alike:
         ids = self.ids[m].tolist()
         return _renumbered(self.frame, lambda x: value_of(x, m), ids.__getitem__)
 
+    def relations(self, m: int) -> list[tuple[Linear, int]]:
+        """The linear relations of one of its groups."""
+        ids = self.ids[m].tolist()
+        return _relations(self.frame, lambda x: value_of(x, m), ids.__getitem__)
+
     def variables(self, local: list[int]) -> Ints:
         """The numbers that some of its variables have in each group, (n, variables)."""
         at = np.array(local, dtype=np.int64)
@@ -97,7 +102,7 @@ def _renumbered(frame: Frame, change: Callable[[Any], Any], number: Callable[[in
     """The same frame with other scalars and other numbers of features."""
 
     def linear(rows: Linear) -> Linear:
-        return [{3 * number(i // 3) + i % 3: change(c) for i, c in row.items()} for row in rows]
+        return _renumbered_rows(rows, change, number)
 
     return Frame(
         origin=number(frame.origin),
@@ -106,9 +111,21 @@ def _renumbered(frame: Frame, change: Callable[[Any], Any], number: Callable[[in
         origin_start=_changed(frame.origin_start, change),
         gram=_changed(frame.gram, change),
         products=list(frame.products),
-        relations=[(linear(rows), number(k)) for rows, k in frame.relations],
+        relations=_relations(frame, change, number),
         duals=_changed(frame.duals, change),
     )
+
+
+def _relations(
+    frame: Frame, change: Callable[[Any], Any], number: Callable[[int], int]
+) -> list[tuple[Linear, int]]:
+    return [(_renumbered_rows(rows, change, number), number(k)) for rows, k in frame.relations]
+
+
+def _renumbered_rows(
+    rows: Linear, change: Callable[[Any], Any], number: Callable[[int], int]
+) -> Linear:
+    return [{3 * number(i // 3) + i % 3: change(c) for i, c in row.items()} for row in rows]
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,14 @@ class Skeleton:
             frame = alike.one(m)
         return frame
 
+    def relations(self, i: int) -> list[tuple[Linear, int]]:
+        """The linear relations of the i-th frame."""
+        frame = self.frames[i]
+        if frame is None:
+            alike, m = self._place[i]
+            return alike.relations(m)
+        return frame.relations
+
     def part_with(self, groups: Ints) -> None:
         """Let groups of a class have frames of their own."""
         for i in (groups - 1).tolist():
@@ -326,7 +334,7 @@ def solve_relations(
     for i, frame in enumerate(skeleton.frames):
         if frame is None and i not in related:
             continue
-        for linear, solve_for in skeleton.one(i).relations:
+        for linear, solve_for in skeleton.relations(i):
             for row in linear:
                 solve(row, (3 * solve_for, 3 * solve_for + 1, 3 * solve_for + 2))
     # a product with a constant vector is linear: it is solved for once and for all
@@ -353,9 +361,7 @@ def solve_relations(
         local = sorted({i for three in rows for row in three for i in row})
         used.update(side.alike.variables(local).ravel().tolist())
     reduction.number(used)
-    return Coordinates(
-        skeleton, products, reduction, fixed, mechanism.dimension, kept, sides=sides
-    )
+    return Coordinates(skeleton, products, reduction, fixed, mechanism.dimension, kept, sides=sides)
 
 
 def _fixed(features: list[Feature], planar: bool) -> set[int]:
