@@ -10,7 +10,7 @@ from builders import bricard, n_four_bar, pendulum
 from random_mechanisms import random_mechanism
 from sarrus.kernels import own, series
 from sarrus.kernels.compiler import COMPILES, STORE, WRONG, entry
-from sarrus.kernels.translate import FLOAT, INT, Rank, Record
+from sarrus.kernels.language.kinds import FLOAT, INT, Rank, Record
 
 pytestmark = pytest.mark.skipif(not COMPILES, reason="needs the compiler")
 

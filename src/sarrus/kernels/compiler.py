@@ -1,4 +1,4 @@
-"""How kernels are compiled: translated (translate.py), one set of flags, one store of compiled code.
+"""How kernels are compiled: translated (language/), one set of flags, one store of compiled code.
 
 The store is named by a digest of all kernel sources and of the thresholds, which are compiled in; an entry of it
 by the types of its arguments, the processor and the versions of the compiler. Entries are checked before they are
@@ -21,7 +21,8 @@ from typing import Any, TypeVar
 
 from ..cache import Store
 from .arguments import check, find_layout, pack
-from .translate import BOOL, FLOAT, INT, Module
+from .language.kinds import BOOL, FLOAT, INT
+from .language.module import Module
 
 log = logging.getLogger("sarrus")
 
@@ -185,18 +186,20 @@ def make_caller(results: str, address: int, engine: Any) -> Callable[[bytes], An
 
 
 @contextmanager
-def compiling(method: str, loaded: bool) -> Iterator[None]:
+def compiling(method: str, loaded: bool, tight: bool = False) -> Iterator[None]:
     """Run what compiles (or loads) the kernels of a method; says so if they are not cached yet.
 
     Of several processes one compiles, and the others wait for it.
     """
-    ready = f"{method}{'-loads' if loaded else ''}.ready"
+    ready = f"{method}{'-loads' if loaded else ''}{'-digits' if tight else ''}.ready"
     if not COMPILES or STORE.has(ready):
         yield
         return
     with STORE.alone(ready):
         if not STORE.has(ready):
-            kind = "with loads or drives " if loaded else ""
+            kind = (
+                f"{'with loads or drives ' if loaded else ''}{'with more digits ' if tight else ''}"
+            )
             log.warning(
                 f"compiling once for '{method}' {kind}(some seconds); later runs start at once"
             )

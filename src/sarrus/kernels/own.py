@@ -20,10 +20,11 @@ from typing import Any
 from ..arrays import Floats, Ints
 from .arguments import find_layout, kind_of_argument, pack
 from .compiler import COMPILES, LETTERS, STORE, WRONG, Kernel, make_caller
+from .language.kinds import INT, Rank, Record
+from .language.module import Module
 from .layout import Form, Pieces, Workspace
 from .record import Outputs, Side
 from .series import Kept
-from .translate import INT, Module, Rank, Record
 
 log = logging.getLogger("sarrus")
 

@@ -94,14 +94,14 @@ class Mechanism(JointCalls, LoadCalls):
 
     def plot(self) -> Any:
         """A matplotlib figure of the mechanism as it stands, with the names of its joints and points."""
-        from ..scene.notebook import draw_mechanism
+        from ..scene import notebook
 
-        return draw_mechanism(self)
+        return notebook.draw_mechanism(self)
 
     def _repr_html_(self) -> str:
-        from ..scene.notebook import mechanism_card
+        from ..scene import notebook
 
-        return mechanism_card(self)
+        return notebook.mechanism_card(self)
 
     # the whole
 

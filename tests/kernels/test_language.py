@@ -15,7 +15,7 @@ from builders import bricard, n_four_bar
 from random_mechanisms import random_mechanism
 from sarrus.kernels import record
 from sarrus.kernels.compiler import COMPILES, block, entry, exact, kernel
-from sarrus.kernels.translate import TranslationError
+from sarrus.kernels.language.kinds import TranslationError
 
 pytestmark = pytest.mark.skipif(not COMPILES, reason="needs the compiler")
 
@@ -217,7 +217,7 @@ def test_what_is_no_part_of_the_language_is_told():
     def listing(x):
         return [y for y in x]
 
-    with pytest.raises(TranslationError, match=r"test_translate.py:\d+: cannot be translated"):
+    with pytest.raises(TranslationError, match=r"test_language.py:\d+: cannot be translated"):
         entry(listing)(np.zeros(3))
 
 

@@ -1,0 +1,108 @@
+"""The beginning of an entry: what reads its arguments from Python's objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .kinds import BOOL, FLOAT, INT, WIDE, Layout, Rank, Record, llvm_types
+
+# of the words of an entry: the type of arrays, and of their numbers
+ARRAY_TYPE, NUMBER_TYPES = 0, {FLOAT: 1, INT: 2, BOOL: 3, WIDE: 4}
+
+
+class Prologue:
+    """The beginning of an entry: arguments read from the objects that they are, a word each.
+
+    early: lines that find all objects and look at their types; late: those that read them, if they are right.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.early: list[str] = []
+        self.late: list[str] = []
+        self.count, self.at = 0, len(NUMBER_TYPES) + 1
+        self.wrong = self.other = "0"
+        self.types = [self.load(self.early, INT, "%words", 8 * n) for n in range(self.at)]
+
+    def line(self, lines: list[str], text: str) -> str:
+        """A line with a result; its name."""
+        self.count += 1
+        lines.append(f"%h{self.count} = {text}")
+        return f"%h{self.count}"
+
+    def load(self, lines: list[str], kind: str, address: str, offset: int) -> str:
+        """What lies so many bytes behind an address."""
+        place = self.line(lines, f"getelementptr i8, ptr {address}, i64 {offset}")
+        return self.line(lines, f"load {kind}, ptr {place}")
+
+    def take(self, kind: Any) -> list[str]:
+        """The next argument, as functions take it."""
+        if kind is None:
+            return []
+        place, self.at = 8 * self.at, self.at + 1
+        if kind == BOOL:
+            word = self.load(self.early, INT, "%words", place)
+            return [f"i1 {self.line(self.early, f'trunc i64 {word} to i1')}"]
+        if isinstance(kind, str):
+            return [f"{kind} {self.load(self.early, kind, '%words', place)}"]
+        whole = self.load(self.early, "ptr", "%words", place)
+        if isinstance(kind, Rank):
+            return [
+                f"{k} {x}" for k, x in zip(llvm_types(kind), self.array(kind, whole), strict=True)
+            ]
+        if not kind.plain:
+            return [f"ptr {whole}"]
+        block = self.line(self.early, f"alloca [{max(kind.words, 1)} x i64]")
+        self.fill(kind, whole, block, 0)
+        return [f"ptr {block}"]
+
+    def fill(self, record: Record, whole: str, block: str, first: int) -> None:
+        """The words of a tuple from its items."""
+        for n, (kind, at) in enumerate(zip(record.kinds, record.places, strict=True)):
+            if kind is None:
+                continue
+            item = self.load(self.early, "ptr", whole, self.layout.items + 8 * n)
+            if isinstance(kind, Record):
+                self.fill(kind, item, block, first + at)
+                continue
+            parts = zip(llvm_types(kind), self.array(kind, item), strict=True)
+            for k, (text, part) in enumerate(parts):
+                place = self.line(
+                    self.late, f"getelementptr i64, ptr {block}, i64 {first + at + k}"
+                )
+                self.late.append(f"store {text} {part}, ptr {place}")
+
+    def array(self, rank: Rank, whole: str) -> list[str]:
+        """Address and sizes of an array."""
+        where, early, late = self.layout, self.early, self.late
+        made, number = self.types[ARRAY_TYPE], self.types[NUMBER_TYPES[rank.kind]]
+        flags = self.load(early, "i32", whole, where.flags)
+        for found, wanted in (
+            (self.load(early, INT, whole, where.type), made),
+            (self.load(early, INT, whole, where.dtype), number),
+            (self._widen(self.load(early, "i32", whole, where.axes)), str(rank.axes)),
+            # the lowest flag: in C order
+            (self._widen(self.line(early, f"and i32 {flags}, 1")), "1"),
+        ):
+            off = self.line(early, f"xor i64 {found}, {wanted}")
+            self.wrong = self.line(early, f"or i64 {self.wrong}, {off}")
+        sizes = self.load(late, "ptr", whole, where.sizes)
+        given = [self.load(late, INT, sizes, 8 * k) for k in range(rank.axes)]
+        for size, known in zip(given, rank.sizes or [""] * rank.axes, strict=True):
+            if known:
+                off = self.line(late, f"xor i64 {size}, {known}")
+                self.other = self.line(late, f"or i64 {self.other}, {off}")
+        return [self.load(late, "ptr", whole, where.data), *given]
+
+    def _widen(self, name: str) -> str:
+        return self.line(self.early, f"zext i32 {name} to i64")
+
+    def lines(self) -> list[str]:
+        """All of it: it leaves if something is not of its type."""
+        test = self.line(self.early, f"icmp ne i64 {self.wrong}, 0")
+        leave = [f"br i1 {test}, label %wrong, label %right", "\nwrong:", "ret i64 1", "\nright:"]
+        if self.other == "0":
+            return [*self.early, *leave, *self.late]
+        test = self.line(self.late, f"icmp ne i64 {self.other}, 0")
+        check = [f"br i1 {test}, label %wrong, label %good", "\ngood:"]
+        return [*self.early, *leave, *self.late, *check]

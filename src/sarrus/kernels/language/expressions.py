@@ -1,0 +1,449 @@
+"""Expressions: numbers, entries, operations, calls."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import wide
+from ..lanes import WIDTH
+from .functions import KNOWN_FUNCTIONS
+from .kinds import (
+    BOOL,
+    FLOAT,
+    INT,
+    LANES,
+    MASK,
+    STORED,
+    WIDE,
+    Array,
+    Block,
+    Fixed,
+    Known,
+    Made,
+    Number,
+    Record,
+    TranslationError,
+    general,
+    is_literal,
+    kind_of,
+    llvm_types,
+    names_in,
+    return_type,
+    value_of,
+    wider,
+)
+from .text import Text
+
+
+class Expressions(Text):
+    """Values of a function's expressions."""
+
+    def value(self, node: ast.expr) -> Any:
+        """What an expression is."""
+        return getattr(self, f"of_{type(node).__name__}")(node)
+
+    def of_Constant(self, node: ast.Constant) -> Any:
+        """A number, a truth, None."""
+        return Known(None) if node.value is None else self.wrap(node.value)
+
+    def of_Name(self, node: ast.Name) -> Any:
+        """A variable."""
+        return self.read(node)
+
+    def of_Tuple(self, node: ast.Tuple) -> Made:
+        """Some values."""
+        return Made(tuple(self.value(x) for x in node.elts))
+
+    def of_Attribute(self, node: ast.Attribute) -> Any:
+        """A field of a tuple, the shape of an array, a name in a module."""
+        base = self.value(node.value)
+        if isinstance(base, Block):
+            return self.field(base, base.record.names.index(node.attr))
+        if isinstance(base, Made):
+            return base.values[base.names.index(node.attr)]
+        if isinstance(base, Array) and node.attr == "shape":
+            return Made(tuple(Number(INT, n) for n in base.sizes))
+        if isinstance(base, Known):
+            return self.wrap(getattr(base.value, node.attr))
+        raise self.fail(node, "no such field")
+
+    def parts(self, value: Any) -> Sequence[Any]:
+        """The values of a tuple."""
+        if isinstance(value, Block):
+            return [self.field(value, n) for n in range(len(value.record.kinds))]
+        return value.values
+
+    def field(self, block: Block, n: int) -> Any:
+        """A field of a tuple in memory, read once at the beginning of the function."""
+        kind, at = block.record.kinds[n], block.record.places[n]
+        if kind is None:
+            return Known(None)
+        key = block.address, n
+        if key not in self.loaded:
+            if isinstance(kind, Record):
+                where = f"getelementptr i64, ptr {block.address}, i64 {at}"
+                self.loaded[key] = Block(kind, self.early(where))
+            else:
+                names = []
+                for k, text in enumerate(llvm_types(kind)):
+                    place = self.early(f"getelementptr i64, ptr {block.address}, i64 {at + k}")
+                    if k and kind.home and kind.sizes[k - 1]:
+                        names.append(kind.sizes[k - 1])
+                        continue
+                    stored = INT if text == BOOL else text
+                    x = self.early(f"load {stored}, ptr {place}, !invariant.load !7")
+                    names.append(self.early(f"trunc i64 {x} to i1") if text == BOOL else x)
+                self.loaded[key] = value_of(kind, names)
+        return self.loaded[key]
+
+    def of_Subscript(self, node: ast.Subscript) -> Any:
+        """An entry, a row, a part of an array, a value of a tuple."""
+        base = self.value(node.value)
+        if isinstance(base, Made | Block):
+            return self.parts(base)[int(ast.literal_eval(node.slice))]
+        if isinstance(node.slice, ast.Slice):
+            return self.part(node, base)
+        if isinstance(base, Array) and base.values is not None:
+            index = self.convert(self.value(node.slice), INT).name
+            if is_literal(index):
+                return Number(INT, str(base.values[int(index)]))
+        kind, address, sizes = self.place(node, base)
+        if sizes:
+            return Array(base.kind, address, sizes, base.home)
+        return self.load(kind, address, base.home)
+
+    def part(self, node: ast.Subscript, base: Array) -> Array:
+        """Some rows of an array."""
+        cut = node.slice
+        assert isinstance(cut, ast.Slice)
+        assert cut.step is None
+        first = Number(INT, "0") if cut.lower is None else self.convert(self.value(cut.lower), INT)
+        last = (
+            Number(INT, base.sizes[0])
+            if cut.upper is None
+            else self.convert(self.value(cut.upper), INT)
+        )
+        at = first
+        for size in base.sizes[1:]:
+            at = self.operate(node, ast.Mult(), at, Number(INT, size))
+        address = self.line(f"getelementptr {STORED[base.kind]}, ptr {base.address}, i64 {at.name}")
+        count = self.operate(node, ast.Sub(), last, first).name
+        return Array(base.kind, address, (count, *base.sizes[1:]), base.home)
+
+    def place(self, node: ast.Subscript, base: Any) -> tuple[str, str, tuple[str, ...]]:
+        """Kind, address and the sizes that are left, of an entry or a row."""
+        if not isinstance(base, Array):
+            raise self.fail(node, "no array")
+        nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        at = Number(INT, "0")
+        for k in range(len(base.sizes)):
+            if k < len(nodes):
+                index = self.convert(self.value(nodes[k]), INT)
+                at = index if k == 0 else self.operate(node, ast.Add(), at, index)
+            if k + 1 < len(base.sizes):
+                at = self.operate(node, ast.Mult(), at, Number(INT, base.sizes[k + 1]))
+        address = self.line(
+            f"getelementptr inbounds {STORED[base.kind]}, ptr {base.address}, i64 {at.name}"
+        )
+        return base.kind, address, base.sizes[len(nodes) :]
+
+    def address(self, node: ast.Subscript) -> tuple[str, str, str]:
+        """Kind, address and home of an entry."""
+        base = self.value(node.value)
+        kind, address, left = self.place(node, base)
+        if left:
+            raise self.fail(node, "no single entry")
+        return kind, address, base.home
+
+    def load(self, kind: str, address: str, home: str) -> Number:
+        """An entry."""
+        x = self.line(f"load {STORED[kind]}, ptr {address}, {self.module.tag(kind, home)}")
+        return Number(kind, self.line(f"icmp ne i8 {x}, 0") if kind == BOOL else x)
+
+    def store(self, kind: str, address: str, home: str, value: Any) -> None:
+        """Change an entry."""
+        name = self.convert(value, kind).name
+        if kind == BOOL:
+            name = self.line(f"zext i1 {name} to i8")
+        self.emit(f"store {STORED[kind]} {name}, ptr {address}, {self.module.tag(kind, home)}")
+
+    def of_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        """-x, not x."""
+        value = self.value(node.operand)
+        if isinstance(node.op, ast.Not):
+            if isinstance(value, Known):
+                return Known(not value.value)
+            return Number(BOOL, self.line(f"xor i1 {self.truth(value).name}, true"))
+        value = self.number(value)
+        return self.negated(value)
+
+    def negated(self, value: Number) -> Number:
+        """-x."""
+        if value.kind in (FLOAT, LANES, WIDE):
+            return Number(value.kind, self.line(f"fneg {value.kind} {value.name}"))
+        if value.name.isdigit():
+            return Number(INT, f"-{value.name}")
+        return Number(INT, self.line(f"sub nsw i64 0, {self.convert(value, INT).name}"))
+
+    def of_BinOp(self, node: ast.BinOp) -> Number:
+        """Sums, products, powers."""
+        if _is_product(node.left) and not _is_product(node.right):
+            return self.combine(node, node.op, node.left, self.value(node.right))
+        return self.combine(node, node.op, self.value(node.left), node.right)
+
+    def combine(self, node: ast.AST, op: ast.operator, a: Any, b: Any) -> Number:
+        """An operation on two numbers, one of them a text yet: a sum with a product is rounded once."""
+        behind = isinstance(b, ast.expr)
+        product: Any = b if behind else a
+        other = self.number(a if behind else b)
+        if self.fuses and isinstance(op, ast.Add | ast.Sub) and _is_product(product):
+            x, y = self.number(self.value(product.left)), self.number(self.value(product.right))
+            kind = wider(wider(x.kind, y.kind), other.kind)
+            if kind == WIDE:
+                x = self.convert(x, kind)
+            elif wider(x.kind, y.kind) in (FLOAT, LANES):
+                x, y, z = (self.convert(part, kind) for part in (x, y, other))
+                if isinstance(op, ast.Sub):
+                    x, z = (self.negated(x), z) if behind else (x, self.negated(z))
+                return self.library("llvm.fmuladd.f64", x, y, z)
+            found = self.operate(product, product.op, x, y)
+        else:
+            found = self.value(product)
+        return self.operate(node, op, *((other, found) if behind else (found, other)))
+
+    def operate(self, node: ast.AST, op: ast.operator, a: Any, b: Any) -> Number:
+        """An operation on two numbers."""
+        a, b = self.number(a), self.number(b)
+        if isinstance(op, ast.Pow):
+            return self.power(a, b)
+        if isinstance(op, ast.BitAnd) and a.kind == b.kind in (BOOL, MASK):
+            return Number(a.kind, self.line(f"and {a.kind} {a.name}, {b.name}"))
+        kind = wider(wider(a.kind, b.kind), FLOAT if isinstance(op, ast.Div) else INT)
+        a, b = self.convert(a, kind), self.convert(b, kind)
+        if kind == INT and is_literal(a.name) and is_literal(b.name) and type(op) in _WHOLE:
+            return Number(INT, str(_WHOLE[type(op)](int(a.name), int(b.name))))
+        if kind == WIDE and type(op) in _WIDE:
+            if isinstance(op, ast.Sub):
+                b = self.negated(b)
+            return self.call_wide(_WIDE[type(op)], a, b)
+        name = _OPERATIONS.get((type(op), FLOAT if kind == LANES else kind))
+        if name is None:
+            raise self.fail(node, "no such operation")
+        return Number(kind, self.line(f"{name} {kind} {a.name}, {b.name}"))
+
+    def call_wide(self, function: Any, *given: Number) -> Number:
+        """An operation of wide numbers."""
+        return self.join(
+            *self.call(function, [part for x in given for part in self.split(x)]).values
+        )
+
+    def power(self, a: Number, b: Number) -> Number:
+        """A power: small whole ones are products."""
+        a = self.convert(a, wider(a.kind, FLOAT))
+        if b.kind == INT and b.name in ("2", "3"):
+            out = a
+            for _ in range(int(b.name) - 1):
+                out = self.operate(ast.Constant(0), ast.Mult(), out, a)
+            return out
+        return self.library("llvm.pow.f64", a, self.convert(b, FLOAT))
+
+    def of_BoolOp(self, node: ast.BoolOp) -> Any:
+        """And, or: what is behind the decision is not looked at."""
+        decides = isinstance(node.op, ast.Or)
+        slot, (behind,) = "", self.labels("decided")
+        for n, part in enumerate(node.values):
+            value = self.decided(part)
+            if isinstance(value, Known) and bool(value.value) == decides and not slot:
+                return Known(decides)
+            if isinstance(value, Known) and bool(value.value) != decides:
+                continue
+            if not slot:
+                slot = self.early("alloca i1")
+            truth = self.truth(value)
+            self.emit(f"store i1 {truth.name}, ptr {slot}")
+            if n + 1 < len(node.values):
+                (further,) = self.labels("further")
+                self.branch(truth, *((behind, further) if decides else (further, behind)))
+                self.open(further)
+        if not slot:
+            return Known(not decides)
+        self.jump(behind)
+        self.open(behind)
+        return Number(BOOL, self.line(f"load i1, ptr {slot}"))
+
+    def of_Compare(self, node: ast.Compare) -> Any:
+        """Comparisons, also in a row; `is None` is known."""
+        left = self.value(node.left)
+        out: Number | None = None
+        for op, right_node in zip(node.ops, node.comparators, strict=True):
+            right = self.value(right_node)
+            if isinstance(op, ast.Is | ast.IsNot):
+                none = isinstance(left, Known) and left.value is None
+                return Known(none == isinstance(op, ast.Is))
+            a, b = self.number(left), self.number(right)
+            kind = wider(wider(a.kind, b.kind), INT)
+            a, b = self.convert(a, kind), self.convert(b, kind)
+            if kind == INT and len(node.ops) == 1 and is_literal(a.name) and is_literal(b.name):
+                return Known(_TESTS[type(op)](int(a.name), int(b.name)))
+            found = self.compare(type(op), a, b)
+            out = found if out is None else self.operate(node, ast.BitAnd(), out, found)
+            left = right
+        return out
+
+    def compare(self, op: type[ast.cmpop], a: Number, b: Number) -> Number:
+        """A comparison of two numbers of one kind; of equal wide ones the smaller parts decide."""
+        if a.kind == WIDE:
+            (x, x_low), (y, y_low) = self.split(a), self.split(b)
+            first = ast.Lt if op is ast.LtE else ast.Gt if op is ast.GtE else op
+            ahead, level = self.compare(first, x, y), self.compare(ast.Eq, x, y)
+            low = self.compare(op, x_low, y_low)
+            if op is ast.NotEq:
+                return Number(BOOL, self.line(f"or i1 {ahead.name}, {low.name}"))
+            behind = self.line(f"and i1 {level.name}, {low.name}")
+            if op is ast.Eq:
+                return Number(BOOL, behind)
+            return Number(BOOL, self.line(f"or i1 {ahead.name}, {behind}"))
+        how = _COMPARISONS[op][0 if a.kind == INT else 1]
+        text = f"{'icmp' if a.kind == INT else 'fcmp'} {how} {a.kind} {a.name}, {b.name}"
+        return Number(MASK if a.kind == LANES else BOOL, self.line(text))
+
+    def of_IfExp(self, node: ast.IfExp) -> Any:
+        """One of two values."""
+        test = self.decided(node.test)
+        if isinstance(test, Known):
+            return self.value(node.body if test.value else node.orelse)
+        yes, no, behind = self.labels("then", "else", "chosen")
+        self.branch(self.truth(test), yes, no)
+        self.open(yes)
+        first = self.value(node.body)
+        if isinstance(first, Known):
+            first = self.number(first)
+        mark = len(self.lines)
+        self.jump(behind)
+        self.open(no)
+        second = self.value(node.orelse)
+        kind = kind_of(first)
+        if isinstance(first, Number):
+            second = self.number(second)
+            kind = wider(first.kind, second.kind)
+            second = self.convert(second, kind)
+        slots = [self.early(f"alloca {text}") for text in llvm_types(kind)]
+        self._keep(slots, kind, second)
+        tail = self.lines[mark:]
+        del self.lines[mark:]
+        self._keep(slots, kind, self.convert(first, kind) if isinstance(first, Number) else first)
+        self.lines += tail
+        self.jump(behind)
+        self.open(behind)
+        texts = llvm_types(kind)
+        return value_of(
+            kind, [self.line(f"load {t}, ptr {s}") for s, t in zip(slots, texts, strict=True)]
+        )
+
+    def _keep(self, slots: list[str], kind: Any, value: Any) -> None:
+        for slot, text, name in zip(slots, llvm_types(kind), names_in(value), strict=True):
+            self.emit(f"store {text} {name}, ptr {slot}")
+
+    # calls
+
+    def of_Call(self, node: ast.Call) -> Any:
+        """A kernel, a function of Python or NumPy, a tuple, a function at an address."""
+        callee = self.value(node.func)
+        if not isinstance(callee, Known):
+            raise self.fail(node, "no function")
+        target = callee.value
+        given = [self.value(x) for x in node.args]
+        if target in KNOWN_FUNCTIONS:
+            return KNOWN_FUNCTIONS[target](self, *given)
+        if isinstance(target, type) and issubclass(target, tuple):
+            names = target._fields
+            return Made(tuple(given), names)
+        if getattr(target, "at_address", False):
+            return self.call_address(*given)
+        if isinstance(getattr(target, "py_func", target), types.FunctionType):
+            return self.call(target, given)
+        raise self.fail(node, "unknown function")
+
+    def call(self, target: Any, given: list[Any]) -> Any:
+        """Another kernel."""
+        given = [
+            self.number(x) if isinstance(x, Known) and x.value is not None else x for x in given
+        ]
+        seldom = getattr(target, "seldom", False)
+        kinds = tuple(general(kind_of(x)) if seldom else self.given_kind(x) for x in given)
+        name, result = self.module.function(target, kinds)
+        parts = [
+            f"{text} {part}"
+            for kind, x in zip(kinds, given, strict=True)
+            if not isinstance(kind, Fixed)
+            for text, part in zip(llvm_types(kind), names_in(x), strict=True)
+        ]
+        call = f"call {return_type(result)} @{name}({', '.join(parts)})"
+        if result is None:
+            self.emit(call)
+            return Known(None)
+        out = self.line(call)
+        if isinstance(result, str):
+            return Number(result, out)
+        text = return_type(result)
+        return Made(tuple(
+            Number(kind, self.line(f"extractvalue {text} {out}, {n}"))
+            for n, kind in enumerate(result)
+        ))  # fmt: skip
+
+    def given_kind(self, value: Any) -> Any:
+        """The type for which a function is translated that is given a value."""
+        whole = isinstance(value, Number) and value.kind == INT and is_literal(value.name)
+        return Fixed(value.name) if whole and self.module.unrolls else kind_of(value)
+
+    def call_address(self, address: Any, *given: Any) -> Known:
+        """The function at an address: numbers as they are, arrays by their addresses."""
+        pointer = self.line(f"inttoptr i64 {self.number(address).name} to ptr")
+        parts = [
+            f"ptr {x.address}" if isinstance(x, Array) else f"{x.kind} {x.name}" for x in given
+        ]
+        self.emit(f"call void {pointer}({', '.join(parts)})")
+        return Known(None)
+
+    def library(self, name: str, *given: Any) -> Number:
+        """A function of numbers that the compiler or the system knows."""
+        kinds_given = [self.number(x).kind for x in given]
+        if WIDE in kinds_given:
+            raise TranslationError(f"{name} has no more digits than a double; say rounded(x)")
+        kind = LANES if LANES in kinds_given else FLOAT
+        if kind == LANES:
+            name = name.replace(".f64", f".v{WIDTH}f64")
+        numbers = [self.convert(x, kind) for x in given]
+        kinds = ", ".join([kind] * len(numbers))
+        self.module.declare(name, f"declare {kind} @{name}({kinds}) nounwind memory(none)")
+        parts = ", ".join(f"{kind} {x.name}" for x in numbers)
+        return Number(kind, self.line(f"call {kind} @{name}({parts})"))
+
+
+def _is_product(node: Any) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
+
+
+_OPERATIONS = {
+    (ast.Add, FLOAT): "fadd", (ast.Sub, FLOAT): "fsub", (ast.Mult, FLOAT): "fmul", (ast.Div, FLOAT): "fdiv",
+    (ast.Add, INT): "add nsw", (ast.Sub, INT): "sub nsw", (ast.Mult, INT): "mul nsw",
+    (ast.FloorDiv, INT): "sdiv", (ast.Mod, INT): "srem", (ast.Mod, FLOAT): "frem",
+}  # fmt: skip
+_WIDE = {ast.Add: wide.add, ast.Sub: wide.add, ast.Mult: wide.multiply, ast.Div: wide.divide}
+# of integers that are known
+_WHOLE: dict[type, Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+}  # fmt: skip
+_TESTS: dict[type, Callable[[int, int], bool]] = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne,
+}  # fmt: skip
+_COMPARISONS = {
+    ast.Lt: ("slt", "olt"), ast.LtE: ("sle", "ole"), ast.Gt: ("sgt", "ogt"), ast.GtE: ("sge", "oge"),
+    ast.Eq: ("eq", "oeq"), ast.NotEq: ("ne", "une"),
+}  # fmt: skip

@@ -1,0 +1,256 @@
+"""Kinds of numbers, types, and the values that a function handles while it is translated."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, ClassVar, NamedTuple
+
+from ..lanes import WIDTH
+
+FLOAT, INT, BOOL = "double", "i64", "i1"
+# numbers side by side, and their truths: the lanes of a vector (lanes.py)
+LANES, MASK = f"<{WIDTH} x double>", f"<{WIDTH} x i1>"
+# the two parts of a wide number (wide.py)
+WIDE = "<2 x double>"
+# in memory a truth takes a byte; numbers of lanes lie as any others
+STORED = {FLOAT: FLOAT, INT: INT, BOOL: "i8", LANES: LANES, WIDE: WIDE}
+DTYPES = {"d": FLOAT, "l": INT, "q": INT, "?": BOOL, "D": WIDE}
+# stores of one kind change nothing of another; addresses in tuples never change
+TAGS = {
+    FLOAT: "!tbaa !1",
+    INT: "!tbaa !2",
+    BOOL: "!tbaa !3",
+    LANES: "align 8, !tbaa !1",
+    WIDE: "align 8, !tbaa !1",
+}
+METADATA = """
+!0 = !{!"kernel"}
+!1 = !{!4, !4, i64 0}
+!2 = !{!5, !5, i64 0}
+!3 = !{!6, !6, i64 0}
+!4 = !{!"float", !0}
+!5 = !{!"int", !0}
+!6 = !{!"bool", !0}
+!7 = !{}
+"""
+
+
+# numbers of metadata from here on: names of memory
+HOMES = 10
+
+
+class Rank(NamedTuple):
+    """The type of an array.
+
+    Of one whose structure is known: its name, which no other memory has; those sizes that are known, else ""; and
+    its entries, if they are.
+    """
+
+    kind: str
+    axes: int
+    home: str = ""
+    sizes: tuple[str, ...] = ()
+    values: tuple[int, ...] | None = None
+
+
+class Fixed(NamedTuple):
+    """The type of an integer that is known."""
+
+    name: str
+
+
+class Layout(NamedTuple):
+    """Where objects keep what code reads of them, in bytes from their beginning.
+
+    Of an array: its type, address, number of axes, address of its sizes, dtype, flags; of a tuple: its items.
+    """
+
+    type: int
+    data: int
+    axes: int
+    sizes: int
+    dtype: int
+    flags: int
+    items: int
+
+
+class Record:
+    """The type of a named tuple: names and types of its fields. Equal ones are the same object."""
+
+    _made: ClassVar[dict[Any, Record]] = {}
+
+    def __init__(self, names: tuple[str, ...], kinds: tuple[Any, ...]) -> None:
+        self.names, self.kinds = names, kinds
+        self.places: list[int] = []
+        at = 0
+        for kind in kinds:
+            self.places.append(at)
+            at += words_of(kind)
+        self.words = at
+        # whether there is nothing but arrays in it
+        self.plain: bool = all(
+            k.plain if isinstance(k, Record) else k is None or isinstance(k, Rank) for k in kinds
+        )
+        self.text = repr((names, [getattr(k, "text", k) for k in kinds]))
+
+    @classmethod
+    def of(cls, names: tuple[str, ...], kinds: tuple[Any, ...]) -> Record:
+        """The type with these fields."""
+        key = names, kinds
+        if key not in cls._made:
+            cls._made[key] = cls(names, kinds)
+        return cls._made[key]
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def words_of(kind: Any) -> int:
+    """How many words something takes."""
+    if kind is None:
+        return 0
+    if isinstance(kind, Rank):
+        return 1 + kind.axes
+    return kind.words if isinstance(kind, Record) else 1
+
+
+# values while a function is translated
+
+
+class Number(NamedTuple):
+    """A number: its kind, and what it is called in the text."""
+
+    kind: str
+    name: str
+
+
+class Array(NamedTuple):
+    """An array: its kind, its address and sizes; home and values as those of `Rank`."""
+
+    kind: str
+    address: str
+    sizes: tuple[str, ...]
+    home: str = ""
+    values: tuple[int, ...] | None = None
+
+
+class Block(NamedTuple):
+    """A named tuple in memory."""
+
+    record: Record
+    address: str
+
+
+class Made(NamedTuple):
+    """A tuple of values that are at hand; a named one has names."""
+
+    values: tuple[Any, ...]
+    names: tuple[str, ...] = ()
+
+
+class Known(NamedTuple):
+    """What is known while translating: None, a truth, a module, a function, a class."""
+
+    value: Any
+
+
+class TranslationError(Exception):
+    """A kernel uses what is no part of the language."""
+
+
+def kind_of(value: Any) -> Any:
+    """The type of a value, as functions are translated for."""
+    if isinstance(value, Number):
+        return value.kind
+    if isinstance(value, Array):
+        if not value.home:
+            return Rank(value.kind, len(value.sizes))
+        sizes = tuple(x if is_literal(x) else "" for x in value.sizes)
+        return Rank(value.kind, len(sizes), value.home, sizes, value.values)
+    if isinstance(value, Block):
+        return value.record
+    if isinstance(value, Made):
+        return (value.names, tuple(kind_of(x) for x in value.values))
+    if isinstance(value, Known) and value.value is None:
+        return None
+    raise TranslationError(f"{value!r} cannot be handed on")
+
+
+def is_literal(name: str) -> bool:
+    """Whether an integer is known."""
+    return name.lstrip("-").isdigit()
+
+
+def llvm_types(kind: Any) -> list[str]:
+    """How something is handed on: a number, an address and sizes, the address of a tuple."""
+    if kind is None or isinstance(kind, Fixed):
+        return []
+    if isinstance(kind, str):
+        return [kind]
+    if isinstance(kind, Rank):
+        return ["ptr"] + [INT] * kind.axes
+    if isinstance(kind, Record):
+        return ["ptr"]
+    return [text for part in kind[1] for text in llvm_types(part)]
+
+
+def names_in(value: Any) -> list[str]:
+    """The names that go with `llvm_types`."""
+    if isinstance(value, Number):
+        return [value.name]
+    if isinstance(value, Array):
+        return [value.address, *value.sizes]
+    if isinstance(value, Block):
+        return [value.address]
+    if isinstance(value, Made):
+        return [name for x in value.values for name in names_in(x)]
+    return []
+
+
+def general(kind: Any) -> Any:
+    """A type without what is known of it."""
+    if isinstance(kind, Rank):
+        return Rank(kind.kind, kind.axes)
+    if isinstance(kind, Record):
+        return Record.of(kind.names, tuple(general(part) for part in kind.kinds))
+    return kind
+
+
+def value_of(kind: Any, names: list[str]) -> Any:
+    """A value of a type, whose names are taken from the front of a list."""
+    if kind is None:
+        return Known(None)
+    if isinstance(kind, str):
+        return Number(kind, names.pop(0))
+    if isinstance(kind, Fixed):
+        return Number(INT, kind.name)
+    if isinstance(kind, Rank):
+        address = names.pop(0)
+        given = [names.pop(0) for _ in range(kind.axes)]
+        sizes = (a or b for a, b in zip(kind.sizes or given, given, strict=True))
+        return Array(kind.kind, address, tuple(sizes), kind.home, kind.values)
+    if isinstance(kind, Record):
+        return Block(kind, names.pop(0))
+    return Made(tuple(value_of(part, names) for part in kind[1]), kind[0])
+
+
+def return_type(result: Any) -> str:
+    """The type of a function that returns nothing, a number or several."""
+    if result is None:
+        return "void"
+    return "{ " + ", ".join(result) + " }" if isinstance(result, tuple) else str(result)
+
+
+def wider(a: str, b: str) -> str:
+    """The kind that holds both."""
+    if a == b:
+        return a
+    if {a, b} == {LANES, WIDE}:
+        raise TranslationError("there are no lanes of wide numbers")
+    order = (BOOL, INT, FLOAT, LANES, WIDE)
+    return order[max(order.index(a), order.index(b))]
+
+
+def hexadecimal(x: float) -> str:
+    """A double as LLVM writes it exactly."""
+    return f"0x{struct.unpack('>Q', struct.pack('>d', float(x)))[0]:016X}"

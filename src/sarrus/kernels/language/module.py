@@ -1,0 +1,115 @@
+"""The text of a kernel and of all it calls: each function once for each set of types."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from .entry import Prologue
+from .kinds import BOOL, FLOAT, HOMES, INT, LANES, METADATA, TAGS, WIDE, Layout, return_type
+from .statements import Body
+
+
+@cache
+def _functions_of(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
+    """All functions of a file, by name and first line."""
+    with open(path, encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            found[node.name, first] = node
+    return found
+
+
+class Module:
+    """The text of an entry and of all it calls. unrolls: what is known of integers is written out, loops too."""
+
+    def __init__(self, unrolls: bool = False) -> None:
+        self.unrolls = unrolls
+        self._functions: dict[Any, tuple[str, Any]] = {}
+        self._texts: list[str] = []
+        self._globals: dict[str, str] = {}
+        self._homes: dict[str, int] = {}
+        self._tables: dict[bytes, int] = {}
+        self._count = 0
+
+    def entry(
+        self, name: str, function: Any, kinds: Sequence[Any], layout: Layout
+    ) -> tuple[str, list[str]]:
+        """Text with an entry int(words, results), and the kinds of its results; see arguments.py.
+
+        It returns 0, or 1 if an argument is of another type.
+        """
+        callee, result = self.function(function, tuple(kinds))
+        head = Prologue(layout)
+        given = [part for kind in kinds for part in head.take(kind)]
+        call = f"call {return_type(result)} @{callee}({', '.join(given)})"
+        results = list(result) if isinstance(result, tuple) else [result] if result else []
+        lines = [f"%r = {call}" if results else call]
+        for n, kind in enumerate(results):
+            part = "%r"
+            if isinstance(result, tuple):
+                part = f"%r{n}"
+                lines.append(f"{part} = extractvalue {return_type(result)} %r, {n}")
+            if kind == BOOL:
+                lines.append(f"%b{n} = zext i1 {part} to i64")
+                part = f"%b{n}"
+            lines.append(f"%o{n} = getelementptr i64, ptr %results, i64 {n}")
+            lines.append(f"store {INT if kind == BOOL else kind} {part}, ptr %o{n}")
+        body = "\n  ".join([*head.lines(), *lines, "ret i64 0"])
+        start = f"define i64 @{name}(ptr noalias readonly %words, ptr noalias %results) nounwind"
+        text = f"{start} {{\n  {body}\n}}\n"
+        return "\n".join([*self._globals.values(), *self._texts, text, METADATA]), results
+
+    def function(self, kernel: Any, kinds: tuple[Any, ...]) -> tuple[str, Any]:
+        """Name and kind of result of a function for some types, translated if it is not yet."""
+        function = getattr(kernel, "py_func", kernel)
+        key = function, kinds
+        if key not in self._functions:
+            self._count += 1
+            name = f"{function.__name__}.{self._count}"
+            fuses = not getattr(kernel, "exact", False)
+            inline = getattr(kernel, "inline", "")
+            text, result = _translate(self, name, function, kinds, fuses, inline)
+            self._texts.append(text)
+            self._functions[key] = name, result
+        return self._functions[key]
+
+    def tag(self, kind: str, home: str) -> str:
+        """What is told of a load or store: memory of one name is no other."""
+        if not home:
+            return TAGS[kind]
+        number = self._homes.setdefault(home, HOMES + 2 * len(self._homes))
+        parent = {FLOAT: 4, LANES: 4, WIDE: 4, INT: 5, BOOL: 6}[kind]
+        self.declare(
+            f"!{number}",
+            f'!{number} = !{{!"{home}", !{parent}}}\n!{number + 1} = !{{!{number}, !{number}, i64 0}}',
+        )
+        return f"{'align 8, ' if kind in (LANES, WIDE) else ''}!tbaa !{number + 1}"
+
+    def place_of(self, values: bytes) -> int:
+        """The number of a table."""
+        return self._tables.setdefault(values, len(self._tables))
+
+    def declare(self, name: str, text: str) -> None:
+        """Something that all functions share."""
+        self._globals.setdefault(name, text)
+
+
+def _translate(
+    module: Module, name: str, function: Any, kinds: tuple[Any, ...], fuses: bool, inline: str
+) -> tuple[str, Any]:
+    """A function until the kinds of its variables are settled: an integer that becomes a float is one."""
+    node = _functions_of(function.__code__.co_filename)[
+        function.__name__, function.__code__.co_firstlineno
+    ]
+    settled: dict[str, Any] = {}
+    while True:
+        body = Body(module, function, fuses, settled)
+        text = body.write(name, node, kinds, inline)
+        if not body.widened:
+            return text, settled.get("return")
