@@ -7,7 +7,6 @@ zero; nothing that has inertia or is held by a joint depends on it. Turn vectors
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from ..arrays import Ints
-
 from .elements import (
     Element,
     Known,
@@ -67,7 +66,9 @@ def find_problems(mechanism: Mechanism) -> list[str]:
 def find_gaps(mechanism: Mechanism) -> list[str]:
     """The joints of an otherwise sound mechanism that are apart, in words."""
     apart = [joint for joint in mechanism.joints if not has_one_place(joint)]
-    known = Known(mechanism) if apart else None
+    if not apart:
+        return []
+    known = Known(mechanism)
     return [
         line + _where(mechanism, "joints", joint)
         for joint in apart

@@ -5,7 +5,7 @@ What is passed over here would have nothing to say itself; whatever is unusual, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,9 @@ SHARE = 0.5
 
 def doubtful(block: str, parts: Sequence[Any], known: Known) -> Sequence[Element]:
     """Parts that may have something to say; block: what they are."""
-    screen = {"bodies": _sound_bodies, "joints": _sound_joints}.get(block)
+    screens: dict[str, Callable[[Any, Known], Flags]]
+    screens = {"bodies": _sound_bodies, "joints": _sound_joints}
+    screen = screens.get(block)
     if screen is None or len(parts) < MANY:
         return parts
     try:
@@ -92,11 +94,8 @@ def _is_closed(joint: Joint) -> bool:
 
 def has_one_place(joint: Joint) -> bool:
     """Whether all bodies of a joint have the same place and axis, as they were given."""
-    first = joint.ends[0]
-    for end in joint.ends[1:]:
-        if end.place is not first.place or end.axis is not first.axis:
-            return False
-    return True
+    first, *others = joint.ends
+    return all(end.place is first.place and end.axis is first.axis for end in others)
 
 
 def _off_body(joints: Sequence[Joint], known: Known, at: Floats) -> Flags:

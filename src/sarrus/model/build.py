@@ -240,7 +240,7 @@ def _collect_equations(coordinates: Coordinates) -> Equations:
     frames = coordinates.skeleton.frames
     batches = [x for side in list(coordinates.sides) for x in _side_equations(coordinates, side)]
     alone = np.ones(len(frames), bool)
-    for side, batch in batches:
+    for side, _ in batches:
         alone[side.alike.groups - 1] = False
     shared = _share_forms(coordinates, batches, np.flatnonzero(alone)) if batches else alone
     # numbers rise with the frames: those of batches are left out between the others
@@ -301,7 +301,7 @@ def _take_batches(
 
 
 def _share_forms(coordinates: Coordinates, batches: list[tuple[Side, Batch]], alone: Ints) -> Flags:
-    """Frames that are added one by one: those without a class, and those with forms over coordinates of others'."""
+    """Frames that are added one by one: those without a class, and those with forms over others' coordinates."""
     keys: list[tuple[int, ...]] = []
     owners: list[int] = []
     for n in alone.tolist():
@@ -316,17 +316,17 @@ def _share_forms(coordinates: Coordinates, batches: list[tuple[Side, Batch]], al
     padded = [np.array([[c + 1 for c in key] + [0] * (width - len(key)) for key in keys])]
     frames = [np.array(owners, dtype=np.int64)]
     for side, batch in batches:
-        for columns, _, _ in batch.forms:
-            padded.append(np.pad(columns + 1, ((0, 0), (0, width - columns.shape[1]))))
+        for own, _, _ in batch.forms:
+            padded.append(np.pad(own + 1, ((0, 0), (0, width - own.shape[1]))))
             frames.append(side.alike.groups - 1)
-    rows = np.concatenate([x.reshape(-1, width) for x in padded]).astype(np.int64)
+    columns = np.concatenate([x.reshape(-1, width) for x in padded]).astype(np.int64)
     owner = np.concatenate(frames)
-    order = np.lexsort((owner, *rows.T))
-    rows, owner = rows[order], owner[order]
-    again = (rows[1:] == rows[:-1]).all(axis=1) & (owner[1:] != owner[:-1])
+    # those over the same coordinates are neighbours then
+    order = np.lexsort((owner, *columns.T))
+    columns, owner = columns[order], owner[order]
+    again = np.all(columns[1:] == columns[:-1], axis=1) & (owner[1:] != owner[:-1])
     out = np.zeros(len(coordinates.skeleton.frames), bool)
     out[owner[1:][again]] = out[owner[:-1][again]] = True
-    # of three that share a form the last two are neighbours in the list, too
     out[alone] = True
     return out
 

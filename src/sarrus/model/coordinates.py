@@ -171,7 +171,10 @@ class Side:
     coordinates: Coordinates
 
     def table(self, row: Row, columns: Ints) -> tuple[Ints, Floats]:
-        """A row over its variables as one over q for each group: columns and values (n, w); columns: of all variables."""
+        """A row over its variables as one over q for each group: columns and values (n, w).
+
+        columns: of all variables.
+        """
         n = len(self.alike.groups)
         values = [self.alike.floats(c) for c in row.values()]
         at = columns[self.alike.variables(list(row))]

@@ -203,7 +203,7 @@ def share_features(
 
     pins = [j for j, row in zip(mechanism.joints, rows, strict=True) if "point" in row.shares]
     features: list[Feature] = []
-    places = each_vector(place, [at for at in (j.at for j in pins) if at is not None])
+    places: list[Any] = each_vector(place, [at for at in (j.at for j in pins) if at is not None])
     _merge(groups, [members(j) for j in pins], places, features, "points", _near)
     # groups that cannot turn against each other have all directions in common
     stiff = [

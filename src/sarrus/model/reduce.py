@@ -15,9 +15,8 @@ from ..tape import largest
 from ..thresholds import ZERO_COEFFICIENT
 from .vectors import Row, add_row
 
-
-# variables that may hang on one by relations of others. Relations go on along a chain of bodies (of scissors, whose
-# cells have one height): solved all, every equation would hold the same variable, and the factor would be full
+# variables that may hang on one by relations of others. Relations go on along a chain of bodies (of scissors,
+# whose cells have one height): all solved, every equation would hold the same variable, and the factor be full
 MOST_USERS = 32
 
 
