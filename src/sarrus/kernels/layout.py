@@ -76,6 +76,8 @@ class Workspace(NamedTuple):
     de: Floats
     phi: Floats
     J: Floats
+    # J_1, that of the velocity
+    J1: Floats
     L: Floats
     b: Floats
     r: Floats
@@ -88,12 +90,19 @@ class Workspace(NamedTuple):
     bl_eb: Floats
     sq_l: Floats
     bl_l: Floats
+    # their sums: of the equations; of the forces, by the first and by the second form
     acc_sq: Floats
     acc_bl: Floats
+    acc_sl: Floats
+    acc_al: Floats
+    acc_lb: Floats
     q: Floats
     v: Floats
     dq: Floats
+    # of coefficients: largest entry, its log, log of the step that it allows
+    size: Floats
     log_size: Floats
+    reach: Floats
     # largest pivot that each equation has shown
     usual: Floats
     # all forces together
@@ -179,12 +188,14 @@ def make_workspace(form: Form, order: int) -> Workspace:
     nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
     # products are summed in lanes: what is beyond their number stays zero
     ns, nb = fill_lanes(len(form.sq_c)), fill_lanes(len(form.bl_c))
-    n, rows = nq + nc, order + 1
+    nj, n, rows, filled = len(form.J_eq), nq + nc, order + 1, fill_lanes(order + 1)
     return Workspace(*make_room(
-        # e, de, phi, J, L; b, r, x, w
-        (nf,), (nf,), (nc,), (len(form.J_eq),), (n + len(form.L_row),), (n,), (n,), (n,), (nf,),
-        # lam, sq_e, bl_ea, bl_eb, sq_l, bl_l, acc_sq, acc_bl
-        (rows, nc), (rows, ns), (rows, nb), (rows, nb), (rows, ns), (rows, nb), (ns,), (nb,),
-        # q, v, dq, log_size, usual, Q
-        (nq,), (nq,), (nq,), (rows,), (nc,), (nq,),
+        # e, de, phi, J, J1, L; b, r, x, w
+        (nf,), (nf,), (nc,), (nj,), (nj,), (n + len(form.L_row),), (n,), (n,), (n,), (nf,),
+        # lam, sq_e, bl_ea, bl_eb, sq_l, bl_l
+        (rows, nc), (rows, ns), (rows, nb), (rows, nb), (rows, ns), (rows, nb),
+        # acc_sq, acc_bl, acc_sl, acc_al, acc_lb
+        (ns,), (nb,), (ns,), (nb,), (nb,),
+        # q, v, dq; size, log_size, reach; usual, Q
+        (nq,), (nq,), (nq,), (filled,), (filled,), (filled,), (nc,), (nq,),
     ))  # fmt: skip

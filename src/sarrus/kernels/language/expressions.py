@@ -8,7 +8,6 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..lanes import WIDTH
 from .functions import KNOWN_FUNCTIONS
 from .kinds import (
     BOOL,
@@ -16,6 +15,7 @@ from .kinds import (
     INT,
     LANES,
     MASK,
+    NARROW,
     STORED,
     Array,
     Block,
@@ -32,6 +32,7 @@ from .kinds import (
     return_type,
     value_of,
     wider,
+    width_of,
 )
 from .text import Text
 
@@ -180,7 +181,7 @@ class Expressions(Text):
 
     def negated(self, value: Number) -> Number:
         """-x."""
-        if value.kind in (FLOAT, LANES):
+        if value.kind in (FLOAT, LANES, NARROW):
             return Number(value.kind, self.line(f"fneg {value.kind} {value.name}"))
         if value.name.isdigit():
             return Number(INT, f"-{value.name}")
@@ -200,7 +201,7 @@ class Expressions(Text):
         if self.fuses and isinstance(op, ast.Add | ast.Sub) and _is_product(product):
             x, y = self.number(self.value(product.left)), self.number(self.value(product.right))
             kind = wider(wider(x.kind, y.kind), other.kind)
-            if wider(x.kind, y.kind) in (FLOAT, LANES):
+            if wider(x.kind, y.kind) in (FLOAT, LANES, NARROW):
                 x, y, z = (self.convert(part, kind) for part in (x, y, other))
                 if isinstance(op, ast.Sub):
                     x, z = (self.negated(x), z) if behind else (x, self.negated(z))
@@ -221,7 +222,7 @@ class Expressions(Text):
         a, b = self.convert(a, kind), self.convert(b, kind)
         if kind == INT and is_literal(a.name) and is_literal(b.name) and type(op) in _WHOLE:
             return Number(INT, str(_WHOLE[type(op)](int(a.name), int(b.name))))
-        name = _OPERATIONS.get((type(op), FLOAT if kind == LANES else kind))
+        name = _OPERATIONS.get((type(op), FLOAT if kind in (LANES, NARROW) else kind))
         if name is None:
             raise self.fail(node, "no such operation")
         return Number(kind, self.line(f"{name} {kind} {a.name}, {b.name}"))
@@ -381,9 +382,11 @@ class Expressions(Text):
 
     def library(self, name: str, *given: Any) -> Number:
         """A function of numbers that the compiler or the system knows."""
-        kind = LANES if any(self.number(x).kind == LANES for x in given) else FLOAT
-        if kind == LANES:
-            name = name.replace(".f64", f".v{WIDTH}f64")
+        kind = FLOAT
+        for x in given:
+            kind = wider(kind, self.number(x).kind)
+        if kind != FLOAT:
+            name = name.replace(".f64", f".v{width_of(kind)}f64")
         numbers = [self.convert(x, kind) for x in given]
         kinds = ", ".join([kind] * len(numbers))
         self.module.declare(name, f"declare {kind} @{name}({kinds}) nounwind memory(none)")
