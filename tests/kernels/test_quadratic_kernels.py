@@ -397,7 +397,7 @@ def test_pivots_are_learnt_as_one_by_one():
 
 
 def test_reaches_are_those_of_place_or_velocity():
-    """A term is as small as the tolerance in place, and in velocity against SWIFT times the largest, none below STILL."""
+    """A term is as small as the tolerance in place, and in velocity beside the largest; below STILL is none."""
     rng = np.random.default_rng(3)
     ws = SimpleNamespace(log_size=rng.uniform(-60.0, 20.0, 32), reach=np.zeros(32))
     m = np.arange(2, 31)

@@ -66,6 +66,9 @@ LOG_TWO = np.log(2.0)
 ROOT_HALF = np.sqrt(0.5)
 # coordinates up to which coefficients are made ahead: of larger mechanisms one too many costs more
 SMALL = 8
+# entries of J up to which the newest terms of sums are taken apart: where a system takes long to solve, the sums
+# of the next have time
+APART = 50
 # of a coefficient: numbers end at 1e308
 LARGEST = 1e300
 
@@ -114,27 +117,27 @@ def convolve_lanes(x, y, first, last, total, t, count, acc):
 
 @kernel
 def convolve(x, y, first, last, total, count, acc):
-    """The sum acc over j = first .. last - 1 of x_j * y_{total - j}, entry by entry; rows of `count` fill lanes."""
+    """The sum acc over j = first .. last - 1 of x_j * y_{total - j}, entry by entry, `count` of them."""
     for t in range(len(rows_of_lanes(acc))):
         convolve_lanes(x, y, first, last, total, t, count, acc)
 
 
 @kernel
-def sum_older(form, ws, k):
-    """Sums of products for q_{k+2} and lam_k, but for the terms with the coefficients just before, q_{k+1} and lam_{k-1}.
+def sum_products(form, ws, k, apart):
+    """Sums of products for q_{k+2} and lam_k; apart: 1 to leave out those with q_{k+1} and lam_{k-1}, else 0.
 
-    They wait for nothing: processors take them while the coefficients before are on their way.
+    Those left wait for nothing: processors take them while the coefficients before are on their way.
     """
     m = k + 2
     ns = len(form.sq_c)
     nb = len(form.bl_c)
     # squares: the sum is symmetric, half of it is enough
-    convolve(ws.sq_e, ws.sq_e, 2, (m + 1) // 2, m, ns, ws.acc_sq)
-    convolve(ws.sq_l, ws.sq_e, 0, k - 1, k, ns, ws.acc_sl)
+    convolve(ws.sq_e, ws.sq_e, 1 + apart, (m + 1) // 2, m, ns, ws.acc_sq)
+    convolve(ws.sq_l, ws.sq_e, 0, k - apart, k, ns, ws.acc_sl)
     if nb:
-        convolve(ws.bl_ea, ws.bl_eb, 2, m - 1, m, nb, ws.acc_bl)
-        convolve(ws.bl_l, ws.bl_eb, 0, k - 1, k, nb, ws.acc_al)
-        convolve(ws.bl_l, ws.bl_ea, 0, k - 1, k, nb, ws.acc_lb)
+        convolve(ws.bl_ea, ws.bl_eb, 1 + apart, m - apart, m, nb, ws.acc_bl)
+        convolve(ws.bl_l, ws.bl_eb, 0, k - apart, k, nb, ws.acc_al)
+        convolve(ws.bl_l, ws.bl_ea, 0, k - apart, k, nb, ws.acc_lb)
     if m % 2 == 0:
         x = ws.sq_e[m // 2]
         for t in range(ns):
@@ -196,11 +199,13 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
         for n in range(len(form.J_eq)):
             b[form.pos_c[form.J_eq[n]]] -= 0.5 * ws.J1[n] * qc[1, form.J_col[n]]
     else:
-        sum_older(form, ws, k)
+        apart = 1 if len(form.J_eq) <= APART else 0
+        sum_products(form, ws, k, apart)
         force_products(form, ws, scale, b)
         equation_products(form, ws, b)
-        # lam_{k-1} of the next system: (m - 1)(m - 2) of what was solved for
-        add_newest(form, ws.J1, (m - 2.0) / m, ws.x, b)
+        if apart:
+            # lam_{k-1} is (m - 1)(m - 2) times what was solved for
+            add_newest(form, ws.J1, (m - 2.0) / m, ws.x, b)
     if loads is not None:
         add_load_coefficient(form, loads, k, scale, b)
         add_sides(form, loads, m, b)
@@ -242,7 +247,7 @@ def least_order(loads):
 
 @kernel
 def log_of(x):
-    """The logarithm of positive numbers in lanes, to 1e-12: with x = 2^n y it is n log 2 + 2 artanh((y-1)/(y+1))."""
+    """The logarithm of positive numbers in lanes, to 1e-12: n log 2 + 2 artanh((y - 1) / (y + 1)) of x = 2^n y."""
     y, n = np.frexp(x)
     low = y < ROOT_HALF
     y = choose(low, 2.0 * y, y)

@@ -82,7 +82,7 @@ def _rows_of_lanes(body: Expressions, x: Any) -> Array:
 
 
 def _lanes_from(body: Expressions, x: Any, t: Any, count: Any) -> Array:
-    """Half of the lanes are enough for the last numbers of a row: loads of eight take twice as long as those of four."""
+    """Half of the lanes where they hold the last numbers of a row: eight take twice as long to load as four."""
     whole = is_literal(t.name) and is_literal(count.name)
     kind = NARROW if whole and int(count.name) - WIDTH * int(t.name) <= WIDTH // 2 else LANES
     at = body.line(f"getelementptr inbounds {LANES}, ptr {x.address}, i64 {t.name}")
