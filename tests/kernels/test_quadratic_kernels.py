@@ -434,7 +434,8 @@ def test_choose_step_of_a_geometric_series(radius):
 
     def choose(log_speed):
         plain(series.eval_reaches)(ws, 2, known, np.log(tolerance), log_speed)
-        return plain(series.choose_step)(ws, 3, known, np.log(tolerance), log_cost)
+        order, log_step = plain(series.choose_step)(ws, 3, known, log_cost)
+        return plain(series.raise_order)(ws, order, known, log_step, np.log(tolerance)), log_step
 
     order, log_step = choose(np.inf)
     assert 3 <= order <= known

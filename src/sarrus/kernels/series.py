@@ -182,7 +182,7 @@ def add_newest(form, J1, share, x, b):
 
 @kernel
 def next_coefficient(form, ws, loads, k, refinements, qc):
-    """Compute q_{k+2} and lam_k; returns the largest entry of q_{k+2}, infinite where one is not a number.
+    """Compute q_{k+2} and lam_k; returns the largest entry of q_{k+2}, no number where one is none or infinite.
 
     ws.x: the solution for the coefficients before, on entry.
     """
@@ -230,7 +230,7 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
     if loads is not None:
         keep_load_forms(loads, m, row)
     # of a number and one that is none the larger may be either
-    return largest if np.isfinite(total) else np.inf
+    return largest + 0.0 * total
 
 
 @kernel
@@ -294,9 +294,9 @@ def eval_log_sizes(ws, first, last):
 
 @block
 def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refinements, ahead, qc):
-    """Coefficients about t from q_0, q_1 on, as many as pay; returns the highest one.
+    """Coefficients about t from q_0, q_1 on, as many as pay; returns the highest one, order and log of the step.
 
-    ahead: so many are made before the first is looked at; what they say is asked as if they had come one by one.
+    These are as `choose_step` says. ahead: so many are made before the first is looked at; what they say is asked as if they had come one by one.
     ws.size, ws.log_size, ws.reach: the largest entry of each coefficient, its log, and how far it lets a step go.
     """
     if loads is not None:
@@ -308,8 +308,8 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
     gather(form, ws, 0, ws.e)
     gather(form, ws, 1, ws.de)
     best = -np.inf
-    order = 3
-    before = np.inf
+    order = least
+    log_step = -np.inf
     first = 2
     last = min(max(ahead, 2), qc.shape[0] - 1)
     while first < qc.shape[0]:
@@ -320,21 +320,22 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
         for m in range(first, last + 1):
             # velocities and accelerations are up to a thousand times larger
             if not ws.size[m] < LARGEST:
-                return m - 1
-            score = min(ws.reach[m], before) - log_cost[m]
-            before = ws.reach[m]
-            if score > best:
-                best = score
-                order = max(m, 3)
-            elif m > order + 1 and m > least:
-                return m
+                return m - 1, order, log_step
+            usable = min(ws.reach[m], ws.reach[m - 1])
+            score = usable - log_cost[m] if m >= least else -np.inf
+            better = score > best
+            order = m if better else order
+            log_step = usable if better else log_step
+            best = max(best, score)
+            if m > order + 1:
+                return m, order, log_step
         first = last + 1
         last = first
-    return qc.shape[0] - 1
+    return qc.shape[0] - 1, order, log_step
 
 
 @kernel
-def choose_step(ws, least, known, log_tolerance, log_cost):
+def choose_step(ws, least, known, log_cost):
     """The order (from `least` to `known`) and the log of the step, given the reaches of the coefficients.
 
     A series of order p allows the step h_p at which its last two terms are as small as the
@@ -344,18 +345,21 @@ def choose_step(ws, least, known, log_tolerance, log_cost):
     best = -np.inf
     order = min(least, known)
     log_step = -np.inf
-    before = ws.reach[order - 1]
     for m in range(order, known + 1):
-        usable = min(ws.reach[m], before)
-        before = ws.reach[m]
+        usable = min(ws.reach[m], ws.reach[m - 1])
         if usable - log_cost[m] > best:
             best = usable - log_cost[m]
             order = m
             log_step = usable
-    # further coefficients are used as far as their terms stay below the tolerance: they are there
+    return order, log_step
+
+
+@kernel
+def raise_order(ws, order, known, log_step, log_tolerance):
+    """Further coefficients are used as far as their terms stay below the tolerance: they are there."""
     while order < known and ws.log_size[order + 1] + (order + 1) * log_step <= log_tolerance:
         order += 1
-    return order, log_step
+    return order
 
 
 @kernel
@@ -441,6 +445,10 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
         weight += abs(form.Q[i])
     starts[0] = t
     ahead = 0
+    log_tolerance = np.log(tolerance)
+    # of the largest velocity when it was asked last
+    log_speed = np.inf
+    heard = 0.0
     low = balance[3]
     n = 0
     while n < coefficients.shape[0]:
@@ -453,9 +461,11 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
         if loads is not None:
             for i in range(na):
                 loads.theta[i] = carried[i]
-        log_speed = np.log(SWIFT * fastest) if fastest > 0.0 else np.inf
-        known = make_series(
-            form, ws, loads, t, np.log(tolerance), log_speed, log_cost, refinements, ahead, qc
+        if fastest > heard:
+            heard = fastest
+            log_speed = np.log(SWIFT * fastest)
+        known, order, log_step = make_series(
+            form, ws, loads, t, log_tolerance, log_speed, log_cost, refinements, ahead, qc
         )
         # about as many pay in the next step
         ahead = known - 2 if nq <= SMALL else 0
@@ -476,20 +486,25 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
         while True:
             if chooses:
                 chooses = False
-                log_local = np.log(local)
+                log_local = log_tolerance
                 if local != tolerance:
+                    log_local = np.log(local)
                     eval_reaches(ws, 2, known, log_local, log_speed)
-                order, log_step = choose_step(ws, least, known, log_local, log_cost)
+                if local != tolerance or order > known:
+                    order, log_step = choose_step(ws, least, known, log_cost)
+                order = raise_order(ws, order, known, log_step, log_local)
                 if fastest == 0.0:
                     # from rest: there is no velocity but what this step reaches
                     reached = np.log(SWIFT) + log_reached(ws.log_size, order, log_step)
                     eval_reaches(ws, 2, known, log_local, reached)
-                    order, log_step = choose_step(ws, least, known, log_local, log_cost)
+                    order, log_step = choose_step(ws, least, known, log_cost)
+                    order = raise_order(ws, order, known, log_step, log_local)
                 # what a step leaves out of the velocity does not count where rounding rules, beside a singular
                 # position: a shorter step would crawl into it
                 if beside:
                     eval_reaches(ws, 2, known, log_local, np.inf)
-                    few, log_jump = choose_step(ws, least, known, log_local, log_cost)
+                    few, log_jump = choose_step(ws, least, known, log_cost)
+                    few = raise_order(ws, few, known, log_jump, log_local)
                     if few <= NOISY_ORDER:
                         order, log_step = few, log_jump
                 # exp of a huge step would overflow; the end of the run is nearer
