@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..thresholds import SINGULAR_LANDING
+from ..thresholds import ROUND_OFF, SINGULAR_LANDING
 from .compiler import block, entry, kernel
-from .elements.drive import add_sides, next_break, start_drives
+from .elements.drive import add_sides, drive_constraints, next_break, start_drives
 from .elements.torsion import ANGLE
-from .forms import eval_energy, eval_form_rates, eval_forms, eval_jacobian
+from .forms import eval_constraints, eval_energy, eval_form_rates, eval_forms, eval_jacobian
 from .lanes import WIDTH, choose, fill_lanes, lanes_from, rows_of_lanes
 from .loads import (
     add_load_coefficient,
@@ -30,7 +30,7 @@ from .loads import (
     work_coefficients,
 )
 from .polynomials import eval_polynomial, eval_series
-from .reasons import DONE, FULL, NOT_FINITE, STUCK
+from .reasons import DONE, FULL, NOT_FINITE, OTHER_DIGITS, STUCK
 from .rules import (
     BEYOND,
     CORRECTIONS,
@@ -46,6 +46,7 @@ from .rules import (
     STILL,
     SWIFT,
     TRIES,
+    WIDE_CORRECTIONS,
 )
 from .solve import (
     eval_pivots,
@@ -57,6 +58,7 @@ from .solve import (
     solve_refined,
 )
 from .stepping import add_time
+from .wide import alike, is_wide, rounded
 
 LOG_STILL = np.log(STILL)
 # of the orders of terms, and of those before
@@ -74,6 +76,9 @@ LARGEST = 1e300
 
 # places in the counters
 STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
+# columns of what is seen at the end of a step: the smallest pivot, how far the landing was moved, the smallest
+# pivot against what is usual, and what the step may have lost
+PIVOT, MOVED, DROP, LOSS = 0, 1, 2, 3
 
 
 class Kept(NamedTuple):
@@ -189,8 +194,8 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
     nq = len(form.Q)
     nc = len(form.phi0)
     m = k + 2
-    scale = 1.0 / (m * (m - 1.0))
     b = ws.b
+    scale = alike(1.0, b) / (m * (m - 1.0))
     for i in range(nq + nc):
         b[i] = 0.0
     if k == 0:
@@ -205,7 +210,7 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
         equation_products(form, ws, b)
         if apart:
             # lam_{k-1} is (m - 1)(m - 2) times what was solved for
-            add_newest(form, ws.J1, (m - 2.0) / m, ws.x, b)
+            add_newest(form, ws.J1, alike(m - 2.0, b) / m, ws.x, b)
     if loads is not None:
         add_load_coefficient(form, loads, k, scale, b)
         add_sides(form, loads, m, b)
@@ -314,7 +319,8 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
     last = min(max(ahead, 2), qc.shape[0] - 1)
     while first < qc.shape[0]:
         for m in range(first, last + 1):
-            ws.size[m] = next_coefficient(form, ws, loads, m - 2, refinements, qc)
+            largest = next_coefficient(form, ws, loads, m - 2, refinements, qc)
+            ws.size[m] = rounded(largest)
         eval_log_sizes(ws, first, last)
         eval_reaches(ws, first, last, log_tolerance, log_speed)
         for m in range(first, last + 1):
@@ -379,7 +385,8 @@ def land(form, ws, loads, t, qc, order, h, tolerance):
     against what is usual.
     """
     eval_polynomial(qc, order, h, ws.q, ws.v)
-    return project_state(form, ws, loads, t, 0.0, CORRECTIONS, tolerance, 0.0, ws.q, ws.v)
+    corrections = WIDE_CORRECTIONS if is_wide(ws.q) else CORRECTIONS
+    return project_state(form, ws, loads, t, 0.0, corrections, tolerance, 0.0, ws.q, ws.v)
 
 
 @kernel
@@ -415,10 +422,11 @@ def begin(form, ws, loads, q, v, carried):
 
 
 @entry
-def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch):
+def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces, watch):
     """Step from t to t_end or until the buffers are full; returns the reason and how many steps.
 
-    kept: updated; loads: None if there is nothing but constant forces. Outputs: pieces: start, order,
+    kept: updated; loads: None if there is nothing but constant forces; widens: whether steps that begin beside a
+    singular position are left to wide numbers, which leave all others to doubles. Outputs: pieces: start, order,
     coefficients and sides of each step; watch: smallest pivot after it, how far its landing was moved,
     the smallest pivot against what is usual, and what the step may have lost if it was loosened.
     """
@@ -458,12 +466,19 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
             qc[1, i] = v[i]
         refinements = refinements_for(smallest, tolerance)
         beside = is_beside(form, ws.L, ws.usual, fastest == 0.0)
+        # of the first step nobody knows where it begins; at the border both may see themselves on the other side,
+        # so wide numbers take a step
+        if is_wide(q):
+            if n > 0 and not beside:
+                return OTHER_DIGITS, n
+        elif widens and (beside or counters[STEPS] == 0):
+            return OTHER_DIGITS, n
         if loads is not None:
             for i in range(na):
                 loads.theta[i] = carried[i]
         if fastest > heard:
             heard = fastest
-            log_speed = np.log(SWIFT * fastest)
+            log_speed = np.log(SWIFT * rounded(fastest))
         known, order, log_step = make_series(
             form, ws, loads, t, log_tolerance, log_speed, log_cost, refinements, ahead, qc
         )
@@ -475,7 +490,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
         if known < 3:
             return NOT_FINITE, n
         # a step ends where a motion changes its polynomial
-        stop = min(t_end, next_break(loads, t))
+        stop = min(t_end, rounded(next_break(loads, t)))
         local = tolerance
         attempts = 0
         most = stop - t
@@ -568,10 +583,10 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
                 local *= 10.0
                 if local > LOOSEST:
                     return STUCK, n
-        watch[n, 3] = 0.0
-        if local > tolerance or off > 10.0 * SLACK * tolerance:
+        watch[n, LOSS] = 0.0
+        if local > tolerance or off > 10.0 * SLACK * max(tolerance, ROUND_OFF):
             counters[LOOSENED] += 1
-            watch[n, 3] = max(local, off)
+            watch[n, LOSS] = max(local, off)
         for i in range(nq):
             q[i] = ws.q[i]
             v[i] = ws.v[i]
@@ -587,20 +602,55 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
             for i in range(na):
                 carried[i] = loads.theta[i]
             carried[na] = work
+            if last and h > stop - t:
+                # landed beyond the end: angles and work are those at the end, like all that is recorded
+                for i in range(na + 1):
+                    carried[i] = eval_series(sides[n, i], sides.shape[2] - 1, stop - t)
         t, low = add_time(t, low, h)
         if last:
             t, low = stop, 0.0
         orders[n] = order
         starts[n + 1] = t
-        watch[n, 0] = smallest
-        watch[n, 1] = off
-        watch[n, 2] = from_drop = drop
+        watch[n, PIVOT] = smallest
+        watch[n, MOVED] = off
+        watch[n, DROP] = from_drop = drop
         counters[STEPS] += 1
         balance[3] = low
         n += 1
         if last and stop == t_end:
             return DONE, n
     return FULL, coefficients.shape[0]
+
+
+@entry
+def polish(form, ws, loads, t, state):
+    """Position and velocity at t back onto the constraints with all digits; returns what is left of these."""
+    project_state(form, ws, loads, t, 0.0, WIDE_CORRECTIONS, 0.0, 0.0, state[0], state[1])
+    left = eval_constraints(form, ws.e, ws.phi)
+    return rounded(drive_constraints(form, loads, left, ws.phi))
+
+
+@entry
+def expand(form, ws, loads, t, log_cost, state, qc):
+    """Coefficients about a state that is polished first; returns the highest one."""
+    _, _, smallest, _ = project_state(
+        form, ws, loads, t, 0.0, WIDE_CORRECTIONS, 0.0, 0.0, state[0], state[1]
+    )
+    for i in range(len(form.Q)):
+        qc[0, i] = state[0, i]
+        qc[1, i] = state[1, i]
+    refinements = refinements_for(smallest, 0.0)
+    known, _, _ = make_series(form, ws, loads, t, 0.0, np.inf, log_cost, refinements, 0, qc)
+    return known
+
+
+@entry
+def close_start(form, ws, q, phi0):
+    """Right sides with which all constraints are met at a position to the last digit."""
+    eval_forms(form, q, ws.e)
+    eval_constraints(form, ws.e, ws.phi)
+    for k in range(len(phi0)):
+        phi0[k] = form.phi0[k] + ws.phi[k]
 
 
 @entry

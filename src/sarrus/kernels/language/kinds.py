@@ -12,9 +12,11 @@ FLOAT, INT, BOOL = "double", "i64", "i1"
 LANES, MASK = f"<{WIDTH} x double>", f"<{WIDTH} x i1>"
 # half as many, where it is known that they are enough; there are no truths of these
 NARROW = f"<{WIDTH // 2} x double>"
+# the two parts of a wide number (wide.py)
+WIDE = "<2 x double>"
 # in memory a truth takes a byte; numbers of lanes lie as any others
-STORED = {FLOAT: FLOAT, INT: INT, BOOL: "i8", LANES: LANES, NARROW: NARROW}
-DTYPES = {"d": FLOAT, "l": INT, "q": INT, "?": BOOL}
+STORED = {FLOAT: FLOAT, INT: INT, BOOL: "i8", LANES: LANES, NARROW: NARROW, WIDE: WIDE}
+DTYPES = {"d": FLOAT, "l": INT, "q": INT, "?": BOOL, "D": WIDE}
 # stores of one kind change nothing of another; addresses in tuples never change
 TAGS = {
     FLOAT: "!tbaa !1",
@@ -22,6 +24,7 @@ TAGS = {
     BOOL: "!tbaa !3",
     LANES: "align 8, !tbaa !1",
     NARROW: "align 8, !tbaa !1",
+    WIDE: "align 8, !tbaa !1",
 }
 METADATA = """
 !0 = !{!"kernel"}
@@ -250,7 +253,9 @@ def wider(a: str, b: str) -> str:
     """The kind that holds both."""
     if a == b:
         return a
-    order = (BOOL, INT, FLOAT, LANES, NARROW)
+    if {a, b} == {LANES, WIDE}:
+        raise TranslationError("there are no lanes of wide numbers")
+    order = (BOOL, INT, FLOAT, LANES, NARROW, WIDE)
     return order[max(order.index(a), order.index(b))]
 
 
