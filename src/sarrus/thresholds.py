@@ -95,6 +95,9 @@ WATCHED_PIVOT = 1e-8
 # an equation's own J M^-1 J^T: a smaller pivot makes EPS felt after one refinement: two are made (EPS / pivot
 # squared is below rounding for pivots above)
 WEAK_PIVOT = 1e-6
+# an equation's own J M^-1 J^T: none depends on others where all have more, and nothing singular is near: no pivot
+# has ever much more than one, and BESIDE begins at a hundredth. EPS is not needed there
+REGULAR_PIVOT = 0.1
 # an equation's own J M^-1 J^T: dependent on others
 DEPENDENT_PIVOT = 1e-9
 # an equation's own J M^-1 J^T: eps of methods with a fixed step. 1e-14 to 1e-5 were tried
