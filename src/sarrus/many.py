@@ -53,8 +53,11 @@ from .verdict.crossings import zero_of
 # unrolled updates of a factor up to which code of its own pays; and runs for which it is compiled
 MOST_UPDATES = 20_000
 FEWEST_RUNS = 16
-# structures that are tried among the variants of an ensemble
-MOST_STRUCTURES = 16
+# variants of an ensemble are tried as the base of a tape as long as so many of the last tapes held this many each:
+# a tape takes as long as some ten runs
+TAPES, WORTH = 16, 10
+# shares of a list that come near to any place of it soon
+GOLDEN = 0.6180339887498949
 # how well a model by its tape agrees with that of a file's numbers, which are made by other arithmetic: rounding
 AGREE = 1e-11
 REFUSED = "refused"
@@ -194,17 +197,20 @@ def _groups(
 def _trace_groups(ensemble: Variants, asked: Asked, points: tuple[str, ...]) -> Iterator[Group]:
     """Variants by their numbers alone, one group a structure; those that are left are run one by one."""
     left, found = np.arange(len(ensemble)), {}  # type: Any, dict[str, list[Group]]
-    for _ in range(MOST_STRUCTURES):
-        if not len(left):
-            break
+    held: list[int] = []
+    while len(left) and (len(held) < TAPES or sum(held[-TAPES:]) >= WORTH * TAPES):
+        # those that cannot be often stand beside each other
+        at = int(len(held) * GOLDEN % 1.0 * len(left))
+        held.append(0)
         try:
-            base = {path: values[left[0]] for path, values in ensemble.vary.items()}
+            base = {path: values[left[at]] for path, values in ensemble.vary.items()}
             traced = Traced(ensemble, asked, points, base)
         except NotTogetherError:
             # it is told by itself why
-            left = left[1:]
+            left = np.delete(left, at)
             continue
         group = traced.group({path: values[left] for path, values in ensemble.vary.items()})
+        held[-1] = len(group.which)
         which, left = left[group.which], np.delete(left, group.which)
         found.setdefault(group.structure.digest, []).append(replace(group, which=which))
     for groups in found.values():
