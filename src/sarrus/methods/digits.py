@@ -40,7 +40,6 @@ from ..thresholds import (
     ROUND_OFF,
     SINGULAR_LANDING,
     WEAK_TOGETHER,
-    WIDE_MET,
 )
 
 # the tightest tolerance that is followed: states are doubles, and steps lose LONG_FLOOR of a length, a thousandth
@@ -135,7 +134,7 @@ class MoreDigits:
         wide = set_apart(kernels.Kept(
             widen(kept.state), kept.carried.copy(), kept.balance.copy(), kept.counters.copy()
         ))  # fmt: skip
-        if not kernels.polish(form, ws, loads, t, wide.state) <= WIDE_MET:
+        if not kernels.polish(form, ws, loads, t, wide.state) <= MENDED_MISFIT:
             return None
         coefficients = widen(np.zeros((ROOM, *room.coefficients.shape[1:])))
         steps, reason = 0, reasons.FULL
