@@ -137,10 +137,9 @@ NEW_MOTION = 1e-6
 ROUND_OFF = 4e-16
 # the same for wide numbers, of two doubles: what is left is their rounding
 WIDE_ROUND_OFF = 1e-30
-# the same: constraints that wide numbers leave violated by more contradict each other in their last digits
-WIDE_MET = 1e-25
-# the same: what constraints may be changed by so that a singular position is passed, ten times their rounding: the
-# dimensions of which they are made have no more digits. Parallelograms, kites and scissors took up to 3.5e-16
+# the same: what constraints may be changed by so that a singular position is passed, or contradict each other by,
+# ten times their rounding: the dimensions of which they are made have no more digits. Parallelograms, kites and
+# scissors took up to 3.5e-16
 MENDED_MISFIT = 4e-15
 # the length: a position that moved by less on its way back onto the constraints leaves J as it was: what a factor
 # of before leaves of a velocity's correction, itself about as small, is the product of both, below rounding
