@@ -453,6 +453,26 @@ def test_refused_ones_in_front_do_not_slow_the_others():
     assert not runs.parked[masses > 0.0].any()
 
 
+def test_outputs_that_do_not_fit_are_told(monkeypatch):
+    """By what is free now; final states and extremes need no such room."""
+    ensemble = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": np.linspace(1, 2, 16)})
+    monkeypatch.setattr("sarrus.ensemble.free_memory", lambda: 1e6)
+    with pytest.raises(ValueError, match="16 runs of 1001 outputs of 6 points would not fit"):
+        ensemble.simulate(1.0)
+    assert (ensemble.simulate(1.0, keep=False).status == "done").all()
+
+
+def test_parts_of_any_size_give_the_same(monkeypatch):
+    """How many lanes run at once, and how many outputs are copied at once, changes no bit."""
+    ensemble = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": np.linspace(1, 2, 67)})
+    whole = ensemble.simulate(1.0, 0.01)
+    monkeypatch.setattr("sarrus.codegen.lanes.MOST_BYTES", 1)
+    monkeypatch.setattr("sarrus.many.AT_ONCE", 5)
+    small = ensemble.simulate(1.0, 0.01)
+    for name in ("values", "balance", "final", "least", "largest", "energy_drift"):
+        assert (getattr(whole, name) == getattr(small, name)).all()
+
+
 def test_exits():
     """A data frame has a row a run, a data set all outputs."""
     pytest.importorskip("xarray")
