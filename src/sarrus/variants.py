@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from .arrays import Flags, Floats
 from .mechanism import Mechanism, MechanismError, from_data, get_value, set_value, to_data
-from .mechanism.files.paths import split_path
+from .mechanism.files.paths import find_overlap, split_path
 from .mechanism.files.units import shorten
 from .mechanism.files.writing import build_plainly
 from .names import pick
@@ -215,7 +214,10 @@ class Variants:
             raise ValueError(
                 f"vary has arrays of different lengths ({shown}); give one value a variant"
             )
-        _check_apart(list(vary))
+        if both := find_overlap(vary):
+            raise ValueError(
+                f"vary['{both[0]}'] and vary['{both[1]}'] set the same number; give one of them"
+            )
         for path, values in self.vary.items():
             self._check_path(path, values[0])
 
@@ -302,16 +304,6 @@ def _numbers(path: str, values: ArrayLike) -> Floats:
             f"vary['{path}'] holds a value that is no number, of variant {which}; give finite ones"
         )
     return array
-
-
-def _check_apart(paths: list[str]) -> None:
-    """Refuse two paths of which one would overwrite what the other set."""
-    parts = sorted((split_path(path), path) for path in paths)
-    for (a, path), (b, other) in pairwise(parts):
-        if a == b[: len(a)]:
-            raise ValueError(
-                f"vary['{path}'] and vary['{other}'] set the same number; give one of them"
-            )
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
