@@ -36,7 +36,8 @@ from .mechanism import Mechanism, MechanismError, check_drive_times, check_mecha
 from .mechanism.check import find_gaps, find_problems
 from .mechanism.files.units import LARGEST
 from .methods import Status
-from .methods.series import describe_steps
+from .methods.digits import describe_floor, wants_digits
+from .methods.series import describe_loosened
 from .methods.status import done
 from .model import Model
 from .model.build import make_blueprint, readable_points
@@ -81,7 +82,7 @@ def run_all(
     threads: int | None,
     gpu: bool,
 ) -> Runs:
-    """All runs: what can be done fast, then the rest."""
+    """All runs: what can be done fast, then the rest; where more digits are wanted, lanes have none."""
     first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
     for name in points:
         _check_point(mechanisms, name)
@@ -90,7 +91,9 @@ def run_all(
 
         find_cupy()
     table = Table(len(mechanisms), first.dimension, asked, points, keep, crossings)
-    for group in _groups(mechanisms, asked, points, table):
+    for group in (
+        () if wants_digits(asked.setting) and not gpu else _groups(mechanisms, asked, points, table)
+    ):
         found = run_group(group, asked, threads or _cores(), keep, gpu=gpu, crossings=crossings)
         table.take(group, found)
     table.finish(mechanisms)
@@ -430,13 +433,13 @@ class Table:
         shape = len(which), len(self.points), 2, self.dimension
         self.status[which] = str(Status.DONE)
         message, setting = done(self.asked.duration).message, self.asked.setting
-        plain = describe_steps(setting, 0, 0.0, 0.0)
+        floor = describe_floor(setting)
         loosened, moved, lost = told[[series.LOOSENED, series.MOVED, series.LOST]].tolist()
         for i, at in zip(which.tolist(), np.flatnonzero(good).tolist(), strict=True):
             self.message[i] = message
             count = int(loosened[at])
-            more = describe_steps(setting, count, moved[at], lost[at]) if count else plain
-            self.notes[i] = [*group.notes[at], *more]
+            more = describe_loosened(count, moved[at], lost[at]) if count else []
+            self.notes[i] = [*group.notes[at], *floor, *more]
         if self.values is not None and self.balance is not None:
             start, unit = told[series.FIRST_ENERGY, good, None], group.energy[good, None]
             at = np.flatnonzero(good)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -100,10 +100,16 @@ class Runs:
         """One row a run as a pandas data frame (extra: sarrus[data])."""
         import pandas as pd
 
-        return pd.DataFrame(self.columns()).rename_axis("run")
+        table = pd.DataFrame(self.columns()).rename_axis("run")
+        if self.crossings is not None:
+            table["crossing times [s]"] = pd.Series([list(x) for x in self.crossings], dtype=object)
+        return table
 
     def to_xarray(self) -> Any:
-        """All outputs as an xarray data set over run, time, point and axis (extra: sarrus[data])."""
+        """All outputs as an xarray data set over run, time, point and axis (extra: sarrus[data]).
+
+        With crossings also over these: times that are no numbers where a run has fewer.
+        """
         import xarray as xr
 
         axes = ("run", "time", "point", "axis")
@@ -113,6 +119,12 @@ class Runs:
             "energy_balance": (axes[:2], self.energy_balance, {"units": "J"}),
             "status": (axes[:1], self.status.astype(str)),
         }
+        if self.crossings is not None:
+            most = max(len(x) for x in self.crossings)
+            times = np.full((len(self), most), np.nan)
+            for row, x in zip(times, self.crossings, strict=True):
+                row[: len(x)] = x
+            data["crossing_time"] = (("run", "crossing"), times, {"units": "s"})
         places = {
             "time": self.times,
             "point": list(self.points),
@@ -128,6 +140,12 @@ class Runs:
 
     def _place(self, name: str) -> int:
         return pick({word: n for n, word in enumerate(self.points)}, name, "point of these runs")
+
+
+class Moment(NamedTuple):
+    """A crossing of one of many runs: its time [s]; `simulate` tells more of it."""
+
+    time: float
 
 
 @dataclass(frozen=True)
@@ -171,6 +189,13 @@ class OneRun:
     def counters(self) -> dict[str, int]:
         """How many steps, rejected steps, factorisations and so on."""
         return {name: int(x[self.number]) for name, x in self.runs.counters.items()}
+
+    @property
+    def crossings(self) -> tuple[Moment, ...]:
+        """When the mobility rises [s]."""
+        if self.runs.crossings is None:
+            raise ValueError("crossings were not asked for; give crossings=True")
+        return tuple(Moment(float(t)) for t in self.runs.crossings[self.number])
 
     def position(self, name: str) -> Floats:
         """Place of a point at the outputs [m]."""

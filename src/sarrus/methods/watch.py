@@ -196,7 +196,9 @@ class Watcher:
                 starts=starts[:steps][kept],
                 ends=ends[kept],
                 orders=p,
-                coefficients=_some_steps(coefficients[:steps, : int(p.max()) + 1], kept, same_memory),
+                coefficients=_some_steps(
+                    coefficients[:steps, : int(p.max()) + 1], kept, same_memory
+                ),
                 firsts=place[firsts],
                 finals=place[finals],
                 before=tuple(self._tail),

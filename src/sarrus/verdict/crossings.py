@@ -426,6 +426,9 @@ def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[f
             NODES[-1] / NODES[3]
         )
         g = np.sign(NODES) * values ** (1.0 / max(2.0, 2.0 * round(0.5 * growth)))
+        if len(np.unique(g)) < len(g):
+            # flat beside the bottom: nothing to be read off there
+            continue
         root = _interpolate_at_zero(g, times)
         # rounding of pivots aside; a flat bottom is all rounding
         if pivot(root) > pivot(t) + (1e-10 * values.min() if growth < 3.0 else RESOLVED_PIVOT):
