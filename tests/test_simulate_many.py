@@ -483,6 +483,8 @@ def test_exits():
     data = runs.to_xarray()
     assert (data["position"].sel(point="B1", axis="y") == runs.position("B1")[..., 1]).all()
     assert "crossing_time" not in data
+    assert table["bodies.crank 0.mass"].tolist() == [1.0, 2.0]
+    assert table["message"].tolist() == runs.message
     vary = {"velocities.B0": [[1.0, 0.0], [4.0, 0.0]]}
     runs = sarrus.Ensemble(four_bar(), vary).simulate(1.0, 0.5, crossings=True)
     few, many = runs.crossings
@@ -490,6 +492,10 @@ def test_exits():
     table, data = runs.to_dataframe(), runs.to_xarray()
     assert table["crossing times [s]"].tolist() == [few.tolist(), many.tolist()]
     assert table["crossings"].tolist() == [len(few), len(many)]
+    # what varied is in both, vectors by their entries
+    assert table["velocities.B0.0"].tolist() == [1.0, 4.0]
+    assert data["velocities.B0.0"].dims == ("run",)
+    assert data["position"].swap_dims(run="velocities.B0.0").sel({"velocities.B0.0": 4.0}).ndim == 3
     times = data["crossing_time"].values
     assert np.array_equal(times[1], many)
     assert np.array_equal(times[0, : len(few)], few)

@@ -97,7 +97,8 @@ def run_all(
         found = run_group(group, asked, threads or _cores(), keep, gpu=gpu, crossings=crossings)
         table.take(group, found)
     table.finish(mechanisms)
-    return table.runs()
+    varied = mechanisms.vary if isinstance(mechanisms, Variants) else {}
+    return replace(table.runs(), vary=varied)
 
 
 @dataclass

@@ -26,7 +26,8 @@ class Runs:
     `Result`; final, least, largest: place [m] and velocity [m/s] of the points, (runs, points, 2, dimension), at
     the end, and the least and largest at the outputs; energy_drift: largest drift of the energy balance at the
     outputs [J]; counters: steps and so on by name, (runs,); parked: runs that the general kernels did;
-    crossings: times at which the mobility rises [s], of each run; None if they were not asked for.
+    crossings: times at which the mobility rises [s], of each run; None if they were not asked for; vary: what
+    varied, by path, a row a run.
     """
 
     times: Floats
@@ -44,6 +45,7 @@ class Runs:
     counters: dict[str, np.ndarray] = field(repr=False)
     parked: Flags = field(repr=False)
     crossings: list[Floats] | None = field(repr=False, default=None)
+    vary: Mapping[str, Floats] = field(repr=False, default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.status)
@@ -81,8 +83,9 @@ class Runs:
         return self.least[:, at, 0], self.largest[:, at, 0]
 
     def columns(self) -> dict[str, Floats]:
-        """One value a run: status, final places and velocities, extremes, crossings, drift, counters."""
-        out: dict[str, Any] = {"status": self.status}
+        """One value a run: what varied, status, final state, extremes, crossings, drift, counters."""
+        out: dict[str, Any] = dict(self._varied())
+        out |= {"status": self.status, "message": np.array(self.message, dtype=object)}
         for n, name in enumerate(self.points):
             for level, unit in enumerate(("m", "m/s")):
                 for c in range(self.dimension):
@@ -130,7 +133,14 @@ class Runs:
             "point": list(self.points),
             "axis": list("xyz"[: self.dimension]),
         }
-        return xr.Dataset(data, coords=places)
+        varied = {path: (axes[:1], values) for path, values in self._varied()}
+        return xr.Dataset(data, coords=places | varied)
+
+    def _varied(self) -> Iterator[tuple[str, Floats]]:
+        """What varied, a column an entry of vectors."""
+        for path, values in self.vary.items():
+            for at in np.ndindex(values.shape[1:]):
+                yield ".".join([path, *map(str, at)]), values[(slice(None), *at)]
 
     @property
     def _values(self) -> Floats:
