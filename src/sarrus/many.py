@@ -443,11 +443,11 @@ class Table:
             self.notes[i] = [*group.notes[at], *floor, *more]
         if self.values is not None and self.balance is not None:
             start, unit = told[series.FIRST_ENERGY, good, None], group.energy[good, None]
-            at = np.flatnonzero(good)
+            rows = np.flatnonzero(good)
             flat = self.values.reshape(*self.balance.shape, len(s.columns))
             # some at a time: a second copy of all would not be in memory
-            for part in np.array_split(np.arange(len(at)), -(-len(at) // AT_ONCE)):
-                block = found.results[at[part]]
+            for part in np.array_split(np.arange(len(rows)), -(-len(rows) // AT_ONCE)):
+                block = found.results[rows[part]]
                 flat[which[part]] = block[:, :, :-1]
                 self.balance[which[part]] = (block[:, :, -1] - start[part]) * unit[part]
         first = series.first_of_crossings(s)
