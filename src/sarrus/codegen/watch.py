@@ -84,8 +84,8 @@ class Looking(Scratch):
         # half of the accelerations; pivots; how far links have turned, and time until the next sample
         self.a, self.f = memory.array(s.coordinates), memory.array(s.equations)
         self.turn, self.gap = memory.array(1), memory.array(1)
-        # to where |u.J| is least, and what it is there
-        self.move, self.value = memory.array(1), memory.array(1)
+        # |u.J|, to where it is least, and what it is there
+        self.here, self.move, self.value = memory.array(1), memory.array(1), memory.array(1)
 
 
 class Seen:
@@ -180,7 +180,7 @@ def look_at(o: Any, p: Program, w: Looking) -> None:
 
 
 def descend(o: Any, p: Program, w: Looking) -> None:
-    """w.move: from w.s to where |u.J| is least, by its slope; w.value: what it is there."""
+    """w.here: |u.J| at w.s; w.move: to where it is least, by its slope, and w.value: what it is there."""
     s, nc = p.s, p.s.equations
     eval_place(o, p, w, both=True)
     o.call(measure_pivots, p, w)
@@ -213,7 +213,8 @@ def descend(o: Any, p: Program, w: Looking) -> None:
     steep = total(o, [x * x for x in there])
     move = total(o, [x * y for x, y in zip(here, there, strict=True)]) / (steep + 1e-300)
     left = [x - y * move for x, y in zip(here, there, strict=True)]
-    w.move[0], w.value[0] = move, o.sqrt(total(o, [x * x for x in left]))
+    w.here[0], w.move[0] = o.sqrt(total(o, [x * x for x in here])), move
+    w.value[0] = o.sqrt(total(o, [x * x for x in left]))
 
 
 # along a run
@@ -438,28 +439,7 @@ class Watch:
                 now = now & ~low & ~flat & (looks.get() < float(LOOKS))
                 looking.set(now)
                 for _ in o.when(o.any(now)):
-                    left, middle, right = a.get(), b.get(), c.get()
-                    half = o.where(middle - left > right - middle, left, right)
-                    t = (middle + half) * 0.5
-                    self._place(t)
-                    o.call(look_at, self.p, w)
-                    f = w.f[k]
-                    before, lower = t < middle, f <= f_low
-                    # the lowest stays in the middle
-                    a.set(
-                        o.where(lower, middle, t), (now & lower & ~before) | (now & ~lower & before)
-                    )
-                    fa.set(
-                        o.where(lower, f_low, f), (now & lower & ~before) | (now & ~lower & before)
-                    )
-                    c.set(
-                        o.where(lower, middle, t), (now & lower & before) | (now & ~lower & ~before)
-                    )
-                    fc.set(
-                        o.where(lower, f_low, f), (now & lower & before) | (now & ~lower & ~before)
-                    )
-                    b.set(t, now & lower)
-                    fb.set(f, now & lower)
+                    self._halve(k, now, (a, b, c), (fa, fb, fc))
                     looks.set(looks.get() + 1.0)
             swapped = deep.get() & redundant
             for _ in o.when(o.any(swapped)):
@@ -471,11 +451,30 @@ class Watch:
                 deep.set(deep.get() & ~(swapped & (product > volume * KEPT_PRODUCT)))
         return deep.get(), lowest.get(), drop.get()
 
+    def _halve(self, k: Any, now: Any, times: tuple[Any, ...], pivots: tuple[Any, ...]) -> None:
+        """Look at the middle of the longer half between three times; the lowest pivot stays between the others."""
+        o, w = self.o, self.w
+        (a, b, c), (fa, fb, fc) = times, pivots
+        left, middle, right, f_low = a.get(), b.get(), c.get(), fb.get()
+        t = (middle + o.where(middle - left > right - middle, left, right)) * 0.5
+        self._place(t)
+        o.call(look_at, self.p, w)
+        f = w.f[k]
+        before, lower = t < middle, f <= f_low
+        first = (lower & ~before) | (~lower & before)
+        end, f_end = o.where(lower, middle, t), o.where(lower, f_low, f)
+        for x, f_x, where in ((a, fa, now & first), (c, fc, now & ~first)):
+            x.set(end, where)
+            f_x.set(f_end, where)
+        b.set(t, now & lower)
+        fb.set(f, now & lower)
+
     def _judge(self, deep: Any, around: tuple[Any, Any, Any], drop: Any, begin: Any) -> None:
         """Follow a deep dip to where a value of J is least, and say what is there."""
         o, w, run = self.o, self.w, self.run
         low, start, high = around
         width = high - low
+        wanted = width * SETTLED
         x, going = o.variable(start), o.variable(deep)
         settled, zero = o.variable(o.truth(False)), o.constant(0.0)
         value, left, right = o.variable(zero), o.variable(low), o.variable(high)
@@ -483,19 +482,20 @@ class Watch:
             self._place(x.get())
             o.call(descend, self.p, w)
             now, move, here = going.get(), w.move[0], x.get()
-            value.set(w.value[0], now)
-            close = now & (o.abs(move) <= width * SETTLED)
-            settled.set(settled.get() | close)
             # the value rises away from its least: that lies between left and right
             right.set(here, now & (move > 0.0))
             left.set(here, now & ~(move > 0.0))
             there, lowest, highest = here - move, left.get(), right.get()
+            # a motion that turns around has a least value without a slope
+            close, shut = o.abs(move) <= wanted, highest - lowest <= wanted
+            value.set(o.where(close, w.value[0], w.here[0]), now)
+            settled.set(settled.get() | (now & (close | shut)))
             # beside a least value that is not zero the steps are too long or too short
             odd = o.value(n % 2) > 0.0
             halves = ~((there > lowest) & (there < highest)) | (odd & (o.value(n) > PATIENCE))
             there = o.where(halves & ~close, (lowest + highest) * 0.5, there)
             x.set(there, now)
-            going.set(now & ~close)
+            going.set(now & ~close & ~shut)
         together, lower = self._settled_together(drop)
         # a position that is not quite closed hides zeros
         hidden = o.maximum(self.open.get(), self._open()) * HIDDEN_AT_CROSSING
