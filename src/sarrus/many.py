@@ -30,7 +30,6 @@ from .codegen.structure import (
     number_values,
 )
 from .kernels.layout import Form
-from .kernels.loads import is_damped
 from .kernels.native import is_available
 from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
 from .mechanism.check import find_gaps, find_problems
@@ -47,6 +46,9 @@ from .variants import Runs, Variants
 # unrolled updates of a factor up to which code of its own pays; and runs for which it is compiled
 MOST_UPDATES = 20_000
 FEWEST_RUNS = 16
+# pieces of the motions of drives, each loaded for every run; and numbers of a polynomial, which has its part in the
+# least order: that of a device is 16
+MOST_PIECES, MOST_POWERS = 1000, 12
 # structures that are tried among the variants of an ensemble
 MOST_STRUCTURES = 16
 # how well a model by its tape agrees with that of a file's numbers, which are made by other arithmetic: rounding
@@ -128,9 +130,11 @@ def _has_code(model: Model) -> bool:
     """Whether a model is one for code of its own: something moves, loads with a series, not too large."""
     small = model.coordinates > 0 and len(model.form.L_target) <= MOST_UPDATES
     loads = model.loads
-    # dampers may be stiff, which `auto` finds out on the way; motions of drives and users' functions have no code
-    plain = not (is_damped(loads) or len(loads.drives.equations) or len(loads.user.calls))
-    return is_available() and small and plain and not is_held(model)
+    driven = len(loads.drives.equations) > 0
+    rows, degree = loads.drives.polynomials.shape
+    # users' functions have no code
+    plain = rows <= MOST_PIECES and degree <= MOST_POWERS and not len(loads.user.calls)
+    return is_available() and small and plain and (driven or not is_held(model))
 
 
 def _split(ready: Prepared, points: tuple[str, ...]) -> tuple[Structure, Floats]:

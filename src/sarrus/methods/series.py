@@ -38,6 +38,7 @@ from ..kernels.rules import (
     MANY_STEPS,
     SHARE,
     SLACK,
+    buffer_steps,
     local_tolerance,
     log_cost,
 )
@@ -240,8 +241,6 @@ def _join(a: Pieces, b: Pieces) -> Pieces:
     )
 
 
-# memory for the coefficients between two recordings: small enough to stay in a core's cache
-BUFFER_BYTES = 2_000_000
 # runs that end within this share of their duration did not leave their start
 START = 1e-6
 
@@ -279,7 +278,7 @@ class Series:
         self._loads = make_loads(model.loads, HIGHEST_ORDER)
         rows = HIGHEST_ORDER + 1
         beside = len(model.loads.torsions.first) + 1 if self._loads is not None else 0
-        self._capacity = int(np.clip(BUFFER_BYTES // (8 * rows * max(nq, 1)), 16, 1024))
+        self._capacity = buffer_steps(nq)
         # most runs are done within the first steps
         self._pieces, self._seen = _make_room(min(self._capacity, FIRST_STEPS), rows, nq, beside)
         self._certificate = Certificate(self._measure)
