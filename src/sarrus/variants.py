@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from .arrays import Flags, Floats
 from .mechanism import Mechanism, from_data, get_value, set_value, to_data
+from .mechanism.motion import is_traced
 from .names import pick
 from .tape import UntracedError
 
@@ -229,9 +230,11 @@ class Variants:
         """The same with numbers of a tape."""
         from .mechanism.files.building import build_plainly
 
-        if "drives" in self.data:
-            raise UntracedError("motions of drives are not traced")
-        return build_plainly(self._data_with(values))
+        mechanism = build_plainly(self._data_with(values))
+        lengths = {joint.name for joint in mechanism.joints if joint.kind.row.is_link}
+        if any(d.joint in lengths and is_traced(d.motion) for d in mechanism.drives):
+            raise UntracedError("how short a driven length becomes is asked of every mechanism")
+        return mechanism
 
     def _data_with(self, values: Mapping[str, Any]) -> dict[str, Any]:
         data = self.data

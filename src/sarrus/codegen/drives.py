@@ -20,7 +20,7 @@ NEVER = 1e300
 
 
 class DriveState:
-    """Series of a group of lanes: motions, coefficient times its power, cosines and sines; force along a motion."""
+    """Series of a group of lanes: motions, coefficients times powers, cosines and sines; force along a motion."""
 
     def __init__(self, memory: Any, s: Structure, rows: int) -> None:
         self.motion = memory.array(max(len(s.motions), 1), rows)

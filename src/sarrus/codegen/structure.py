@@ -52,7 +52,7 @@ class Motion(NamedTuple):
 
 
 class Driven(NamedTuple):
-    """A driven equation: kind of right side, motion, factor, and what is subtracted (kernels/elements/drive.py)."""
+    """A driven equation: kind of right side, motion, factor, what is subtracted; see kernels/elements/drive.py."""
 
     equation: int
     kind: int

@@ -95,7 +95,7 @@ class Blueprint:
     place_rows: tuple[Ints, Ints, Part]
     origins: Part
     spun: dict[str, tuple[Ints, Ints, Part, Part]]
-    drive_rates: Floats
+    drive_rates: Part
     user_calls: tuple[Any, ...]
 
     def make(self, mechanism: Mechanism, values: Any) -> Model:
@@ -121,7 +121,7 @@ class Blueprint:
                 name: (Rows(start, col, take_part(block, val), nq), take_part(block, starts))
                 for name, (start, col, val, starts) in self.spun.items()
             },
-            drive_rates=self.drive_rates,
+            drive_rates=take_part(block, self.drive_rates),
             user_calls=self.user_calls,
         )
 
@@ -200,21 +200,22 @@ def make_blueprint(mechanism: Mechanism) -> tuple[Blueprint, list[Scalar]]:
     )
     sizes = {name: np.zeros(len(x)) for name, x in fields.items() if isinstance(x, list)}
     rows = _point_rows(coordinates, points)
-    acting = loads.make_loads(drives.arrays(), block)
+    acting = loads.make_loads(drives.arrays(block), block)
+    loaded = bool(loads.rows or drives.equations)
     blueprint = Blueprint(
         dimension=mechanism.dimension,
         units=block.take([space.units.length, space.units.mass]),
         form=pack(Form(**fields | sizes)),
         form_parts=form_parts,
-        loads=acting if loads.rows else fill(acting, np.zeros(0)),
-        loaded=bool(loads.rows),
+        loads=acting if loaded else fill(acting, np.zeros(0)),
+        loaded=loaded,
         points={name: n for n, name in enumerate(points)},
         place_rows=_take_rows(block, rows),
         origins=block.take(
             [x for _, at in points.values() for x in at.tolist()], -1, mechanism.dimension
         ),
         spun={name: _spun(block, coordinates, name) for name, _ in mechanism.angular_velocities},
-        drive_rates=drives.start_rates(len(equations.values)),
+        drive_rates=block.take(drives.start_rates(len(equations.values))),
         user_calls=tuple(call for call, _ in loads.users),
     )
     return blueprint, block.values

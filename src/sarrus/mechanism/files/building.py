@@ -13,7 +13,7 @@ from ..check import find_problems, find_remarks
 from ..elements import MechanismError, ModelFileError
 from ..joint_kinds import JointKind
 from ..mechanism import Mechanism
-from ..motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
+from ..motion import DriveMotion, Polynomial, Sine, SmoothStep, Table, read_motion
 from . import schema, units
 from .paths import nearest
 from .reading import Document, Where
@@ -65,6 +65,8 @@ def build_plainly(data: dict[str, Any]) -> Mechanism:
         for name, entry in data.get(block, {}).items():
             keys = dict(entry)
             make(name, *keys.pop("bodies", ()), **keys)
+    for name, entry in data.get("drives", {}).items():
+        m.drive(name, entry["joint"], read_motion(entry))
     for name, vector in data.get("velocities", {}).items():
         m.set_velocity(name, vector)
     for name, vector in data.get("angular_velocities", {}).items():
