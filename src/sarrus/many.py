@@ -423,7 +423,7 @@ class Table:
             self.notes[i] = [*group.notes[at], *more]
         if self.values is not None and self.balance is not None:
             block = found.results[good]
-            self.values[which] = block[:, :, :-1].reshape(len(which), -1, *shape[1:])
+            self.values[which] = block[:, :, :-1].reshape(*block.shape[:2], *shape[1:])
             start = told[series.FIRST_ENERGY, good]
             self.balance[which] = (block[:, :, -1] - start[:, None]) * group.energy[good, None]
         extremes = told[series.SUMMARY + 2 * s.coordinates :, good].T

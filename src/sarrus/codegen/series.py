@@ -432,7 +432,8 @@ def make_series(
         loads.start_loads(o, s, p.loads, [p.q[i] for i in range(s.coordinates)], v)
     best, order = o.variable(o.constant(-HUGE)), o.variable(o.constant(3.0))
     before = o.variable(o.constant(HUGE))
-    known = o.variable(o.constant(float(o.highest_order)))
+    # of lanes that are at their end nothing is asked
+    known = o.variable(o.where(running, float(o.highest_order), o.constant(3.0)))
     growing = o.variable(running)
     for m in o.loop(2, o.highest_order + 1, lambda: o.any(growing.get())):
         largest = next_coefficient(o, p, w, m)
