@@ -220,11 +220,12 @@ def number_arrays(
     row_of = np.repeat(np.arange(len(form.Q)), np.diff(form.M_start))
     return [
         (form.D_val, SIGNS),
-        (form.e0, ZERO),
+        # zeros of these may be rounding in a neighbour, and cost next to nothing
+        (form.e0, ()),
         (form.sq_c, ()),
         (form.bl_c, ()),
         # that of a driven equation is a function of time
-        (np.delete(form.phi0, form.driven), ZERO),
+        (np.delete(form.phi0, form.driven), ()),
         (form.M_val[form.M_col <= row_of], ()),
         (form.Q, ZERO),
         (form.rho, ZERO),
