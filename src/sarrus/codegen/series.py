@@ -59,8 +59,8 @@ RUNNING = -1.0
 
 # numbers that all lanes share
 END, TOLERANCE, MOST_STEPS = 0, 1, 2
-# stiffness is found elsewhere; here it is asked for a little earlier, steps are the same but for rounding
-ALIKE = 0.5
+# whether a motion is stiff is asked elsewhere; here a little earlier, for steps are the same but for rounding
+ALIKE = 0.9
 # steps after which it is asked again how many there will be
 ASK_AGAIN = 1024.0
 # what is told of a lane, before its final state and the extremes of its columns

@@ -370,8 +370,8 @@ def _split_drives(
         first = rows[0].n if rows and isinstance(rows[0], Slot) else 0
         motions.append(Motion(count, own, first, sines[3 * n : 3 * n + 3]))
     equations = [
-        Driven(*row, c, x)
-        for row, c, x in zip(drives.equations.tolist(), factor, constant, strict=True)
+        Driven(k, kind, m, c, x)
+        for (k, kind, m), c, x in zip(drives.equations.tolist(), factor, constant, strict=True)
     ]
     return {"driven": equations, "motions": motions, "width": width}
 

@@ -175,7 +175,8 @@ def check_motion(motion: object, what: str) -> list[str]:
     try:
         plain = [x for x in numbers if not isinstance(x, Number)]
         finite = bool(np.isfinite(np.array(plain, dtype=float)).all())
-        finite = finite and all(is_finite(x) for x in numbers if isinstance(x, Number))
+        if is_traced(motion):
+            finite = finite and all(is_finite(x) for x in numbers)
     except (TypeError, ValueError):
         return [f"{what}: {motion!r} has entries that are no numbers; give plain numbers"]
     if not finite:
