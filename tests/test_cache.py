@@ -136,6 +136,27 @@ def test_without_a_disk_everything_works(place, monkeypatch, caplog):
     assert "every start compiles anew" in caplog.text
 
 
+def test_a_user_without_a_home_has_a_cache(place, monkeypatch, caplog):
+    """As in containers: beside temporary files; without these too, none, and it is said."""
+
+    def no_home(path):
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("SARRUS_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "expanduser", no_home)
+    Store("a").write("entry", b"code")
+    assert Store("a").read("entry") == b"code"
+    assert cache.clear() > 0
+
+    def no_folder():
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "gettempdir", no_folder)
+    assert Store("a").folder is None
+    assert "neither a home nor a folder" in caplog.text
+
+
 def test_a_full_disk_is_told_once(place, monkeypatch, caplog):
     """What cannot be written is left out; no half of it stays."""
     store = Store("a")

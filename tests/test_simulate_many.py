@@ -1,5 +1,7 @@
 """Many runs at once are the runs of `simulate` one by one: outputs, statuses, messages and notes."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -416,18 +418,179 @@ def test_random_mechanisms():
         check_same(runs, {i: ensemble.mechanism(i) for i in (0, 9)}, 1e-6, names)
 
 
-def test_wrong_arguments_are_told():
-    """Sentences for what cannot be."""
-    with pytest.raises(ValueError, match="different lengths"):
-        sarrus.Ensemble(four_bar(), {"gravity": [[0, -1]], "bodies.crank 0.mass": [1.0, 2.0]})
-    with pytest.raises(ValueError, match="no number"):
-        sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": [1.0, np.nan]})
-    with pytest.raises(sarrus.MechanismError, match="crank"):
-        sarrus.Ensemble(four_bar(), {"bodies.crunk 0.mass": [1.0]})
-    with pytest.raises(ValueError, match="'cpu' or 'gpu'"):
-        sarrus.simulate_many([four_bar()], 1.0, device="tpu")
-    with pytest.raises(ValueError, match="at least one"):
-        sarrus.simulate_many([], 1.0)
+@pytest.mark.parametrize(
+    ("vary", "sentence"),
+    [
+        ({"gravity": [[0, -1]], "bodies.crank 0.mass": [1.0, 2.0]}, "different lengths"),
+        ({"bodies.crank 0.mass": [1.0, np.nan]}, "no number, of variant 1"),
+        ({"bodies.crunk 0.mass": [1.0]}, "did you mean 'crank 0'"),
+        ({"bodies.crank 0.mas": [1.0]}, "did you mean 'mass'"),
+        ({"bodies.crank 0.mass": 3.0}, "holds one number"),
+        ({"bodies.crank 0.mass": []}, "holds no value"),
+        ({"bodies.crank 0.mass": ["1 kg", "2 kg"]}, "SI units"),
+        ({"bodies.crank 0.mass": [1j]}, "no array of numbers"),
+        ({"bodies.crank 0.mass": np.ones((3, 2))}, "mass: a list is no number"),
+        ({"gravity": [[0, 1], [0]]}, "one shape for all"),
+        ({"gravity": [1.0, 2.0]}, "gravity: 1.0 is no list"),
+        ({"gravity.1": [1.0], "gravity": [[0.0, 1.0]]}, "set the same number"),
+        ({"bodies.'crank 0'.mass": [1.0], "bodies.crank 0.mass": [1.0]}, "set the same number"),
+        ({"angular_velocities.crunk 0": [1.0]}, "no such body"),
+        ({"sarrus": [1.0]}, "not a number"),
+        ({"bodies": [1.0]}, "not a number"),
+        ({"joints.A0.revolute": [[1.0, 2.0]]}, "not a number"),
+        ({}, "nothing varies"),
+        (["gravity"], "nothing varies"),
+    ],
+)
+def test_what_cannot_vary_is_told(vary, sentence):
+    """One sentence, before anything is run, that names path and variant."""
+    with pytest.raises(ValueError, match=sentence):
+        sarrus.Ensemble(four_bar(), vary)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"device": "tpu"}, "'cpu' or 'gpu'"),
+        ({"points": "B0"}, "a list of names"),
+        ({"points": ["B0", "B0"]}, "more than once"),
+        ({"points": ["B0", "BO"]}, "no joint, point or body is called 'BO'"),
+        ({"points": ["BO"], "crossings": True}, "no joint, point or body is called 'BO'"),
+        ({"threads": 0}, "whole number from 1"),
+        ({"threads": 1.5}, "whole number from 1"),
+    ],
+)
+@pytest.mark.parametrize("count", [2, 20])
+def test_wrong_arguments_are_told(options, sentence, count):
+    """The same sentence for few and for many."""
+    ensemble = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": np.linspace(1, 2, count)})
+    for call in (ensemble.simulate, lambda *a, **k: sarrus.simulate_many(list(ensemble), *a, **k)):
+        with pytest.raises(ValueError, match=sentence):
+            call(1.0, **options)
+
+
+def test_what_is_no_list_of_mechanisms_is_told():
+    """None, one mechanism, planar beside spatial."""
+    for given, sentence in (
+        ([], "at least one"),
+        (four_bar(), "no list of mechanisms"),
+        ([four_bar(), None], "entry 1, None"),
+        ([four_bar(), bricard()], "entry 1 has 3 dimensions"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            sarrus.simulate_many(given, 1.0)
+
+
+def test_without_a_device_it_is_said_whatever_runs(monkeypatch):
+    """Also where no run would have come to it."""
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(RuntimeError, match="needs CuPy"):
+        sarrus.simulate_many([four_bar()], 1.0, device="gpu")
+
+
+@pytest.mark.parametrize("outputs", [[0.5], [0.0, 0.3], [0.25, 1.0]])
+def test_final_state_is_that_of_the_end(outputs):
+    """Whichever way a run went, and whatever its outputs are; extremes and drift are those of the outputs."""
+    masses = np.linspace(0.5, 2.0, 20)
+    lanes = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": masses})
+    few = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": masses[:2]})
+    fast, slow = (e.simulate(1.0, outputs=outputs, points=["B0"]) for e in (lanes, few))
+    assert not fast.parked.any()
+    assert slow.parked.all()
+    for i in range(2):
+        end = sarrus.simulate(few.mechanism(i), 1.0, outputs=[1.0])
+        for runs in (fast, slow):
+            assert np.abs(runs.final[i, 0, 0] - end.position("B0")[0]).max() < 1e-8
+            assert np.abs(runs.final[i, 0, 1] - end.velocity("B0")[0]).max() < 1e-8
+    for name in ("values", "balance", "least", "largest", "energy_drift"):
+        both = getattr(fast, name)[:2] - getattr(slow, name)
+        assert np.abs(both).max() < 1e-8
+
+
+def test_no_run_of_a_group_is_certain():
+    """Too few steps for any: all are left to the general kernels, which tell it; also without points."""
+    masses = np.linspace(0.5, 2.0, 20)
+    ensemble = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": masses})
+    for points in (["B0"], []):
+        runs = ensemble.simulate(2.0, 0.1, max_steps=3, points=points)
+        assert (runs.status == "too-slow").all()
+        assert "after 3 steps" in runs.message[7]
+    assert (ensemble.simulate(1.0, 0.1, points=[]).status == "done").all()
+
+
+def test_start_at_rest_gets_velocities():
+    """Keys that a file may leave out vary too: velocities of a start at rest, the section of a thin rod."""
+    m = sarrus.Mechanism("pendulum", gravity=(0, 0))
+    m.rod("rod", (0, 0), (1, 0), mass=1)
+    m.revolute("pin", m.ground, "rod", at=(0, 0))
+    rates = np.linspace(0.0, 3.0, 20)
+    vary = {"angular_velocities.rod": rates, "bodies.rod.section": np.linspace(0.0, 0.1, 20)}
+    runs = sarrus.Ensemble(m, vary).simulate(1.0, 0.1, points=["rod"])
+    # without gravity it turns as it began
+    angle = rates[:, None] * runs.times
+    exact = 0.5 * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    assert np.abs(runs.position("rod") - exact).max() < 1e-9
+
+
+@pytest.mark.slow
+def test_variants_keep_users_forces_and_their_base():
+    """Functions are no numbers, each variant has them; what is done to a mechanism later is done to no variant."""
+    m = sarrus.Mechanism("mass", gravity=(0, 0))
+    m.body("block", 1.0, (1, 0))
+    m.prismatic("rail", m.ground, "block", at=(1, 0), axis=(1, 0))
+    m.user_force("spring", ["rail"], lambda t, position, velocity: -4.0 * position)
+    masses = np.array([1.0, 4.0, 16.0])
+    given = masses.copy()
+    ensemble = sarrus.Ensemble(m, {"bodies.block.mass": given})
+    m.body("other", 1.0, (5, 5))
+    given[:] = -1.0
+    runs = ensemble.simulate(1.0, 0.1, points=["block"])
+    exact = np.cos(np.sqrt(4.0 / masses)[:, None] * runs.times)
+    # radau at the default tolerance
+    assert np.abs(runs.position("block")[:, :, 0] - exact).max() < 1e-7
+
+
+def test_degenerate_variants_harm_no_other():
+    """At random: rods of no length, joints that part, masses beyond all bounds; each as `simulate` tells it."""
+    rng = np.random.default_rng(3)
+    f = sarrus.Mechanism("loop", gravity=(0, -9.81))
+    places = {"A": (0, 0), "B": (0, 1), "C": (2, 1.5), "D": (2, 0)}
+    for name, (a, b) in {"a": "AB", "b": "BC", "c": "CD"}.items():
+        f.rod(name, places[a], places[b], mass=1)
+    for name, first, second in (
+        ("A", f.ground, "a"),
+        ("B", "a", "b"),
+        ("C", "b", "c"),
+        ("D", "c", f.ground),
+    ):
+        f.revolute(name, first, second, at=places[name])
+    f.set_angular_velocity("a", 1.0)
+    ends = np.tile(places["C"], (40, 1)) + rng.uniform(-0.2, 0.2, (40, 2))
+    joints, masses = ends.copy(), rng.uniform(0.5, 2.0, 40)
+    bad = rng.permutation(40)[:12]
+    # on another joint, nearly so, far away, in line with the crank
+    kinds = [places["D"], places["B"], (2, 1e-13), (2e6, 1e6), (0, 2), (0, 1 + 1e-7)]
+    for i, place in zip(bad, kinds, strict=False):
+        ends[i] = joints[i] = place
+    joints[bad[6]] += 0.1
+    masses[bad[7:12]] = 0.0, -1.0, 1e200, 1e-300, 1e90
+    vary = {
+        "bodies.b.rod.1": ends,
+        "bodies.c.rod.0": ends,
+        "joints.C.at": joints,
+        "bodies.b.mass": masses,
+    }
+    ensemble = sarrus.Ensemble(f, vary)
+    runs = ensemble.simulate(1.0, outputs=TIMES / 2, points=["C"])
+    assert not np.delete(runs.parked, bad).any()
+    for i in bad.tolist():
+        try:
+            one = sarrus.simulate(ensemble.mechanism(i), 1.0, outputs=TIMES / 2)
+            told = one.status, one.message
+        except sarrus.MechanismError as error:
+            told = "refused", str(error)
+        assert (runs.status[i], runs.message[i]) == told
+    assert {"refused", "done"} == set(runs.status[bad])
 
 
 def test_negative_mass_is_refused():
@@ -439,6 +602,14 @@ def test_negative_mass_is_refused():
     assert "mass" in runs.message[-1]
 
 
+def test_refused_ones_in_front_do_not_slow_the_others():
+    """More variants that cannot be, in a row, than tapes are tried: the others run in lanes all the same."""
+    masses = np.linspace(-1.0, 2.0, 90)
+    runs = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": masses}).simulate(0.5, 0.1)
+    assert (runs.status == np.where(masses > 0.0, "done", "refused")).all()
+    assert not runs.parked[masses > 0.0].any()
+
+
 def test_exits():
     """A data frame has a row a run, a data set all outputs."""
     pytest.importorskip("xarray")
@@ -448,10 +619,22 @@ def test_exits():
     assert (table["final B0.x [m]"] == runs.final[:, runs.points.index("B0"), 0, 0]).all()
     data = runs.to_xarray()
     assert (data["position"].sel(point="B1", axis="y") == runs.position("B1")[..., 1]).all()
+    assert "crossing_time" not in data
+    vary = {"velocities.B0": [[1.0, 0.0], [4.0, 0.0]]}
+    runs = sarrus.Ensemble(four_bar(), vary).simulate(1.0, 0.5, crossings=True)
+    few, many = runs.crossings
+    assert 0 < len(few) < len(many)
+    table, data = runs.to_dataframe(), runs.to_xarray()
+    assert table["crossing times [s]"].tolist() == [few.tolist(), many.tolist()]
+    assert table["crossings"].tolist() == [len(few), len(many)]
+    times = data["crossing_time"].values
+    assert np.array_equal(times[1], many)
+    assert np.array_equal(times[0, : len(few)], few)
+    assert np.isnan(times[0, len(few) :]).all()
 
 
 def test_crossing_times_of_each_run():
-    """Those of `simulate`, in every bit, and of closed form; none where nothing is crossed or nothing runs."""
+    """Of few runs those of `simulate`, in every bit, and of closed form; none where nothing is crossed."""
     speeds = (1.0, 2.0)
     mechanisms = [n_four_bar(2, speed=s) for s in speeds] + [bricard()]
     runs = sarrus.simulate_many(mechanisms[:2], 3.0, 0.5, crossings=True)
@@ -467,6 +650,7 @@ def test_crossing_times_of_each_run():
     quiet = sarrus.simulate_many(mechanisms[2:], 0.5, 0.5, crossings=True)
     assert len(quiet.crossings[0]) == 0
     assert np.isnan(quiet.columns()["first crossing [s]"]).all()
-    assert sarrus.simulate_many(mechanisms[2:], 0.5, 0.5).crossings is None
-    with pytest.raises(ValueError, match="judged on the CPU"):
-        sarrus.simulate_many(mechanisms[2:], 0.5, crossings=True, device="gpu")
+    unasked = sarrus.simulate_many(mechanisms[2:], 0.5, 0.5)
+    assert unasked.crossings is None
+    with pytest.raises(ValueError, match="not asked for"):
+        _ = unasked.of(0).crossings

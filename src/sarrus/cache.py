@@ -48,9 +48,15 @@ class UntrustedError(UnsafeFileError):
 def places() -> list[Path]:
     """Where compiled code may be kept, the first that can be used: the user's cache, or beside temporary files."""
     named = os.environ.get("SARRUS_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
-    base = Path(named or os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    base = Path(named or os.environ.get("XDG_CACHE_HOME") or "~/.cache")
     user = os.geteuid() if HANDLES else os.environ.get("USERNAME", "user")
-    return [base / "sarrus", Path(tempfile.gettempdir()) / f"sarrus-{user}"]
+    found = []
+    # users without a home, as in containers, and machines without a place for temporary files
+    with suppress(RuntimeError):
+        found.append(base.expanduser() / "sarrus")
+    with suppress(OSError):
+        found.append(Path(tempfile.gettempdir()) / f"sarrus-{user}")
+    return found
 
 
 class Store:
@@ -72,6 +78,7 @@ class Store:
             except OSError as error:
                 why = why or f"{shown(place)} cannot be used ({_reason(error)})"
         if self.folder is None:
+            why = why or "there is neither a home nor a folder for temporary files"
             self._tell(f"compiled {what} are not kept: {why}; every start compiles anew")
         elif why:
             self._tell(f"compiled {what} are kept in {shown(self.folder.path)}: {why}")

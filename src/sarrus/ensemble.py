@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 from .arrays import Floats
@@ -45,27 +47,20 @@ def simulate_many(
 
     output_step, outputs, tolerance, max_steps: as for `simulate`. points: names of joints, points or bodies
     whose motion is wanted, all joints if left out; every mechanism has to have them. keep: False if final
-    states, extremes and statuses are enough. crossings: also the times at which the mobility rises; they are
-    judged by the general kernels, which then do all runs, one after the other. threads: as many as there are
-    cores if left out; they change no number. device: "cpu", or "gpu" (extra: sarrus[gpu]).
+    states, extremes and statuses are enough. crossings: also the times at which the mobility rises. threads: as
+    many as there are cores if left out; they change no number. device: "cpu", or "gpu" (extra: sarrus[gpu]).
 
     A mechanism that cannot be simulated is a row with the status "refused" and the reason.
     """
     if not isinstance(mechanisms, Variants):
-        mechanisms = list(mechanisms)
-    if not len(mechanisms):
-        raise ValueError("no mechanism was given; give at least one")
+        mechanisms = _listed(mechanisms)
     if device not in (CPU, GPU):
         raise ValueError(f"device = {device!r}; give '{CPU}' or '{GPU}'")
-    if crossings and device == GPU:
-        raise ValueError(
-            "crossings are judged on the CPU; leave out device='gpu' or crossings=True"
-        )
     asked = ask_plainly(duration, output_step, outputs, tolerance, max_steps)
     first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
-    if not isinstance(first, Mechanism):
-        raise MechanismError(f"{first!r} is no mechanism; give sarrus.Mechanism")
-    names = tuple(points) if points is not None else _joints(first)
+    names = _joints(first) if points is None else _named(points)
+    if threads is not None and (not isinstance(threads, Integral) or threads < 1):
+        raise ValueError(f"threads = {threads!r}; give a whole number from 1, or leave it out")
     numbers = len(mechanisms) * len(asked.outputs) * (2 * first.dimension * len(names) + 1)
     if keep and numbers > MOST_NUMBERS:
         raise ValueError(
@@ -81,3 +76,34 @@ def simulate_many(
 
 def _joints(mechanism: Mechanism) -> tuple[str, ...]:
     return tuple(j.name for j in mechanism.joints if j.at is not None)
+
+
+def _listed(mechanisms: Any) -> list[Mechanism]:
+    """Mechanisms as a list, or a sentence."""
+    if isinstance(mechanisms, Mechanism | str) or not isinstance(mechanisms, Iterable):
+        raise MechanismError(f"{mechanisms!r} is no list of mechanisms; give a list of them")
+    out = list(mechanisms)
+    if not out:
+        raise ValueError("no mechanism was given; give at least one")
+    for i, mechanism in enumerate(out):
+        if not isinstance(mechanism, Mechanism):
+            raise MechanismError(
+                f"entry {i}, {mechanism!r}, is no mechanism; give sarrus.Mechanism"
+            )
+        if mechanism.dimension != out[0].dimension:
+            raise ValueError(
+                f"entry {i} has {mechanism.dimension} dimensions, entry 0 {out[0].dimension}; give planar and "
+                "spatial mechanisms to calls of their own"
+            )
+    return out
+
+
+def _named(points: Any) -> tuple[str, ...]:
+    """Names of points, each once, or a sentence."""
+    if isinstance(points, str) or not isinstance(points, Iterable):
+        raise ValueError(f"points = {points!r}; give a list of names, like ['B0']")
+    names = tuple(points)
+    twice = [name for name, n in Counter(names).items() if n > 1]
+    if twice:
+        raise ValueError(f"points holds {twice[0]!r} more than once; give every name once")
+    return names

@@ -32,15 +32,21 @@ from .codegen.structure import (
 from .kernels.native import is_available
 from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
 from .mechanism.check import find_gaps, find_problems
-from .methods.series import describe_steps
+from .mechanism.files.units import LARGEST
+from .methods import Status
+from .methods.digits import describe_floor, wants_digits
+from .methods.series import describe_loosened
 from .methods.status import done
 from .model import Model
-from .model.build import make_blueprint
+from .model.build import make_blueprint, readable_points
 from .model.model import Rows
+from .names import pick
+from .result import Result
 from .solving import Prepared, is_held, prepare, solve
 from .tape import Tape, UntracedError
 from .thresholds import SINGULAR_LANDING
 from .variants import Runs, Variants
+from .verdict.crossings import zero_of
 
 # unrolled updates of a factor up to which code of its own pays; and runs for which it is compiled
 MOST_UPDATES = 20_000
@@ -48,8 +54,11 @@ FEWEST_RUNS = 16
 # pieces of the motions of drives, each loaded for every run; and numbers of a polynomial, which make the least
 # order: that of a device is 16
 MOST_PIECES, MOST_POWERS = 1000, 12
-# structures that are tried among the variants of an ensemble
-MOST_STRUCTURES = 16
+# variants of an ensemble are tried as the base of a tape as long as so many of the last tapes held this many each:
+# a tape takes as long as some ten runs
+TAPES, WORTH = 16, 10
+# shares of a list that come near to any place of it soon
+GOLDEN = 0.6180339887498949
 # how well a model by its tape agrees with that of a file's numbers, which are made by other arithmetic: rounding
 AGREE = 1e-11
 REFUSED = "refused"
@@ -72,11 +81,19 @@ def run_all(
     threads: int | None,
     gpu: bool,
 ) -> Runs:
-    """All runs: what can be done fast, then the rest; if crossings are wanted, which lanes do not watch, all."""
+    """All runs: what can be done fast, then the rest; where more digits are wanted, lanes have none."""
     first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
+    for name in points:
+        _check_point(mechanisms, name)
+    if gpu:
+        from .codegen.device import find_cupy
+
+        find_cupy()
     table = Table(len(mechanisms), first.dimension, asked, points, keep, crossings)
-    for group in () if crossings else _groups(mechanisms, asked, points, table):
-        found = run_group(group, asked, threads or _cores(), keep, gpu)
+    for group in (
+        () if wants_digits(asked.setting) and not gpu else _groups(mechanisms, asked, points, table)
+    ):
+        found = run_group(group, asked, threads or _cores(), keep, gpu=gpu, crossings=crossings)
         table.take(group, found)
     table.finish(mechanisms)
     return table.runs()
@@ -93,18 +110,27 @@ class Group:
     notes: list[list[str]]
 
 
-def run_group(group: Group, asked: Asked, threads: int, keep: bool, gpu: bool = False) -> Found:
+def run_group(
+    group: Group,
+    asked: Asked,
+    threads: int,
+    keep: bool,
+    *,
+    gpu: bool = False,
+    crossings: bool = False,
+) -> Found:
     """Run them in lanes or on a device."""
+    zero = zero_of(asked.setting) if crossings else None
     if gpu:
         from .codegen.device import run_on_device
 
         return run_on_device(
             group.structure, group.numbers, asked.outputs, asked.duration, asked.setting,
-            most_steps=asked.max_steps, keep=keep,
+            most_steps=asked.max_steps, keep=keep, zero=zero,
         )  # fmt: skip
-    return lanes_of(group.structure).run(
+    return lanes_of(group.structure, crossings).run(
         group.numbers, asked.outputs, asked.duration, asked.setting,
-        most_steps=asked.max_steps, threads=threads, keep=keep,
+        most_steps=asked.max_steps, threads=threads, keep=keep, zero=zero,
     )  # fmt: skip
 
 
@@ -152,8 +178,8 @@ def _groups(
         which = range(len(mechanisms))
     found: dict[str, tuple[Structure, list[tuple[int, Floats, float, list[str]]]]] = {}
     for i in which:
-        mechanism = _one_of(mechanisms, i)
         try:
+            mechanism = _one_of(mechanisms, i)
             _check(mechanism, asked)
             ready = prepare(mechanism, asked)
             for name in points:
@@ -180,19 +206,22 @@ def _trace_groups(
     Returns those that are to be built each: all, where none can be traced.
     """
     left, found = np.arange(len(ensemble)), {}  # type: Any, dict[str, list[Group]]
+    held: list[int] = []
     untraced = 0
-    for _ in range(MOST_STRUCTURES):
-        if not len(left):
-            break
+    while len(left) and (len(held) < TAPES or sum(held[-TAPES:]) >= WORTH * TAPES):
+        # those that cannot be often stand beside each other
+        at = int(len(held) * GOLDEN % 1.0 * len(left))
+        held.append(0)
         try:
-            base = {path: values[left[0]] for path, values in ensemble.vary.items()}
+            base = {path: values[left[at]] for path, values in ensemble.vary.items()}
             traced = Traced(ensemble, asked, points, base)
         except NotTogetherError as error:
             # it is told by itself why
             untraced += isinstance(error, NotTracedError)
-            left = left[1:]
+            left = np.delete(left, at)
             continue
         group = traced.group({path: values[left] for path, values in ensemble.vary.items()})
+        held[-1] = len(group.which)
         which, left = left[group.which], np.delete(left, group.which)
         found.setdefault(group.structure.digest, []).append(replace(group, which=which))
     for groups in found.values():
@@ -226,8 +255,8 @@ class Traced:
     def __init__(
         self, variants: Variants, asked: Asked, points: tuple[str, ...], base: dict[str, Floats]
     ) -> None:
-        mechanism = variants.with_values(base)
         try:
+            mechanism = variants.with_values(base)
             _check(mechanism, asked)
             self.ready = prepare(mechanism, asked)
             for name in points:
@@ -292,9 +321,13 @@ class Traced:
 
     def group(self, values: dict[str, Floats]) -> Group:
         """Those of the variants with these values, an array a path, that follow from the tape."""
-        found, good = self.replay.many(self._inputs(values))
+        inputs = self._inputs(values)
+        found, good = self.replay.many(inputs)
+        # no file holds larger ones
+        alike = np.flatnonzero(good & (np.abs(inputs) <= LARGEST).all(axis=0))
+        found = found[:, alike]
         velocity, fits, open_start = self._start_velocities(found)
-        good &= fits & (open_start == self.open)
+        good = fits & (open_start == self.open)
         whole = np.concatenate([found, velocity.T])
         numbers = []
         for (x, constants), known in zip(self.slots, self.known, strict=True):
@@ -307,7 +340,7 @@ class Traced:
         length, mass = found[units : units + 2, which]
         block = np.concatenate(numbers)[:, which]
         notes = [self.ready.notes] * len(which)
-        return Group(which, self.structure, block, mass * length * length, notes)
+        return Group(alike[which], self.structure, block, mass * length * length, notes)
 
     def _start_velocities(self, found: Floats) -> tuple[Floats, Flags, Flags]:
         """Start velocities (n, nq), whether the joints allow them, and whether they leave something open."""
@@ -327,7 +360,7 @@ class Traced:
             spin = np.zeros((n, 3))
             spin[:, 3 - rate.size :] = found[at : at + rate.size].T
             own = np.moveaxis(found[starts.astype(int)], -1, 0)
-            side = np.cross(spin[:, None], own).reshape(n, -1)
+            side = np.cross(spin[:, None], own).reshape(n, starts.size)
             size = np.linalg.norm(spin, axis=1) * np.linalg.norm(own, axis=(1, 2))
             wanted.append((_dense(rows, found), side, size))
             at += rate.size
@@ -411,56 +444,73 @@ class Table:
         told, s = found.summaries, group.structure
         good = certain(told)
         which = group.which[good]
+        if not len(which):
+            return
         shape = len(which), len(self.points), 2, self.dimension
-        self.status[which] = "done"
+        self.status[which] = str(Status.DONE)
         message, setting = done(self.asked.duration).message, self.asked.setting
-        plain = describe_steps(setting, 0, 0.0, 0.0)
+        floor = describe_floor(setting)
         loosened, moved, lost = told[[series.LOOSENED, series.MOVED, series.LOST]].tolist()
         for i, at in zip(which.tolist(), np.flatnonzero(good).tolist(), strict=True):
             self.message[i] = message
             count = int(loosened[at])
-            more = describe_steps(setting, count, moved[at], lost[at]) if count else plain
-            self.notes[i] = [*group.notes[at], *more]
+            more = describe_loosened(count, moved[at], lost[at]) if count else []
+            self.notes[i] = [*group.notes[at], *floor, *more]
         if self.values is not None and self.balance is not None:
             block = found.results[good]
-            self.values[which] = block[:, :, :-1].reshape(*block.shape[:2], *shape[1:])
+            self.values[which] = block[:, :, :-1].reshape(len(which), *self.values.shape[1:])
             start = told[series.FIRST_ENERGY, good]
             self.balance[which] = (block[:, :, -1] - start[:, None]) * group.energy[good, None]
-        extremes = told[series.SUMMARY + 2 * s.coordinates :, good].T
+        first = series.first_of_crossings(s)
+        extremes = told[series.SUMMARY + 2 * s.coordinates : first, good].T
         self.least[which] = extremes[:, 0::2].reshape(shape)
         self.largest[which] = extremes[:, 1::2].reshape(shape)
         self.final[which] = _final_columns(s, told[:, good], group.numbers[:, good]).reshape(shape)
         self.drift[which] = told[series.DRIFT, good] * group.energy[good]
+        if self.crossings is not None:
+            times = told[first + 1 :, good].T
+            for i, count, row in zip(which, told[first, good].astype(int), times, strict=True):
+                self.crossings[i] = row[:count].copy()
         for name, place in COUNTERS.items():
             self.counters[name][which] = told[place, good].astype(np.int64)
 
     def finish(self, mechanisms: list[Mechanism] | Variants) -> None:
         """Run what is left, one after the other."""
+        # the state at the end is told, whatever the outputs are
+        asked, count = self.asked, len(self.asked.outputs)
+        if asked.outputs[-1] < asked.duration:
+            asked = replace(asked, outputs=np.append(asked.outputs, asked.duration))
         for i in np.flatnonzero(self.status == "").tolist():
             self.parked[i] = True
-            mechanism = _one_of(mechanisms, i)
             try:
-                _check(mechanism, self.asked)
-                result = solve(mechanism, self.asked, self.asked.duration / 1000, 0.0)
+                mechanism = _one_of(mechanisms, i)
+                _check(mechanism, asked)
+                for name in self.points:
+                    pick(readable_points(mechanism), name, "joint, point or body")
+                self._fill(i, solve(mechanism, asked, asked.duration / 1000, 0.0), count)
             except (MechanismError, ValueError) as error:
                 self.refuse(i, str(error))
-                continue
-            self.status[i], self.message[i] = result.status, result.message
-            self.notes[i] = list(result.outcome.notes)
-            self.drift[i] = result.energy_drift
-            if self.crossings is not None:
-                self.crossings[i] = np.array([c.time for c in result.crossings])
-            for name in COUNTERS:
-                self.counters[name][i] = result.counters[name]
-            n = len(result.times)
-            columns = np.zeros((n, len(self.points), 2, self.dimension))
-            for k, name in enumerate(self.points):
-                columns[:, k, 0], columns[:, k, 1] = result.position(name), result.velocity(name)
-            if self.values is not None and self.balance is not None:
-                self.values[i, :n], self.balance[i, :n] = columns, result.energy_balance
-            if n:
-                self.least[i], self.largest[i] = columns.min(axis=0), columns.max(axis=0)
-                self.final[i] = columns[-1]
+
+    def _fill(self, i: int, result: Result, count: int) -> None:
+        """The row of a run; count: of the outputs that were asked for."""
+        self.status[i], self.message[i] = result.status, result.message
+        self.notes[i] = list(result.outcome.notes)
+        if self.crossings is not None:
+            self.crossings[i] = np.array([c.time for c in result.crossings])
+        for name in COUNTERS:
+            self.counters[name][i] = result.counters[name]
+        columns = np.zeros((len(result.times), len(self.points), 2, self.dimension))
+        for k, name in enumerate(self.points):
+            columns[:, k, 0], columns[:, k, 1] = result.position(name), result.velocity(name)
+        n = min(len(columns), count)
+        balance = result.energy_balance[:n]
+        self.drift[i] = np.abs(balance).max(initial=0.0)
+        if self.values is not None and self.balance is not None:
+            self.values[i, :n], self.balance[i, :n] = columns[:n], balance
+        if n:
+            self.least[i], self.largest[i] = columns[:n].min(axis=0), columns[:n].max(axis=0)
+        if len(columns):
+            self.final[i] = columns[-1]
 
     def runs(self) -> Runs:
         """All of it."""
@@ -491,14 +541,21 @@ def _final_columns(s: Structure, told: Floats, numbers: Floats) -> Floats:
     return out
 
 
-def _one_of(mechanisms: list[Mechanism] | Variants, i: int) -> Mechanism:
-    return mechanisms.mechanism(i) if isinstance(mechanisms, Variants) else mechanisms[i]
-
-
 def _check(mechanism: Mechanism, asked: Asked) -> None:
     """As `simulate` checks it."""
     check_mechanism(mechanism, closed=not mechanism.assemble)
     check_drive_times(mechanism, asked.duration)
+
+
+def _one_of(mechanisms: list[Mechanism] | Variants, i: int) -> Mechanism:
+    return mechanisms.mechanism(i) if isinstance(mechanisms, Variants) else mechanisms[i]
+
+
+def _check_point(mechanisms: list[Mechanism] | Variants, name: str) -> None:
+    """Refuse a name that none of the mechanisms has."""
+    bases = [mechanisms.base] if isinstance(mechanisms, Variants) else mechanisms
+    if not any(name in readable_points(base) for base in bases):
+        pick(readable_points(bases[0]), name, "joint, point or body")
 
 
 def _cores() -> int:

@@ -112,11 +112,21 @@ class Readout:
     def drive_force(self, name: str) -> Floats:
         """What a drive exerts along its motion: a force [N], or a torque [N m] on an angle, shape (n,).
 
-        Positive if it pushes the second body the way the motion counts; not a number where the
-        mechanism is at a singular position.
+        Positive if it pushes the second body the way the motion counts; not a number where the mechanism is at a
+        singular position. Where drives share what they move, or hold what joints hold too, rigid bodies determine
+        sums only: then the share is that of `reaction`, whose flags say so.
         """
         drive = pick(self.model.readings.drives, name, "drive")
-        return np.asarray(self.record.drive_forces[:, drive.number] * drive.unit)
+        force = np.asarray(self.record.drive_forces[:, drive.number] * drive.unit)
+        known = np.isfinite(force)
+        # one that moves alone shares with no other, one that stands still may with the joints
+        moves = any(drive.pieces.rate(t) for t in self.times)
+        if len(self.model.readings.drives) == 1 and moves and known.all():
+            return force
+        share = self.reactions.of(name).components[0]
+        return np.where(
+            known & share.unique, force, np.where(share.undetermined, np.nan, share.values)
+        )
 
     def drive_power(self, name: str) -> Floats:
         """What a drive gives to the mechanism [W], shape (n,): its force or torque times its rate."""

@@ -104,7 +104,10 @@ class Result(Readout):
         """What is left of a tight tolerance behind crossings, where rounding and not the steps decides."""
         asked = self.asked
         tight = asked.tolerance is not None and asked.tolerance < DEFAULT_TOLERANCE
-        if tight and asked.method in ("auto", "series") and self.outcome.watch and self.crossings:
+        # a run that had more digits says itself where they did not do
+        doubles = not self.counters.get("wide")
+        series = asked.method in ("auto", "series")
+        if tight and doubles and series and self.outcome.watch and self.crossings:
             yield (
                 f"behind crossings a series holds some {HELD_THROUGH:g} of the mechanism's length, up to ten "
                 "times that after slow ones, however tight the tolerance; method 'radau' is slower and holds "
@@ -535,7 +538,7 @@ class Result(Readout):
         names: of joints, points, bodies, springs, torsions or drives; what drives and springs do and the first
         points that move if left out.
         """
-        from .scene.notebook import make_figure
+        from .scene import notebook
 
         self.check_names(names)
         moving = self.moving_points()
@@ -548,7 +551,9 @@ class Result(Readout):
         shown = list(panels.items())[: None if names else MOST_PANELS]
         seen = [name for name in names or moving if name in self.model.points]
         scene = self.scene.observing(seen[0]) if seen else self.scene
-        return make_figure(scene, dict(shown), self.times, self.energy_balance, self.violation())
+        return notebook.make_figure(
+            scene, dict(shown), self.times, self.energy_balance, self.violation()
+        )
 
     @property
     def exerting(self) -> list[str]:
@@ -562,12 +567,12 @@ class Result(Readout):
 
     def animate(self, point: str | None = None) -> Player:
         """The moving picture, with the path of a point; a notebook shows it, `save` writes a page."""
-        from .scene.player import Player
+        from .scene import player
 
         if not len(self.times):
             raise ValueError(f"'{self.name}' has no outputs to show: {self.message}")
         names = self.moving_points()[:1] if point is None else [point]
-        return Player(self.scene.observing(names[0]) if names else self.scene)
+        return player.Player(self.scene.observing(names[0]) if names else self.scene)
 
     def moving_points(self) -> list[str]:
         """Named points that move, then joints that do."""
@@ -588,7 +593,7 @@ class Result(Readout):
         }
 
     def _repr_html_(self) -> str:
-        from .scene.notebook import make_card
+        from .scene import notebook
 
         rows = [
             ("status", f"{self.status}: {self.message}"),
@@ -602,7 +607,7 @@ class Result(Readout):
             *(("note", note) for note in self.notes),
         ]
         title = f"{self.name}, {self.duration:g} s"
-        return make_card(title, rows, self.plot())
+        return notebook.make_card(title, rows, self.plot())
 
 
 def load_result(path: str | Path) -> Result:

@@ -232,8 +232,8 @@ def _makers() -> dict[str, Callable[..., Any]]:
     """What a file may hold, by name."""
     from .kernels.layout import Pieces
     from .kernels.record import Sampling
-    from .methods.outcome import Law, Motion, Outcome, Part, Record, Taken
-    from .methods.status import Status
+    from .methods import Motion, Outcome, Record, Status
+    from .methods.outcome import Law, Part, Taken
     from .methods.watch import Piece, Stretch, Watch
 
     def make_outcome(status: str, **rest: Any) -> Outcome:

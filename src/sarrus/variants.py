@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .arrays import Flags, Floats
-from .mechanism import Mechanism, from_data, get_value, set_value, to_data
+from .mechanism import Mechanism, MechanismError, from_data, get_value, set_value, to_data
+from .mechanism.files.paths import split_path
+from .mechanism.files.units import shorten
+from .mechanism.files.writing import build_plainly
 from .mechanism.motion import is_traced
 from .names import pick
 from .tape import UntracedError
@@ -98,10 +102,16 @@ class Runs:
         """One row a run as a pandas data frame (extra: sarrus[data])."""
         import pandas as pd
 
-        return pd.DataFrame(self.columns()).rename_axis("run")
+        table = pd.DataFrame(self.columns()).rename_axis("run")
+        if self.crossings is not None:
+            table["crossing times [s]"] = pd.Series([list(x) for x in self.crossings], dtype=object)
+        return table
 
     def to_xarray(self) -> Any:
-        """All outputs as an xarray data set over run, time, point and axis (extra: sarrus[data])."""
+        """All outputs as an xarray data set over run, time, point and axis (extra: sarrus[data]).
+
+        With crossings also over these: times that are no numbers where a run has fewer.
+        """
         import xarray as xr
 
         axes = ("run", "time", "point", "axis")
@@ -111,6 +121,12 @@ class Runs:
             "energy_balance": (axes[:2], self.energy_balance, {"units": "J"}),
             "status": (axes[:1], self.status.astype(str)),
         }
+        if self.crossings is not None:
+            most = max(len(x) for x in self.crossings)
+            times = np.full((len(self), most), np.nan)
+            for row, x in zip(times, self.crossings, strict=True):
+                row[: len(x)] = x
+            data["crossing_time"] = (("run", "crossing"), times, {"units": "s"})
         places = {
             "time": self.times,
             "point": list(self.points),
@@ -126,6 +142,12 @@ class Runs:
 
     def _place(self, name: str) -> int:
         return pick({word: n for n, word in enumerate(self.points)}, name, "point of these runs")
+
+
+class Moment(NamedTuple):
+    """A crossing of one of many runs: its time [s]; `simulate` tells more of it."""
+
+    time: float
 
 
 @dataclass(frozen=True)
@@ -170,6 +192,13 @@ class OneRun:
         """How many steps, rejected steps, factorisations and so on."""
         return {name: int(x[self.number]) for name, x in self.runs.counters.items()}
 
+    @property
+    def crossings(self) -> tuple[Moment, ...]:
+        """When the mobility rises [s]."""
+        if self.runs.crossings is None:
+            raise ValueError("crossings were not asked for; give crossings=True")
+        return tuple(Moment(float(t)) for t in self.runs.crossings[self.number])
+
     def position(self, name: str) -> Floats:
         """Place of a point at the outputs [m]."""
         return self.runs.position(name)[self.number, : self._reached]
@@ -194,23 +223,48 @@ class Variants:
     """
 
     def __init__(self, mechanism: Mechanism, vary: Mapping[str, ArrayLike]) -> None:
-        if not vary:
+        if not isinstance(mechanism, Mechanism):
+            raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
+        if not isinstance(vary, Mapping) or not vary:
             raise ValueError("nothing varies; give vary={'bodies.crank.mass': [...]}")
-        self.base = mechanism
-        self.data = to_data(mechanism)
-        self.vary = {path: np.asarray(values, float) for path, values in vary.items()}
-        counts = {path: len(values) if values.ndim else -1 for path, values in self.vary.items()}
-        if len(set(counts.values())) != 1 or min(counts.values()) < 1:
-            shown = ", ".join(f"{path}: {'a number' if n < 0 else n}" for path, n in counts.items())
+        # what is done to it later is done to no variant
+        self.base = mechanism.copy()
+        plain = mechanism.copy()
+        # users' functions are no numbers: every variant has them as they are
+        plain.user_forces = []
+        # a start at rest is written without its velocities, which may vary all the same
+        self.data = {"velocities": {}, "angular_velocities": {}} | to_data(plain)
+        self.vary = {path: _numbers(path, values) for path, values in vary.items()}
+        counts = {path: len(values) for path, values in self.vary.items()}
+        if len(set(counts.values())) != 1:
+            shown = ", ".join(f"{path}: {n}" for path, n in counts.items())
             raise ValueError(
                 f"vary has arrays of different lengths ({shown}); give one value a variant"
             )
+        _check_apart(list(vary))
         for path, values in self.vary.items():
-            if not np.isfinite(values).all():
-                raise ValueError(
-                    f"vary['{path}'] holds a value that is no number; give finite ones"
-                )
-            get_value(self.data, path)
+            self._check_path(path, values[0])
+
+    def _check_path(self, path: str, value: Floats) -> None:
+        """Refuse paths that hold no numbers; what no file can hold there is told at once."""
+        block, *inside = split_path(path)
+        found = None
+        try:
+            found = get_value(self.data, path)
+        except MechanismError:
+            # a key that may be left out, in what is there
+            if not inside or block not in self.data:
+                raise
+        shape = None if found is None else _shape(found)
+        if (found is not None and shape is None) or block == "sarrus":
+            raise ValueError(
+                f"vary['{path}'] is {shorten(found)}, not a number or a list of numbers; give the path of one, "
+                "like 'bodies.crank.mass'"
+            )
+        if shape != value.shape:
+            # names of points and bodies are checked with what has them
+            names = block in ("velocities", "angular_velocities")
+            self._built({path: value}, check=names)
 
     def __len__(self) -> int:
         return len(next(iter(self.vary.values())))
@@ -224,20 +278,72 @@ class Variants:
 
     def with_values(self, values: Mapping[str, Any]) -> Mechanism:
         """The mechanism with these values at their paths."""
-        return from_data(self._data_with(values), self.base.name, check=False)
+        made = self._built(values)
+        made.user_forces, made.told = list(self.base.user_forces), list(self.base.told)
+        return made
 
     def with_numbers(self, values: Mapping[str, Any]) -> Mechanism:
         """The same with numbers of a tape."""
-        from .mechanism.files.building import build_plainly
-
         mechanism = build_plainly(self._data_with(values))
         lengths = {joint.name for joint in mechanism.joints if joint.kind.row.is_link}
         if any(d.joint in lengths and is_traced(d.motion) for d in mechanism.drives):
             raise UntracedError("how short a driven length becomes is asked of every mechanism")
         return mechanism
 
+    def _built(self, values: Mapping[str, Any], check: bool = False) -> Mechanism:
+        data = self._data_with(values)
+        try:
+            return from_data(data, self.base.name, check=check)
+        except ModuleNotFoundError:
+            # where only what a device needs is installed, nothing checks a file's words
+            made = build_plainly(data)
+            made.assemble = self.base.assemble
+            return made
+
     def _data_with(self, values: Mapping[str, Any]) -> dict[str, Any]:
         data = self.data
         for path, value in values.items():
             data = set_value(data, path, np.asarray(value))
         return data
+
+
+def _numbers(path: str, values: ArrayLike) -> Floats:
+    """The values of a path, a row a variant."""
+    try:
+        array = np.array(values)
+        if array.dtype.kind not in "iufO":
+            raise TypeError
+        array = array.astype(float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"vary['{path}'] = {shorten(values)} is no array of numbers; give plain ones in SI units, one "
+            "shape for all variants"
+        ) from error
+    if not array.ndim or not len(array):
+        what = "one number" if not array.ndim else "no value"
+        raise ValueError(f"vary['{path}'] holds {what}; give an array with one value a variant")
+    if not np.isfinite(array).all():
+        which = np.argwhere(~np.isfinite(array))[0][0]
+        raise ValueError(
+            f"vary['{path}'] holds a value that is no number, of variant {which}; give finite ones"
+        )
+    return array
+
+
+def _check_apart(paths: list[str]) -> None:
+    """Refuse two paths of which one would overwrite what the other set."""
+    parts = sorted((split_path(path), path) for path in paths)
+    for (a, path), (b, other) in pairwise(parts):
+        if a == b[: len(a)]:
+            raise ValueError(
+                f"vary['{path}'] and vary['{other}'] set the same number; give one of them"
+            )
+
+
+def _shape(value: Any) -> tuple[int, ...] | None:
+    """The shape of a number or of lists of numbers; None for anything else."""
+    if isinstance(value, list):
+        inside = {_shape(x) for x in value}
+        first = inside.pop() if len(inside) == 1 else None
+        return None if first is None else (len(value), *first)
+    return () if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -157,3 +157,70 @@ def test_all_names_in_all_can_be_starred():
     """A star import brings every public name."""
     names = run_python("from sarrus import *; print(*dir())").split()
     assert set(sarrus.__all__) <= set(names)
+
+
+# packages that come late, at a first call, and import their own modules
+LATE = {"methods", "model", "scene", "specification"}
+# rooms whose modules are not called by threads of users
+ONE_THREAD = {"cli", "bench", "report", "studies", "workbench"}
+
+
+def late_imports(body, package, seen):
+    """Imports of modules in late packages that come before the package itself, of one scope after the other."""
+    for node in body:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.ImportFrom) and node.level:
+            above = package[: len(package) - node.level + 1]
+            words = [*above, *(node.module or "").split(".")] if node.module else above
+            if len(words) == 1:
+                words = [*words, node.names[0].name]
+            if words[1] in LATE and words[1] not in package:
+                if len(words) > 2 and words[1] not in seen:
+                    yield node.lineno, ".".join(words)
+                seen = seen | {words[1]}
+        yield from late_imports(getattr(node, "body", None) or [], package, seen)
+        yield from late_imports(getattr(node, "orelse", None) or [], package, seen)
+
+
+def test_late_packages_are_entered_by_their_door():
+    """Who asks for a module of a package that another thread is loading gets half of it; who asks for the package
+    first waits until it is whole.
+    """
+    wrong = []
+    for file in PACKAGE.rglob("*.py"):
+        package = ["sarrus", *file.relative_to(PACKAGE).parts[:-1]]
+        if not ONE_THREAD & set(package):
+            found = late_imports(ast.parse(file.read_text()).body, package, frozenset())
+            wrong += [f"{file.relative_to(PACKAGE)}:{line}: {name}" for line, name in found]
+    assert not wrong
+
+
+@pytest.mark.slow
+def test_first_calls_in_many_threads():
+    """A fresh process whose first calls come all at once: each loads what it needs, none finds half of it."""
+    code = """
+import sys, threading
+sys.setswitchinterval(1e-5)
+import numpy as np, sarrus
+m = sarrus.problems.get("double-four-bar").mechanism()
+masses = {"bodies.crank 0.mass": np.linspace(1, 2, 16)}
+calls = [
+    lambda: sarrus.simulate(m, 0.1), lambda: sarrus.simulate_many([m], 0.1), lambda: sarrus.inspect(m),
+    lambda: sarrus.Ensemble(m, masses).simulate(0.1), lambda: sarrus.assemble(m), lambda: sarrus.modes(m),
+]
+gate, told = threading.Barrier(2 * len(calls)), []
+def call(function):
+    gate.wait()
+    try:
+        function()
+    except (ImportError, AttributeError, KeyError) as error:
+        told.append(repr(error))
+    except ValueError:
+        pass  # what a call has to say of this mechanism
+threads = [threading.Thread(target=call, args=(f,)) for f in calls * 2]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(told)
+"""
+    assert run_python(code).strip() == "[]"

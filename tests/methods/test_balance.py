@@ -8,7 +8,7 @@ import pytest
 from builders import flat_four_bar, n_four_bar
 from linkages import slider_crank
 from random_mechanisms import random_mechanism
-from sarrus import Polynomial, load_result, problems, simulate
+from sarrus import Mechanism, Polynomial, load_result, problems, simulate
 from sarrus.assembly import solve_start_velocity
 from sarrus.kernels import reasons
 from sarrus.kernels.layout import Pieces
@@ -71,6 +71,33 @@ def test_a_lost_balance_is_no_success(monkeypatch):
     kept = r.step_times[r.step_times <= r.times[-1]]
     at_steps = np.isin(r.times, kept) | (r.times == 0.0)
     assert np.abs(r.energy_balance[at_steps]).max() <= DRIFT_FAR * tolerance * 1.01 * 100.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_runs_that_end_at_a_singular_position(seed):
+    """The last step lands beyond it, and the work of dampers and drives is still that up to the end."""
+    rng = np.random.default_rng(seed)
+    angle, width = rng.uniform(0.5, 1.2), rng.uniform(1.5, 3.0)
+    top = np.array([np.cos(angle), np.sin(angle)])
+    out = np.array([1.0, 0.0])
+    m = Mechanism("parallelogram", gravity=(0.0, -9.81))
+    m.rod("top", top, top + width * out, mass=rng.uniform(0.5, 2))
+    for name, x in (("A", 0.0), ("B", width)):
+        m.rod(f"crank {name}", (x, 0), top + x * out, mass=rng.uniform(0.5, 2))
+        m.revolute(name, m.ground, f"crank {name}", at=(x, 0))
+        m.revolute(f"{name} top", f"crank {name}", "top", at=top + x * out)
+    if seed % 2:
+        m.drive("motor", "A", Polynomial((0.0, rng.uniform(1, 3))))
+        m.torsion("coil", "B", stiffness=1.0, damping=0.3)
+    else:
+        m.torsion("coil", "A", stiffness=1.0, damping=0.3)
+        m.set_angular_velocity("crank A", rng.uniform(-4, -2))
+    first = simulate(m, 3.0, 0.01).crossings[0].time
+    for near in (-1e-3, -1e-6, 0.0, 1e-6, 1e-3):
+        r = simulate(m, first + near, first / 50)
+        assert r.status == "done", r.message
+        # a tolerance of 1e-10, and what is lost beside a singular position
+        assert r.energy_drift < 1e-6 * exchanged(r)
 
 
 def test_what_was_lost_is_told():

@@ -15,8 +15,10 @@ from sarrus.model.vectors import cleaned
 
 def evaluate(equations, q):
     """All equations at q, forms and products by hand."""
-    e = [sum(c * q[i] for i, c in row.items()) + start for row, start in equations.forms]
-    return np.array([sum(c * e[a] * e[b] for (a, b), c in p.items()) for p in equations.products])
+    e = [sum(c * q[i] for i, c in row.items()) + start for row, start in equations.forms.values()]
+    return np.array(
+        [sum(c * e[a] * e[b] for (a, b), c in p.items()) for p in equations.products.values()]
+    )
 
 
 def random_vector(rng, nq):
@@ -53,7 +55,9 @@ def test_an_equation_is_the_scalar_product(seed):
             assert not any(a[0]) | any(b[0])
             continue
         assert found[k] == pytest.approx(x * at(*a, q) @ at(*b, q) - y, abs=1e-12)
-    np.testing.assert_allclose(evaluate(equations, np.zeros(nq)), equations.values, atol=1e-12)
+    np.testing.assert_allclose(
+        evaluate(equations, np.zeros(nq)), list(equations.values.values()), atol=1e-12
+    )
 
 
 def test_the_same_equation_stands_once():
@@ -76,7 +80,7 @@ def test_a_product_of_constants_is_no_equation():
     equations = Equations()
     still = [{}, {}, {}]
     assert equations.add(still, np.ones(3), still, np.ones(3), False) == (-1, 0.0, 0.0)
-    assert equations.products == []
+    assert not equations.products
 
 
 def test_a_preferred_variable_is_eliminated_unless_it_is_tiny():

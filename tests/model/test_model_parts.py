@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sarrus import problems
-from sarrus.model import make_model
+from sarrus.model import make_model, order
 from sarrus.model.order import make_factor
-from sarrus.model.quadratic import light_coordinates
+from sarrus.model.quadratic import Entries, light_coordinates
 from sarrus.model.reduce import Reduction
 from sarrus.thresholds import NO_MASS
 
@@ -51,8 +51,7 @@ def test_order_puts_constraints_after_their_coordinates_and_holds_all_fill(seed)
         columns = rng.choice(nq, size=min(2, nq), replace=False)
         K[k, columns] = K[columns, k] = rng.uniform(0.5, 1, len(columns))
         K[k, k] = -1e-3
-    neighbours = [set(np.flatnonzero(K[i])) - {i} for i in range(n)]
-    factor = make_factor(neighbours, nq)
+    factor = make_factor(n, np.array(np.nonzero(K)), nq)
     for k in range(nq, n):
         assert all(factor.position[i] < factor.position[k] for i in np.flatnonzero(K[k, :nq]))
     order = np.argsort(factor.position)
@@ -64,9 +63,27 @@ def test_order_puts_constraints_after_their_coordinates_and_holds_all_fill(seed)
         L[j + 1 :, j + 1 :] -= np.outer(L[j + 1 :, j], L[j, j + 1 :]) / L[j, j]
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_many_unknowns_are_ordered_as_few(monkeypatch, seed):
+    """Compiled code finds the order and pattern of the plain text, to every number; with early equations, too."""
+    rng = np.random.default_rng(seed)
+    nq, nc = int(rng.integers(1, 60)), int(rng.integers(0, 40))
+    count = int(rng.integers(0, 3 * nq))
+    mass, held = rng.integers(0, nq, (2, count)), rng.integers(0, nq, (2, max(nc, 1)))
+    equations = nq + np.arange(max(nc, 1)) if nc else np.zeros(0, int)
+    pairs = [mass, *(np.array([equations, row[: len(equations)]]) for row in held)]
+    early = {nq + int(k) for k in rng.integers(0, nc, 3)} if nc and seed % 2 else set()
+    found = []
+    for many in (10**9, 0):
+        monkeypatch.setattr(order, "MANY", many)
+        found.append(make_factor(nq + nc, np.hstack(pairs), nq, early))
+    for name in ("position", "start", "rows", "target"):
+        assert np.array_equal(*(getattr(x, name) for x in found)), name
+
+
 def test_an_entry_outside_the_pattern_is_an_error():
     """A slip in the assembly must not land in another entry."""
-    factor = make_factor([{1}, {0}, set()], 3)
+    factor = make_factor(3, np.array([[0], [1]]), 3)
     with pytest.raises(IndexError, match="pattern"):
         factor.entries([0], [2])
 
@@ -79,8 +96,8 @@ def test_light_coordinates_count_the_null_space(seed):
     n, rank = 7, int(rng.integers(0, 8))
     F = rng.integers(-2, 3, (n, rank)).astype(float)
     M = F @ F.T
-    entries = {(i, j): float(M[i, j]) for i, j in zip(*np.nonzero(M), strict=True)}
-    light = light_coordinates(entries, n, NO_MASS)
+    rows, columns = np.nonzero(M)
+    light = light_coordinates(Entries(rows, columns, M[rows, columns]), n, NO_MASS)
     assert sum(light) == n - np.linalg.matrix_rank(M, tol=1e-9)
 
 
@@ -108,9 +125,9 @@ def test_a_chain_of_loops_fills_its_factor_linearly():
 def test_early_equations_come_before_those_they_meet():
     """In the order of elimination driven equations follow their coordinates and precede the others."""
     # coordinates 0 to 2; equation 3 of 0 and 1, 4 of 1, 5 of 2
-    neighbours = [{3}, {3, 4}, {5}, {0, 1}, {1}, {2}]
-    plain = make_factor(neighbours, 3).position
-    early = make_factor(neighbours, 3, {4}).position
+    pairs = np.array([[0, 1, 1, 2], [3, 3, 4, 5]])
+    plain = make_factor(6, pairs, 3).position
+    early = make_factor(6, pairs, 3, {4}).position
     assert plain[3] < plain[4]
     assert early[1] < early[4] < early[3]
     assert early[0] < early[3]

@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 
 from linkages import triangle
 from sarrus import Mechanism, simulate
-from sarrus.mechanism import MechanismError, Polynomial, Table
+from sarrus.mechanism import MechanismError, Polynomial, SmoothStep, Table
 
 # six digits of a message in degrees, from a start at 0
 SHOWN = 1e-4
@@ -136,6 +136,39 @@ def test_methods_that_do_not_close_their_loops_are_not_led_beyond(method):
         at = re.search(r"degrees, at t = ([\d.]+) s", r.message)
         assert float(at[1]) == pytest.approx(limit, rel=1e-6)
         assert r.times[-1] <= limit
+
+
+@pytest.mark.parametrize("method", ["series", "radau"])
+def test_limits_of_what_has_other_freedoms(method):
+    """A pendulum hangs on the body that is driven to its limit: that it swings does not hide the limit."""
+    rng = np.random.default_rng(13)
+    for make in (four_bar, slider_crank):
+        m, limit = make(rng)
+        pin = next(j for j in m.joints if j.name == "C")
+        m.rod("bob", pin.at, pin.at + rng.uniform(0.2, 0.5, 2), mass=0.3)
+        m.revolute("swing", pin.bodies[1], "bob", at=pin.at)
+        m.drive("motor", "A", Polynomial((0.0, 1.0)))
+        r = simulate(m, 2 * limit, limit / 25, method=method)
+        assert r.status == "blocked", r.message
+        at = re.search(r"degrees, at t = ([\d.]+) s", r.message)
+        assert float(at[1]) == pytest.approx(limit, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["series", "radau"])
+def test_a_drive_of_what_cannot_move(method):
+    """It stands still at first, and the start says nothing; later the joints are to blame, no dead centre."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        m = triangle()
+        # something that moves beside it
+        m.rod("bob", (1, 1), np.array((1.0, 1.0)) + rng.normal(size=2), mass=0.5)
+        m.revolute("swing", "left", "bob", at=(1, 1))
+        begin = rng.uniform(0.1, 0.5)
+        m.drive("motor", "A", SmoothStep(0.0, rng.uniform(-1, 1), begin, begin + 0.5))
+        r = simulate(m, 1.0, 0.05, method=method)
+        assert r.status == "blocked", r.message
+        assert "drive 'motor' asks for what the joints do not allow" in r.message
+        assert begin - 0.05 < r.times[-1] < begin + 0.05
 
 
 def test_a_length_driven_to_its_limit():

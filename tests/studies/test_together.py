@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import sarrus
 from sarrus.studies import runs
 from sarrus.studies.lanes import prepare_together
 from sarrus.studies.reading import make_study
@@ -20,6 +21,8 @@ def make_plan(**keys):
         "simulate": {"duration": 2, "output_step": 0.1},
         "record": ["energy_drift", {"maximum": "B0.x"}, {"final": "B1.y"}, "steps"],
     }
+    if "mechanism" in keys:
+        del study["problem"]
     study = make_study(study | keys)
     samples = draw_samples(study)
     return study.plan, [samples.row(study.plan.columns, i) for i in range(30)]
@@ -50,10 +53,26 @@ def test_a_row_does_not_depend_on_its_batch():
     assert all(row == everything[i] for i, row in some.items())
 
 
+def test_crossings_of_a_batch():
+    """Their number and times are those of single runs; a run in doubt is left."""
+    plan, values = make_plan(record=["crossings", "crossing_times"])
+    together = runs.run_together(plan, list(range(30)), values)
+    assert len(together) == 30
+    for i in (2, 19):
+        one, _ = runs.run_one(plan, i, values[i])
+        assert one["crossings"] == together[i]["crossings"] == 2
+        # two runs at 1e-10, each behind a singular position
+        assert together[i]["crossing_times"] == pytest.approx(one["crossing_times"], abs=1e-8)
+    # closer to the end than lanes judge
+    end = together[0]["crossing_times"][1]
+    plan, values = make_plan(record=["crossings"], simulate={"duration": end})
+    assert 0 not in runs.run_together(plan, list(range(30)), values)
+
+
 @pytest.mark.parametrize(
     "keys",
     [
-        {"record": ["energy_drift", "crossings"]},
+        {"record": ["energy_drift", "mobility"]},
         {"record": [{"maximum": "B0.vx"}]},
         {"record": [{"final": "B0.vx"}]},
         {"simulate": {"duration": 2, "method": "radau"}},
@@ -87,3 +106,16 @@ def test_batches_use_it():
     outcome = runs.run_batch(cloudpickle.dumps(plan), plan.digest, list(range(30)), values)
     assert [row["run"] for row in outcome.rows] == list(range(30))
     assert np.isfinite([row["maximum B0.x"] for row in outcome.rows]).all()
+
+
+def test_batches_of_which_nothing_is_for_lanes():
+    """All of them refused, whatever starts them, or of too many steps: left to single runs."""
+    spun = sarrus.problems.get("double-four-bar").mechanism()
+    spun.velocities = []
+    spun.set_angular_velocity("crank 0", 1.0)
+    few_steps = {"simulate": {"duration": 2, "output_step": 0.1, "max_steps": 2}}
+    for keys, factor in (({}, -1.0), ({"mechanism": spun}, -1.0), (few_steps, 1.0)):
+        plan, values = make_plan(**keys)
+        assert prepare_together(plan) is not None
+        changed = [[factor * x for x in row] for row in values[:2]]
+        assert runs.run_together(plan, [0, 1], changed) == {}

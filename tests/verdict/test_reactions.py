@@ -209,6 +209,18 @@ def test_large_mechanism():
     assert a.force_unique.all()
 
 
+def test_bodies_without_joints():
+    """Nothing holds them: there are no reactions, and nothing is left, in a fall or in a free spin."""
+    for gravity in (0.0, 9.81):
+        m = Mechanism("free", gravity=(0.0, 0.0, -gravity))
+        m.body("racket", 1.0, (0.0, 0.0, 0.0), (0.1, 0.2, 0.25))
+        m.set_angular_velocity("racket", (0.1, 3.0, 0.2))
+        found = simulate(m, 3.0, 0.1).reactions
+        assert found.values.shape == (31, 0)
+        # rounding of moments that cancel
+        assert found.imbalance.max() < 1e-13
+
+
 def test_unknown_names():
     """A wrong name is answered with the names there are."""
     result = simulate(pendulum(), 0.1, 0.1)

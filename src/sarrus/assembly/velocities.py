@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # systems up to this many equations are solved densely
 DENSE = 600
+# numbers whose squares are beyond the largest double
+BEYOND = 1e150
 
 
 def fit_velocities(m: Mechanism) -> list[str]:
@@ -120,9 +122,10 @@ def solve_start_velocities(
     n, equations = len(M), J.shape[1]
     A = np.concatenate([J, *(rows for rows, _, _ in wanted)], axis=1)
     b = np.concatenate([rates, *(side for _, side, _ in wanted)], axis=1)
-    # what is no number is refused elsewhere
-    good = np.isfinite(A).all(axis=(1, 2)) & np.isfinite(M).all(axis=(1, 2))
-    A, M = (np.where(good[:, None, None], x, 0.0) for x in (A, M))
+    # what is no number is refused elsewhere; a rest of any mass stands for it here
+    good = (np.abs(A) < BEYOND).all(axis=(1, 2)) & (np.abs(M) < BEYOND).all(axis=(1, 2))
+    A = np.where(good[:, None, None], A, 0.0)
+    M = np.where(good[:, None, None], M, np.eye(M.shape[1]))
     least = least_dense(M, A)
     v = least(b)
     largest = np.max([np.zeros(n), *(size for *_, size in wanted)], axis=0)

@@ -50,13 +50,15 @@ def run_on_device(
     *,
     most_steps: int = 10_000_000,
     keep: bool = True,
+    zero: float | None = None,
 ) -> Found:
-    """All steps and outputs of some runs; numbers: (slots, runs). As `Lanes.run`."""
+    """All steps and outputs of some runs; numbers: (slots, runs). As `Lanes.run`; without times of crossings if zero is None."""
     cupy = find_cupy()
-    kernel, summaries = _load(structure, cupy.cuda.Device().compute_capability)
+    capability = cupy.cuda.Device().compute_capability
+    kernel, summaries = _load(structure, capability, zero is not None)
     columns, runs = len(structure.columns) + 1, numbers.shape[1]
     local = local_tolerance(tolerance)
-    shared = cupy.asarray(np.array([end, local, float(most_steps)]))
+    shared = cupy.asarray(np.array([end, local, float(most_steps), zero or 0.0]))
     # summaries alone need one row, which takes what is written to no output
     when = cupy.asarray(np.append(times, np.inf))
     row_bytes = 8 * (len(times) + 1) * columns
@@ -81,11 +83,11 @@ def run_on_device(
 
 
 @lru_cache(maxsize=16)
-def _load(structure: Structure, capability: str) -> tuple[Any, int]:
+def _load(structure: Structure, capability: str, watches: bool) -> tuple[Any, int]:
     """The kernel and how much it tells of a run, compiled once in a process."""
     import cupy
 
-    text, o = compile_ptx(structure, f"sm_{capability}")
+    text, o = compile_ptx(structure, f"sm_{capability}", watches)
     # CuPy reads PTX from a file
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.ptx"

@@ -35,9 +35,11 @@ class Found:
 
 
 class Lanes:
-    """The code of a structure, with so many lanes or as many as are fastest."""
+    """The code of a structure, with so many lanes or as many as are fastest; watches: with times of crossings."""
 
-    def __init__(self, structure: Structure, lanes: int | None = None) -> None:
+    def __init__(
+        self, structure: Structure, lanes: int | None = None, watches: bool = False
+    ) -> None:
         self.structure = structure
         if lanes is None:
             rows = rules.HIGHEST_ORDER + 1
@@ -45,7 +47,7 @@ class Lanes:
             values = rows * (s.coordinates + s.equations + len(s.forms)) + 2 * len(s.L_row)
             lanes = 8 if values <= MOST_FOR_EIGHT else 4
         self.lanes = lanes
-        self.code = Code(structure, lanes)
+        self.code = Code(structure, lanes, watches)
 
     def run(
         self,
@@ -57,15 +59,17 @@ class Lanes:
         most_steps: int = 10_000_000,
         threads: int = 1,
         keep: bool = True,
+        zero: float | None = None,
     ) -> Found:
         """All steps and outputs of some runs; numbers: (slots, runs).
 
-        times: of outputs, increasing, up to the end [s]. keep: False if only the summaries are wanted.
+        times: of outputs, increasing, up to the end [s]. keep: False if only the summaries are wanted. zero: what
+        values of the joint equations count as at a crossing.
         """
         runs, lanes, code = numbers.shape[1], self.lanes, self.code
         local = local_tolerance(tolerance)
-        shared = _aligned(series.MOST_STEPS + 1)
-        shared[:] = end, local, most_steps
+        shared = _aligned(series.SHARED)
+        shared[:] = end, local, most_steps, zero or 0.0
         when = np.append(times, np.inf)
         results = np.empty((runs if keep else 0, len(times), code.columns))
         summaries = np.empty((code.summaries, runs))
@@ -103,9 +107,9 @@ class Lanes:
 
 
 @lru_cache(maxsize=64)
-def lanes_of(structure: Structure) -> Lanes:
+def lanes_of(structure: Structure, watches: bool = False) -> Lanes:
     """The code of a structure, compiled once in a process."""
-    return Lanes(structure)
+    return Lanes(structure, watches=watches)
 
 
 def _parts(count: int, size: int) -> Iterator[tuple[int, int]]:

@@ -17,6 +17,7 @@ from ..kernels.native import describe_host, make_host
 from .ir import Ir
 from .series import write_run
 from .structure import Structure
+from .watch import Watch
 
 ENTRY = "run"
 # numbers, groups, memory, times, outputs, results, summaries, arguments
@@ -29,9 +30,9 @@ PTX_TRIPLE = "nvptx64-nvidia-cuda"
 class Code:
     """Compiled code of a structure: call it with arrays that `ensemble` lays out."""
 
-    def __init__(self, structure: Structure, lanes: int) -> None:
+    def __init__(self, structure: Structure, lanes: int, watches: bool = False) -> None:
         self.structure, self.lanes = structure, lanes
-        text, o = write_text(structure, lanes, gpu=False)
+        text, o = write_text(structure, lanes, gpu=False, watches=watches)
         self.memory_size, self.summaries = o.memory_size, o.summary_places
         self.columns = o.put_columns
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), make_host())
@@ -43,12 +44,15 @@ class Code:
         self.run = SIGNATURE(engine.get_function_address(ENTRY))
 
 
-def write_text(structure: Structure, lanes: int, gpu: bool) -> tuple[str, Ir]:
-    """The code of a structure in LLVM's language."""
+def write_text(
+    structure: Structure, lanes: int, gpu: bool, watches: bool = False
+) -> tuple[str, Ir]:
+    """The code of a structure in LLVM's language; watches: with the times of crossings."""
     o = Ir(lanes, gpu)
     o.put_columns = len(structure.columns) + 1
     o.slots = structure.slots
-    o.entry(ENTRY, ("landing", "sampling"), lambda o: write_run(o, structure))
+    memories = ("landing", "sampling", *(["watching"] if watches else []))
+    o.entry(ENTRY, memories, lambda o: write_run(o, structure, Watch if watches else None))
     return o.module() + "\n!0 = !{}\n", o
 
 
@@ -82,11 +86,13 @@ def compile_host(text: str) -> bytes:
     return machine.emit_object(_optimise(head + text, machine, whole=False))
 
 
-def compile_ptx(structure: Structure, processor: str = "sm_70") -> tuple[str, Ir]:
+def compile_ptx(
+    structure: Structure, processor: str = "sm_70", watches: bool = False
+) -> tuple[str, Ir]:
     """PTX of a structure, one mechanism a thread."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    text, o = write_text(structure, 1, gpu=True)
+    text, o = write_text(structure, 1, gpu=True, watches=watches)
     target = llvm.Target.from_triple(PTX_TRIPLE)
     machine = target.create_target_machine(cpu=processor, opt=3, features="+ptx78")
     head = f'target datalayout = "{machine.target_data}"\ntarget triple = "{PTX_TRIPLE}"\n'

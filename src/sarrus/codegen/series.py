@@ -57,8 +57,8 @@ HUGE = 1e300
 LOG_STILL = float(np.log(STILL))
 RUNNING = -1.0
 
-# numbers that all lanes share
-END, TOLERANCE, MOST_STEPS = 0, 1, 2
+# numbers that all lanes share; the last one: values of joint equations that count as zero at a crossing
+END, TOLERANCE, MOST_STEPS, ZERO, SHARED = range(5)
 # whether a motion is stiff is asked elsewhere; here a little earlier, for steps are the same but for rounding
 ALIKE = 0.9
 # steps after which it is asked again how many there will be
@@ -107,6 +107,8 @@ class Program:
         self.E = memory.array(rows, len(s.forms))
         self.lam = memory.array(rows, s.equations)
         self.loads = loads.LoadState(memory, s, rows) if s.loaded else None
+        # what a watch keeps, if there is one
+        self.seen: Any = None
 
 
 # at a position
@@ -142,17 +144,21 @@ def eval_constraints(o: Any, s: Structure, w: Scratch) -> Any:
     return largest
 
 
-def factorise(o: Any, p: Program, w: Scratch) -> None:
-    """w.J and w.L, the factor of K, from w.e."""
-    s = p.s
-    n = s.unknowns
+def eval_jacobian(o: Any, s: Structure, e: Callable[[int], Any]) -> list[Any]:
+    """Entries of J from the forms; from their rates those of its rate."""
     # c e of each product
     scaled: dict[tuple[int, int], Any] = {}
     for t, (a, b, _, c) in enumerate([*s.squares, *s.pairs]):
         for f in {a, b}:
-            scaled[t, f] = times(o, c, w.e[f])
-    J = [total(o, [times(o, d, scaled[t, f]) for d, t, f in parts]) for parts in s.J_parts]
-    L: list[Any] = [None] * (n + len(s.L_row))
+            scaled[t, f] = times(o, c, e(f))
+    return [total(o, [times(o, d, scaled[t, f]) for d, t, f in parts]) for parts in s.J_parts]
+
+
+def factorise(o: Any, p: Program, w: Scratch) -> None:
+    """w.J and w.L, the factor of K, from w.e."""
+    s = p.s
+    J = eval_jacobian(o, s, w.e.__getitem__)
+    L: list[Any] = [None] * (s.unknowns + len(s.L_row))
 
     def add(at: int, x: Any) -> None:
         L[at] = x if L[at] is None else L[at] + x
@@ -167,19 +173,25 @@ def factorise(o: Any, p: Program, w: Scratch) -> None:
         add(at, value)
     for n_J, value in enumerate(J):
         w.J[n_J] = value
-    t = 0
+    eliminate(o, s, w, L)
+
+
+def eliminate(o: Any, s: Structure, w: Scratch, L: list[Any]) -> None:
+    """w.L: the factor of a matrix with these entries, in their places; None where there are none."""
+    n, t = s.unknowns, 0
     for j in range(n):
         inverse = 1.0 / (o.constant(0.0) if L[j] is None else L[j])
         w.L[j] = inverse
         first, last = n + s.L_start[j], n + s.L_start[j + 1]
-        column = [o.constant(0.0) if L[a] is None else L[a] for a in range(first, last)]
+        column = L[first:last]
         for a, x in enumerate(column):
-            f = x * inverse
+            f = None if x is None else x * inverse
             for y in column[a:]:
                 at = s.L_target[t]
-                L[at] = -(f * y) if L[at] is None else L[at] - f * y
                 t += 1
-            w.L[first + a] = f
+                if f is not None and y is not None:
+                    L[at] = -(f * y) if L[at] is None else L[at] - f * y
+            w.L[first + a] = o.constant(0.0) if f is None else f
 
 
 def solve(o: Any, p: Program, w: Scratch) -> None:
@@ -191,6 +203,14 @@ def solve(o: Any, p: Program, w: Scratch) -> None:
         if isinstance(s.rho[k], Slot):
             i, k_at = s.pos_q[i], s.pos_c[k]
             x[i] = x[i] + times(o, s.rho[k], w.J[m] * x[k_at])
+    substitute(s, w, x)
+    for i in range(n):
+        w.r[i] = x[i]
+
+
+def substitute(s: Structure, w: Scratch, x: list[Any]) -> None:
+    """Solve with the factor w.L, in place of x."""
+    n = s.unknowns
     for j in range(n):
         for a in range(s.L_start[j], s.L_start[j + 1]):
             row = s.L_row[a]
@@ -199,8 +219,6 @@ def solve(o: Any, p: Program, w: Scratch) -> None:
         x[j] = x[j] * w.L[j]
         for a in reversed(range(s.L_start[j], s.L_start[j + 1])):
             x[j] = x[j] - w.L[n + a] * x[s.L_row[a]]
-    for i in range(n):
-        w.r[i] = x[i]
 
 
 def residual(o: Any, p: Program, w: Scratch) -> None:
@@ -517,14 +535,30 @@ def eval_polynomial(o: Any, p: Program, order: Any, h: Any, w: Scratch) -> None:
 # a run
 
 
-def write_run(o: Any, s: Structure) -> dict[str, int]:
-    """All steps and outputs of a group of lanes; returns the sizes of its memories."""
+def write_run(
+    o: Any, s: Structure, watch: Callable[[LaneRun], Any] | None = None
+) -> dict[str, int]:
+    """All steps and outputs of a group of lanes; returns the sizes of its memories.
+
+    watch: who looks at each step for crossings, made of the run.
+    """
     run = LaneRun(o, s)
+    watcher = None if watch is None else watch(run)
     for _ in o.repeat(lambda: o.any(run.reason.get() < 0.0)):
-        run.take_step()
+        begin, took = run.take_step()
+        if watcher is not None:
+            watcher.look(took, begin)
     run.summarise()
-    sizes = {"state": run.p.memory.size, "landing": run.w.memory.size}
-    return sizes | {"sampling": run.out.memory.size}
+    sizes = {"landing": run.w.memory.size, "sampling": run.out.memory.size}
+    if watcher is not None:
+        watcher.summarise()
+        sizes["watching"] = watcher.w.memory.size
+    return sizes | {"state": run.p.memory.size}
+
+
+def first_of_crossings(s: Structure) -> int:
+    """Where in what is told of a lane its crossings begin: how many, then their times."""
+    return SUMMARY + 2 * s.coordinates + 2 * len(s.columns)
 
 
 class LaneRun:
@@ -617,8 +651,11 @@ class LaneRun:
     def _count(self, which: int, where: Any, by: Any = 1.0) -> None:
         self.counts[which].set(self.counts[which].get() + by, where)
 
-    def take_step(self) -> None:
-        """A series, landings until every lane has one that is kept, and the outputs before it."""
+    def take_step(self) -> tuple[Any, Any]:
+        """A series, landings until every lane has one that is kept, and the outputs before it.
+
+        Returns when it begins, and the lanes that took it.
+        """
         o, p, w = self.o, self.p, self.w
         running = self.reason.get() < 0.0
         self.tolerance = w.tolerance[0] = self.shared.get()
@@ -664,6 +701,7 @@ class LaneRun:
         landed = self._landed_loads()
         self._write_outputs(took, begin)
         self._carry_loads(landed, took)
+        return begin, took
 
     def _share_among_steps(self, took: Any) -> None:
         """In a long run each step may lose less, as in the general method: asked after some steps, then seldom."""

@@ -19,10 +19,9 @@ from ..kernels.layout import Pieces
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import in_space, read_rows, read_spins
 from ..mechanism import Mechanism, find_remarks
-from ..methods.method import Run
-from ..methods.outcome import COUNTERS, Outcome, Record, Taken
+from ..methods import Outcome, Record, Run, Status
+from ..methods.outcome import COUNTERS, Taken
 from ..methods.recorder import Recorder, sample_own
-from ..methods.status import Status
 from ..methods.time_loop import Stopwatch
 from ..model import Model, make_model
 from ..result import Result

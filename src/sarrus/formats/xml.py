@@ -9,7 +9,8 @@ import numpy as np
 from ..arrays import Floats
 
 # the one place that knows where the safe reader lives
-from ..specification.safe_xml import Node, SpecificationError, XmlDocument, load_xml
+from ..specification import SpecificationError
+from ..specification.safe_xml import Node, XmlDocument, load_xml
 from .parts import LARGEST, FormatError, Placement
 
 __all__ = ["Node", "load", "numbers", "origin", "place", "rotation"]

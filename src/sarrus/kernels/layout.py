@@ -12,13 +12,14 @@ with nothing of that kind has None instead of loads: the compiler then leaves ou
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import Floats, Ints
 from .lanes import fill_lanes
+from .wide import widen
 
 
 class Form(NamedTuple):
@@ -151,6 +152,11 @@ def pack(arrays: Any) -> Any:
     return _with_leaves(arrays, iter(leaves))
 
 
+def make_wide(arrays: Any) -> Any:
+    """The same named tuple with wide numbers for doubles."""
+    return _with_leaves(arrays, (widen(x) if x.dtype == np.float64 else x for x in _leaves(arrays)))
+
+
 def _leaves(arrays: Any) -> Iterator[Any]:
     for value in arrays:
         yield from _leaves(value) if isinstance(value, tuple) else (value,)
@@ -176,15 +182,26 @@ def make_room(*shapes: tuple[int, ...]) -> list[Floats]:
 
 def make_workspace(form: Form, order: int) -> Workspace:
     """Allocate the scratch memory for series up to the given order."""
-    nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
     # products are summed in lanes: what is beyond their number stays zero
-    ns, nb = fill_lanes(len(form.sq_c)), fill_lanes(len(form.bl_c))
+    return Workspace(*make_room(*_shapes(form, order, fill_lanes)))
+
+
+def make_wide_workspace(form: Form, order: int, usual: Floats) -> Workspace:
+    """The same for wide numbers; usual: pivots as they are known, which need no more digits."""
+    ws = Workspace(*(widen(np.zeros(shape)) for shape in _shapes(form, order, lambda count: count)))
+    return ws._replace(log_size=np.zeros(order + 1), usual=usual)
+
+
+def _shapes(form: Form, order: int, fill: Callable[[int], int]) -> list[tuple[int, ...]]:
+    """Of the arrays of a workspace; fill: how many places so many products take."""
+    nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
+    ns, nb = fill(len(form.sq_c)), fill(len(form.bl_c))
     n, rows = nq + nc, order + 1
-    return Workspace(*make_room(
+    return [
         # e, de, phi, J, L; b, r, x, w
         (nf,), (nf,), (nc,), (len(form.J_eq),), (n + len(form.L_row),), (n,), (n,), (n,), (nf,),
         # lam, sq_e, bl_ea, bl_eb, sq_l, bl_l, acc_sq, acc_bl
         (rows, nc), (rows, ns), (rows, nb), (rows, nb), (rows, ns), (rows, nb), (ns,), (nb,),
         # q, v, dq, log_size, usual, Q
         (nq,), (nq,), (nq,), (rows,), (nc,), (nq,),
-    ))  # fmt: skip
+    ]  # fmt: skip

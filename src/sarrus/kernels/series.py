@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..thresholds import SINGULAR_LANDING
+from ..thresholds import ROUND_OFF, SINGULAR_LANDING
 from .compiler import block, entry, kernel
-from .elements.drive import add_sides, next_break, start_drives
+from .elements.drive import add_sides, drive_constraints, next_break, start_drives
 from .elements.torsion import ANGLE
-from .forms import eval_energy, eval_form_rates, eval_forms, eval_jacobian
+from .forms import eval_constraints, eval_energy, eval_form_rates, eval_forms, eval_jacobian
 from .lanes import rows_of_lanes
 from .loads import (
     add_load_coefficient,
@@ -30,7 +30,7 @@ from .loads import (
     work_coefficients,
 )
 from .polynomials import eval_polynomial, eval_series
-from .reasons import DONE, FULL, NOT_FINITE, STUCK
+from .reasons import DONE, FULL, NOT_FINITE, OTHER_DIGITS, STUCK
 from .rules import (
     BEYOND,
     CORRECTIONS,
@@ -45,6 +45,7 @@ from .rules import (
     STILL,
     SWIFT,
     TRIES,
+    WIDE_CORRECTIONS,
 )
 from .solve import (
     eval_pivots,
@@ -56,6 +57,7 @@ from .solve import (
     solve_refined,
 )
 from .stepping import add_time
+from .wide import alike, is_wide, rounded
 
 LOG_STILL = np.log(STILL)
 # of a coefficient: numbers end at 1e308
@@ -63,6 +65,9 @@ LARGEST = 1e300
 
 # places in the counters
 STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
+# columns of what is seen at the end of a step: the smallest pivot, how far the landing was moved, the smallest
+# pivot against what is usual, and what the step may have lost
+PIVOT, MOVED, DROP, LOSS = 0, 1, 2, 3
 
 
 class Kept(NamedTuple):
@@ -152,8 +157,8 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
     nq = len(form.Q)
     nc = len(form.phi0)
     m = k + 2
-    scale = 1.0 / (m * (m - 1.0))
     b = ws.b
+    scale = alike(1.0, b) / (m * (m - 1.0))
     for i in range(nq + nc):
         b[i] = 0.0
     if k == 0:
@@ -245,7 +250,7 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
         # velocities and accelerations are up to a thousand times larger
         if not largest < LARGEST:
             return m - 1
-        ws.log_size[m] = np.log(largest + 1e-300)
+        ws.log_size[m] = np.log(rounded(largest) + 1e-300)
         log_h = log_reach(ws.log_size[m], m, log_tolerance, log_speed)
         score = min(log_h, before) - log_cost[m]
         before = log_h
@@ -300,7 +305,8 @@ def land(form, ws, loads, t, qc, order, h, tolerance):
     against what is usual.
     """
     eval_polynomial(qc, order, h, ws.q, ws.v)
-    return project_state(form, ws, loads, t, 0.0, CORRECTIONS, tolerance, 0.0, ws.q, ws.v)
+    corrections = WIDE_CORRECTIONS if is_wide(ws.q) else CORRECTIONS
+    return project_state(form, ws, loads, t, 0.0, corrections, tolerance, 0.0, ws.q, ws.v)
 
 
 @kernel
@@ -336,10 +342,11 @@ def begin(form, ws, loads, q, v, carried):
 
 
 @entry
-def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch):
+def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces, watch):
     """Step from t to t_end or until the buffers are full; returns the reason and how many steps.
 
-    kept: updated; loads: None if there is nothing but constant forces. Outputs: pieces: start, order,
+    kept: updated; loads: None if there is nothing but constant forces; widens: whether steps that begin beside a
+    singular position are left to wide numbers, which leave all others to doubles. Outputs: pieces: start, order,
     coefficients and sides of each step; watch: smallest pivot after it, how far its landing was moved,
     the smallest pivot against what is usual, and what the step may have lost if it was loosened.
     """
@@ -374,10 +381,17 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
             qc[1, i] = v[i]
         refinements = refinements_for(smallest, tolerance)
         beside = is_beside(form, ws.L, ws.usual, fastest == 0.0)
+        # of the first step nobody knows where it begins; at the border both may see themselves on the other side,
+        # so wide numbers take a step
+        if is_wide(q):
+            if n > 0 and not beside:
+                return OTHER_DIGITS, n
+        elif widens and (beside or counters[STEPS] == 0):
+            return OTHER_DIGITS, n
         if loads is not None:
             for i in range(na):
                 loads.theta[i] = carried[i]
-        log_speed = np.log(SWIFT * fastest) if fastest > 0.0 else np.inf
+        log_speed = np.log(SWIFT * rounded(fastest)) if fastest > 0.0 else np.inf
         known = make_series(
             form, ws, loads, t, np.log(tolerance), log_speed, log_cost, refinements, qc
         )
@@ -387,7 +401,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
         if known < 3:
             return NOT_FINITE, n
         # a step ends where a motion changes its polynomial
-        stop = min(t_end, next_break(loads, t))
+        stop = min(t_end, rounded(next_break(loads, t)))
         local = tolerance
         attempts = 0
         most = stop - t
@@ -477,10 +491,10 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
                 local *= 10.0
                 if local > LOOSEST:
                     return STUCK, n
-        watch[n, 3] = 0.0
-        if local > tolerance or off > 10.0 * SLACK * tolerance:
+        watch[n, LOSS] = 0.0
+        if local > tolerance or off > 10.0 * SLACK * max(tolerance, ROUND_OFF):
             counters[LOOSENED] += 1
-            watch[n, 3] = max(local, off)
+            watch[n, LOSS] = max(local, off)
         for i in range(nq):
             q[i] = ws.q[i]
             v[i] = ws.v[i]
@@ -496,20 +510,54 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
             for i in range(na):
                 carried[i] = loads.theta[i]
             carried[na] = work
+            if last and h > stop - t:
+                # landed beyond the end: angles and work are those at the end, like all that is recorded
+                for i in range(na + 1):
+                    carried[i] = eval_series(sides[n, i], sides.shape[2] - 1, stop - t)
         t, low = add_time(t, low, h)
         if last:
             t, low = stop, 0.0
         orders[n] = order
         starts[n + 1] = t
-        watch[n, 0] = smallest
-        watch[n, 1] = off
-        watch[n, 2] = from_drop = drop
+        watch[n, PIVOT] = smallest
+        watch[n, MOVED] = off
+        watch[n, DROP] = from_drop = drop
         counters[STEPS] += 1
         balance[3] = low
         n += 1
         if last and stop == t_end:
             return DONE, n
     return FULL, coefficients.shape[0]
+
+
+@entry
+def polish(form, ws, loads, t, state):
+    """Position and velocity at t back onto the constraints with all digits; returns what is left of these."""
+    project_state(form, ws, loads, t, 0.0, WIDE_CORRECTIONS, 0.0, 0.0, state[0], state[1])
+    left = eval_constraints(form, ws.e, ws.phi)
+    return rounded(drive_constraints(form, loads, left, ws.phi))
+
+
+@entry
+def expand(form, ws, loads, t, log_cost, state, qc):
+    """Coefficients about a state that is polished first; returns the highest one."""
+    _, _, smallest, _ = project_state(
+        form, ws, loads, t, 0.0, WIDE_CORRECTIONS, 0.0, 0.0, state[0], state[1]
+    )
+    for i in range(len(form.Q)):
+        qc[0, i] = state[0, i]
+        qc[1, i] = state[1, i]
+    refinements = refinements_for(smallest, 0.0)
+    return make_series(form, ws, loads, t, 0.0, np.inf, log_cost, refinements, qc)
+
+
+@entry
+def close_start(form, ws, q, phi0):
+    """Right sides with which all constraints are met at a position to the last digit."""
+    eval_forms(form, q, ws.e)
+    eval_constraints(form, ws.e, ws.phi)
+    for k in range(len(phi0)):
+        phi0[k] = form.phi0[k] + ws.phi[k]
 
 
 @entry

@@ -11,11 +11,13 @@ import numpy as np
 
 from ..thresholds import (
     EPS,
+    LOWERED_PIVOT,
     PERMANENT_PIVOT,
     RISEN_PIVOT,
     ROUND_OFF,
     SINGULAR_LANDING,
     WEAK_PIVOT,
+    WIDE_ROUND_OFF,
 )
 from .compiler import block, kernel
 from .elements.drive import drive_constraints, eval_drives, subtract_drives
@@ -26,7 +28,8 @@ from .forms import (
     eval_forms,
     eval_jacobian,
 )
-from .rules import BESIDE
+from .rules import BESIDE, MOST_REFINEMENTS
+from .wide import is_wide, rounded
 
 
 @kernel
@@ -79,19 +82,26 @@ def relative_pivot(form, L, k):
 
 @kernel
 def learn_pivots(form, L, usual):
-    """The largest relative pivot that each equation has shown so far, in `usual`.
+    """The largest relative pivot that each equation has shown so far, in `usual`; below 0 while it is redundant.
 
     Equations that depend on each other may change their parts: one becomes independent of those before it while
-    another ceases to be. Then the other counts as redundant from there on: the rank is the same.
+    another ceases to be. Then the other counts as redundant from there on: the rank is the same. Where several
+    have fallen by a part of that, and together by what it rose, nothing is decided yet: it stays redundant.
+    More than an equation has alone counts as that: where inertia in its way all but vanishes pivots have no bound.
     """
     # where none has fallen, as at the start, none is sought
     low = 0
+    lost = 1.0
     for k in range(len(usual)):
-        least = max(SINGULAR_LANDING * usual[k], PERMANENT_PIVOT)
-        if usual[k] > PERMANENT_PIVOT and relative_pivot(form, L, k) < least:
-            low += 1
+        if usual[k] > PERMANENT_PIVOT:
+            pivot = relative_pivot(form, L, k)
+            if pivot < max(SINGULAR_LANDING * usual[k], PERMANENT_PIVOT):
+                low += 1
+            if pivot < LOWERED_PIVOT * usual[k]:
+                lost *= pivot / usual[k]
     for k in range(len(usual)):
         pivot = relative_pivot(form, L, k)
+        regular = usual[k] > PERMANENT_PIVOT
         if low > 0 and usual[k] <= PERMANENT_PIVOT < pivot:
             fallen = -1
             least = 1.0
@@ -104,9 +114,11 @@ def learn_pivots(form, L, usual):
                         least = other / usual[j]
                         fallen = j
             if fallen >= 0:
-                usual[fallen] = 0.0
+                usual[fallen] = -usual[fallen]
                 low -= 1
-        usual[k] = max(usual[k], pivot)
+                regular = True
+        if regular or (pivot > 0.0 and pivot * lost > PERMANENT_PIVOT):
+            usual[k] = min(max(abs(usual[k]), pivot), 1.0)
 
 
 @kernel
@@ -138,7 +150,7 @@ def eval_pivots(form, L, usual):
             pivot = relative_pivot(form, L, k)
             if pivot < SINGULAR_LANDING * usual[k]:
                 fallen += 1
-                log_drop += np.log(pivot / usual[k])
+                log_drop += np.log(rounded(pivot / usual[k]))
             else:
                 others = min(others, pivot)
     together = min(1.0, rise / EPS * np.exp(log_drop / fallen))
@@ -280,8 +292,21 @@ def solve_motion(form, ws, refinements, a, lam):
 
 
 @kernel
+def wide_refinements(smallest):
+    """How many refinements leave no more than the rounding of wide numbers."""
+    left = EPS / smallest
+    count = 0
+    while left > WIDE_ROUND_OFF and count < MOST_REFINEMENTS:
+        left *= EPS / smallest
+        count += 1
+    return count
+
+
+@kernel
 def refinements_for(smallest, tolerance):
     """How many refinements a solve needs: eps counts as eps / pivot along a weak direction."""
+    if is_wide(smallest):
+        return wide_refinements(rounded(smallest))
     if tolerance * smallest >= EPS:
         return 0
     if smallest > WEAK_PIVOT:
@@ -299,7 +324,7 @@ def project_position(form, ws, loads, iterations, q):
     left = eval_constraints(form, ws.e, ws.phi)
     left = drive_constraints(form, loads, left, ws.phi)
     for _ in range(iterations):
-        if left <= ROUND_OFF:
+        if left <= (WIDE_ROUND_OFF if is_wide(q) else ROUND_OFF):
             break
         solve_gaps(form, ws, 0)
         largest = 0.0

@@ -24,6 +24,7 @@ from .forces import LOADS
 from .joints import find_gap
 from .mechanism import STRUCTURE, Mechanism
 from .motion import Table, make_pieces
+from .screening import doubtful, has_one_place
 
 # times of a run at which a driven length is looked at
 SAMPLES = 4097
@@ -63,17 +64,18 @@ def find_problems(mechanism: Mechanism) -> list[str]:
 
 def find_gaps(mechanism: Mechanism) -> list[str]:
     """The joints of an otherwise sound mechanism that are apart, in words."""
-    known = Known(mechanism)
+    apart = [joint for joint in mechanism.joints if not has_one_place(joint)]
+    known = Known(mechanism) if apart else None
     return [
         line + _where(mechanism, "joints", joint)
-        for joint in mechanism.joints
+        for joint in apart
         for line in find_gap(joint, known)
     ]
 
 
 def _of_parts(m: Mechanism, blocks: Iterable[str], known: Known) -> Iterator[str]:
     for block in blocks:
-        for part in getattr(m, block):
+        for part in doubtful(block, getattr(m, block), known):
             for line in part.problems(known):
                 yield line + _where(m, block, part)
 
@@ -109,21 +111,30 @@ def check_drive_times(mechanism: Mechanism, duration: float) -> None:
 
 def find_remarks(mechanism: Mechanism) -> list[str]:
     """What its origin told, and what may be a slip: bodies that no joint ties to the ground."""
-    groups: dict[str, list[str]] = {
-        name: [name] for name in (mechanism.GROUND, *(body.name for body in mechanism.bodies))
-    }
+    names = [mechanism.GROUND, *(body.name for body in mechanism.bodies)]
+    number = {name: n for n, name in enumerate(names)}
+    # of each body another one that it is joined to, or itself
+    with_it = list(range(len(names)))
+
+    def first_of(n: int) -> int:
+        while with_it[n] != n:
+            with_it[n] = n = with_it[with_it[n]]
+        return n
+
     for joint in mechanism.joints:
-        first, *others = (groups[name] for name in joint.bodies)
-        for group in others:
-            if group is not first:
-                first.extend(group)
-                groups.update(dict.fromkeys(group, first))
-    grounded = groups[mechanism.GROUND]
+        first = first_of(number[joint.ends[0].body])
+        for end in joint.ends[1:]:
+            other = first_of(number[end.body])
+            # the first of a group stands for it, the ground for all that it holds
+            first, other = min(first, other), max(first, other)
+            with_it[other] = first
+    free: dict[int, list[str]] = {}
+    for n, name in enumerate(names):
+        if first := first_of(n):
+            free.setdefault(first, []).append(name)
     remarks = [*mechanism.told, *_overshooting(mechanism)]
-    for body in mechanism.bodies:
-        group = groups[body.name]
-        if group is grounded or body.name != group[0]:
-            continue
+    for first, group in free.items():
+        body = mechanism.bodies[first - 1]
         if len(group) == 1:
             remarks.append(f"{body.what}: no joint reaches it, it moves freely")
         else:

@@ -5,7 +5,8 @@ A mechanism only iterates over its parts; a new one brings its own answers, in i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -118,20 +119,17 @@ Part = TypeVar("Part", bound=Element)
 class Known:
     """What the parts of a mechanism know of each other by name, and the sentences all of them use."""
 
-    BLOCKS = ("bodies", "joints", "markers", "drives")
-
     def __init__(self, m: Mechanism) -> None:
         self.dimension = m.dimension
-        self.bodies: dict[str, Body] = {}
+        self.bodies: dict[str, Body] = {b.name: b for b in m.bodies}
         # their places in the list
-        self.numbers: dict[str, int] = {}
-        self.joints: dict[str, Joint] = {}
+        self.numbers: dict[str, int] = {b.name: n for n, b in enumerate(m.bodies)}
+        self.joints: dict[str, Joint] = {j.name: j for j in m.joints}
         self.drives: dict[str, list[str]] = {}
-        self._named: list[str] = []
-        self._placed: list[str] = []
-        for block in self.BLOCKS:
-            for part in getattr(m, block):
-                self.add(block, part)
+        self._named: dict[str, None] = dict.fromkeys(p.name for p in m.markers)
+        self._placed: dict[str, None] = {j.name: None for j in m.joints if j.at is not None}
+        for drive in m.drives:
+            self.add("drives", drive)
 
     def add(self, block: str, part: Any) -> None:
         """One part more."""
@@ -141,21 +139,21 @@ class Known:
         elif block == "joints":
             self.joints[part.name] = part
             if part.at is not None:
-                self._placed.append(part.name)
+                self._placed[part.name] = None
         elif block == "markers":
-            self._named.append(part.name)
+            self._named[part.name] = None
         elif block == "drives":
             self.drives.setdefault(part.joint, []).append(part.name)
 
     @property
-    def points(self) -> list[str]:
+    def points(self) -> Collection[str]:
         """What a velocity may be given to: joints and points."""
-        return [*self._placed, *self._named]
+        return ChainMap(self._named, self._placed)
 
     @property
-    def holds(self) -> list[str]:
+    def holds(self) -> Collection[str]:
         """What a user force may act on: these, and bodies."""
-        return [*self.bodies, *self._named, *self._placed]
+        return ChainMap(self._placed, self._named, self.bodies)
 
     def vector(self, values: Floats, what: str) -> Iterator[str]:
         """A place or direction that is none."""

@@ -94,14 +94,14 @@ class Mechanism(JointCalls, LoadCalls):
 
     def plot(self) -> Any:
         """A matplotlib figure of the mechanism as it stands, with the names of its joints and points."""
-        from ..scene.notebook import draw_mechanism
+        from ..scene import notebook
 
-        return draw_mechanism(self)
+        return notebook.draw_mechanism(self)
 
     def _repr_html_(self) -> str:
-        from ..scene.notebook import mechanism_card
+        from ..scene import notebook
 
-        return mechanism_card(self)
+        return notebook.mechanism_card(self)
 
     # the whole
 
@@ -117,15 +117,15 @@ class Mechanism(JointCalls, LoadCalls):
 
     def copy(self) -> Mechanism:
         """A mechanism of its own with the same parts: what is added to one does not change the other."""
-        return self.mapped(lambda part: part)
+        return self.mapped(None)
 
     __copy__ = copy
 
-    def mapped(self, change: Callable[[Any], Any]) -> Mechanism:
-        """A copy with every part changed by a function of it."""
+    def mapped(self, change: Callable[[Any], Any] | None) -> Mechanism:
+        """A copy with every part changed by a function of it, if there is one."""
         new = object.__new__(type(self))
         for name, value in vars(self).items():
-            if name in PARTS:
+            if change and name in PARTS:
                 value = [change(part) for part in value]
             elif isinstance(value, list | dict):
                 value = value.copy()

@@ -5,7 +5,8 @@ The drives make Phi(q) = phi0(t). At a limit, a dead centre, J loses rank while 
     J w = 0,      l^T J = 0,      l^T phi0' = b > 0,      l^T B(w, w) = a < 0:
 
 a step s along w changes l^T Phi by a s^2 / 2, the drives ask for b (t - t*): behind t* nothing closes the
-loops. The place is found from the last state by Newton's method on Phi(q) = phi0(t), J(q) w = 0, |w| = 1.
+loops. The place is found from the last state by Newton's method on Phi(q) = phi0(t) and the singular value that
+vanishes there.
 
 Drives that contradict each other leave a gap along an l with l^T J = 0 far away from any limit.
 """
@@ -28,6 +29,8 @@ from .status import GOOD, Ending, Status
 # larger models are left alone: the matrices here are full
 MOST_COORDINATES = 600
 NEWTON = 30
+# of the duration: how far ahead a motion is looked at that stands still
+ABOUT = 1e-6
 # outputs that are looked at for open loops
 MOST_STATES = 1000
 
@@ -43,13 +46,13 @@ def explain_drives(
     t, q = states.last
     if not len(model.form.driven) or len(q) > MOST_COORDINATES:
         return end, np.inf
-    driven, words, until = _Driven(model), "", t
+    driven, words, until = _Driven(model, states), "", t
     if not projects and end.status is not Status.NOT_CONVERGED:
         t, q = driven.last_closed(states)
     if end.status in (Status.NOT_CONVERGED, Status.DIVERGED) or t < until:
         words, until = driven.limit(t, q, duration)
     if not words and projects and end.status in (Status.DONE, Status.NOT_CONVERGED):
-        words, until = driven.contradiction(t, q), t
+        words, until = driven.contradiction(t, q, duration, ended=end.status is Status.DONE), t
     if not words:
         return end, np.inf
     t = max(t, min(until, states.last[0]))
@@ -67,10 +70,12 @@ class States(NamedTuple):
 class _Driven:
     """The constraints of a model with its drives as functions of time."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, states: States) -> None:
         self._model = model
         self._drives = drives = model.loads.drives
         self._constraints = Constraints(model.form)
+        # of the motion: a run may start or end where it is lower
+        self._rank = max(self._rank_at(q) for q in (states.places[0], states.last[1]))
         self._motions = [
             MotionPieces(
                 drives.breaks[first:last], drives.polynomials[first:last], *drives.sines[m].tolist()
@@ -113,23 +118,38 @@ class _Driven:
         # written so that nan is open
         return bool(np.abs(self.gaps(t, q)[0]).max(initial=0.0) <= OPEN_LOOP)
 
-    def contradiction(self, t: float, q: Floats) -> str:
-        """What drives ask for at the same time and cannot have, in words."""
-        phi, _ = self.gaps(t, q)
-        if np.abs(phi).max(initial=0.0) <= CONTRADICTION:
-            return ""
+    def _rank_at(self, q: Floats) -> int:
+        values = np.linalg.svd(self._constraints.jacobian(q), compute_uv=False)
+        return int(np.sum(values > DEPENDENT_VALUE * values.max(initial=0.0)))
+
+    def contradiction(self, t: float, q: Floats, duration: float, *, ended: bool) -> str:
+        """What drives ask for at the same time and cannot have, in words; ended: the run came to its end.
+
+        A run that could not go on has held its loops together: there their rates tell.
+        """
+        phi, rates = self.gaps(t, q)
+        if not rates.any():
+            # a motion that is about to begin has none yet
+            rates = self.gaps(t + ABOUT * duration, q)[1]
         U, values, _ = np.linalg.svd(self._constraints.jacobian(q))
         rank = int(np.sum(values > DEPENDENT_VALUE * values.max(initial=0.0)))
-        off = U[:, rank:].T @ phi
-        if not np.linalg.norm(off) > max(CONTRADICTION, 0.5 * float(np.linalg.norm(phi))):
-            return ""
-        names = self._part(U[:, rank:] @ off / np.linalg.norm(off))
-        metres = float(np.linalg.norm(off)) * self._model.units.length
+        off, parting = U[:, rank:].T @ phi, U[:, rank:].T @ rates
+        apart = float(np.linalg.norm(off))
+        open_by = f"by {apart * self._model.units.length:.1e} m"
+        if not apart > max(CONTRADICTION, 0.5 * float(np.linalg.norm(phi))):
+            part = float(np.linalg.norm(parting))
+            if ended or rank < self._rank or not part > LIMIT_RATE * np.linalg.norm(rates):
+                return ""
+            off, apart, open_by = parting, part, f"from t = {t:.6g} s on"
+        names = self._part(U[:, rank:] @ off / apart)
         if len(names) < 2:
-            return f"drive {names[0]} asks for what the joints do not allow, by {metres:.1e} m"
+            return (
+                f"drive {names[0]} asks for what the joints do not allow, {open_by}. Leave it out, or free a "
+                "joint of its loop"
+            )
         return (
-            f"drives {', '.join(names[:-1])} and {names[-1]} contradict each other: what they ask for is "
-            f"{metres:.1e} m apart by then. Leave one of them out, or give both the same motion"
+            f"drives {', '.join(names[:-1])} and {names[-1]} contradict each other: what they ask for is apart "
+            f"{open_by}. Leave one of them out, or give both the same motion"
         )
 
     def _part(self, direction: Floats) -> list[str]:
@@ -174,27 +194,33 @@ class _Driven:
     def _singular(
         self, t: float, q: Floats, duration: float
     ) -> tuple[float, Floats, Floats] | None:
-        """The singular position near a state: time, place and the direction in which it is free."""
-        n, start = len(q), q
-        level = self._constraints.jacobian(np.zeros(n))
-        w = np.linalg.svd(self._constraints.jacobian(q))[2][-1]
-        size = np.inf
+        """The singular position near a state: time, place and the direction in which it is free.
+
+        Newton's method on Phi(q) = phi0(t), sigma(q) = 0: the smallest singular value of those that count in the
+        motion, whose rate is u^T B(w, dq). What the drives leave free is free at every position.
+        """
+        start, m = q, self._rank
+        if not m:
+            return None
+        level = self._constraints.jacobian(np.zeros(len(q)))
+        size, w = np.inf, np.zeros(len(q))
         for _ in range(NEWTON):
             J = self._constraints.jacobian(q)
             phi, rates = self.gaps(t, q)
-            side = np.concatenate([phi, J @ w, [w @ w - 1.0]])
+            U, values, basis = np.linalg.svd(J)
+            # where it is zero, any direction that is free then stands beside it
+            if values[m - 1] > LIMIT_FOUND or not w.any():
+                w = basis[m - 1]
+            side = np.append(phi, values[m - 1])
             size = float(np.abs(side).max())
             if size <= LIMIT_FOUND:
                 break
-            A = np.zeros((len(side), 2 * n + 1))
-            m = len(phi)
             # time counts in durations
-            A[:m, :n], A[:m, n] = J, -rates * duration
-            A[m : 2 * m, :n] = self._constraints.jacobian(w) - level
-            A[m : 2 * m, n + 1 :], A[-1, n + 1 :] = J, 2.0 * w
-            step = np.linalg.lstsq(A, -side, rcond=DEPENDENT_VALUE)[0]
-            # far away the quadratic model is none
-            step *= min(1.0, 0.1 / max(float(np.abs(step[:n]).max()), 1e-300))
-            q, t, w = q + step[:n], t + duration * step[n], w + step[n + 1 :]
+            A = np.column_stack([J, -rates * duration])
+            bend = np.append(U[:, m - 1] @ (self._constraints.jacobian(w) - level), 0.0)
+            step = np.linalg.lstsq(np.vstack([A, bend]), -side, rcond=DEPENDENT_VALUE)[0]
+            # far away the linear model is none
+            step *= min(1.0, 0.1 / max(float(np.abs(step[:-1]).max()), 1e-300))
+            q, t = q + step[:-1], t + duration * step[-1]
         near = size <= np.sqrt(LIMIT_FOUND) and np.abs(q - start).max() < 0.3
         return (t, q, w) if near and t >= 0.0 else None

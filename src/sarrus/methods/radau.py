@@ -203,12 +203,7 @@ def make_tangent(form: Form, loads: Loads) -> Tangent:
     A_2 = np.concatenate([form.K_A_2, form.K_A_1[mirrored]])
     rows = np.concatenate([M_row, S_row, form.J_eq + nq, form.J_col[A_1]])
     cols = np.concatenate([form.M_col, S_col, form.J_col, form.J_col[A_2]])
-    neighbours: list[set[int]] = [set() for _ in range(nq + nc)]
-    for i, j in zip(rows.tolist(), cols.tolist(), strict=True):
-        if i != j:
-            neighbours[i].add(j)
-            neighbours[j].add(i)
-    factor = make_factor(neighbours, nq)
+    factor = make_factor(nq + nc, np.array([rows, cols]), nq)
     upper = len(factor.rows)
 
     def places(rows: Ints, cols: Ints) -> Ints:

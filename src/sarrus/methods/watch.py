@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Flags, Floats, Ints
 from ..kernels import watch as kernels
 from ..kernels.layout import Form, Pieces, make_workspace
 from ..model import Model
@@ -169,6 +169,7 @@ class Watcher:
             self._times, self._samples, self._sums, self._found,
         )  # fmt: skip
         # those of velocities that are apart are not needed
+        whole = coefficients.shape[2] == self._begin.shape[1]
         coefficients = coefficients[:, :, : self._begin.shape[1]]
         if not self._begun:
             self._begin = coefficients[0, :2].copy()
@@ -184,6 +185,10 @@ class Watcher:
             np.add.at(change, firsts, 1)
             np.subtract.at(change, finals, 1)
             kept = np.cumsum(change[:-1]) > 0
+            # nobody writes there any more: no copy is needed of what is all in a row
+            same_memory = last and whole
+            if same_memory:
+                kept[int(firsts.min()) : int(finals.max())] = True
             place = np.concatenate([[0], np.cumsum(kept)])
             p = orders[:steps][kept]
             stretch = Stretch(
@@ -191,7 +196,9 @@ class Watcher:
                 starts=starts[:steps][kept],
                 ends=ends[kept],
                 orders=p,
-                coefficients=coefficients[:steps, : int(p.max()) + 1][kept],
+                coefficients=_some_steps(
+                    coefficients[:steps, : int(p.max()) + 1], kept, same_memory
+                ),
                 firsts=place[firsts],
                 finals=place[finals],
                 before=tuple(self._tail),
@@ -241,6 +248,14 @@ class Watcher:
             later=self._later,
             until=self._until,
         )
+
+
+def _some_steps(coefficients: Floats, kept: Flags, same_memory: bool) -> Floats:
+    """Of these steps those that are kept: a copy, or the same memory of what is all in a row."""
+    if not same_memory:
+        return coefficients[kept]
+    first, last = np.flatnonzero(kept)[[0, -1]].tolist()
+    return coefficients[first : last + 1]
 
 
 def join_pieces(parts: list[Piece], coordinates: int) -> Pieces:

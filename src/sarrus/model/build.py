@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Flags, Floats, Ints
 from ..kernels.layout import Form, pack
 from ..kinematics.pose import BodyRows
 from ..mechanism import Joint, Mechanism, MechanismError
@@ -40,9 +39,13 @@ from .joints import GROUND, Factor, kept_products
 from .loads import collect_loads
 from .model import Model, Rows, Units
 from .quadratic import (
+    Batch,
     Entries,
     Equations,
     MasslessFreedomError,
+    Scalars,
+    Table,
+    as_array,
     assemble_form,
     flatten_rows,
 )
@@ -53,10 +56,6 @@ LINE = 8
 # of terms that cancel, what is rounding: it would only fill the factor
 CANCELLED = 8e-16
 
-# forms, their starts, products and values of equations
-Taken = tuple[
-    Sequence[Row], Sequence[Scalar], Sequence[dict[tuple[int, int], Scalar]], Sequence[Scalar]
-]
 # terms of the weight, column and value, and of the mass matrix, row, column and value
 Shares = tuple[list[tuple[int, Scalar]], list[tuple[int, int, Scalar]]]
 # the same of many frames: their numbers before
@@ -71,14 +70,21 @@ class Block:
     """All numbers of a model side by side, every list on a cache line of its own."""
 
     def __init__(self) -> None:
-        self.values: list[Scalar] = []
+        self._parts: list[Scalars] = [np.zeros(0)]
+        self._count = 0
 
-    def take(self, values: list[Scalar], *shape: int) -> Part:
-        """Append a list; shape: of the array it becomes."""
-        first = len(self.values)
-        self.values += values
-        self.values += [0.0] * (-len(values) % LINE)
-        return Part((first, first + len(values), shape or (len(values),)))
+    def take(self, values: Sequence[Scalar] | Scalars, *shape: int) -> Part:
+        """Append scalars; shape: of the array they become."""
+        array = values if isinstance(values, np.ndarray) else as_array(values)
+        first, last = self._count, self._count + len(array)
+        self._parts += [array, np.zeros(-len(array) % LINE)]
+        self._count += len(array) + len(self._parts[-1])
+        return Part((first, last, shape or (len(array),)))
+
+    @property
+    def values(self) -> Scalars:
+        """All of them."""
+        return np.concatenate(self._parts)
 
 
 @dataclass(frozen=True)
@@ -172,7 +178,7 @@ def draw(mechanism: Mechanism, points: Points | None = None) -> Coordinates:
     return solve_relations(mechanism, skeleton, products)
 
 
-def make_blueprint(mechanism: Mechanism) -> tuple[Blueprint, list[Scalar]]:
+def make_blueprint(mechanism: Mechanism) -> tuple[Blueprint, Scalars]:
     """The model's structure, and its numbers, which may be those of a tape."""
     points = readable_points(mechanism)
     coordinates = draw(mechanism, points)
@@ -187,35 +193,31 @@ def make_blueprint(mechanism: Mechanism) -> tuple[Blueprint, list[Scalar]]:
     loads = collect_loads(mechanism, features, points, nq)
     drives = add_drives(mechanism, features, equations)
     try:
-        fields = assemble_form(
-            equations, M, [a + b for a, b in zip(Q, loads.Q, strict=True)], drives
-        )
+        fields = assemble_form(equations, M, Q + as_array(loads.Q), drives)
     except MasslessFreedomError as error:
         raise MechanismError(_massless(coordinates, error.args[0])) from error
     block = Block()
-    form_parts = tuple(
-        (n, block.take(fields[name]))
-        for n, name in enumerate(Form._fields)
-        if isinstance(fields[name], list)
-    )
-    sizes = {name: np.zeros(len(x)) for name, x in fields.items() if isinstance(x, list)}
-    rows = _point_rows(coordinates, points)
+    scalars = [name for name in Form._fields if fields[name].dtype != np.int64]
+    form_parts = tuple((Form._fields.index(name), block.take(fields[name])) for name in scalars)
+    # they are in the block
+    whole = Form(**fields | dict.fromkeys(scalars, np.zeros(0)))
+    start, col, val = _point_rows(coordinates, points)
     acting = loads.make_loads(drives.arrays(block), block)
     loaded = bool(loads.rows or drives.equations)
     blueprint = Blueprint(
         dimension=mechanism.dimension,
         units=block.take([space.units.length, space.units.mass]),
-        form=pack(Form(**fields | sizes)),
+        form=pack(whole),
         form_parts=form_parts,
         loads=acting if loaded else fill(acting, np.zeros(0)),
         loaded=loaded,
         points={name: n for n, name in enumerate(points)},
-        place_rows=_take_rows(block, rows),
+        place_rows=(start, col, block.take(val)),
         origins=block.take(
-            [x for _, at in points.values() for x in at.tolist()], -1, mechanism.dimension
+            np.concatenate([at for _, at in points.values()]), -1, mechanism.dimension
         ),
         spun={name: _spun(block, coordinates, name) for name, _ in mechanism.angular_velocities},
-        drive_rates=block.take(drives.start_rates(len(equations.values))),
+        drive_rates=block.take(drives.start_rates(equations.count)),
         user_calls=tuple(call for call, _ in loads.users),
     )
     return blueprint, block.values
@@ -235,19 +237,34 @@ def joint_factors(mechanism: Mechanism) -> list[tuple[Factor, Factor]]:
 def _collect_equations(coordinates: Coordinates) -> Equations:
     """The quadratic equations: of rigid frames, then of joints."""
     equations = Equations()
-    ready = {
-        i: equation
-        for side in list(coordinates.sides)
-        for i, equation in _side_equations(coordinates, side)
-    }
-    for n, frame in enumerate(coordinates.skeleton.frames):
-        if frame is None and equations.take(*ready[n]):
-            continue
+    frames = coordinates.skeleton.frames
+    batches = [x for side in list(coordinates.sides) for x in _side_equations(coordinates, side)]
+    alone = np.ones(len(frames), bool)
+    for side, batch in batches:
+        alone[side.alike.groups - 1] = False
+    shared = _share_forms(coordinates, batches, np.flatnonzero(alone)) if batches else alone
+    # numbers rise with the frames: those of batches are left out between the others
+    sizes = np.zeros((2, len(frames) + 1), np.int64)
+    for side, batch in batches:
+        own = side.alike.groups - 1
+        sizes[0, own + 1], sizes[1, own + 1] = len(batch.forms), len(batch.products)
+    sizes[:, 1:][:, shared] = 0
+    before = np.cumsum(sizes, axis=1)
+    done = before[:, 0]
+    numbered = []
+    for n in np.flatnonzero(shared).tolist():
+        equations.skip(*(before[:, n] - done).tolist())
+        done = before[:, n]
         frame = coordinates.skeleton.one(n)
         _, *rows = coordinates.frame_rows(frame)
         for i, j in frame.products:
             a, b = frame.vectors[i].start, frame.vectors[j].start
             equations.add(rows[i], a, rows[j], b, i == j)
+        numbered.append((n, equations.form_count, equations.count))
+    equations.skip(*(before[:, -1] - done).tolist())
+    _take_batches(
+        equations, batches, shared, before, np.array(numbered, dtype=np.int64).reshape(-1, 3)
+    )
     for p in coordinates.products:
         if p.a.moves and p.b.moves:
             rows_a = coordinates.rows(p.a.linear)
@@ -256,75 +273,114 @@ def _collect_equations(coordinates: Coordinates) -> Equations:
     return equations
 
 
-def _side_equations(coordinates: Coordinates, side: Side) -> Iterator[tuple[int, Taken]]:
-    """Forms, their starts, products and values of each frame of a class, with its number."""
+def _take_batches(
+    equations: Equations,
+    batches: list[tuple[Side, Batch]],
+    shared: Flags,
+    before: Ints,
+    numbered: Ints,
+) -> None:
+    """Take over the equations of classes but for those frames that were added one by one.
+
+    before: forms and equations of batches before each frame; numbered: frames that were added, and how many forms
+    and equations there were behind each.
+    """
+    at, *counts = numbered.T
+    # what was added, without what was left out
+    added = [np.append(0, count - b[at]) for count, b in zip(counts, before, strict=True)]
+    for side, batch in batches:
+        own = np.flatnonzero(~shared[side.alike.groups - 1])
+        frames = side.alike.groups[own] - 1
+        more = np.searchsorted(at, frames)
+        first_form, first_equation = (
+            b[frames] + a[more] for b, a in zip(before, added, strict=True)
+        )
+        equations.take(batch.some(own, first_form, first_equation))
+
+
+def _share_forms(coordinates: Coordinates, batches: list[tuple[Side, Batch]], alone: Ints) -> Flags:
+    """Frames that are added one by one: those without a class, and those with forms over coordinates of others'."""
+    keys: list[tuple[int, ...]] = []
+    owners: list[int] = []
+    for n in alone.tolist():
+        _, *rows = coordinates.frame_rows(coordinates.skeleton.one(n))
+        found = {tuple(row) for three in rows for row in three}
+        keys += found
+        owners += [n] * len(found)
+    width = max(
+        [len(key) for key in keys] + [x.shape[1] for _, b in batches for x, _, _ in b.forms]
+    )
+    # each key as a row of this width; numbers from 1 on, so that shorter ones differ
+    padded = [np.array([[c + 1 for c in key] + [0] * (width - len(key)) for key in keys])]
+    frames = [np.array(owners, dtype=np.int64)]
+    for side, batch in batches:
+        for columns, _, _ in batch.forms:
+            padded.append(np.pad(columns + 1, ((0, 0), (0, width - columns.shape[1]))))
+            frames.append(side.alike.groups - 1)
+    rows = np.concatenate([x.reshape(-1, width) for x in padded]).astype(np.int64)
+    owner = np.concatenate(frames)
+    order = np.lexsort((owner, *rows.T))
+    rows, owner = rows[order], owner[order]
+    again = (rows[1:] == rows[:-1]).all(axis=1) & (owner[1:] != owner[:-1])
+    out = np.zeros(len(coordinates.skeleton.frames), bool)
+    out[owner[1:][again]] = out[owner[:-1][again]] = True
+    # of three that share a form the last two are neighbours in the list, too
+    out[alone] = True
+    return out
+
+
+def _side_equations(coordinates: Coordinates, side: Side) -> Iterator[tuple[Side, Batch]]:
+    """Forms and equations of all frames of a class."""
     try:
         with abreast():
             own = _collect_equations(side.coordinates)
     except (PartedError, FloatingPointError):
         coordinates.part_with(side)
         return
-    floats, columns = side.alike.floats, coordinates.columns
-    rows = zip(*(side.rows(row, columns) for row, _ in own.forms), strict=True)
-    starts = _side_by_side([floats(start) for _, start in own.forms])
-    pairs = [list(products) for products in own.products]
-    factors = [_side_by_side([floats(c) for c in products.values()]) for products in own.products]
-    products = (
-        [dict(zip(at, c, strict=True)) for at, c in zip(pairs, one, strict=True)]
-        for one in zip(*factors, strict=True)
-    )
-    values = _side_by_side([floats(x) for x in own.values])
-    frames = (side.alike.groups - 1).tolist()
-    if own.forms:
-        yield from zip(frames, zip(rows, starts, products, values, strict=True), strict=True)
-    else:
-        yield from ((i, ([], [], [], [])) for i in frames)
+    floats, none = side.alike.floats, np.zeros(0, np.int64)
+    forms = [(*side.table(row, coordinates.columns), floats(x)) for row, x in own.forms.values()]
+    products = [
+        (list(pairs), np.stack([floats(c) for c in pairs.values()], axis=1))
+        for pairs in own.products.values()
+    ]
+    values = [floats(x) for x in own.values.values()]
+    yield side, Batch(none, none, forms, products, values)
 
 
-def _side_by_side(values: list[Floats]) -> list[list[float]]:
-    """Of each group its numbers."""
-    return np.array(values).T.tolist()
-
-
-def _point_rows(coordinates: Coordinates, points: Points) -> list[Row]:
-    """World rows of all points that can be read by name."""
+def _point_rows(coordinates: Coordinates, points: Points) -> tuple[Ints, Ints, Scalars]:
+    """World rows of all points that can be read by name, compressed."""
     group_of, metres = coordinates.skeleton.sharing.group_of, coordinates.skeleton.space.metres
-    ready: dict[int, Iterator[Row]] = {}
+    width = coordinates.dimension
+    groups = np.array([group_of[body] for body, _ in points.values()], dtype=np.int64)
+    order = np.argsort(groups, kind="stable")
+    alone, table = np.ones(len(groups), bool), Table({})
     for side in coordinates.sides:
         try:
             with abreast():
                 rows = [
-                    row
+                    combined(metres[:width], side.coordinates.rows(place))
                     for place in side.alike.places
-                    for row in combined(
-                        metres[: coordinates.dimension], side.coordinates.rows(place)
-                    )
                 ]
         except (PartedError, FloatingPointError):
             continue
-        found = zip(*(side.rows(row, coordinates.columns) for row in rows), strict=True)
-        ready |= zip(side.alike.groups.tolist(), map(iter, found), strict=True)
-    out: list[Row] = []
-    for body, at in points.values():
-        if group_of[body] in ready:
-            # a class has them in this order
-            out += islice(ready[group_of[body]], coordinates.dimension)
-        elif group_of[body] == GROUND:
-            out += [{} for _ in range(coordinates.dimension)]
-        else:
-            out += coordinates.world(body, at)
-    return out
-
-
-def _take_rows(block: Block, rows: list[Row]) -> tuple[Ints, Ints, Part]:
-    start, col, val = flatten_rows(rows)
-    return start, col, block.take(val)
+        # a class has them in this order
+        first = np.searchsorted(groups[order], side.alike.groups)
+        for n, three in enumerate(rows):
+            numbers = order[first + n]
+            alone[numbers] = False
+            for c, row in enumerate(three):
+                own = side.table(row, coordinates.columns)
+                table.many.append((width * numbers + c, *own))
+    alone &= groups != GROUND
+    named = list(points.values()) if alone.any() else []
+    for n in np.flatnonzero(alone).tolist():
+        table.rows |= dict(enumerate(coordinates.world(*named[n]), start=width * n))
+    return table.flatten(width * len(groups))
 
 
 def plain_rows(rows: list[Row], columns: int) -> Rows:
     """Rows of floats."""
-    start, col, val = flatten_rows(rows)
-    return Rows(start, col, np.array(val, dtype=float), columns)
+    return Rows(*flatten_rows(rows), columns)
 
 
 def make_arm(
@@ -439,7 +495,7 @@ def _shares(coordinates: Coordinates, frame: Frame, gravity: Vector) -> Shares:
 
 def _inertia(
     coordinates: Coordinates, gravity: Vector, rotors: list[tuple[Row, Scalar]]
-) -> tuple[Entries, list[Scalar]]:
+) -> tuple[Entries, Scalars]:
     """Mass matrix and weight of all frames, and of rotors."""
     sides = [
         x for side in list(coordinates.sides) for x in _side_shares(coordinates, side, gravity)
@@ -466,11 +522,13 @@ def _inertia(
         for a, b, x in mass:
             entries[a, b].append(x)
     M = {at: sum_up(parts) for at, parts in entries.items()}
-    return {
-        at: value
+    kept = sorted(
+        at
         for at, value in M.items()
         if value is entries[at][0] or abs(value) > CANCELLED * sum_up([abs(x) for x in entries[at]])
-    }, Q
+    )
+    rows, columns = np.array(kept, dtype=np.int64).reshape(-1, 2).T.copy()
+    return Entries(rows, columns, as_array([M[at] for at in kept])), as_array(Q)
 
 
 def _side_shares(coordinates: Coordinates, side: Side, gravity: Vector) -> Iterator[SideShares]:
@@ -494,7 +552,7 @@ def _side_shares(coordinates: Coordinates, side: Side, gravity: Vector) -> Itera
 
 def _summed_up(
     nq: int, sides: list[SideShares], own: list[tuple[int, Shares]]
-) -> tuple[Entries, list[Scalar]]:
+) -> tuple[Entries, Scalars]:
     """The sums of all terms, one after the other in the order of the frames, as they are without classes."""
 
     def in_order(kind: int, width: int) -> list[Any]:
@@ -516,5 +574,4 @@ def _summed_up(
     sizes = np.bincount(place.ravel(), np.abs(x), len(at))
     kept = (count == 1) | (np.abs(values) > CANCELLED * sizes)
     rows, columns = np.divmod(at[kept], nq)
-    entries = zip(rows.tolist(), columns.tolist(), strict=True)
-    return dict(zip(entries, values[kept].tolist(), strict=True)), Q.tolist()
+    return Entries(rows, columns, values[kept]), Q

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Ints
+from ..arrays import Floats, Ints
 from ..kinematics.pose import LINK, measure_length
 from ..mechanism import Body, Mechanism
 from ..tape import PartedError, abreast, mean
@@ -162,13 +162,12 @@ class Side:
     alike: Alike
     coordinates: Coordinates
 
-    def rows(self, row: Row, columns: Ints) -> list[Row]:
-        """A row over its variables as one over q for each group; columns: of all variables."""
-        if not row:
-            return [{} for _ in self.alike.groups]
-        at = columns[self.alike.variables(list(row))].tolist()
-        values = np.stack([self.alike.floats(c) for c in row.values()], axis=1).tolist()
-        return [dict(zip(c, x, strict=True)) for c, x in zip(at, values, strict=True)]
+    def table(self, row: Row, columns: Ints) -> tuple[Ints, Floats]:
+        """A row over its variables as one over q for each group: columns and values (n, w); columns: of all variables."""
+        n = len(self.alike.groups)
+        values = [self.alike.floats(c) for c in row.values()]
+        at = columns[self.alike.variables(list(row))]
+        return at, np.stack(values, axis=1) if values else np.zeros((n, 0))
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Ints
+from ..kernels.elimination import eliminate, find_pattern, find_targets, make_elimination
+
+# unknowns from which on compiled code orders them: loading it takes what some hundred take without
+MANY = 2000
 
 
 @dataclass(frozen=True)
@@ -59,15 +63,16 @@ class Factor:
 
 
 def make_factor(
-    neighbours: list[set[int]], nq: int, early: set[int] | frozenset[int] = frozenset()
+    n: int, pairs: Ints, nq: int, early: set[int] | frozenset[int] = frozenset()
 ) -> Factor:
-    """Order the unknowns of K and find the pattern of its factor.
+    """Order the n unknowns of K and find the pattern of its factor.
 
-    neighbours: for each unknown (nq coordinates, then constraints) those it shares an entry with;
-    early: constraints that come before those they share a coordinate with.
+    pairs: unknowns (nq coordinates, then constraints) that share an entry, (2, pairs); early: constraints that come
+    before those they share a coordinate with.
     """
-    order, columns = _eliminate([set(s) for s in neighbours], nq, early)
-    n = len(order)
+    if n >= MANY:
+        return _factor_of_many(n, pairs, nq, early)
+    order, columns = _eliminate(_neighbours(n, pairs), nq, early)
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
     sizes = np.fromiter(map(len, columns), np.int64, n)
@@ -82,6 +87,35 @@ def make_factor(
     other = np.arange(len(one)) - np.repeat(np.cumsum(below) - below, below) + one
     product = n + np.searchsorted(keys, rows[one] * n + rows[other])
     return Factor(place, start, rows, np.where(one == other, rows[one], product))
+
+
+def _factor_of_many(n: int, pairs: Ints, nq: int, early: set[int] | frozenset[int]) -> Factor:
+    """The same, compiled."""
+    first, second = np.ascontiguousarray(pairs)
+    order, pool = np.zeros(n, np.int64), 8 * len(first) + 8 * n
+    while True:
+        graph = make_elimination(n, len(first), np.array(sorted(early), np.int64), pool)
+        if eliminate(first, second, nq, graph, order):
+            break
+        # more fill than usual
+        pool *= 4
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.arange(n)
+    start, rows = np.zeros(n + 1, np.int64), np.zeros(int(graph.size.sum()), np.int64)
+    find_pattern(graph, order, place, start, rows)
+    target = np.zeros(int((graph.size * (graph.size + 1) // 2).sum()), np.int64)
+    find_targets(start, rows, target)
+    return Factor(place, start, rows, target)
+
+
+def _neighbours(n: int, pairs: Ints) -> list[set[int]]:
+    """Of each unknown those it shares an entry with."""
+    out: list[set[int]] = [set() for _ in range(n)]
+    for a, b in pairs.T.tolist():
+        if a != b:
+            out[a].add(b)
+            out[b].add(a)
+    return out
 
 
 def _eliminate(

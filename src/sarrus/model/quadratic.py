@@ -2,41 +2,90 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ..arrays import Ints
+from ..arrays import Flags, Floats, Ints
 from ..tape import Scalar, UntracedError, largest, sqrt
 from ..thresholds import EPS, LIGHT_MASS, NO_MASS, SAME_FORM, SAME_PRODUCT, ZERO_COMPONENT
 from .drives import DrivenEquations
 from .order import make_factor
 from .vectors import Row
 
-# entries of a symmetric matrix, both halves
-Entries = dict[tuple[int, int], Scalar]
+# an array of floats, or of the numbers of a tape
+Scalars = np.ndarray
+
+
+class Entries(NamedTuple):
+    """Entries of a symmetric matrix, both halves, row by row."""
+
+    rows: Ints
+    cols: Ints
+    values: Scalars
 
 
 class MasslessFreedomError(Exception):
     """Some coordinates can move without moving any mass; args[0] lists them."""
 
 
+@dataclass(frozen=True)
+class Batch:
+    """Forms and equations of n bodies side by side, whose forms nobody else has.
+
+    first_form, first_equation: the numbers that those of each body begin with. forms: columns (n, w), factors
+    (n, w) and start (n) of each form; products: of each equation the forms (from the first of the body on), and
+    the factors (n, products); values (n): of each equation.
+    """
+
+    first_form: Ints
+    first_equation: Ints
+    forms: list[tuple[Ints, Floats, Floats]]
+    products: list[tuple[list[tuple[int, int]], Floats]]
+    values: list[Floats]
+
+    def some(self, which: Ints, first_form: Ints, first_equation: Ints) -> Batch:
+        """Some of the bodies, which: their places in it, with these numbers."""
+        return Batch(
+            first_form,
+            first_equation,
+            [
+                (columns[which], factors[which], start[which])
+                for columns, factors, start in self.forms
+            ],
+            [(pairs, factors[which]) for pairs, factors in self.products],
+            [values[which] for values in self.values],
+        )
+
+
 class Equations:
-    """Forms and products of the constraint equations; equal forms and equations stand once."""
+    """Forms and products of the constraint equations, by number; equal forms and equations stand once."""
 
     def __init__(self) -> None:
-        self.forms: list[tuple[Row, Scalar]] = []
-        self.products: list[dict[tuple[int, int], Scalar]] = []
-        self.values: list[Scalar] = []
+        self.forms: dict[int, tuple[Row, Scalar]] = {}
+        self.products: dict[int, dict[tuple[int, int], Scalar]] = {}
+        self.values: dict[int, Scalar] = {}
+        self.form_count = self.count = 0
         # numbers of the forms over the same coordinates, and of the equations of the same forms
         self._forms_over: dict[tuple[int, ...], list[int]] = {}
         self._made_of: dict[tuple[tuple[int, int], ...], list[int]] = {}
+        self._batches: list[Batch] = []
+
+    def skip(self, forms: int, equations: int) -> None:
+        """Leave out numbers that a batch has."""
+        self.form_count += forms
+        self.count += equations
+
+    def take(self, batch: Batch) -> None:
+        """Take over forms and equations of many bodies; their numbers were left out."""
+        self._batches.append(batch)
 
     def add(
         self,
@@ -77,42 +126,18 @@ class Equations:
         first = next(iter(products.values()))
         number = -1 if driven else self._find(products)
         if number < 0:
-            number = len(self.products)
+            number = self.count
+            self.count += 1
             if not driven:
                 self._made_of.setdefault(tuple(products), []).append(number)
-            self.products.append(products)
+            self.products[number] = products
             e = self.forms
             value: Scalar = 0.0
             for (a, b), c in products.items():
                 value = value + c * e[a][1] * e[b][1]
-            self.values.append(value)
+            self.values[number] = value
         factor = scale * (next(iter(self.products[number].values())) / first)
         return number, factor, factor * constant
-
-    def take(
-        self,
-        rows: Sequence[Row],
-        starts: Sequence[Scalar],
-        products: Sequence[dict[tuple[int, int], Scalar]],
-        values: Sequence[Scalar],
-    ) -> bool:
-        """Take over forms and equations as another list has them.
-
-        False, and nothing is taken, if one of the forms may be here already: it is over the same coordinates.
-        """
-        columns = [tuple(row) for row in rows]
-        if any(x in self._forms_over for x in columns):
-            return False
-        first = len(self.forms)
-        self.forms += zip(rows, starts, strict=True)
-        for n, x in enumerate(columns, start=first):
-            self._forms_over.setdefault(x, []).append(n)
-        for equation in products:
-            moved = {(a + first, b + first): c for (a, b), c in equation.items()}
-            self._made_of[tuple(moved)] = [len(self.products)]
-            self.products.append(moved)
-        self.values += values
-        return True
 
     def _find(self, products: dict[tuple[int, int], Scalar]) -> int:
         """The same equation from another body (the norm of a shared axis) is written once; -1: there is none."""
@@ -127,14 +152,78 @@ class Equations:
         factor = next(iter(row.values())) if row else start
         values = [c / factor for c in row.values()]
         start = start / factor
+        if self._batches and tuple(row) in self._of_batches:
+            self._unpack(*self._of_batches.pop(tuple(row)))
         known = self._forms_over.setdefault(tuple(row), [])
         for number in known:
             other, other_start = self.forms[number]
             if _same([*values, start], [*other.values(), other_start], SAME_FORM):
                 return number, factor
-        known.append(len(self.forms))
-        self.forms.append((dict(zip(row, values, strict=True)), start))
-        return len(self.forms) - 1, factor
+        number = self.form_count
+        self.form_count += 1
+        known.append(number)
+        self.forms[number] = dict(zip(row, values, strict=True)), start
+        return number, factor
+
+    @cached_property
+    def _of_batches(self) -> dict[tuple[int, ...], tuple[Batch, int]]:
+        """Which batch has forms over some coordinates, and which of its bodies."""
+        return {
+            tuple(row): (batch, m)
+            for batch in self._batches
+            for columns, _, _ in batch.forms
+            for m, row in enumerate(columns.tolist())
+        }
+
+    def _unpack(self, batch: Batch, m: int) -> None:
+        """Forms and equations of one body of a batch, as if they had been added."""
+        first, number = int(batch.first_form[m]), int(batch.first_equation[m])
+        if first in self.forms:
+            return
+        for n, (columns, factors, starts) in enumerate(batch.forms, start=first):
+            row = columns[m].tolist()
+            self.forms[n] = dict(zip(row, factors[m].tolist(), strict=True)), float(starts[m])
+            self._forms_over.setdefault(tuple(row), []).append(n)
+        for n, (pairs, factors) in enumerate(batch.products):
+            moved = [(a + first, b + first) for a, b in pairs]
+            self.products[number + n] = dict(zip(moved, factors[m].tolist(), strict=True))
+            self.values[number + n] = float(batch.values[n][m])
+            self._made_of.setdefault(tuple(moved), []).append(number + n)
+
+    def flat_forms(self) -> tuple[Ints, Ints, Scalars, Scalars]:
+        """Rows of all forms, compressed, and their starts."""
+        table = Table({n: row for n, (row, _) in self.forms.items()})
+        starts = as_array([start for _, start in self.forms.values()])
+        e0 = np.zeros(self.form_count, starts.dtype)
+        e0[_ints([*self.forms])] = starts
+        for batch in self._batches:
+            for n, (columns, factors, start) in enumerate(batch.forms):
+                table.many.append((batch.first_form + n, columns, factors))
+                e0[batch.first_form + n] = start
+        return *table.flatten(self.form_count), e0
+
+    def flat_products(self) -> Products:
+        """All products, equation by equation."""
+        n = max(self.form_count, 1)
+        coded = {k: {a * n + b: c for (a, b), c in eq.items()} for k, eq in self.products.items()}
+        table = Table(coded)
+        for batch in self._batches:
+            for k, (pairs, factors) in enumerate(batch.products):
+                local = _columns(pairs, 2)[:, None, :] + batch.first_form[None, :, None]
+                table.many.append((batch.first_equation + k, local[0] * n + local[1], factors))
+        start, code, c = table.flatten(self.count)
+        first, second = np.divmod(code, n)
+        return Products(np.repeat(np.arange(self.count), np.diff(start)), first, second, c)
+
+    def flat_values(self) -> Scalars:
+        """The value of each equation at the start."""
+        values = as_array(list(self.values.values()))
+        out = np.zeros(self.count, values.dtype)
+        out[_ints([*self.values])] = values
+        for batch in self._batches:
+            for k, own in enumerate(batch.values):
+                out[batch.first_equation + k] = own
+        return out
 
 
 def _over_first(products: dict[tuple[int, int], Scalar]) -> list[Scalar]:
@@ -147,160 +236,223 @@ def _same(a: list[Scalar], b: list[Scalar], close: float) -> bool:
     return all(x is y or abs(x - y) <= close for x, y in zip(a, b, strict=True))
 
 
+class Products(NamedTuple):
+    """Products of forms: equation, forms a <= b, factor."""
+
+    equation: Ints
+    a: Ints
+    b: Ints
+    factor: Scalars
+
+
+class Table:
+    """Rows by number, to be compressed: one by one, and of many at once: numbers (n), columns and values (n, w)."""
+
+    def __init__(self, rows: dict[int, Row]) -> None:
+        self.rows = rows
+        self.many: list[tuple[Ints, Ints, Floats]] = []
+
+    def flatten(self, count: int) -> tuple[Ints, Ints, Scalars]:
+        """Where each row starts, columns, values."""
+        numbers = np.fromiter(self.rows, np.int64, len(self.rows))
+        sizes = np.fromiter(map(len, self.rows.values()), np.int64, len(self.rows))
+        start = np.zeros(count + 1, np.int64)
+        start[numbers + 1] = sizes
+        for own, columns, _ in self.many:
+            start[own + 1] = columns.shape[1]
+        np.cumsum(start, out=start)
+        values = as_array([c for row in self.rows.values() for c in row.values()])
+        col, val = np.zeros(start[-1], np.int64), np.zeros(start[-1], values.dtype)
+        at = ranges(start[numbers], sizes)
+        col[at] = np.fromiter(chain.from_iterable(self.rows.values()), np.int64, len(at))
+        val[at] = values
+        for own, columns, factors in self.many:
+            places = start[own][:, None] + np.arange(columns.shape[1])
+            col[places], val[places] = columns, factors
+        return start, col, val
+
+
+def ranges(starts: Ints, counts: Ints) -> Ints:
+    """Whole numbers from each start on, so many of each, one after the other."""
+    ends = np.cumsum(counts)
+    return np.repeat(starts - ends + counts, counts) + np.arange(ends[-1] if len(ends) else 0)
+
+
+def as_array(values: Sequence[Scalar]) -> Scalars:
+    """Scalars as an array: of floats, if they are."""
+    try:
+        return np.array(values, dtype=float)
+    except UntracedError:
+        out = np.empty(len(values), dtype=object)
+        out[:] = values
+        return out
+
+
+def summed_runs(values: Scalars, first: Ints, counts: Ints) -> Scalars:
+    """Sums of runs of values, each from its first on, one after the other."""
+    out = values[first]
+    for r in range(1, int(counts.max(initial=0))):
+        more = np.flatnonzero(counts > r)
+        out[more] = out[more] + values[first[more] + r]
+    return out
+
+
+def summed_at(places: Ints, values: Scalars, count: int) -> Scalars:
+    """Sums of what belongs to each place, one after the other."""
+    if values.dtype == float:
+        return np.bincount(places, values, count)
+    out = np.zeros(count, dtype=object)
+    np.add.at(out, places, values)
+    return out
+
+
+def find_runs(keys: Ints) -> tuple[Ints, Ints]:
+    """Where equal neighbours begin, and how many there are of each."""
+    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
+    return first, np.diff(first, append=len(keys))
+
+
 class Jacobian:
-    """J, linear in the forms: its entries by equation and coordinate, each a row over the forms."""
+    """J, linear in the forms: its entries by equation and coordinate, each a row over the forms.
 
-    def __init__(self, equations: Equations) -> None:
-        entries: dict[tuple[int, int], Row] = defaultdict(dict)
-        squares = ((a, a, k, 2.0 * c) for a, k, c in squares_of(equations))
-        pairs = ((a, b, k, c) for a, b, k, c in pairs_of(equations))
-        for a, b, k, c in (*squares, *pairs):
-            for one, other in ((a, b),) if a == b else ((a, b), (b, a)):
-                for i, d in equations.forms[one][0].items():
-                    row, part = entries[k, i], c * d
-                    row[other] = row[other] + part if other in row else part
-        self.at = sorted(entries)
-        self.parts = [entries[at] for at in self.at]
-        # at the start
-        self.values: list[Scalar] = [
-            sum(c * equations.forms[f][1] for f, c in row.items()) for row in self.parts
-        ]
-        self.of_equation: list[list[int]] = [[] for _ in equations.products]
-        for n, (k, _) in enumerate(self.at):
-            self.of_equation[k].append(n)
+    values: at the start; of_equation: where the entries of each equation begin.
+    """
 
-
-def squares_of(equations: Equations) -> list[tuple[int, int, Scalar]]:
-    """Form, equation and half the factor of the squares."""
-    return [
-        (a, k, c) for k, eq in enumerate(equations.products) for (a, b), c in eq.items() if a == b
-    ]
-
-
-def pairs_of(equations: Equations) -> list[tuple[int, int, int, Scalar]]:
-    """Forms, equation and factor of the other products."""
-    return [
-        (a, b, k, c)
-        for k, eq in enumerate(equations.products)
-        for (a, b), c in eq.items()
-        if a != b
-    ]
+    def __init__(self, D: tuple[Ints, Ints, Scalars, Scalars], p: Products, nq: int) -> None:
+        D_start, D_col, D_val, e0 = D
+        square = p.a == p.b
+        other = ~square
+        nf, nc = max(len(e0), 1), int(p.equation.max(initial=-1)) + 1
+        # of a square twice its form, of others each form with the other one
+        k = np.concatenate([p.equation[square], np.repeat(p.equation[other], 2)])
+        one = np.concatenate([p.a[square], np.stack([p.a[other], p.b[other]], axis=1).ravel()])
+        with_it = np.concatenate([p.a[square], np.stack([p.b[other], p.a[other]], axis=1).ravel()])
+        c = np.concatenate([2.0 * p.factor[square], np.repeat(p.factor[other], 2)])
+        sizes = np.diff(D_start)[one]
+        term, entry = np.repeat(np.arange(len(one)), sizes), ranges(D_start[one], sizes)
+        at = k[term] * max(nq, 1) + D_col[entry]
+        # terms of the same entry and form are one
+        key = at * nf + with_it[term]
+        order = np.argsort(key, kind="stable")
+        first, counts = find_runs(key[order])
+        parts = summed_runs((c[term] * D_val[entry])[order], first, counts)
+        # forms of an entry in the order in which they came
+        came = order[first]
+        order = np.argsort(at[came] * (len(at) + 1) + came, kind="stable")
+        self.C_form, self.C_val = with_it[term][came[order]], parts[order]
+        first, counts = find_runs(at[came[order]])
+        self.C_start = np.append(first, len(order))
+        self.eq, self.col = np.divmod(at[came[order]][first], max(nq, 1))
+        entry = np.repeat(np.arange(len(first)), counts)
+        self.values = summed_at(entry, self.C_val * e0[self.C_form], len(first))
+        self.of_equation = np.searchsorted(self.eq, np.arange(nc + 1))
 
 
 def assemble_form(
-    equations: Equations, M: Entries, Q: list[Scalar], drives: DrivenEquations
+    equations: Equations, M: Entries, Q: Scalars, drives: DrivenEquations
 ) -> dict[str, Any]:
-    """The fields of the kernel's form: whole numbers as arrays, others as lists."""
-    nq, nc = len(Q), len(equations.products)
-    squares, pairs = squares_of(equations), pairs_of(equations)
-    J = Jacobian(equations)
-    D_start, D_col, D_val = flatten_rows([row for row, _ in equations.forms])
-    C_start, C_form, C_val = flatten_rows(J.parts)
-    M_at = sorted(M)
-    lower = [(i, j) for i, j in M_at if j <= i]
-    rho = _augmented(M, nq, J)
-    augment = [
-        (n1, n2)
-        for k in range(nc)
-        if rho[k] != 0.0
-        for n1 in J.of_equation[k]
-        for n2 in J.of_equation[k]
-        if J.at[n1][1] <= J.at[n2][1]
-    ]
-    J_eq, J_col = _columns(J.at, 2)
-    A_1, A_2 = _columns(augment, 2)
-    K_M, K_J, K_A = _columns(lower, 2), (nq + J_eq, J_col), (J_col[A_1], J_col[A_2])
-    factor = make_factor(
-        neighbours_of(nq + nc, K_M, K_J, K_A), nq, {nq + e[0] for e in drives.equations}
-    )
-    M_row, M_col = _columns(M_at, 2)
+    """The fields of the kernel's form: whole numbers, and floats or what stands for them."""
+    nq, nc = len(Q), equations.count
+    D, p = equations.flat_forms(), equations.flat_products()
+    J = Jacobian(D, p, nq)
+    square, other = p.a == p.b, p.a != p.b
+    low = M.cols <= M.rows
+    touched, rho = _augmented(M, nq, J, nc)
+    # of each entry of such an equation, itself and those behind it
+    A_1 = np.flatnonzero(touched[J.eq])
+    behind = J.of_equation[J.eq[A_1] + 1] - A_1
+    A_1, A_2 = np.repeat(A_1, behind), ranges(A_1, behind)
+    K_M, K_J = np.array([M.rows[low], M.cols[low]]), np.array([nq + J.eq, J.col])
+    K_A = J.col[np.array([A_1, A_2])]
+    early = {nq + e[0] for e in drives.equations}
+    factor = make_factor(nq + nc, np.hstack([K_M, K_J, K_A]), nq, early)
     return {
-        "D_start": D_start, "D_col": D_col, "D_val": D_val,
-        "e0": [start for _, start in equations.forms],
-        "sq_form": _ints([a for a, _, _ in squares]), "sq_eq": _ints([k for _, k, _ in squares]),
-        "sq_c": [2.0 * c for _, _, c in squares],
-        "bl_a": _ints([p[0] for p in pairs]), "bl_b": _ints([p[1] for p in pairs]),
-        "bl_eq": _ints([p[2] for p in pairs]), "bl_c": [p[3] for p in pairs],
-        "phi0": equations.values,
-        "J_eq": J_eq, "J_col": J_col,
-        "C_start": C_start, "C_form": C_form, "C_val": C_val,
-        "M_start": np.searchsorted(M_row, np.arange(nq + 1)), "M_col": M_col,
-        "M_val": [M[at] for at in M_at], "Q": Q,
+        "D_start": D[0], "D_col": D[1], "D_val": D[2], "e0": D[3],
+        "sq_form": p.a[square], "sq_eq": p.equation[square], "sq_c": 2.0 * p.factor[square],
+        "bl_a": p.a[other], "bl_b": p.b[other], "bl_eq": p.equation[other], "bl_c": p.factor[other],
+        "phi0": equations.flat_values(),
+        "J_eq": J.eq, "J_col": J.col,
+        "C_start": J.C_start, "C_form": J.C_form, "C_val": J.C_val,
+        "M_start": np.searchsorted(M.rows, np.arange(nq + 1)), "M_col": M.cols,
+        "M_val": M.values, "Q": Q,
         "pos_q": factor.position[:nq].copy(), "pos_c": factor.position[nq:].copy(),
-        "K_M": factor.entries(*K_M), "K_M_val": [M[at] for at in lower],
+        "K_M": factor.entries(*K_M), "K_M_val": M.values[low],
         "K_J": factor.entries(*K_J), "K_A": factor.entries(*K_A), "K_A_1": A_1, "K_A_2": A_2,
-        "rho": rho, "eps": _eps(M, nq, J, rho),
+        "rho": rho, "eps": _eps(M, nq, J, touched, rho),
         "L_start": factor.start, "L_row": factor.rows, "L_target": factor.target,
         "driven": _ints([e[0] for e in drives.equations]),
     }  # fmt: skip
 
 
-def _eps(M: Entries, nq: int, J: Jacobian, rho: list[Scalar]) -> list[Scalar]:
+def _eps(M: Entries, nq: int, J: Jacobian, touched: Flags, rho: Scalars) -> Scalars:
     """eps of each equation, a share of its J (M + rho J^T J)^-1 J^T; refuses what has no mass even so."""
-    diagonal = [M.get((i, i), 0.0) for i in range(nq)]
-    if any(r != 0.0 for r in rho):
-        whole = dict(M)
-        for k, r in enumerate(rho):
-            if r != 0.0:
-                for a in J.of_equation[k]:
-                    for b in J.of_equation[k]:
-                        at = J.at[a][1], J.at[b][1]
-                        part = J.values[a] * r * J.values[b]
-                        whole[at] = whole[at] + part if at in whole else part
+    whole = M
+    if touched.any():
+        n = np.flatnonzero(touched[J.eq])
+        count = np.diff(J.of_equation)[J.eq[n]]
+        a, b = np.repeat(n, count), ranges(J.of_equation[J.eq[n]], count)
+        parts = J.values[a] * rho[J.eq[a]] * J.values[b]
+        rows, cols = np.append(M.rows, J.col[a]), np.append(M.cols, J.col[b])
+        order = np.argsort(rows * nq + cols, kind="stable")
+        first, counts = find_runs((rows * nq + cols)[order])
+        values = summed_runs(np.append(M.values, parts)[order], first, counts)
+        whole = Entries(rows[order[first]], cols[order[first]], values)
         massless = [i for i, light in enumerate(light_coordinates(whole, nq, NO_MASS)) if light]
         if massless:
             raise MasslessFreedomError(massless)
-        diagonal = [whole.get((i, i), 0.0) for i in range(nq)]
-    inverse = [1.0 / x for x in diagonal]
-    return [
-        EPS * sum(J.values[n] * J.values[n] * inverse[J.at[n][1]] for n in entries)
-        for entries in J.of_equation
-    ]
+    inverse = 1.0 / _diagonal(whole, nq)
+    return EPS * summed_at(J.eq, J.values * J.values * inverse[J.col], len(touched))
 
 
-def _augmented(M: Entries, nq: int, J: Jacobian) -> list[Scalar]:
-    """rho of each equation: the size of M where it touches coordinates on which M is singular.
+def _diagonal(M: Entries, nq: int) -> Scalars:
+    on = M.rows == M.cols
+    out = np.zeros(nq, M.values.dtype)
+    out[M.rows[on]] = M.values[on]
+    return out
+
+
+def _augmented(M: Entries, nq: int, J: Jacobian, nc: int) -> tuple[Flags, Scalars]:
+    """rho of each equation, and whether it has one: the size of M where it touches coordinates on which M is singular.
 
     M is only semidefinite where a feature carries no mass (the hinge axes of thin rods). Adding
     rho J^T J of these equations to M, and rho J^T r to the right side, changes no solution.
     """
+    none = np.zeros(nc, bool), np.zeros(nc)
     if _is_heavy(M, nq):
-        return [0.0] * len(J.of_equation)
+        return none
     light = np.array(light_coordinates(M, nq, LIGHT_MASS), dtype=bool)
     if not light.any():
-        return [0.0] * len(J.of_equation)
-    pattern = sparse.csr_array((np.ones(len(M)), tuple(_columns(M, 2))), shape=(nq, nq))
+        return none
+    pattern = sparse.csr_array((np.ones(len(M.rows)), (M.rows, M.cols)), shape=(nq, nq))
     _, part = csgraph.connected_components(pattern, directed=False)
     # a null vector of M may reach all coordinates that M connects with its pivot
     reached = np.isin(part, part[light])
-    most = largest(M.get((i, i), 0.0) for i in range(nq))
+    most = largest(_diagonal(M, nq).tolist())
     # a model without any mass still gets a pivot, and then a message
     size = most if most > 0.0 else 1.0
-    touched = {k for k, i in J.at if reached[i]}
-    return [size if k in touched else 0.0 for k in range(len(J.of_equation))]
+    touched = np.zeros(nc, bool)
+    touched[J.eq[reached[J.col]]] = True
+    return touched, as_array([size if x else 0.0 for x in touched.tolist()])
 
 
 def _is_heavy(M: Entries, nq: int) -> bool:
     """Whether no coordinate is light for certain: no pivot is below the eigenvalues, by Gershgorin's circles."""
-    try:
-        values = np.fromiter(M.values(), float, len(M))
-    except UntracedError:
+    if M.values.dtype != float:
         return False
-    rows, columns = _columns(M, 2)
-    diagonal = np.bincount(rows, values * (rows == columns), nq)
-    least = 2.0 * diagonal - np.bincount(rows, np.abs(values), nq)
+    diagonal = _diagonal(M, nq)
+    least = 2.0 * diagonal - np.bincount(M.rows, np.abs(M.values), nq)
     # twice: for rounding
     return bool(least.min(initial=np.inf) > 2.0 * LIGHT_MASS * 1.01 * diagonal.max(initial=0.0))
 
 
 def light_coordinates(M: Entries, nq: int, share: float) -> list[bool]:
     """Coordinates whose pivot in a Cholesky factorisation of M is below this share of the entry."""
-    lower = [(i, j) for i, j in M if j <= i]
-    entries = _columns(lower, 2)
-    factor = make_factor(neighbours_of(nq, entries), nq)
+    low = M.cols <= M.rows
+    entries = np.array([M.rows[low], M.cols[low]])
+    factor = make_factor(nq, entries, nq)
     values: list[Scalar] = [0.0] * (nq + len(factor.rows))
-    for at, (i, j) in zip(factor.entries(*entries).tolist(), lower, strict=True):
-        values[at] = M[i, j]
+    for at, value in zip(factor.entries(*entries).tolist(), M.values[low].tolist(), strict=True):
+        values[at] = value
     whole = values[:nq]
     most = 0.01 * largest(whole)
     start, target = factor.start.tolist(), factor.target.tolist()
@@ -319,31 +471,12 @@ def light_coordinates(M: Entries, nq: int, share: float) -> list[bool]:
     return [light[place] for place in factor.position.tolist()]
 
 
-def neighbours_of(count: int, *pairs: Iterable[Ints]) -> list[set[int]]:
-    """Of each unknown those it shares an entry with."""
-    out: list[set[int]] = [set() for _ in range(count)]
-    for first, second in pairs:
-        for a, b in zip(first.tolist(), second.tolist(), strict=True):
-            if a != b:
-                out[a].add(b)
-                out[b].add(a)
-    return out
-
-
-def flatten_rows(rows: list[Row]) -> tuple[Ints, Ints, list[Scalar]]:
+def flatten_rows(rows: list[Row]) -> tuple[Ints, Ints, Scalars]:
     """Rows compressed: where each starts, columns, values."""
-    start, at = [0], 0
-    for row in rows:
-        at += len(row)
-        start.append(at)
-    return (
-        _ints(start),
-        _ints([i for row in rows for i in row]),
-        [c for row in rows for c in row.values()],
-    )
+    return Table(dict(enumerate(rows))).flatten(len(rows))
 
 
-def _columns(rows: Collection[tuple[int, ...]], width: int) -> Ints:
+def _columns(rows: Sequence[tuple[int, ...]], width: int) -> Ints:
     """Tuples of whole numbers, (width, n)."""
     flat = np.fromiter(chain.from_iterable(rows), np.int64, width * len(rows))
     return np.ascontiguousarray(flat.reshape(-1, width).T)

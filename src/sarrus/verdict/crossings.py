@@ -199,6 +199,11 @@ class RunOutputs:
         return out[0], out[1], out[2], out[3]
 
 
+def zero_of(tolerance: float) -> float:
+    """Values of W that count as zero at a crossing of a run with a tolerance."""
+    return max(LEAST_ZERO, min(RUN_SHARE * tolerance, MOST_ZERO))
+
+
 def judge_dips(
     model: Model,
     equations: JointEquations,
@@ -208,7 +213,7 @@ def judge_dips(
     tolerance: float,
 ) -> tuple[list[Crossing], list[NearMiss]]:
     """Crossings and near misses among the dips of a run that had the given tolerance."""
-    zero = max(LEAST_ZERO, equations.tolerance, min(RUN_SHARE * tolerance, MOST_ZERO))
+    zero = max(equations.tolerance, zero_of(tolerance))
     ws = make_workspace(watch.form, 0)
     done: list[tuple[float, float]] = []
     found: list[Crossing | NearMiss] = []
@@ -421,6 +426,9 @@ def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[f
             NODES[-1] / NODES[3]
         )
         g = np.sign(NODES) * values ** (1.0 / max(2.0, 2.0 * round(0.5 * growth)))
+        if len(np.unique(g)) < len(g):
+            # flat beside the bottom: nothing to be read off there
+            continue
         root = _interpolate_at_zero(g, times)
         # rounding of pivots aside; a flat bottom is all rounding
         if pivot(root) > pivot(t) + (1e-10 * values.min() if growth < 3.0 else RESOLVED_PIVOT):

@@ -242,7 +242,10 @@ def solve_reactions(
         motion = read_motion(equations, bodies, times[chunk], *(x[chunk] for x in states))
         inertia = inertia_forces(equations, motion)
         applied = loads.wrenches(motion, angles[chunk])
+        # of a body that spins freely I w' and w x I w cancel
+        spun = np.sum(motion.spins**2, axis=2) @ np.trace(equations.inertias, axis1=1, axis2=2)
         sizes = np.abs(applied / arms).max(axis=(1, 2), initial=0.0)
+        sizes = np.maximum(sizes, spun / equations.length)
         poses = Pose(motion.centers, motion.turns)
         found = solve_wrenches(equations, poses, inertia - applied, stiff, sizes)
         directions[chunk] = found.directions

@@ -147,7 +147,9 @@ class _Copies:
     def balance(self, entries: Floats, f: Floats) -> Floats:
         """W^T f at all poses, (n, columns); entries: of the rows over twists."""
         e = self.one
-        parts = entries.reshape(self.n, e.rows, -1, 6)[..., e.used] * f[:, :, None, None]
+        parts = (
+            entries.reshape(self.n, e.rows, *entries.shape[1:])[..., e.used] * f[:, :, None, None]
+        )
         # behind the bodies one more takes what the ground has
         out = np.zeros((self.n, len(e.bodies) + 1, e.columns_a_body))
         for row, bodies in enumerate(e._row_bodies):
@@ -265,7 +267,8 @@ def _solve_stack(
     values = np.linalg.svd(matrices, compute_uv=False)
     ranks = (values > e.tolerance).sum(axis=1)
     z, stress = np.zeros((n, e.rows)), [np.zeros((e.rows, 0))] * n
-    smallest = np.where(ranks, values[np.arange(n), ranks - 1], 1.0)
+    # 1 where nothing counts, as without joints
+    smallest = np.column_stack([np.ones(n), values])[np.arange(n), ranks]
     for rank in np.unique(ranks):
         at = np.flatnonzero(ranks == rank)
         U, own, V = np.linalg.svd(matrices[at])

@@ -14,6 +14,7 @@ from .kinds import (
     FLOAT,
     INT,
     LANES,
+    WIDE,
     Array,
     Known,
     Number,
@@ -181,6 +182,10 @@ class Text:
             zeros = ", ".join(["i32 0"] * WIDTH)
             text = f"shufflevector {LANES} {one}, {LANES} poison, <{WIDTH} x i32> <{zeros}>"
             return Number(LANES, self.line(text))
+        if kind == WIDE:
+            return self.join(self.convert(value, FLOAT), Number(FLOAT, hexadecimal(0.0)))
+        if value.kind == WIDE:
+            return self.convert(self.split(value)[0], kind)
         if kind == FLOAT:
             if value.kind == INT and value.name.lstrip("-").isdigit():
                 return Number(FLOAT, hexadecimal(float(value.name)))
@@ -190,6 +195,16 @@ class Text:
             how = "fptosi double" if value.kind == FLOAT else "zext i1"
             return Number(INT, self.line(f"{how} {value.name} to i64"))
         return self.truth(value)
+
+    def split(self, value: Number) -> tuple[Number, Number]:
+        """The parts of a wide number."""
+        high, low = (self.line(f"extractelement {WIDE} {value.name}, i64 {n}") for n in (0, 1))
+        return Number(FLOAT, high), Number(FLOAT, low)
+
+    def join(self, high: Number, low: Number) -> Number:
+        """A wide number of its parts."""
+        half = self.line(f"insertelement {WIDE} poison, double {high.name}, i64 0")
+        return Number(WIDE, self.line(f"insertelement {WIDE} {half}, double {low.name}, i64 1"))
 
     def number(self, value: Any) -> Number:
         """A value that has to be a number."""
@@ -206,4 +221,5 @@ class Text:
             return value
         if value.kind == INT:
             return Number(BOOL, self.line(f"icmp ne i64 {value.name}, 0"))
+        value = self.convert(value, FLOAT)
         return Number(BOOL, self.line(f"fcmp une double {value.name}, {hexadecimal(0.0)}"))
