@@ -1,4 +1,4 @@
-"""Families of linkages with random sides, masses and speeds whose motions meet, nearly meet, or do not: for lanes."""
+"""Families of linkages with random sides, masses and speeds whose motions meet, nearly meet, or do not."""
 
 import numpy as np
 

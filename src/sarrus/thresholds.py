@@ -263,9 +263,9 @@ SAME_CROSSING = 1e-6
 AT_MOMENT = 1e-10
 # the pivot beside: equations whose pivots fall this low at a bottom have no other one
 SAME_BOTTOM = 1e-9
-# what counts as zero at a crossing: values of J this many times smaller or larger are so of W too. Rows of both have
-# length one, W weighs its columns by masses and inertias. Measured beside crossings of random linkages W's were 0.1
-# to 1.2 times those of J, 0.006 with bodies of 1 g and 1 t
+# what counts as zero at a crossing: values of J this many times smaller or larger are so of W too. Rows of both
+# have length one, W weighs its columns by masses and inertias. Measured beside crossings of random linkages W's
+# were 0.1 to 1.2 times those of J, 0.006 with bodies of 1 g and 1 t
 CLEAR_VALUE = 1e3
 # an equation's own J J^T: a smaller pivot has too few digits above EPS and rounding (2e-14) to tell where the
 # bottom of its dip is

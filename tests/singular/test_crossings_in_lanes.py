@@ -60,7 +60,7 @@ def test_crossings_at_other_tolerances(tolerance):
 
 
 def test_times_of_closed_form():
-    """The windows of all speeds lie on one line when elliptic functions say it; scissors by an ordinary integrator."""
+    """Windows lie on one line when elliptic functions say it, scissors when an ordinary integrator does."""
     vary = {"bodies.crank0.mass": np.ones(16)}
     runs = sarrus.Ensemble(n_four_bar(2), vary).simulate(6.0, 1.0, points=[], crossings=True)
     assert not runs.parked.any()

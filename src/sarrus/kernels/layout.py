@@ -77,6 +77,8 @@ class Workspace(NamedTuple):
     de: Floats
     phi: Floats
     J: Floats
+    # J_1, that of the velocity
+    J1: Floats
     L: Floats
     b: Floats
     r: Floats
@@ -89,12 +91,19 @@ class Workspace(NamedTuple):
     bl_eb: Floats
     sq_l: Floats
     bl_l: Floats
+    # their sums: of the equations; of the forces, by the first and by the second form
     acc_sq: Floats
     acc_bl: Floats
+    acc_sl: Floats
+    acc_al: Floats
+    acc_lb: Floats
     q: Floats
     v: Floats
     dq: Floats
+    # of coefficients: largest entry, its log, log of the step that it allows
+    size: Floats
     log_size: Floats
+    reach: Floats
     # largest pivot that each equation has shown
     usual: Floats
     # all forces together
@@ -189,19 +198,22 @@ def make_workspace(form: Form, order: int) -> Workspace:
 def make_wide_workspace(form: Form, order: int, usual: Floats) -> Workspace:
     """The same for wide numbers; usual: pivots as they are known, which need no more digits."""
     ws = Workspace(*(widen(np.zeros(shape)) for shape in _shapes(form, order, lambda count: count)))
-    return ws._replace(log_size=np.zeros(order + 1), usual=usual)
+    sizes = {name: np.zeros(fill_lanes(order + 1)) for name in ("size", "log_size", "reach")}
+    return ws._replace(**sizes, usual=usual)
 
 
 def _shapes(form: Form, order: int, fill: Callable[[int], int]) -> list[tuple[int, ...]]:
     """Of the arrays of a workspace; fill: how many places so many products take."""
     nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
     ns, nb = fill(len(form.sq_c)), fill(len(form.bl_c))
-    n, rows = nq + nc, order + 1
+    nj, n, rows, filled = len(form.J_eq), nq + nc, order + 1, fill_lanes(order + 1)
     return [
-        # e, de, phi, J, L; b, r, x, w
-        (nf,), (nf,), (nc,), (len(form.J_eq),), (n + len(form.L_row),), (n,), (n,), (n,), (nf,),
-        # lam, sq_e, bl_ea, bl_eb, sq_l, bl_l, acc_sq, acc_bl
-        (rows, nc), (rows, ns), (rows, nb), (rows, nb), (rows, ns), (rows, nb), (ns,), (nb,),
-        # q, v, dq, log_size, usual, Q
-        (nq,), (nq,), (nq,), (rows,), (nc,), (nq,),
+        # e, de, phi, J, J1, L; b, r, x, w
+        (nf,), (nf,), (nc,), (nj,), (nj,), (n + len(form.L_row),), (n,), (n,), (n,), (nf,),
+        # lam, sq_e, bl_ea, bl_eb, sq_l, bl_l
+        (rows, nc), (rows, ns), (rows, nb), (rows, nb), (rows, ns), (rows, nb),
+        # acc_sq, acc_bl, acc_sl, acc_al, acc_lb
+        (ns,), (nb,), (ns,), (nb,), (nb,),
+        # q, v, dq; size, log_size, reach; usual, Q
+        (nq,), (nq,), (nq,), (filled,), (filled,), (filled,), (nc,), (nq,),
     ]  # fmt: skip

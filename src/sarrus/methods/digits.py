@@ -43,6 +43,8 @@ from ..thresholds import (
     WIDE_MET,
 )
 
+# the tightest tolerance that is followed: states are doubles, and steps lose LONG_FLOOR of a length, a thousandth
+TIGHTEST = 1e-13
 # steps at a time
 ROOM = 4
 # coefficients that tell a misfit, and weak directions up to which it is sought: each takes a series
@@ -60,11 +62,10 @@ def wants_digits(tolerance: float) -> bool:
     return local_tolerance(tolerance)[1]
 
 
-def describe_floor(tolerance: float) -> list[str]:
-    """What a user should know of a tolerance that only doubles follow."""
-    if not wants_digits(tolerance):
+def describe_floor(tolerance: float, held: float = FLOOR / SHARE) -> list[str]:
+    """What a user should know of a tolerance below what is held; by doubles alone if nothing else is said."""
+    if tolerance >= held:
         return []
-    held = FLOOR / SHARE
     return [f"tolerance {tolerance:g} is below what double precision holds; {held:g} was used"]
 
 
@@ -113,18 +114,18 @@ class MoreDigits:
     def advance(self, stretch: Stretch) -> tuple[int, int]:
         """Steps until one begins where doubles serve; returns the reason and how many.
 
-        None where more digits do not lead over a singular position: then there are none any more.
+        There are none where more digits do not lead over a singular position: then they are given no more.
         """
-        # where a misfit was found, there is one at other singular positions, too
-        found = None if self._mended else self._take(self._form, stretch)
-        if found is None:
-            mended = self._mend(stretch.t, stretch.kept)
-            found = None if mended is None else self._take(mended, stretch)
-        if found is None:
-            self.given, self._alone = False, stretch.t
-            return reasons.OTHER_DIGITS, 0
-        self.taken += found[1]
-        return found
+        # where a misfit was found, there may be one at other singular positions, too: it is sought first
+        for fitted in (self._mended > 0.0, self._mended == 0.0):
+            change = self._find_misfit(stretch.t, stretch.kept) if fitted else np.zeros(1)
+            found = None if change is None else self._take(self._changed(change), stretch)
+            if change is not None and found is not None:
+                self._mended = max(self._mended, float(np.abs(change).max()))
+                self.taken += found[1]
+                return found
+        self.given, self._alone = False, stretch.t
+        return reasons.OTHER_DIGITS, 0
 
     def _take(self, form: Form, stretch: Stretch) -> tuple[int, int] | None:
         """Steps with the constraints of a form; None, and nothing is changed, if they come to nothing."""
@@ -155,8 +156,8 @@ class MoreDigits:
             now[...] = narrow(after)
         return reason, steps
 
-    def _mend(self, t: float, kept: kernels.Kept) -> Form | None:
-        """The form whose motion is smoothest, with right sides changed by no more than rounding."""
+    def _find_misfit(self, t: float, kept: kernels.Kept) -> Floats | None:
+        """What right sides are to be changed by for the smoothest motion; None if that is more than rounding."""
         state = kept.state
         if self._loads is not None:
             self._loads.theta[:] = kept.carried[:-1]
@@ -173,12 +174,8 @@ class MoreDigits:
         ]
         share, *_ = np.linalg.lstsq(np.array(growth).T, -narrow(base / size).ravel(), rcond=None)
         change = ROUND_OFF * weak @ share
-        largest = float(np.abs(change).max())
         # written so that nan is refused too
-        if not largest <= MENDED_MISFIT:
-            return None
-        self._mended = max(self._mended, largest)
-        return self._changed(change)
+        return change if np.abs(change).max() <= MENDED_MISFIT else None
 
     def _changed(self, by: Floats | float) -> Form:
         """The form with right sides that are so much larger."""
@@ -210,9 +207,8 @@ class MoreDigits:
                 "contradict each other in their last digits): doubles go on alone, and hold some "
                 f"{HELD_THROUGH:g} of the mechanism's length behind crossings"
             )
-        elif not self.given:
-            notes += describe_floor(self._asked)
-        return notes
+        held = TIGHTEST if self.given else FLOOR / SHARE
+        return [*notes, *describe_floor(self._asked, held)]
 
 
 def warm_up(form: Form, loads: Loads) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import wide
-from ..lanes import WIDTH
 from .functions import KNOWN_FUNCTIONS
 from .kinds import (
     BOOL,
@@ -17,6 +16,7 @@ from .kinds import (
     INT,
     LANES,
     MASK,
+    NARROW,
     STORED,
     WIDE,
     Array,
@@ -35,6 +35,7 @@ from .kinds import (
     return_type,
     value_of,
     wider,
+    width_of,
 )
 from .text import Text
 
@@ -183,7 +184,7 @@ class Expressions(Text):
 
     def negated(self, value: Number) -> Number:
         """-x."""
-        if value.kind in (FLOAT, LANES, WIDE):
+        if value.kind in (FLOAT, LANES, NARROW, WIDE):
             return Number(value.kind, self.line(f"fneg {value.kind} {value.name}"))
         if value.name.isdigit():
             return Number(INT, f"-{value.name}")
@@ -205,7 +206,7 @@ class Expressions(Text):
             kind = wider(wider(x.kind, y.kind), other.kind)
             if kind == WIDE:
                 x = self.convert(x, kind)
-            elif wider(x.kind, y.kind) in (FLOAT, LANES):
+            elif wider(x.kind, y.kind) in (FLOAT, LANES, NARROW):
                 x, y, z = (self.convert(part, kind) for part in (x, y, other))
                 if isinstance(op, ast.Sub):
                     x, z = (self.negated(x), z) if behind else (x, self.negated(z))
@@ -230,7 +231,7 @@ class Expressions(Text):
             if isinstance(op, ast.Sub):
                 b = self.negated(b)
             return self.call_wide(_WIDE[type(op)], a, b)
-        name = _OPERATIONS.get((type(op), FLOAT if kind == LANES else kind))
+        name = _OPERATIONS.get((type(op), FLOAT if kind in (LANES, NARROW) else kind))
         if name is None:
             raise self.fail(node, "no such operation")
         return Number(kind, self.line(f"{name} {kind} {a.name}, {b.name}"))
@@ -411,12 +412,13 @@ class Expressions(Text):
 
     def library(self, name: str, *given: Any) -> Number:
         """A function of numbers that the compiler or the system knows."""
-        kinds_given = [self.number(x).kind for x in given]
-        if WIDE in kinds_given:
+        kind = FLOAT
+        for x in given:
+            kind = wider(kind, self.number(x).kind)
+        if kind == WIDE:
             raise TranslationError(f"{name} has no more digits than a double; say rounded(x)")
-        kind = LANES if LANES in kinds_given else FLOAT
-        if kind == LANES:
-            name = name.replace(".f64", f".v{WIDTH}f64")
+        if kind != FLOAT:
+            name = name.replace(".f64", f".v{width_of(kind)}f64")
         numbers = [self.convert(x, kind) for x in given]
         kinds = ", ".join([kind] * len(numbers))
         self.module.declare(name, f"declare {kind} @{name}({kinds}) nounwind memory(none)")

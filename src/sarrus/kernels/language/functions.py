@@ -16,12 +16,14 @@ from .kinds import (
     INT,
     LANES,
     MASK,
+    NARROW,
     WIDE,
     Array,
     Known,
     Made,
     Number,
     hexadecimal,
+    is_literal,
     wider,
 )
 
@@ -85,6 +87,17 @@ def _rows_of_lanes(body: Expressions, x: Any) -> Array:
     return Array(LANES, x.address, (size.name,), x.home)
 
 
+def _lanes_from(body: Expressions, x: Any, t: Any, count: Any) -> Array:
+    """Half of the lanes where they hold the last numbers of a row: eight take twice as long to load as four."""
+    if x.kind == WIDE:
+        at = body.line(f"getelementptr inbounds {WIDE}, ptr {x.address}, i64 {t.name}")
+        return Array(WIDE, at, ("1",), x.home)
+    whole = is_literal(t.name) and is_literal(count.name)
+    kind = NARROW if whole and int(count.name) - WIDTH * int(t.name) <= WIDTH // 2 else LANES
+    at = body.line(f"getelementptr inbounds {LANES}, ptr {x.address}, i64 {t.name}")
+    return Array(kind, at, ("1",), x.home)
+
+
 def _choose(body: Expressions, mask: Any, a: Any, b: Any) -> Number:
     a, b = body.convert(a, LANES), body.convert(b, LANES)
     return Number(
@@ -95,6 +108,20 @@ def _choose(body: Expressions, mask: Any, a: Any, b: Any) -> Number:
 def _any_lane(body: Expressions, mask: Any) -> Number:
     bits = body.line(f"bitcast {MASK} {mask.name} to i{WIDTH}")
     return Number(BOOL, body.line(f"icmp ne i{WIDTH} {bits}, 0"))
+
+
+def _parts(body: Expressions, x: Any) -> Made:
+    """y and n with x = 2^n y, y from 1/2 to 1; of lanes of positive numbers that are not the very smallest."""
+    whole = f"<{WIDTH} x i64>"
+
+    def line(how: str, value: str, number: int) -> str:
+        return body.line(f"{how} {whole} {value}, <{', '.join([f'i64 {number}'] * WIDTH)}>")
+
+    bits = body.line(f"bitcast {LANES} {body.convert(x, LANES).name} to {whole}")
+    rest = line("or", line("and", bits, (1 << 52) - 1), 1022 << 52)
+    power = line("sub", line("lshr", bits, 52), 1022)
+    y = Number(LANES, body.line(f"bitcast {whole} {rest} to {LANES}"))
+    return Made((y, Number(LANES, body.line(f"sitofp {whole} {power} to {LANES}"))))
 
 
 def _root(body: Expressions, x: Any) -> Number:
@@ -124,8 +151,10 @@ KNOWN_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.isfinite: _is_finite,
     lanes.in_lanes: _in_lanes,
     lanes.rows_of_lanes: _rows_of_lanes,
+    lanes.lanes_from: _lanes_from,
     lanes.choose: _choose,
     lanes.any_lane: _any_lane,
+    np.frexp: _parts,
     wide.rounded: lambda body, x: body.convert(x, FLOAT) if x.kind == WIDE else x,
     wide.is_wide: lambda body, x: Known(x.kind == WIDE),
     wide.alike: lambda body, number, x: body.convert(number, x.kind),

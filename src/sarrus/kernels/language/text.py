@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..lanes import WIDTH
 from .kinds import (
     BOOL,
     FLOAT,
     INT,
     LANES,
+    NARROW,
     WIDE,
     Array,
     Known,
@@ -26,6 +26,7 @@ from .kinds import (
     names_in,
     value_of,
     wider,
+    width_of,
 )
 
 if TYPE_CHECKING:
@@ -176,12 +177,11 @@ class Text:
         value = self.number(value)
         if value.kind == kind:
             return value
-        if kind == LANES:
+        if kind in (LANES, NARROW):
             name = self.convert(value, FLOAT).name
-            one = self.line(f"insertelement {LANES} poison, double {name}, i64 0")
-            zeros = ", ".join(["i32 0"] * WIDTH)
-            text = f"shufflevector {LANES} {one}, {LANES} poison, <{WIDTH} x i32> <{zeros}>"
-            return Number(LANES, self.line(text))
+            one = self.line(f"insertelement {kind} poison, double {name}, i64 0")
+            zeros = f"<{width_of(kind)} x i32> zeroinitializer"
+            return Number(kind, self.line(f"shufflevector {kind} {one}, {kind} poison, {zeros}"))
         if kind == WIDE:
             return self.join(self.convert(value, FLOAT), Number(FLOAT, hexadecimal(0.0)))
         if value.kind == WIDE:
