@@ -247,7 +247,7 @@ def least_order(loads):
     """
     if loads is None or len(loads.drives.equations) == 0:
         return 3
-    return loads.drives.polynomials.shape[1] + 1
+    return max(3, loads.drives.polynomials.shape[1] + 1)
 
 
 @kernel
@@ -301,7 +301,8 @@ def eval_log_sizes(ws, first, last):
 def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refinements, ahead, qc):
     """Coefficients about t from q_0, q_1 on, as many as pay; returns the highest one, order and log of the step.
 
-    These are as `choose_step` says. ahead: so many are made before the first is looked at; what they say is asked as if they had come one by one.
+    These are as `choose_step` says. ahead: so many are made before the first is looked at; what they say is asked
+    as if they had come one by one.
     ws.size, ws.log_size, ws.reach: the largest entry of each coefficient, its log, and how far it lets a step go.
     """
     if loads is not None:
