@@ -22,7 +22,13 @@ from .arrays import Flags, Floats
 # variants that are done at once: their values of all operations stay in the cache
 CHUNK = 256
 _BINARY = {"+": "{}+{}", "-": "{}-{}", "*": "{}*{}", "/": "{}/{}", "max": "larger({},{})"}
-_UNARY = {"neg": "-{}", "abs": "size({})", "sqrt": "sqrt({})", "rint": "whole({})"}
+_UNARY = {
+    "neg": "-{}",
+    "abs": "size({})",
+    "sqrt": "sqrt({})",
+    "sin": "sin({})",
+    "rint": "whole({})",
+}
 _TEXT = _BINARY | _UNARY | {"pick": "{}[{}]", "eigen": "eigen({},{},{},{},{},{})"}
 
 
@@ -352,6 +358,11 @@ def sqrt(x: Scalar) -> Scalar:
     return x.tape.do("sqrt", x) if isinstance(x, Number) else math.sqrt(x)
 
 
+def sine(x: Scalar) -> Scalar:
+    """The sine."""
+    return x.tape.do("sin", x) if isinstance(x, Number) else math.sin(x)
+
+
 def larger(a: Scalar, b: Scalar) -> Scalar:
     """The larger of two: which one it is decides nothing."""
     if isinstance(a, Number):
@@ -466,6 +477,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "neg": lambda a: -a,
     "abs": abs,
     "sqrt": math.sqrt,
+    "sin": math.sin,
     "rint": lambda a: float(round(a)),
     "eigen": lambda *x: _eigen(*x).tolist(),
 }
@@ -473,6 +485,7 @@ _ABREAST = _PLAIN | {
     "max": np.maximum,
     "abs": np.abs,
     "sqrt": np.sqrt,
+    "sin": np.sin,
     "rint": np.rint,
     "eigen": lambda *x: _eigen(*x),
 }
@@ -481,6 +494,7 @@ _PLAIN_NAMES = _CONSTANTS | {
     "larger": max,
     "size": abs,
     "sqrt": math.sqrt,
+    "sin": math.sin,
     "whole": _PLAIN["rint"],
     "eigen": _PLAIN["eigen"],
 }
@@ -488,6 +502,7 @@ _ARRAY_NAMES = _CONSTANTS | {
     "larger": np.maximum,
     "size": np.abs,
     "sqrt": np.sqrt,
+    "sin": np.sin,
     "whole": np.rint,
     "eigen": _eigen,
 }

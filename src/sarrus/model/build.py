@@ -102,7 +102,7 @@ class Blueprint:
     place_rows: tuple[Ints, Ints, Part]
     origins: Part
     spun: dict[str, tuple[Ints, Ints, Part, Part]]
-    drive_rates: Floats
+    drive_rates: Part
     user_calls: tuple[Any, ...]
 
     def make(self, mechanism: Mechanism, values: Any) -> Model:
@@ -128,7 +128,7 @@ class Blueprint:
                 name: (Rows(start, col, take_part(block, val), nq), take_part(block, starts))
                 for name, (start, col, val, starts) in self.spun.items()
             },
-            drive_rates=self.drive_rates,
+            drive_rates=take_part(block, self.drive_rates),
             user_calls=self.user_calls,
         )
 
@@ -203,21 +203,22 @@ def make_blueprint(mechanism: Mechanism) -> tuple[Blueprint, Scalars]:
     # they are in the block
     whole = Form(**fields | dict.fromkeys(scalars, np.zeros(0)))
     start, col, val = _point_rows(coordinates, points)
-    acting = loads.make_loads(drives.arrays(), block)
+    acting = loads.make_loads(drives.arrays(block), block)
+    loaded = bool(loads.rows or drives.equations)
     blueprint = Blueprint(
         dimension=mechanism.dimension,
         units=block.take([space.units.length, space.units.mass]),
         form=pack(whole),
         form_parts=form_parts,
-        loads=acting if loads.rows else fill(acting, np.zeros(0)),
-        loaded=bool(loads.rows),
+        loads=acting if loaded else fill(acting, np.zeros(0)),
+        loaded=loaded,
         points={name: n for n, name in enumerate(points)},
         place_rows=(start, col, block.take(val)),
         origins=block.take(
             np.concatenate([at for _, at in points.values()]), -1, mechanism.dimension
         ),
         spun={name: _spun(block, coordinates, name) for name, _ in mechanism.angular_velocities},
-        drive_rates=drives.start_rates(equations.count),
+        drive_rates=block.take(drives.start_rates(equations.count)),
         user_calls=tuple(call for call, _ in loads.users),
     )
     return blueprint, block.values

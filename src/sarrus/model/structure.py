@@ -23,6 +23,7 @@ import numpy as np
 from ..mechanism import Mechanism
 from ..mechanism.forces import LOADS, Coupling
 from ..mechanism.joints import End, Joint
+from ..mechanism.motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
 from ..tape import Replay, Tape, UntracedError, stacked
 from .build import Blueprint, make_blueprint
 from .model import Model
@@ -172,7 +173,7 @@ def trace(mechanism: Mechanism, numbers: Sequence[float]) -> tuple[Blueprint, Re
 def describe(mechanism: Mechanism) -> tuple[Key, list[float]] | None:
     """What a mechanism is but for its numbers, and these; None where more than numbers may differ, or it is large.
 
-    Motions of drives and users' functions are not described.
+    Users' functions are not described; a table decides by its numbers.
     """
     m = mechanism
     if is_large(m):
@@ -212,10 +213,14 @@ def describe(mechanism: Mechanism) -> tuple[Key, list[float]] | None:
             elif isinstance(value, tuple) and isinstance(value[0], np.ndarray):
                 for x in value:
                     numbers += x.tolist()
-            elif isinstance(value, tuple):
+            elif isinstance(value, tuple | Table):
                 key.append(value)
+            elif isinstance(value, DriveMotion):
+                own = [x for part in vars(value).values() for x in np.ravel(part).tolist()]
+                key += (type(value), len(own))
+                numbers += map(float, own)
             else:
-                # a motion, a function of the user
+                # a function of the user
                 return None
     return tuple(key), numbers
 
@@ -287,4 +292,8 @@ def _load_with(load: Any, array: Any, numbers: Iterator[Any]) -> Any:
             new[name] = array(value)
         elif isinstance(value, tuple) and isinstance(value[0], np.ndarray):
             new[name] = tuple(map(array, value))
+        elif isinstance(value, Polynomial):
+            new[name] = Polynomial(tuple(next(numbers) for _ in value.coefficients))
+        elif isinstance(value, Sine | SmoothStep):
+            new[name] = type(value)(*(next(numbers) for _ in vars(value)))
     return replace(load, **new)
