@@ -1,4 +1,4 @@
-"""A million mechanisms on a CUDA device: time, and the worst error against the exact motion.
+"""A million mechanisms on a CUDA device: time, and the worst error against the exact motion; crossings too.
 
     python benchmarks/gpu.py          on the device: needs NumPy, SciPy, llvmlite and CuPy alone
     python benchmarks/gpu.py host     the same on this machine's cores, 100 times fewer
@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 import numpy as np
-from scipy.special import ellipj, ellipk
+from scipy.special import ellipj, ellipk, ellipkinc
 
 import sarrus
 from sarrus.assembly import solve_start_velocity
@@ -21,6 +21,7 @@ from sarrus.codegen import series
 from sarrus.codegen.structure import make_structure, number_values
 from sarrus.many import point_columns
 from sarrus.model import make_model
+from sarrus.verdict.crossings import zero_of
 
 RUNS = {"double-four-bar": 1_000_000, "rectangular-bricard": 100_000}
 DURATION = 10.0
@@ -46,6 +47,43 @@ def exact_four_bar(speed, t, windows=2):
     m = 4 * w2 / W**2
     sn, cn, _, _ = ellipj(W * t / 2 - ellipk(m), m)
     return -2 * sn * cn, -(1 - 2 * sn**2)
+
+
+def exact_crossings(speed, windows=2):
+    """When its cranks lie down up to the end, in order, (runs, most); not a number behind the last."""
+    inertia, weight = (windows + 1) / 3 + windows, 9.81 * ((windows + 1) / 2 + windows)
+    W = np.sqrt(speed**2 + 4 * weight / inertia)[:, None]
+    m = 4 * weight / inertia / W**2
+    K, F = ellipk(m), ellipkinc(np.pi / 4, m)
+    turns = np.arange(1.0, 200.0, 2.0)
+    times = np.concatenate([2 / W * (turns * K - F), 2 / W * (turns * K + F)], axis=1)
+    times = np.sort(np.where(times <= DURATION, times, np.nan), axis=1)
+    return times[:, : int(np.isfinite(times).sum(axis=1).max())]
+
+
+def tell_crossings(structure, numbers, speed, tolerance, run):
+    """The same with crossings: time, and what is wrong with them."""
+    times = np.array([DURATION])
+    zero = zero_of(tolerance)
+    run(structure, numbers[:, :64].copy(), times, DURATION, tolerance, keep=False, zero=zero)
+    seconds = {}
+    for value in (None, zero, None, zero):
+        begin = time.perf_counter()
+        found = run(structure, numbers, times, DURATION, tolerance, keep=False, zero=value)
+        seconds.setdefault(value, []).append(time.perf_counter() - begin)
+    told, n = found.summaries, numbers.shape[1]
+    good = told[series.REASON] == 0
+    exact = exact_crossings(speed)
+    first = series.first_of_crossings(structure)
+    count = told[first].astype(int)
+    wrong = good & (count != np.isfinite(exact).sum(axis=1))
+    sure = good & ~wrong
+    off = np.abs(told[first + 1 : first + 1 + exact.shape[1]].T - exact)[sure]
+    print(
+        f"crossings at {tolerance:g}: {min(seconds[zero]):.3f} s, without {min(seconds[None]):.3f} s; not certain "
+        f"{n - int(good.sum())}, another number {int(wrong.sum())} of {n}, worst time {np.nanmax(off):.1e} s",
+        flush=True,
+    )
 
 
 def tell(problem, structure, numbers, speed, tolerance, run):
@@ -81,8 +119,9 @@ def main(where="device"):
     else:
         from sarrus.codegen.lanes import lanes_of
 
-        def run(structure, *args):
-            return lanes_of(structure).run(*args, threads=2)
+        def run(structure, *args, zero=None, **options):
+            lanes = lanes_of(structure, zero is not None)
+            return lanes.run(*args, threads=2, zero=zero, **options)
 
         share = 100
     for problem, count in RUNS.items():
@@ -92,6 +131,8 @@ def main(where="device"):
         numbers = still[:, None] + slope[:, None] * speed
         for tolerance in (1e-10, 1e-4):
             tell(problem, structure, numbers, speed, tolerance, run)
+            if problem == "double-four-bar":
+                tell_crossings(structure, numbers, speed, tolerance, run)
 
 
 if __name__ == "__main__":

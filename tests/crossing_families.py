@@ -1,4 +1,4 @@
-"""Families of linkages with random sides, masses and speeds whose motions meet, nearly meet, or do not: for lanes."""
+"""Families of linkages with random sides, masses and speeds whose motions meet, nearly meet, or do not."""
 
 import numpy as np
 
@@ -120,7 +120,8 @@ def hung_parallelogram(rng):
 def sprung_parallelogram(rng):
     """A parallelogram with a spring across."""
     m = parallelogram(rng)
-    m.spring("spring", m.ground, "coupler", (0.3, -0.2), m.joints[3].places[0], rng.uniform(5.0, 30.0), rest_length=0.4)
+    ends = {"start": (0.3, -0.2), "end": m.joints[3].places[0]}
+    m.spring("spring", m.ground, "coupler", **ends, stiffness=rng.uniform(5.0, 30.0))
     return m
 
 
@@ -134,7 +135,12 @@ def windows(n, place=None, masses=(0.3, 3.0)):
         m = Mechanism("four-bars", gravity=put((0.0, -9.81)) - put((0.0, 0.0)))
         up, across = turned(crank, angle), np.array([width, 0.0])
         for i in range(n + 1):
-            m.rod(f"crank {i}", put(i * across), put(i * across + up), mass=10.0 ** rng.uniform(low, high))
+            m.rod(
+                f"crank {i}",
+                put(i * across),
+                put(i * across + up),
+                mass=10.0 ** rng.uniform(low, high),
+            )
             m.revolute(f"A{i}", m.ground, f"crank {i}", at=put(i * across), **axis)
         for i in range(n):
             ends = put(i * across + up), put((i + 1) * across + up)

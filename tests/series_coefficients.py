@@ -21,7 +21,7 @@ def point_series(m, name, order):
     state = np.array([np.zeros(nq), v])
     advance(
         form, make_workspace(form, order), make_loads(model.loads, order), 0.0, 1e-9, 1e-13,
-        -50.0 * np.arange(order + 1.0),
+        False, -50.0 * np.arange(order + 1.0),
         Kept(state, np.zeros(beside), np.zeros(4), np.zeros(5, np.int64)),
         Pieces(np.zeros(2), np.zeros(1, np.int64), coefficients, sides),
         np.zeros((1, 4)),

@@ -445,6 +445,14 @@ def test_negative_mass_is_refused():
     assert "mass" in runs.message[-1]
 
 
+def test_refused_ones_in_front_do_not_slow_the_others():
+    """More variants that cannot be, in a row, than tapes are tried: the others run in lanes all the same."""
+    masses = np.linspace(-1.0, 2.0, 90)
+    runs = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": masses}).simulate(0.5, 0.1)
+    assert (runs.status == np.where(masses > 0.0, "done", "refused")).all()
+    assert not runs.parked[masses > 0.0].any()
+
+
 def test_exits():
     """A data frame has a row a run, a data set all outputs."""
     pytest.importorskip("xarray")
@@ -454,10 +462,22 @@ def test_exits():
     assert (table["final B0.x [m]"] == runs.final[:, runs.points.index("B0"), 0, 0]).all()
     data = runs.to_xarray()
     assert (data["position"].sel(point="B1", axis="y") == runs.position("B1")[..., 1]).all()
+    assert "crossing_time" not in data
+    vary = {"velocities.B0": [[1.0, 0.0], [4.0, 0.0]]}
+    runs = sarrus.Ensemble(four_bar(), vary).simulate(1.0, 0.5, crossings=True)
+    few, many = runs.crossings
+    assert 0 < len(few) < len(many)
+    table, data = runs.to_dataframe(), runs.to_xarray()
+    assert table["crossing times [s]"].tolist() == [few.tolist(), many.tolist()]
+    assert table["crossings"].tolist() == [len(few), len(many)]
+    times = data["crossing_time"].values
+    assert np.array_equal(times[1], many)
+    assert np.array_equal(times[0, : len(few)], few)
+    assert np.isnan(times[0, len(few) :]).all()
 
 
 def test_crossing_times_of_each_run():
-    """Those of `simulate`, in every bit, and of closed form; none where nothing is crossed or nothing runs."""
+    """Of few runs those of `simulate`, in every bit, and of closed form; none where nothing is crossed."""
     speeds = (1.0, 2.0)
     mechanisms = [n_four_bar(2, speed=s) for s in speeds] + [bricard()]
     runs = sarrus.simulate_many(mechanisms[:2], 3.0, 0.5, crossings=True)
@@ -473,6 +493,7 @@ def test_crossing_times_of_each_run():
     quiet = sarrus.simulate_many(mechanisms[2:], 0.5, 0.5, crossings=True)
     assert len(quiet.crossings[0]) == 0
     assert np.isnan(quiet.columns()["first crossing [s]"]).all()
-    assert sarrus.simulate_many(mechanisms[2:], 0.5, 0.5).crossings is None
-    with pytest.raises(ValueError, match="judged on the CPU"):
-        sarrus.simulate_many(mechanisms[2:], 0.5, crossings=True, device="gpu")
+    unasked = sarrus.simulate_many(mechanisms[2:], 0.5, 0.5)
+    assert unasked.crossings is None
+    with pytest.raises(ValueError, match="not asked for"):
+        _ = unasked.of(0).crossings

@@ -47,9 +47,8 @@ def simulate_many(
 
     output_step, outputs, tolerance, max_steps: as for `simulate`. points: names of joints, points or bodies
     whose motion is wanted, all joints if left out; every mechanism has to have them. keep: False if final
-    states, extremes and statuses are enough. crossings: also the times at which the mobility rises; they are
-    judged by the general kernels, which then do all runs, one after the other. threads: as many as there are
-    cores if left out; they change no number. device: "cpu", or "gpu" (extra: sarrus[gpu]).
+    states, extremes and statuses are enough. crossings: also the times at which the mobility rises. threads: as
+    many as there are cores if left out; they change no number. device: "cpu", or "gpu" (extra: sarrus[gpu]).
 
     A mechanism that cannot be simulated is a row with the status "refused" and the reason.
     """
@@ -57,10 +56,6 @@ def simulate_many(
         mechanisms = _listed(mechanisms)
     if device not in (CPU, GPU):
         raise ValueError(f"device = {device!r}; give '{CPU}' or '{GPU}'")
-    if crossings and device == GPU:
-        raise ValueError(
-            "crossings are judged on the CPU; leave out device='gpu' or crossings=True"
-        )
     asked = ask_plainly(duration, output_step, outputs, tolerance, max_steps)
     first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
     names = _joints(first) if points is None else _named(points)

@@ -36,7 +36,8 @@ from .mechanism import Mechanism, MechanismError, check_drive_times, check_mecha
 from .mechanism.check import find_gaps, find_problems
 from .mechanism.files.units import LARGEST
 from .methods import Status
-from .methods.series import describe_steps
+from .methods.digits import describe_floor, wants_digits
+from .methods.series import describe_loosened
 from .methods.status import done
 from .model import Model
 from .model.build import make_blueprint, readable_points
@@ -52,8 +53,11 @@ from .verdict.crossings import zero_of
 # unrolled updates of a factor up to which code of its own pays; and runs for which it is compiled
 MOST_UPDATES = 20_000
 FEWEST_RUNS = 16
-# structures that are tried among the variants of an ensemble
-MOST_STRUCTURES = 16
+# variants of an ensemble are tried as the base of a tape as long as so many of the last tapes held this many each:
+# a tape takes as long as some ten runs
+TAPES, WORTH = 16, 10
+# shares of a list that come near to any place of it soon
+GOLDEN = 0.6180339887498949
 # how well a model by its tape agrees with that of a file's numbers, which are made by other arithmetic: rounding
 AGREE = 1e-11
 REFUSED = "refused"
@@ -76,7 +80,7 @@ def run_all(
     threads: int | None,
     gpu: bool,
 ) -> Runs:
-    """All runs: what can be done fast, then the rest."""
+    """All runs: what can be done fast, then the rest; where more digits are wanted, lanes have none."""
     first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
     for name in points:
         _check_point(mechanisms, name)
@@ -85,7 +89,9 @@ def run_all(
 
         find_cupy()
     table = Table(len(mechanisms), first.dimension, asked, points, keep, crossings)
-    for group in _groups(mechanisms, asked, points, table):
+    for group in (
+        () if wants_digits(asked.setting) and not gpu else _groups(mechanisms, asked, points, table)
+    ):
         found = run_group(group, asked, threads or _cores(), keep, gpu=gpu, crossings=crossings)
         table.take(group, found)
     table.finish(mechanisms)
@@ -191,17 +197,20 @@ def _groups(
 def _trace_groups(ensemble: Variants, asked: Asked, points: tuple[str, ...]) -> Iterator[Group]:
     """Variants by their numbers alone, one group a structure; those that are left are run one by one."""
     left, found = np.arange(len(ensemble)), {}  # type: Any, dict[str, list[Group]]
-    for _ in range(MOST_STRUCTURES):
-        if not len(left):
-            break
+    held: list[int] = []
+    while len(left) and (len(held) < TAPES or sum(held[-TAPES:]) >= WORTH * TAPES):
+        # those that cannot be often stand beside each other
+        at = int(len(held) * GOLDEN % 1.0 * len(left))
+        held.append(0)
         try:
-            base = {path: values[left[0]] for path, values in ensemble.vary.items()}
+            base = {path: values[left[at]] for path, values in ensemble.vary.items()}
             traced = Traced(ensemble, asked, points, base)
         except NotTogetherError:
             # it is told by itself why
-            left = left[1:]
+            left = np.delete(left, at)
             continue
         group = traced.group({path: values[left] for path, values in ensemble.vary.items()})
+        held[-1] = len(group.which)
         which, left = left[group.which], np.delete(left, group.which)
         found.setdefault(group.structure.digest, []).append(replace(group, which=which))
     for groups in found.values():
@@ -422,13 +431,13 @@ class Table:
         shape = len(which), len(self.points), 2, self.dimension
         self.status[which] = str(Status.DONE)
         message, setting = done(self.asked.duration).message, self.asked.setting
-        plain = describe_steps(setting, 0, 0.0, 0.0)
+        floor = describe_floor(setting)
         loosened, moved, lost = told[[series.LOOSENED, series.MOVED, series.LOST]].tolist()
         for i, at in zip(which.tolist(), np.flatnonzero(good).tolist(), strict=True):
             self.message[i] = message
             count = int(loosened[at])
-            more = describe_steps(setting, count, moved[at], lost[at]) if count else plain
-            self.notes[i] = [*group.notes[at], *more]
+            more = describe_loosened(count, moved[at], lost[at]) if count else []
+            self.notes[i] = [*group.notes[at], *floor, *more]
         if self.values is not None and self.balance is not None:
             block = found.results[good]
             self.values[which] = block[:, :, :-1].reshape(len(which), *self.values.shape[1:])

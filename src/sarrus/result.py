@@ -104,7 +104,10 @@ class Result(Readout):
         """What is left of a tight tolerance behind crossings, where rounding and not the steps decides."""
         asked = self.asked
         tight = asked.tolerance is not None and asked.tolerance < DEFAULT_TOLERANCE
-        if tight and asked.method in ("auto", "series") and self.outcome.watch and self.crossings:
+        # a run that had more digits says itself where they did not do
+        doubles = not self.counters.get("wide")
+        series = asked.method in ("auto", "series")
+        if tight and doubles and series and self.outcome.watch and self.crossings:
             yield (
                 f"behind crossings a series holds some {HELD_THROUGH:g} of the mechanism's length, up to ten "
                 "times that after slow ones, however tight the tolerance; method 'radau' is slower and holds "

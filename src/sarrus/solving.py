@@ -17,6 +17,7 @@ from .kernels.layout import make_workspace
 from .kernels.stepping import count_dependent
 from .mechanism import Mechanism, MechanismError, check_mechanism, find_remarks
 from .methods import METHODS, Method, Outcome, Run, Status, first_part, get_method, skipped
+from .methods.digits import wants_digits
 from .methods.method import needs_of, warm_up
 from .methods.status import failed
 from .methods.watch import Dip, Watch
@@ -69,7 +70,8 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
     if needs <= method.does:
         first = first_part(method, model)
         name = first.id if first.compiled else f"own/{first.id}"
-        compiling = warm_up(name, first.run, model.loaded, first.options)
+        tight = method.setting == "tolerance" and wants_digits(asked.setting)
+        compiling = warm_up(name, first.run, model.loaded, first.options, tight)
         outcome = method.run(run)
     else:
         compiling, outcome = 0.0, skipped(model, _refusal(method, needs))

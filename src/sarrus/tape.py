@@ -236,10 +236,30 @@ def each(function: Callable[..., Scalar], *columns: Sequence[Any]) -> list[Scala
                 found = function(*(side.values(x).ravel().tolist() for x in arrays))
             if isinstance(found, Number):
                 return found.value.tolist()
+            # it is the same for all of them
+            return [found] * len(columns[0])
         except (UntracedError, PartedError, FloatingPointError, ValueError):
             # one by one they do what they do
             pass
     return [function(*(np.ravel(x).tolist() for x in row)) for row in zip(*columns, strict=True)]
+
+
+def each_vector(
+    function: Callable[[Any], Sequence[Scalar]], column: Sequence[Any]
+) -> list[Sequence[Scalar]]:
+    """A function from arrays to tuples of scalars, of each array of a column; floats of many side by side."""
+    if len(column) >= MANY:
+        try:
+            with abreast():
+                found = function(Abreast().values(stacked(column)))
+            parts = [
+                x.value.tolist() if isinstance(x, Number) else [x] * len(column) for x in found
+            ]
+            return list(zip(*parts, strict=True))
+        except (UntracedError, PartedError, FloatingPointError, ValueError):
+            # one by one they do what they do
+            pass
+    return [function(x) for x in column]
 
 
 def stacked(column: Sequence[Any]) -> Floats:
@@ -341,6 +361,9 @@ def larger(a: Scalar, b: Scalar) -> Scalar:
 
 def largest(values: Iterable[Scalar], least: float = 0.0) -> Scalar:
     """The largest of some, at least this."""
+    values = list(values)
+    if Number not in set(map(type, values)):
+        return max([least, *values])
     out: Scalar = least
     for x in values:
         out = larger(out, x)
@@ -349,7 +372,37 @@ def largest(values: Iterable[Scalar], least: float = 0.0) -> Scalar:
 
 def mean(values: Sequence[Scalar]) -> Scalar:
     """Their mean; summed by halves, as arrays are, so that many of them lose no digits."""
+    if len(values) >= MANY:
+        try:
+            return _sum_of_many(np.array(values, dtype=float)) / float(len(values))
+        except UntracedError:
+            # a tape writes down each sum
+            pass
     return _sum_of(values) / float(len(values))
+
+
+def _sum_of_many(values: Floats) -> float:
+    """The same sums as `_sum_of` has, of all halves of a size at once."""
+    start, size = np.array([0]), np.array([len(values)])
+    levels = []
+    while (split := size > 8).any():
+        levels.append(split)
+        place = np.repeat(np.arange(len(size)), 1 + split)
+        second = np.append(False, place[1:] == place[:-1])
+        half = size[place] // 2
+        start = start[place] + np.where(second, half, 0)
+        size = np.where(second, size[place] - half, np.where(split[place], half, size[place]))
+    out = values[start]
+    for i in range(1, 8):
+        more = size > i
+        out[more] = out[more] + values[start[more] + i]
+    for split in reversed(levels):
+        first = np.cumsum(1 + split) - 1 - split
+        halves = first[split]
+        whole = out[first]
+        whole[split] = out[halves] + out[halves + 1]
+        out = whole
+    return float(out[0])
 
 
 def _sum_of(values: Sequence[Scalar]) -> Scalar:

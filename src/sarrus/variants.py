@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from .arrays import Flags, Floats
 from .mechanism import Mechanism, MechanismError, from_data, get_value, set_value, to_data
 from .mechanism.files.paths import split_path
 from .mechanism.files.units import shorten
+from .mechanism.files.writing import build_plainly
 from .names import pick
 from .tape import UntracedError
 
@@ -100,10 +101,16 @@ class Runs:
         """One row a run as a pandas data frame (extra: sarrus[data])."""
         import pandas as pd
 
-        return pd.DataFrame(self.columns()).rename_axis("run")
+        table = pd.DataFrame(self.columns()).rename_axis("run")
+        if self.crossings is not None:
+            table["crossing times [s]"] = pd.Series([list(x) for x in self.crossings], dtype=object)
+        return table
 
     def to_xarray(self) -> Any:
-        """All outputs as an xarray data set over run, time, point and axis (extra: sarrus[data])."""
+        """All outputs as an xarray data set over run, time, point and axis (extra: sarrus[data]).
+
+        With crossings also over these: times that are no numbers where a run has fewer.
+        """
         import xarray as xr
 
         axes = ("run", "time", "point", "axis")
@@ -113,6 +120,12 @@ class Runs:
             "energy_balance": (axes[:2], self.energy_balance, {"units": "J"}),
             "status": (axes[:1], self.status.astype(str)),
         }
+        if self.crossings is not None:
+            most = max(len(x) for x in self.crossings)
+            times = np.full((len(self), most), np.nan)
+            for row, x in zip(times, self.crossings, strict=True):
+                row[: len(x)] = x
+            data["crossing_time"] = (("run", "crossing"), times, {"units": "s"})
         places = {
             "time": self.times,
             "point": list(self.points),
@@ -128,6 +141,12 @@ class Runs:
 
     def _place(self, name: str) -> int:
         return pick({word: n for n, word in enumerate(self.points)}, name, "point of these runs")
+
+
+class Moment(NamedTuple):
+    """A crossing of one of many runs: its time [s]; `simulate` tells more of it."""
+
+    time: float
 
 
 @dataclass(frozen=True)
@@ -171,6 +190,13 @@ class OneRun:
     def counters(self) -> dict[str, int]:
         """How many steps, rejected steps, factorisations and so on."""
         return {name: int(x[self.number]) for name, x in self.runs.counters.items()}
+
+    @property
+    def crossings(self) -> tuple[Moment, ...]:
+        """When the mobility rises [s]."""
+        if self.runs.crossings is None:
+            raise ValueError("crossings were not asked for; give crossings=True")
+        return tuple(Moment(float(t)) for t in self.runs.crossings[self.number])
 
     def position(self, name: str) -> Floats:
         """Place of a point at the outputs [m]."""
@@ -237,7 +263,7 @@ class Variants:
         if shape != value.shape:
             # names of points and bodies are checked with what has them
             names = block in ("velocities", "angular_velocities")
-            from_data(self._data_with({path: value}), self.base.name, check=names)
+            self._built({path: value}, check=names)
 
     def __len__(self) -> int:
         return len(next(iter(self.vary.values())))
@@ -251,17 +277,27 @@ class Variants:
 
     def with_values(self, values: Mapping[str, Any]) -> Mechanism:
         """The mechanism with these values at their paths."""
-        made = from_data(self._data_with(values), self.base.name, check=False)
+        made = self._built(values)
         made.user_forces, made.told = list(self.base.user_forces), list(self.base.told)
         return made
 
     def with_numbers(self, values: Mapping[str, Any]) -> Mechanism:
         """The same with numbers of a tape."""
-        from .mechanism.files.building import build_plainly
-
         if "drives" in self.data:
             raise UntracedError("motions of drives are not traced")
         return build_plainly(self._data_with(values))
+
+    def _built(self, values: Mapping[str, Any], check: bool = False) -> Mechanism:
+        data = self._data_with(values)
+        try:
+            return from_data(data, self.base.name, check=check)
+        except ModuleNotFoundError:
+            if "drives" in data:
+                raise
+            # where only what a device needs is installed, nothing checks a file's words
+            made = build_plainly(data)
+            made.assemble = self.base.assemble
+            return made
 
     def _data_with(self, values: Mapping[str, Any]) -> dict[str, Any]:
         data = self.data

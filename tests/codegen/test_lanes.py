@@ -11,13 +11,17 @@ import pytest
 import sarrus
 from random_mechanisms import random_mechanism
 from sarrus.assembly import solve_start_velocity
-from sarrus.codegen import machine, series
+from sarrus.codegen import machine, series, watch
 from sarrus.codegen.lanes import Lanes, local_tolerance
 from sarrus.codegen.structure import PLACE, RATE, Column, make_structure, number_values
 from sarrus.codegen.twin import Twin
+from sarrus.codegen.watch import Watch
+from sarrus.kernels.reasons import DONE, UNCERTAIN
 from sarrus.model import make_model
 
 TOLERANCE = 1e-10
+# values that vanish at a crossing
+ZERO = 1e-8
 
 
 def prepare(mechanism):
@@ -31,11 +35,11 @@ def prepare(mechanism):
     return make_structure(*args, columns, rows), number_values(*args, rows)
 
 
-def run_twin(structure, numbers, times):
+def run_twin(structure, numbers, times, watch=None):
     local = local_tolerance(TOLERANCE)
-    shared = [times[-1], local, 1e6, 1e-8]
+    shared = [times[-1], local, 1e6, ZERO]
     o = Twin(numbers, times, shared, len(structure.columns) + 1)
-    series.write_run(o, structure)
+    series.write_run(o, structure, watch)
     return o
 
 
@@ -69,6 +73,40 @@ def test_lanes_are_their_twin(lanes):
     assert np.abs(found.summaries[series.STEPS] - o.summaries[series.STEPS]).max() <= 1
     # the fast ones meet a singular position, where rounding is divided by the distance to it
     assert np.abs(found.results - np.moveaxis(o.results[:-1], 2, 0)).max() < 1e-8
+
+
+def crossings_of(structure, summaries, lane):
+    """Times of the crossings of a lane."""
+    first = series.first_of_crossings(structure)
+    count = int(summaries[first][lane])
+    return [summaries[first + 1 + n][lane] for n in range(count)]
+
+
+def test_watching_lanes_are_their_twin():
+    """Both ways find the crossings of the general kernel, each lane its own; more than are kept are for others."""
+    times = np.array([0.0, 3.0])
+    runs = [prepare(four_bar(speed=speed)) for speed in (1.0, 2.0)]
+    structure, numbers = runs[0][0], np.array([x for _, x in runs]).T
+    o = run_twin(structure, numbers, times, Watch)
+    found = Lanes(structure, 2, watches=True).run(numbers, times, 3.0, TOLERANCE, zero=ZERO)
+    for lane, speed in enumerate((1.0, 2.0)):
+        exact = [c.time for c in sarrus.simulate(four_bar(speed=speed), 3.0, 1.0).crossings]
+        assert len(exact) > 2
+        # rounding, divided by the distance to a singular position once or twice
+        assert crossings_of(structure, o.summaries, lane) == pytest.approx(exact, abs=1e-9)
+        assert crossings_of(structure, found.summaries, lane) == pytest.approx(exact, abs=1e-9)
+
+
+def test_more_crossings_than_are_kept(monkeypatch):
+    """A run with more crossings than lanes keep is for the general kernels."""
+    monkeypatch.setattr(watch, "MOST_CROSSINGS", 3)
+    times = np.array([0.0, 3.0])
+    structure, numbers = prepare(four_bar())
+    o = run_twin(structure, np.repeat(numbers[:, None], 1, 1), times, Watch)
+    assert o.summaries[series.REASON][0] == DONE
+    structure, numbers = prepare(four_bar(speed=2.0))
+    o = run_twin(structure, np.repeat(numbers[:, None], 1, 1), times, Watch)
+    assert o.summaries[series.REASON][0] == UNCERTAIN
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -146,8 +184,8 @@ def test_lanes_beside_each_other_change_nothing():
 def test_ptx_is_written():
     """The same text becomes PTX with one entry and no function of a library."""
     structure, _ = prepare(four_bar())
-    for processor in ("sm_70", "sm_90"):
-        text, _ = machine.compile_ptx(structure, processor)
+    for processor, watches in (("sm_70", False), ("sm_90", True)):
+        text, _ = machine.compile_ptx(structure, processor, watches)
         assert f".target {processor}" in text
         assert text.count(".entry run(") == 1
         # all routines are inlined, none is missing
@@ -178,13 +216,13 @@ def test_kept_code_is_checked_before_use(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_needs_no_general_compiler():
-    """What runs on a device needs NumPy, SciPy and llvmlite alone: a model, its code, its text for the device."""
+    """What runs on a device needs NumPy, SciPy and llvmlite alone: a model, its text for a device, an ensemble."""
     code = """
 import sys
 class Without:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in ("numba", "h5py", "pydantic", "matplotlib", "yaml"):
-            raise ImportError(name)
+            raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Without())
 import sarrus
 from sarrus.codegen.machine import compile_ptx
@@ -192,7 +230,10 @@ from sarrus.codegen.structure import make_structure
 from sarrus.model import make_model
 form = make_model(sarrus.problems.get("simple-pendulum").mechanism()).form
 text, _ = compile_ptx(make_structure(form, None, 0.0 * form.Q, (), []))
-print("numba" in sys.modules, ".entry run(" in text)
+pendulum = sarrus.problems.get("simple-pendulum").mechanism()
+(body, *_) = pendulum.bodies
+runs = sarrus.Ensemble(pendulum, {f"bodies.{body.name}.mass": [1.0 + k for k in range(16)]}).simulate(1.0)
+print("numba" in sys.modules, ".entry run(" in text, runs.parked.any(), *set(runs.status))
 """
     package = Path(sarrus.__file__).parents[1]
     done = subprocess.run(
@@ -202,4 +243,4 @@ print("numba" in sys.modules, ".entry run(" in text)
         text=True,
         check=False,
     )
-    assert done.stdout.strip() == "False True", done.stderr
+    assert done.stdout.strip() == "False True False done", done.stderr

@@ -3,6 +3,7 @@
 Kernels that call no other run as plain Python here; the others through a small compiled wrapper.
 """
 
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from dense_series import (
 from random_mechanisms import random_mechanism
 from sarrus.kernels import forms, polynomials, series, solve
 from sarrus.kernels.compiler import entry
-from sarrus.kernels.lanes import WIDTH
+from sarrus.kernels.lanes import WIDTH, rows_of_lanes
 from sarrus.kernels.layout import make_workspace
 from sarrus.model import make_model
 from sarrus.thresholds import EPS, PERMANENT_PIVOT, SINGULAR_LANDING
@@ -64,6 +65,13 @@ def call_solve_refined(form, J, L, b, refinements, r, x):
 def call_next_coefficient(form, ws, k, refinements, qc):
     """Call the kernel of that name."""
     return series.next_coefficient(form, ws, None, k, refinements, qc)
+
+
+@entry
+def call_log_sizes(size, log_size):
+    """Call `log_of` for a row."""
+    for t in range(len(rows_of_lanes(size))):
+        rows_of_lanes(log_size)[t] = series.log_of(rows_of_lanes(size)[t] + 1e-300)
 
 
 @entry
@@ -247,10 +255,10 @@ def test_convolve_is_the_cauchy_product(total):
     rng = np.random.default_rng(total)
     x, y = rng.normal(size=(2, total + 1, WIDTH))
     acc = np.full(WIDTH, np.nan)
-    plain(series.convolve)(x, y, 0, total + 1, total, acc)
+    plain(series.convolve)(x, y, 0, total + 1, total, WIDTH, acc)
     expected = [np.convolve(x[:, t], y[:, t])[total] for t in range(WIDTH)]
     np.testing.assert_allclose(acc, expected, atol=10 * ROUNDING)
-    plain(series.convolve)(x, y, 1, total, total, acc)
+    plain(series.convolve)(x, y, 1, total, total, WIDTH, acc)
     inner = [
         np.convolve(x[1:total, t], y[1:total, t])[total - 2] if total > 1 else 0.0
         for t in range(WIDTH)
@@ -270,6 +278,7 @@ def start_series(case, q, v):
     factorise(form, ws.J, ws.L)
     plain(series.gather)(form, ws, 0, ws.e)
     plain(series.gather)(form, ws, 1, D @ v)
+    ws.J1[:] = case.entries(dense_jacobian(form, q + v) - dense_jacobian(form, q))
     for k in range(11):
         largest = call_next_coefficient(form, ws, k, 2, qc)
         assert largest == np.abs(qc[k + 2]).max()
@@ -387,6 +396,28 @@ def test_pivots_are_learnt_as_one_by_one():
     assert changed > 30
 
 
+def test_reaches_are_those_of_place_or_velocity():
+    """A term is as small as the tolerance in place, and in velocity beside the largest; below STILL is none."""
+    rng = np.random.default_rng(3)
+    ws = SimpleNamespace(log_size=rng.uniform(-60.0, 20.0, 32), reach=np.zeros(32))
+    m = np.arange(2, 31)
+    for log_speed in (-np.inf, -40.0, -20.0, -3.0, 0.5, 4.0, np.inf):
+        plain(series.eval_reaches)(ws, 2, 30, -28.0, log_speed)
+        left = -28.0 - ws.log_size[2:31]
+        swift = (left + log_speed) / (m - 1.0)
+        swift = np.where(swift + log_speed < series.LOG_STILL, (left + series.LOG_STILL) / m, swift)
+        expected = np.where(left >= -m * log_speed, left / m, swift)
+        np.testing.assert_allclose(ws.reach[2:31], expected, rtol=1e-13)
+
+
+def test_logarithm_in_lanes():
+    """Of the sizes that coefficients may have."""
+    ws = SimpleNamespace(size=10.0 ** np.linspace(-290.0, 290.0, 32), log_size=np.zeros(32))
+    ws.size[:3] = 1.0, np.sqrt(0.5), 0.0
+    call_log_sizes(ws.size, ws.log_size)
+    np.testing.assert_allclose(ws.log_size, np.log(ws.size + 1e-300), rtol=1e-12, atol=1e-12)
+
+
 def test_norm_is_euclidean():
     """The norm is the root of the sum of squares."""
     x = np.array([3.0, -4.0, 12.0])
@@ -397,10 +428,16 @@ def test_norm_is_euclidean():
 def test_choose_step_of_a_geometric_series(radius):
     """For coefficients r^-m the last two terms at the chosen step are as small as the tolerance."""
     known, tolerance = 30, 1e-12
-    log_size = -np.arange(known + 1.0) * np.log(radius)
+    log_size = -np.arange(32.0) * np.log(radius)
     log_cost = np.log(4.0 + np.arange(known + 1.0))
-    given = log_size, 3, known, np.log(tolerance)
-    order, log_step = plain(series.choose_step)(*given, np.inf, log_cost)
+    ws = SimpleNamespace(log_size=log_size, reach=np.zeros(32))
+
+    def choose(log_speed):
+        plain(series.eval_reaches)(ws, 2, known, np.log(tolerance), log_speed)
+        order, log_step = plain(series.choose_step)(ws, 3, known, log_cost)
+        return plain(series.raise_order)(ws, order, known, log_step, np.log(tolerance)), log_step
+
+    order, log_step = choose(np.inf)
     assert 3 <= order <= known
     terms = np.exp(log_size[order - 1 : order + 1] + np.array([order - 1, order]) * log_step)
     # the chosen order's own step makes the larger of its last two terms equal to the tolerance;
@@ -409,6 +446,6 @@ def test_choose_step_of_a_geometric_series(radius):
     assert np.exp(log_step) < radius
     # with a velocity in view the last term is also that small beside the way it makes in the step
     speed = 1e-3
-    order, short = plain(series.choose_step)(*given, np.log(speed), log_cost)
+    order, short = choose(np.log(speed))
     assert short < log_step
     assert np.exp(log_size[order] + (order - 1) * short) <= tolerance * speed * (1 + 1e-9)

@@ -1,8 +1,8 @@
 """Watching lanes for crossings: the samples and dips of kernels/watch.py, and when a value of J vanishes.
 
-Lanes sample each step as the general watch does, its end included, so that a dip lies in this step and the one before.
-At a crossing u.J vanishes, u being the left vector of the smallest value of J with rows of length one. With u found
-anew by inverse iteration, Gauss and Newton lead to the time at which |u.J| is least, without squares:
+Lanes sample each step as the general watch does, its end included, so that a dip lies in this step and the one
+before. At a crossing u.J vanishes, u the left vector of the smallest value of J with rows of length one. With
+u found anew by inverse iteration, Gauss and Newton lead to the time at which |u.J| is least, without squares:
 
     far below what counts as zero     a crossing
     far above                         none
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.reasons import UNCERTAIN
+from ..kernels.rules import NOISE, SLACK
 from ..kernels.watch import (
     AHEAD,
     ANGLE,
@@ -37,7 +38,7 @@ from ..thresholds import (
     SAME_CROSSING,
     WATCHED_PIVOT,
 )
-from .arithmetic import combine, number, times, total
+from .arithmetic import combine, number, total
 from .series import (
     HUGE,
     ZERO,
@@ -45,7 +46,6 @@ from .series import (
     Program,
     Scratch,
     eliminate,
-    eval_constraints,
     eval_forms,
     eval_jacobian,
     first_of_crossings,
@@ -62,8 +62,8 @@ SETTLED = 1e-7
 PATIENCE = 6.0
 # turns of inverse iteration: each leaves of the other vectors the square of the smallest value
 TURNS = 3
-# where equations are redundant, a pivot this low shows whether another has risen: then the product of all is kept, up
-# to the rounding of a pivot of EPS and what the position changes
+# where equations are redundant, a pivot this low shows whether another has risen: then the product of all is kept,
+# up to the rounding of a pivot of EPS and what the position changes
 SWAPPED_DEPTH = 1e-6
 KEPT_PRODUCT = 1e-2
 # a crossing closer to another one, to the start or to the end of the run, in times between samples, is for others
@@ -77,15 +77,15 @@ class Looking(Scratch):
         super().__init__(o, s, name)
         self._make = lambda other: Looking(o, s, other)
         memory = self.memory
-        # where: since the start of the step; order of its series. The same in the step before, and whether it is there
+        # where: since the start of the step; order of its series. The same in the step before; whether it is there
         self.s, self.order = memory.array(1), memory.array(1)
         self.early_s, self.early_order = memory.array(1), memory.array(1)
         self.early = memory.array(1)
         # half of the accelerations; pivots; how far links have turned, time until the next sample, its steady part
         self.a, self.f = memory.array(s.coordinates), memory.array(s.equations)
         self.turn, self.gap, self.steady = (memory.array(1) for _ in range(3))
-        # to where |u.J| is least, what it is there, and how far the position is from closed
-        self.move, self.value, self.open = memory.array(1), memory.array(1), memory.array(1)
+        # to where |u.J| is least, and what it is there
+        self.move, self.value = memory.array(1), memory.array(1)
 
 
 class Seen:
@@ -185,7 +185,6 @@ def descend(o: Any, p: Program, w: Looking) -> None:
     s, nc = p.s, p.s.equations
     eval_place(o, p, w, both=True)
     o.call(measure_pivots, p, w)
-    w.open[0] = eval_constraints(o, s, w)
     v = [w.v[i] for i in range(s.coordinates)]
     rates = [total(o, combine(o, terms, v.__getitem__)) for terms in s.forms]
     slopes = eval_jacobian(o, s, rates.__getitem__)
@@ -234,7 +233,8 @@ class Watch:
         # the last two samples, since the start of the step, and the time until the next
         self.s0, self.s1, self.gap = new(none), new(none), new(none)
         self.begun, self.count, self.latest = new(o.truth(False)), new(none), new(o.constant(-HUGE))
-        self.w.early_order[0], self.length = none, new(none)
+        # of the step before: how long it was, and how far from closed it may be
+        self.w.early_order[0], self.length, self.open = none, new(none), new(none)
         self._measure_rows()
 
     def _measure_rows(self) -> None:
@@ -364,13 +364,20 @@ class Watch:
                 self.seen.before[m, i] = self.p.C[m, i]
         self.w.early_order[0] = order
         self.length.set(end)
+        self.open.set(self._open())
         self.s0.set(self.s0.get() - end)
         self.s1.set(o.constant(0.0))
         self.begun.set(o.truth(True))
 
+    def _open(self) -> Any:
+        """How far from closed the positions of the last step may be: what its landing was allowed."""
+        return self.run.local.get() * SLACK + NOISE
+
     def _dips(self, k: Any) -> Any:
         """Whether the pivot of an equation may dip to zero between the last three samples."""
-        f0, f1, f2, usual = (x[k] for x in (self.seen.f0, self.seen.f1, self.seen.f2, self.seen.usual))
+        f0, f1, f2, usual = (
+            x[k] for x in (self.seen.f0, self.seen.f1, self.seen.f2, self.seen.usual)
+        )
         return (usual > WATCHED_PIVOT) & (f1 <= f0) & (f1 <= f2) & (f1 < usual * LOW)
 
     def _may_dip(self, good: Any) -> Any:
@@ -451,10 +458,18 @@ class Watch:
                     f = w.f[k]
                     before, lower = t < middle, f <= f_low
                     # the lowest stays in the middle
-                    a.set(o.where(lower, middle, t), (now & lower & ~before) | (now & ~lower & before))
-                    fa.set(o.where(lower, f_low, f), (now & lower & ~before) | (now & ~lower & before))
-                    c.set(o.where(lower, middle, t), (now & lower & before) | (now & ~lower & ~before))
-                    fc.set(o.where(lower, f_low, f), (now & lower & before) | (now & ~lower & ~before))
+                    a.set(
+                        o.where(lower, middle, t), (now & lower & ~before) | (now & ~lower & before)
+                    )
+                    fa.set(
+                        o.where(lower, f_low, f), (now & lower & ~before) | (now & ~lower & before)
+                    )
+                    c.set(
+                        o.where(lower, middle, t), (now & lower & before) | (now & ~lower & ~before)
+                    )
+                    fc.set(
+                        o.where(lower, f_low, f), (now & lower & before) | (now & ~lower & ~before)
+                    )
                     b.set(t, now & lower)
                     fb.set(f, now & lower)
                     looks.set(looks.get() + 1.0)
@@ -475,13 +490,12 @@ class Watch:
         width = high - low
         x, going = o.variable(start), o.variable(deep)
         settled, zero = o.variable(o.truth(False)), o.constant(0.0)
-        value, gap, left, right = o.variable(zero), o.variable(zero), o.variable(low), o.variable(high)
+        value, left, right = o.variable(zero), o.variable(low), o.variable(high)
         for n in o.loop(0, SETTLING, lambda: o.any(going.get())):
             self._place(x.get())
             o.call(descend, self.p, w)
             now, move, here = going.get(), w.move[0], x.get()
             value.set(w.value[0], now)
-            gap.set(w.open[0], now)
             close = now & (o.abs(move) <= width * SETTLED)
             settled.set(settled.get() | close)
             # the value rises away from its least: that lies between left and right
@@ -495,11 +509,12 @@ class Watch:
             x.set(there, now)
             going.set(now & ~close)
         together, lower = self._settled_together(drop)
-        count = o.minimum(gap.get() * HIDDEN_AT_CROSSING, o.constant(MOST_ZERO))
-        count = o.maximum(self.zero, count)
+        # a position that is not quite closed hides zeros
+        hidden = o.maximum(self.open.get(), self._open()) * HIDDEN_AT_CROSSING
+        most = o.maximum(self.zero, o.minimum(hidden, o.constant(MOST_ZERO)))
         sure = settled.get()
-        crossing = sure & together & (value.get() * CLEAR_VALUE <= count)
-        none = sure & lower & (value.get() >= count * CLEAR_VALUE)
+        crossing = sure & together & (value.get() * CLEAR_VALUE <= self.zero)
+        none = sure & lower & (value.get() >= most * CLEAR_VALUE)
         t, near = begin + x.get(), width * TOO_CLOSE
         known = o.abs(t - self.latest.get())
         same = known <= width * SAME_CROSSING
@@ -508,7 +523,7 @@ class Watch:
         doubtful = deep & ~none & ~(crossing & (same | ~beside))
         found = crossing & ~same & ~beside & ~outside
         self._note(found, t)
-        full = self.count.get() >= float(MOST_CROSSINGS)
+        full = self.count.get() > float(MOST_CROSSINGS)
         run.reason.set(o.constant(float(UNCERTAIN)), doubtful | (found & full))
 
     def _settled_together(self, drop: Any) -> tuple[Any, Any]:

@@ -59,7 +59,8 @@ def find_layout() -> Layout:
 
 
 # the types that code compares with, always the first words
-_TYPES = [id(np.ndarray), *(id(np.dtype(x)) for x in (np.float64, np.int64, np.bool_))]
+_OWN = [np.dtype(x) for x in (np.float64, np.int64, np.bool_, np.complex128)]
+_TYPES = [id(np.ndarray), *map(id, _OWN)]
 # types of numbers and named tuples, as they were seen first; of arrays, by their dtype and axes
 _KINDS: dict[type, Any] = {float: FLOAT, int: INT, bool: BOOL, type(None): None}
 _RANKS: dict[tuple[str, int], Rank] = {}
@@ -151,7 +152,7 @@ def check(args: tuple[Any, ...]) -> None:
         if isinstance(value, tuple):
             check(value)
         elif isinstance(value, np.ndarray):
-            own = value.dtype in (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
+            own = value.dtype in _OWN
             if not (own and value.flags.c_contiguous):
                 raise TypeError("kernels take arrays of this machine's numbers in C order")
 

@@ -186,18 +186,20 @@ def make_caller(results: str, address: int, engine: Any) -> Callable[[bytes], An
 
 
 @contextmanager
-def compiling(method: str, loaded: bool) -> Iterator[None]:
+def compiling(method: str, loaded: bool, tight: bool = False) -> Iterator[None]:
     """Run what compiles (or loads) the kernels of a method; says so if they are not cached yet.
 
     Of several processes one compiles, and the others wait for it.
     """
-    ready = f"{method}{'-loads' if loaded else ''}.ready"
+    ready = f"{method}{'-loads' if loaded else ''}{'-digits' if tight else ''}.ready"
     if not COMPILES or STORE.has(ready):
         yield
         return
     with STORE.alone(ready):
         if not STORE.has(ready):
-            kind = "with loads or drives " if loaded else ""
+            kind = (
+                f"{'with loads or drives ' if loaded else ''}{'with more digits ' if tight else ''}"
+            )
             log.warning(
                 f"compiling once for '{method}' {kind}(some seconds); later runs start at once"
             )

@@ -25,6 +25,11 @@ def rows_of_lanes(row: Any) -> Any:
     return row.reshape(-1, WIDTH)
 
 
+def lanes_from(row: Any, t: int, count: int) -> Any:
+    """The lanes of a row of so many numbers from the t-th on."""
+    return row.reshape(-1, WIDTH)[t:]
+
+
 def fill_lanes(count: int) -> int:
     """How many numbers fill lanes and are at least so many."""
     return -(-count // WIDTH) * WIDTH

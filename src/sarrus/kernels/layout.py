@@ -12,13 +12,14 @@ with nothing of that kind has None instead of loads: the compiler then leaves ou
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import Floats, Ints
 from .lanes import fill_lanes
+from .wide import widen
 
 
 class Form(NamedTuple):
@@ -76,6 +77,8 @@ class Workspace(NamedTuple):
     de: Floats
     phi: Floats
     J: Floats
+    # J_1, that of the velocity
+    J1: Floats
     L: Floats
     b: Floats
     r: Floats
@@ -88,12 +91,19 @@ class Workspace(NamedTuple):
     bl_eb: Floats
     sq_l: Floats
     bl_l: Floats
+    # their sums: of the equations; of the forces, by the first and by the second form
     acc_sq: Floats
     acc_bl: Floats
+    acc_sl: Floats
+    acc_al: Floats
+    acc_lb: Floats
     q: Floats
     v: Floats
     dq: Floats
+    # of coefficients: largest entry, its log, log of the step that it allows
+    size: Floats
     log_size: Floats
+    reach: Floats
     # largest pivot that each equation has shown
     usual: Floats
     # all forces together
@@ -151,6 +161,11 @@ def pack(arrays: Any) -> Any:
     return _with_leaves(arrays, iter(leaves))
 
 
+def make_wide(arrays: Any) -> Any:
+    """The same named tuple with wide numbers for doubles."""
+    return _with_leaves(arrays, (widen(x) if x.dtype == np.float64 else x for x in _leaves(arrays)))
+
+
 def _leaves(arrays: Any) -> Iterator[Any]:
     for value in arrays:
         yield from _leaves(value) if isinstance(value, tuple) else (value,)
@@ -176,15 +191,29 @@ def make_room(*shapes: tuple[int, ...]) -> list[Floats]:
 
 def make_workspace(form: Form, order: int) -> Workspace:
     """Allocate the scratch memory for series up to the given order."""
-    nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
     # products are summed in lanes: what is beyond their number stays zero
-    ns, nb = fill_lanes(len(form.sq_c)), fill_lanes(len(form.bl_c))
-    n, rows = nq + nc, order + 1
-    return Workspace(*make_room(
-        # e, de, phi, J, L; b, r, x, w
-        (nf,), (nf,), (nc,), (len(form.J_eq),), (n + len(form.L_row),), (n,), (n,), (n,), (nf,),
-        # lam, sq_e, bl_ea, bl_eb, sq_l, bl_l, acc_sq, acc_bl
-        (rows, nc), (rows, ns), (rows, nb), (rows, nb), (rows, ns), (rows, nb), (ns,), (nb,),
-        # q, v, dq, log_size, usual, Q
-        (nq,), (nq,), (nq,), (rows,), (nc,), (nq,),
-    ))  # fmt: skip
+    return Workspace(*make_room(*_shapes(form, order, fill_lanes)))
+
+
+def make_wide_workspace(form: Form, order: int, usual: Floats) -> Workspace:
+    """The same for wide numbers; usual: pivots as they are known, which need no more digits."""
+    ws = Workspace(*(widen(np.zeros(shape)) for shape in _shapes(form, order, lambda count: count)))
+    sizes = {name: np.zeros(fill_lanes(order + 1)) for name in ("size", "log_size", "reach")}
+    return ws._replace(**sizes, usual=usual)
+
+
+def _shapes(form: Form, order: int, fill: Callable[[int], int]) -> list[tuple[int, ...]]:
+    """Of the arrays of a workspace; fill: how many places so many products take."""
+    nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
+    ns, nb = fill(len(form.sq_c)), fill(len(form.bl_c))
+    nj, n, rows, filled = len(form.J_eq), nq + nc, order + 1, fill_lanes(order + 1)
+    return [
+        # e, de, phi, J, J1, L; b, r, x, w
+        (nf,), (nf,), (nc,), (nj,), (nj,), (n + len(form.L_row),), (n,), (n,), (n,), (nf,),
+        # lam, sq_e, bl_ea, bl_eb, sq_l, bl_l
+        (rows, nc), (rows, ns), (rows, nb), (rows, nb), (rows, ns), (rows, nb),
+        # acc_sq, acc_bl, acc_sl, acc_al, acc_lb
+        (ns,), (nb,), (ns,), (nb,), (nb,),
+        # q, v, dq; size, log_size, reach; usual, Q
+        (nq,), (nq,), (nq,), (filled,), (filled,), (filled,), (nc,), (nq,),
+    ]  # fmt: skip

@@ -212,12 +212,13 @@ def load_coefficient(loads, k):
 
 
 @kernel
-def add_load_coefficient(form, loads, k, b):
-    """b += F^T w_k, in the factor's order."""
+def add_load_coefficient(form, loads, k, scale, b):
+    """b += scale F^T w_k, in the factor's order."""
     load_coefficient(loads, k)
     for f in range(len(loads.f0)):
+        x = scale * loads.fw[f]
         for n in range(loads.F_start[f], loads.F_start[f + 1]):
-            b[form.pos_q[loads.F_col[n]]] += loads.F_val[n] * loads.fw[f]
+            b[form.pos_q[loads.F_col[n]]] += loads.F_val[n] * x
 
 
 @kernel

@@ -17,3 +17,5 @@ LOST_RANK = 8
 UNCERTAIN = 9
 # forces of users switch to and fro without time passing
 SWITCHING = 10
+# steps go on with numbers of more digits, or of fewer
+OTHER_DIGITS = 11

@@ -44,6 +44,9 @@ LOOSEST = 1e-5
 
 # Newton's steps back onto the constraints: a landing is near
 CORRECTIONS = 3
+# those of wide numbers, which go on to twice as many digits, and refinements of a solve with them at most
+WIDE_CORRECTIONS = 6
+MOST_REFINEMENTS = 8
 
 # from a landing at a singular position: land so much further
 BEYOND = 1.1

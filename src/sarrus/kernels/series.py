@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..thresholds import SINGULAR_LANDING
+from ..thresholds import ROUND_OFF, SINGULAR_LANDING
 from .compiler import block, entry, kernel
-from .elements.drive import add_sides, next_break, start_drives
+from .elements.drive import add_sides, drive_constraints, next_break, start_drives
 from .elements.torsion import ANGLE
-from .forms import eval_energy, eval_form_rates, eval_forms, eval_jacobian
-from .lanes import rows_of_lanes
+from .forms import eval_constraints, eval_energy, eval_form_rates, eval_forms, eval_jacobian
+from .lanes import WIDTH, choose, fill_lanes, lanes_from, rows_of_lanes
 from .loads import (
     add_load_coefficient,
     eval_load_energy,
@@ -30,13 +30,14 @@ from .loads import (
     work_coefficients,
 )
 from .polynomials import eval_polynomial, eval_series
-from .reasons import DONE, FULL, NOT_FINITE, STUCK
+from .reasons import DONE, FULL, NOT_FINITE, OTHER_DIGITS, STUCK
 from .rules import (
     BEYOND,
     CORRECTIONS,
     DRIFT_SLACK,
     ELSEWHERE,
     ENERGY_SLACK,
+    HIGHEST_ORDER,
     LOOSEST,
     LOW_ORDER,
     NOISE,
@@ -45,6 +46,7 @@ from .rules import (
     STILL,
     SWIFT,
     TRIES,
+    WIDE_CORRECTIONS,
 )
 from .solve import (
     eval_pivots,
@@ -56,13 +58,27 @@ from .solve import (
     solve_refined,
 )
 from .stepping import add_time
+from .wide import alike, is_wide, rounded
 
 LOG_STILL = np.log(STILL)
+# of the orders of terms, and of those before
+INVERSE = 1.0 / np.maximum(np.arange(fill_lanes(HIGHEST_ORDER + 1)), 1.0)
+INVERSE_BEFORE = np.append(1.0, INVERSE[:-1])
+LOG_TWO = np.log(2.0)
+ROOT_HALF = np.sqrt(0.5)
+# coordinates up to which coefficients are made ahead: of larger mechanisms one too many costs more
+SMALL = 8
+# entries of J up to which the newest terms of sums are taken apart: where a system takes long to solve, the sums
+# of the next have time
+APART = 50
 # of a coefficient: numbers end at 1e308
 LARGEST = 1e300
 
 # places in the counters
 STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
+# columns of what is seen at the end of a step: the smallest pivot, how far the landing was moved, the smallest
+# pivot against what is usual, and what the step may have lost
+PIVOT, MOVED, DROP, LOSS = 0, 1, 2, 3
 
 
 class Kept(NamedTuple):
@@ -89,88 +105,114 @@ def gather(form, ws, row, de):
         ws.bl_eb[row, t] = de[form.bl_b[t]]
 
 
-@block
-def convolve(x, y, first, last, total, acc):
-    """The sum acc over j = first .. last - 1 of x_j * y_{total - j}, entry by entry; rows fill lanes.
-
-    Four sums at a time: none waits for the one before.
-    """
-    out = rows_of_lanes(acc)
-    for t in range(len(out)):
-        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-        j = first
-        while j + 4 <= last:
-            i = total - j
-            s0 += rows_of_lanes(x[j])[t] * rows_of_lanes(y[i])[t]
-            s1 += rows_of_lanes(x[j + 1])[t] * rows_of_lanes(y[i - 1])[t]
-            s2 += rows_of_lanes(x[j + 2])[t] * rows_of_lanes(y[i - 2])[t]
-            s3 += rows_of_lanes(x[j + 3])[t] * rows_of_lanes(y[i - 3])[t]
-            j += 4
-        while j < last:
-            s0 += rows_of_lanes(x[j])[t] * rows_of_lanes(y[total - j])[t]
-            j += 1
-        out[t] = (s0 + s1) + (s2 + s3)
+@kernel
+def convolve_lanes(x, y, first, last, total, t, count, acc):
+    """The t-th lanes of `convolve`. Two sums at a time: neither waits for the one before."""
+    s0, s1 = 0.0, 0.0
+    j = first
+    while j + 2 <= last:
+        i = total - j
+        s0 += lanes_from(x[j], t, count)[0] * lanes_from(y[i], t, count)[0]
+        s1 += lanes_from(x[j + 1], t, count)[0] * lanes_from(y[i - 1], t, count)[0]
+        j += 2
+    if j < last:
+        s0 += lanes_from(x[j], t, count)[0] * lanes_from(y[total - j], t, count)[0]
+    lanes_from(acc, t, count)[0] = s0 + s1
 
 
 @kernel
-def cauchy_products(form, ws, m, b):
-    """Right side 2: minus the part of the m-th coefficient of Phi without q_m, scattered into b."""
+def convolve(x, y, first, last, total, count, acc):
+    """The sum acc over j = first .. last - 1 of x_j * y_{total - j}, entry by entry, `count` of them."""
+    for t in range(len(rows_of_lanes(acc))):
+        convolve_lanes(x, y, first, last, total, t, count, acc)
+
+
+@kernel
+def sum_products(form, ws, k, apart):
+    """Sums of products for q_{k+2} and lam_k; apart: 1 to leave out those with q_{k+1} and lam_{k-1}, else 0.
+
+    Those left wait for nothing: processors take them while the coefficients before are on their way.
+    """
+    m = k + 2
+    ns = len(form.sq_c)
+    nb = len(form.bl_c)
     # squares: the sum is symmetric, half of it is enough
-    convolve(ws.sq_e, ws.sq_e, 1, (m + 1) // 2, m, ws.acc_sq)
+    convolve(ws.sq_e, ws.sq_e, 1 + apart, (m + 1) // 2, m, ns, ws.acc_sq)
+    convolve(ws.sq_l, ws.sq_e, 0, k - apart, k, ns, ws.acc_sl)
+    if nb:
+        convolve(ws.bl_ea, ws.bl_eb, 1 + apart, m - apart, m, nb, ws.acc_bl)
+        convolve(ws.bl_l, ws.bl_eb, 0, k - apart, k, nb, ws.acc_al)
+        convolve(ws.bl_l, ws.bl_ea, 0, k - apart, k, nb, ws.acc_lb)
     if m % 2 == 0:
         x = ws.sq_e[m // 2]
-        for t in range(len(form.sq_c)):
+        for t in range(ns):
             ws.acc_sq[t] += 0.5 * x[t] * x[t]
-    for t in range(len(form.sq_c)):
-        b[form.pos_c[form.sq_eq[t]]] -= form.sq_c[t] * ws.acc_sq[t]
-    if len(form.bl_c):
-        convolve(ws.bl_ea, ws.bl_eb, 1, m, m, ws.acc_bl)
-        for t in range(len(form.bl_c)):
-            b[form.pos_c[form.bl_eq[t]]] -= form.bl_c[t] * ws.acc_bl[t]
 
 
 @kernel
-def multiplier_products(form, ws, k, w):
-    """The vector w for which D^T w = sum_{j<k} J_{k-j}^T lam_j."""
+def force_products(form, ws, scale, b):
+    """Scatter the sums of forces: b -= scale D^T w with D^T w = sum_{j<k-1} J_{k-j}^T lam_j."""
+    w = ws.w
     for f in range(len(w)):
         w[f] = 0.0
-    convolve(ws.sq_l, ws.sq_e, 0, k, k, ws.acc_sq)
     for t in range(len(form.sq_c)):
-        w[form.sq_form[t]] += ws.acc_sq[t]
-    if len(form.bl_c):
-        convolve(ws.bl_l, ws.bl_eb, 0, k, k, ws.acc_bl)
-        for t in range(len(form.bl_c)):
-            w[form.bl_a[t]] += ws.acc_bl[t]
-        convolve(ws.bl_l, ws.bl_ea, 0, k, k, ws.acc_bl)
-        for t in range(len(form.bl_c)):
-            w[form.bl_b[t]] += ws.acc_bl[t]
+        w[form.sq_form[t]] += ws.acc_sl[t]
+    for t in range(len(form.bl_c)):
+        w[form.bl_a[t]] += ws.acc_al[t]
+        w[form.bl_b[t]] += ws.acc_lb[t]
+    for f in range(len(w)):
+        x = scale * w[f]
+        for n in range(form.D_start[f], form.D_start[f + 1]):
+            b[form.pos_q[form.D_col[n]]] -= form.D_val[n] * x
+
+
+@kernel
+def equation_products(form, ws, b):
+    """Scatter the sums of equations: b minus the part of the m-th coefficient of Phi without q_m and q_{m-1}."""
+    for t in range(len(form.sq_c)):
+        b[form.pos_c[form.sq_eq[t]]] -= form.sq_c[t] * ws.acc_sq[t]
+    for t in range(len(form.bl_c)):
+        b[form.pos_c[form.bl_eq[t]]] -= form.bl_c[t] * ws.acc_bl[t]
+
+
+@kernel
+def add_newest(form, J1, share, x, b):
+    """What the coefficients just before add, by J_1: those of q as they are, those of lam times a share."""
+    for n in range(len(J1)):
+        i = form.pos_q[form.J_col[n]]
+        c = form.pos_c[form.J_eq[n]]
+        b[i] -= J1[n] * (share * x[c])
+        b[c] -= J1[n] * x[i]
 
 
 @kernel
 def next_coefficient(form, ws, loads, k, refinements, qc):
-    """Compute q_{k+2} and lam_k; returns the largest entry of q_{k+2}, infinite where one is not a number."""
+    """Compute q_{k+2} and lam_k; returns the largest entry of q_{k+2}, no number where one is none or infinite.
+
+    ws.x: the solution for the coefficients before, on entry.
+    """
     nq = len(form.Q)
     nc = len(form.phi0)
     m = k + 2
-    scale = 1.0 / (m * (m - 1.0))
     b = ws.b
+    scale = alike(1.0, b) / (m * (m - 1.0))
     for i in range(nq + nc):
         b[i] = 0.0
     if k == 0:
         for i in range(nq):
-            b[form.pos_q[i]] = form.Q[i]
+            b[form.pos_q[i]] = scale * form.Q[i]
+        for n in range(len(form.J_eq)):
+            b[form.pos_c[form.J_eq[n]]] -= 0.5 * ws.J1[n] * qc[1, form.J_col[n]]
     else:
-        multiplier_products(form, ws, k, ws.w)
-        for f in range(len(ws.w)):
-            x = ws.w[f]
-            for n in range(form.D_start[f], form.D_start[f + 1]):
-                b[form.pos_q[form.D_col[n]]] -= form.D_val[n] * x
+        apart = 1 if len(form.J_eq) <= APART else 0
+        sum_products(form, ws, k, apart)
+        force_products(form, ws, scale, b)
+        equation_products(form, ws, b)
+        if apart:
+            # lam_{k-1} is (m - 1)(m - 2) times what was solved for
+            add_newest(form, ws.J1, alike(m - 2.0, b) / m, ws.x, b)
     if loads is not None:
-        add_load_coefficient(form, loads, k, b)
-    for i in range(nq):
-        b[form.pos_q[i]] *= scale
-    cauchy_products(form, ws, m, b)
-    if loads is not None:
+        add_load_coefficient(form, loads, k, scale, b)
         add_sides(form, loads, m, b)
     solve_refined(form, ws.J, ws.L, b, refinements, ws.r, ws.x)
     largest = 0.0
@@ -183,7 +225,7 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
         total += abs(x)
     lam = ws.lam[k]
     for c in range(nc):
-        lam[c] = ws.x[form.pos_c[c]] / scale
+        lam[c] = ws.x[form.pos_c[c]] * (m * (m - 1.0))
     for t in range(len(form.sq_c)):
         ws.sq_l[k, t] = form.sq_c[t] * lam[form.sq_eq[t]]
     for t in range(len(form.bl_c)):
@@ -193,7 +235,7 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
     if loads is not None:
         keep_load_forms(loads, m, row)
     # of a number and one that is none the larger may be either
-    return largest if np.isfinite(total) else np.inf
+    return largest + 0.0 * total
 
 
 @kernel
@@ -209,57 +251,98 @@ def least_order(loads):
 
 
 @kernel
-def log_reach(size, m, log_tolerance, log_speed):
-    """Log of the step at which a term of order m is as small as the tolerance, in place and in velocity.
+def log_of(x):
+    """The logarithm of positive numbers in lanes, to 1e-12: n log 2 + 2 artanh((y - 1) / (y + 1)) of x = 2^n y."""
+    y, n = np.frexp(x)
+    low = y < ROOT_HALF
+    y = choose(low, 2.0 * y, y)
+    n = choose(low, n - 1.0, n)
+    z = (y - 1.0) / (y + 1.0)
+    zz = z * z
+    s = zz * (1.0 / 15.0) + 1.0 / 13.0
+    s = s * zz + 1.0 / 11.0
+    s = s * zz + 1.0 / 9.0
+    s = s * zz + 1.0 / 7.0
+    s = s * zz + 1.0 / 5.0
+    s = s * zz + 1.0 / 3.0
+    s = s * zz + 1.0
+    return n * LOG_TWO + 2.0 * z * s
 
-    size: log of its coefficient; log_speed: that of SWIFT times the largest velocity, infinite if only the place
-    counts. Where the motion covers less than a link in a step the velocity asks for more, else the place.
+
+@kernel
+def eval_reaches(ws, first, last, log_tolerance, log_speed):
+    """ws.reach: log of the steps at which terms of order first .. last are as small as the tolerance.
+
+    In place and in velocity: log_speed is that of SWIFT times the largest velocity, infinite if only the place
+    counts. Where the motion covers less than a link in a step the velocity asks for more, else the place; a way
+    below STILL is none.
     """
-    left = log_tolerance - size
-    if left >= -m * log_speed:
-        return left / m
-    swift = (left + log_speed) / (m - 1.0)
-    if swift + log_speed < LOG_STILL:
-        swift = (left + LOG_STILL) / m
-    return swift
+    reach = rows_of_lanes(ws.reach)
+    sizes = rows_of_lanes(ws.log_size)
+    inverse = rows_of_lanes(INVERSE)
+    before = rows_of_lanes(INVERSE_BEFORE)
+    for t in range(first // WIDTH, last // WIDTH + 1):
+        left = log_tolerance - sizes[t]
+        swift = (left + log_speed) * before[t]
+        still = (left + LOG_STILL) * inverse[t]
+        swift = choose(swift > still, swift, still)
+        place = left * inverse[t]
+        reach[t] = choose(place < swift, place, swift)
+
+
+@kernel
+def eval_log_sizes(ws, first, last):
+    """ws.log_size: log of ws.size, the largest entries of coefficients first .. last."""
+    for t in range(first // WIDTH, last // WIDTH + 1):
+        rows_of_lanes(ws.log_size)[t] = log_of(rows_of_lanes(ws.size)[t] + 1e-300)
 
 
 @block
-def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refinements, qc):
-    """Coefficients about t from q_0, q_1 on, as many as pay; returns the highest one.
+def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refinements, ahead, qc):
+    """Coefficients about t from q_0, q_1 on, as many as pay; returns the highest one, order and log of the step.
 
-    ws.log_size: log of the largest entry of each coefficient.
+    These are as `choose_step` says. ahead: so many are made before the first is looked at; what they say is asked as if they had come one by one.
+    ws.size, ws.log_size, ws.reach: the largest entry of each coefficient, its log, and how far it lets a step go.
     """
     if loads is not None:
         start_loads(loads, qc[0], qc[1])
         start_drives(loads, t)
     least = least_order(loads)
     eval_form_rates(form, qc[1], ws.de)
+    eval_jacobian(form, ws.de, ws.J1)
     gather(form, ws, 0, ws.e)
     gather(form, ws, 1, ws.de)
     best = -np.inf
-    order = 3
-    before = np.inf
-    for m in range(2, qc.shape[0]):
-        largest = next_coefficient(form, ws, loads, m - 2, refinements, qc)
-        # velocities and accelerations are up to a thousand times larger
-        if not largest < LARGEST:
-            return m - 1
-        ws.log_size[m] = np.log(largest + 1e-300)
-        log_h = log_reach(ws.log_size[m], m, log_tolerance, log_speed)
-        score = min(log_h, before) - log_cost[m]
-        before = log_h
-        if score > best:
-            best = score
-            order = max(m, 3)
-        elif m > order + 1 and m > least:
-            return m
-    return qc.shape[0] - 1
+    order = least
+    log_step = -np.inf
+    first = 2
+    last = min(max(ahead, 2), qc.shape[0] - 1)
+    while first < qc.shape[0]:
+        for m in range(first, last + 1):
+            largest = next_coefficient(form, ws, loads, m - 2, refinements, qc)
+            ws.size[m] = rounded(largest)
+        eval_log_sizes(ws, first, last)
+        eval_reaches(ws, first, last, log_tolerance, log_speed)
+        for m in range(first, last + 1):
+            # velocities and accelerations are up to a thousand times larger
+            if not ws.size[m] < LARGEST:
+                return m - 1, order, log_step
+            usable = min(ws.reach[m], ws.reach[m - 1])
+            score = usable - log_cost[m] if m >= least else -np.inf
+            better = score > best
+            order = m if better else order
+            log_step = usable if better else log_step
+            best = max(best, score)
+            if m > order + 1:
+                return m, order, log_step
+        first = last + 1
+        last = first
+    return qc.shape[0] - 1, order, log_step
 
 
 @kernel
-def choose_step(log_size, least, known, log_tolerance, log_speed, log_cost):
-    """The order (from `least` to `known`) and the log of the step, given the sizes of the coefficients.
+def choose_step(ws, least, known, log_cost):
+    """The order (from `least` to `known`) and the log of the step, given the reaches of the coefficients.
 
     A series of order p allows the step h_p at which its last two terms are as small as the
     tolerance. The order that gives the largest h_p / cost(p) sets the step. Close to a singular
@@ -268,19 +351,21 @@ def choose_step(log_size, least, known, log_tolerance, log_speed, log_cost):
     best = -np.inf
     order = min(least, known)
     log_step = -np.inf
-    before = log_reach(log_size[order - 1], order - 1, log_tolerance, log_speed)
     for m in range(order, known + 1):
-        log_h = log_reach(log_size[m], m, log_tolerance, log_speed)
-        usable = min(log_h, before)
-        before = log_h
+        usable = min(ws.reach[m], ws.reach[m - 1])
         if usable - log_cost[m] > best:
             best = usable - log_cost[m]
             order = m
             log_step = usable
-    # further coefficients are used as far as their terms stay below the tolerance: they are there
-    while order < known and log_size[order + 1] + (order + 1) * log_step <= log_tolerance:
-        order += 1
     return order, log_step
+
+
+@kernel
+def raise_order(ws, order, known, log_step, log_tolerance):
+    """Further coefficients are used as far as their terms stay below the tolerance: they are there."""
+    while order < known and ws.log_size[order + 1] + (order + 1) * log_step <= log_tolerance:
+        order += 1
+    return order
 
 
 @kernel
@@ -300,7 +385,8 @@ def land(form, ws, loads, t, qc, order, h, tolerance):
     against what is usual.
     """
     eval_polynomial(qc, order, h, ws.q, ws.v)
-    return project_state(form, ws, loads, t, 0.0, CORRECTIONS, tolerance, 0.0, ws.q, ws.v)
+    corrections = WIDE_CORRECTIONS if is_wide(ws.q) else CORRECTIONS
+    return project_state(form, ws, loads, t, 0.0, corrections, tolerance, 0.0, ws.q, ws.v)
 
 
 @kernel
@@ -336,10 +422,11 @@ def begin(form, ws, loads, q, v, carried):
 
 
 @entry
-def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch):
+def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces, watch):
     """Step from t to t_end or until the buffers are full; returns the reason and how many steps.
 
-    kept: updated; loads: None if there is nothing but constant forces. Outputs: pieces: start, order,
+    kept: updated; loads: None if there is nothing but constant forces; widens: whether steps that begin beside a
+    singular position are left to wide numbers, which leave all others to doubles. Outputs: pieces: start, order,
     coefficients and sides of each step; watch: smallest pivot after it, how far its landing was moved,
     the smallest pivot against what is usual, and what the step may have lost if it was loosened.
     """
@@ -365,6 +452,11 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
     for i in range(nq):
         weight += abs(form.Q[i])
     starts[0] = t
+    ahead = 0
+    log_tolerance = np.log(tolerance)
+    # of the largest velocity when it was asked last
+    log_speed = np.inf
+    heard = 0.0
     low = balance[3]
     n = 0
     while n < coefficients.shape[0]:
@@ -374,46 +466,60 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
             qc[1, i] = v[i]
         refinements = refinements_for(smallest, tolerance)
         beside = is_beside(form, ws.L, ws.usual, fastest == 0.0)
+        # of the first step nobody knows where it begins; at the border both may see themselves on the other side,
+        # so wide numbers take a step
+        if is_wide(q):
+            if n > 0 and not beside:
+                return OTHER_DIGITS, n
+        elif widens and (beside or counters[STEPS] == 0):
+            return OTHER_DIGITS, n
         if loads is not None:
             for i in range(na):
                 loads.theta[i] = carried[i]
-        log_speed = np.log(SWIFT * fastest) if fastest > 0.0 else np.inf
-        known = make_series(
-            form, ws, loads, t, np.log(tolerance), log_speed, log_cost, refinements, qc
+        if fastest > heard:
+            heard = fastest
+            log_speed = np.log(SWIFT * rounded(fastest))
+        known, order, log_step = make_series(
+            form, ws, loads, t, log_tolerance, log_speed, log_cost, refinements, ahead, qc
         )
+        # about as many pay in the next step
+        ahead = known - 2 if nq <= SMALL else 0
         counters[COEFFICIENTS] += known - 1
         if loads is not None:
             known = min(known, work_coefficients(loads, ws.lam, known))
         if known < 3:
             return NOT_FINITE, n
         # a step ends where a motion changes its polynomial
-        stop = min(t_end, next_break(loads, t))
+        stop = min(t_end, rounded(next_break(loads, t)))
         local = tolerance
         attempts = 0
         most = stop - t
         elsewhere = 0
         first = 0.0
         first_order = 0
-        choose = True
+        chooses = True
         while True:
-            if choose:
-                choose = False
-                log_local = np.log(local)
-                order, log_step = choose_step(
-                    ws.log_size, least, known, log_local, log_speed, log_cost
-                )
+            if chooses:
+                chooses = False
+                log_local = log_tolerance
+                if local != tolerance:
+                    log_local = np.log(local)
+                    eval_reaches(ws, 2, known, log_local, log_speed)
+                if local != tolerance or order > known:
+                    order, log_step = choose_step(ws, least, known, log_cost)
+                order = raise_order(ws, order, known, log_step, log_local)
                 if fastest == 0.0:
                     # from rest: there is no velocity but what this step reaches
                     reached = np.log(SWIFT) + log_reached(ws.log_size, order, log_step)
-                    order, log_step = choose_step(
-                        ws.log_size, least, known, log_local, reached, log_cost
-                    )
+                    eval_reaches(ws, 2, known, log_local, reached)
+                    order, log_step = choose_step(ws, least, known, log_cost)
+                    order = raise_order(ws, order, known, log_step, log_local)
                 # what a step leaves out of the velocity does not count where rounding rules, beside a singular
                 # position: a shorter step would crawl into it
                 if beside:
-                    few, log_jump = choose_step(
-                        ws.log_size, least, known, log_local, np.inf, log_cost
-                    )
+                    eval_reaches(ws, 2, known, log_local, np.inf)
+                    few, log_jump = choose_step(ws, least, known, log_cost)
+                    few = raise_order(ws, few, known, log_jump, log_local)
                     if few <= NOISY_ORDER:
                         order, log_step = few, log_jump
                 # exp of a huge step would overflow; the end of the run is nearer
@@ -445,7 +551,7 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
                 elif elsewhere < ELSEWHERE and drop < from_drop < SINGULAR_LANDING:
                     # the second such landing, nearer than the first: over it now, or steps crawl into it
                     local = min(10.0 * local, LOOSEST)
-                    choose = True
+                    chooses = True
                 else:
                     h, order, local = BEYOND**2 * first, first_order, tolerance
                     elsewhere = ELSEWHERE
@@ -471,16 +577,16 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
             attempts += 1
             h *= 0.5
             most = h
-            choose = attempts % TRIES == 0
-            if choose:
+            chooses = attempts % TRIES == 0
+            if chooses:
                 # rounding, not truncation: no step is small enough; go on a little looser, counted
                 local *= 10.0
                 if local > LOOSEST:
                     return STUCK, n
-        watch[n, 3] = 0.0
-        if local > tolerance or off > 10.0 * SLACK * tolerance:
+        watch[n, LOSS] = 0.0
+        if local > tolerance or off > 10.0 * SLACK * max(tolerance, ROUND_OFF):
             counters[LOOSENED] += 1
-            watch[n, 3] = max(local, off)
+            watch[n, LOSS] = max(local, off)
         for i in range(nq):
             q[i] = ws.q[i]
             v[i] = ws.v[i]
@@ -505,15 +611,46 @@ def advance(form, ws, loads, t, t_end, tolerance, log_cost, kept, pieces, watch)
             t, low = stop, 0.0
         orders[n] = order
         starts[n + 1] = t
-        watch[n, 0] = smallest
-        watch[n, 1] = off
-        watch[n, 2] = from_drop = drop
+        watch[n, PIVOT] = smallest
+        watch[n, MOVED] = off
+        watch[n, DROP] = from_drop = drop
         counters[STEPS] += 1
         balance[3] = low
         n += 1
         if last and stop == t_end:
             return DONE, n
     return FULL, coefficients.shape[0]
+
+
+@entry
+def polish(form, ws, loads, t, state):
+    """Position and velocity at t back onto the constraints with all digits; returns what is left of these."""
+    project_state(form, ws, loads, t, 0.0, WIDE_CORRECTIONS, 0.0, 0.0, state[0], state[1])
+    left = eval_constraints(form, ws.e, ws.phi)
+    return rounded(drive_constraints(form, loads, left, ws.phi))
+
+
+@entry
+def expand(form, ws, loads, t, log_cost, state, qc):
+    """Coefficients about a state that is polished first; returns the highest one."""
+    _, _, smallest, _ = project_state(
+        form, ws, loads, t, 0.0, WIDE_CORRECTIONS, 0.0, 0.0, state[0], state[1]
+    )
+    for i in range(len(form.Q)):
+        qc[0, i] = state[0, i]
+        qc[1, i] = state[1, i]
+    refinements = refinements_for(smallest, 0.0)
+    known, _, _ = make_series(form, ws, loads, t, 0.0, np.inf, log_cost, refinements, 0, qc)
+    return known
+
+
+@entry
+def close_start(form, ws, q, phi0):
+    """Right sides with which all constraints are met at a position to the last digit."""
+    eval_forms(form, q, ws.e)
+    eval_constraints(form, ws.e, ws.phi)
+    for k in range(len(phi0)):
+        phi0[k] = form.phi0[k] + ws.phi[k]
 
 
 @entry

@@ -17,6 +17,7 @@ from ..thresholds import (
     ROUND_OFF,
     SINGULAR_LANDING,
     WEAK_PIVOT,
+    WIDE_ROUND_OFF,
 )
 from .compiler import block, kernel
 from .elements.drive import drive_constraints, eval_drives, subtract_drives
@@ -27,7 +28,8 @@ from .forms import (
     eval_forms,
     eval_jacobian,
 )
-from .rules import BESIDE
+from .rules import BESIDE, MOST_REFINEMENTS
+from .wide import is_wide, rounded
 
 
 @kernel
@@ -148,7 +150,7 @@ def eval_pivots(form, L, usual):
             pivot = relative_pivot(form, L, k)
             if pivot < SINGULAR_LANDING * usual[k]:
                 fallen += 1
-                log_drop += np.log(pivot / usual[k])
+                log_drop += np.log(rounded(pivot / usual[k]))
             else:
                 others = min(others, pivot)
     together = min(1.0, rise / EPS * np.exp(log_drop / fallen))
@@ -290,8 +292,21 @@ def solve_motion(form, ws, refinements, a, lam):
 
 
 @kernel
+def wide_refinements(smallest):
+    """How many refinements leave no more than the rounding of wide numbers."""
+    left = EPS / smallest
+    count = 0
+    while left > WIDE_ROUND_OFF and count < MOST_REFINEMENTS:
+        left *= EPS / smallest
+        count += 1
+    return count
+
+
+@kernel
 def refinements_for(smallest, tolerance):
     """How many refinements a solve needs: eps counts as eps / pivot along a weak direction."""
+    if is_wide(smallest):
+        return wide_refinements(rounded(smallest))
     if tolerance * smallest >= EPS:
         return 0
     if smallest > WEAK_PIVOT:
@@ -309,7 +324,7 @@ def project_position(form, ws, loads, iterations, q):
     left = eval_constraints(form, ws.e, ws.phi)
     left = drive_constraints(form, loads, left, ws.phi)
     for _ in range(iterations):
-        if left <= ROUND_OFF:
+        if left <= (WIDE_ROUND_OFF if is_wide(q) else ROUND_OFF):
             break
         solve_gaps(form, ws, 0)
         largest = 0.0

@@ -14,6 +14,7 @@ from ..kernels.compiler import compiling
 from ..kernels.elements.user import count_forms
 from ..mechanism import Mechanism
 from ..model import Model, make_model
+from . import digits
 from .outcome import Outcome
 from .watch import Dip, Watch
 
@@ -92,19 +93,23 @@ def needs_of(model: Model) -> frozenset[str]:
     return frozenset(word for word, count in found.items() if count)
 
 
-# methods whose kernels this process has loaded, without and with those for loads
-_WARM: set[tuple[str, bool]] = set()
+# methods whose kernels this process has loaded, without and with those for loads, and for more digits
+_WARM: set[tuple[str, bool, bool]] = set()
 
 
 def warm_up(
-    name: str, run: Callable[[Run], Outcome], loaded: bool, options: dict[str, float]
+    name: str,
+    run: Callable[[Run], Outcome],
+    loaded: bool,
+    options: dict[str, float],
+    tight: bool = False,
 ) -> float:
     """Run a method on a tiny mechanism, once in a process; returns the seconds.
 
-    loaded: compile for loads and drives, which others need not wait for. What reading the outputs and judging
-    crossings need is compiled when that is first done.
+    loaded: compile for loads and drives, tight: for more digits, which others need not wait for. What reading the
+    outputs and judging crossings need is compiled when that is first done.
     """
-    if (name, loaded) in _WARM:
+    if (name, loaded, tight) in _WARM:
         return 0.0
     begin = time.perf_counter()
     tiny = Mechanism("warm-up")
@@ -114,12 +119,15 @@ def warm_up(
         tiny.torsion("spring", "pin", stiffness=1)
     model = make_model(tiny)
     # all methods of users need the same kernels
-    with compiling(name.split("/")[0], loaded):
+    setting = digits.TIGHTEST if tight else 1e-3
+    with compiling(name.split("/")[0], loaded, tight):
         run(
             Run(
-                model, np.zeros(model.coordinates), np.zeros(1), 1e-3, 1e-3, 10, options,
+                model, np.zeros(model.coordinates), np.zeros(1), 1e-3, setting, 10, options,
                 mechanism=tiny,
             )
         )  # fmt: skip
-    _WARM.add((name, loaded))
+        if tight:
+            digits.warm_up(model.form, model.loads)
+    _WARM.add((name, loaded, tight))
     return time.perf_counter() - begin

@@ -238,7 +238,7 @@ class Outcome:
     error: Floats | None = None
 
 
-COUNTERS = ("steps", "rejected", "iterations", "factorisations", "coefficients", "loosened")
+COUNTERS = ("steps", "rejected", "iterations", "factorisations", "coefficients", "loosened", "wide")
 TIMINGS = ("solve_cpu", "solve_wall", "record_cpu", "watch_cpu")
 
 

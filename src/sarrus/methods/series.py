@@ -31,16 +31,14 @@ from ..kernels.loads import is_damped, make_loads
 from ..kernels.rules import (
     CORRECTIONS,
     FIRST_STEPS,
-    FLOOR,
     HIGHEST_ORDER,
     LONG_FLOOR,
     LOOSEST,
     MANY_STEPS,
-    SHARE,
     SLACK,
-    local_tolerance,
     log_cost,
 )
+from ..kernels.series import DROP, LOSS, MOVED, PIVOT
 from ..kinematics.closing import DENSE
 from ..kinematics.constraints import Constraints
 from ..thresholds import (
@@ -55,14 +53,12 @@ from ..thresholds import (
     WEAK_TOGETHER,
 )
 from . import status
+from .digits import MoreDigits, Stretch
 from .method import Run, Start
 from .outcome import Law, Outcome
 from .recorder import sample_projected
 from .time_loop import Steps, Stopwatch, run_steps, start_piece
 
-# columns of what is seen at the end of a step: the smallest pivot, how far the landing was moved, the smallest
-# pivot against what is usual, and what the step may have lost
-PIVOT, MOVED, DROP, LOSS = 0, 1, 2, 3
 # steps before and behind a stretch that are asked
 BEFORE, BEHIND = 3, 2
 # places in each step behind at which it is asked: between landings predictions may be sharper
@@ -302,7 +298,8 @@ class Series:
             balance=np.zeros(4),
             counters=np.zeros(5, np.int64),
         )
-        self._local, _ = local_tolerance(problem.setting)
+        self._digits = MoreDigits(model.form, self._loads, self._ws.usual, problem.setting)
+        self._local = self._digits.tolerance
         self._first_local = self._local
         self._log_cost = log_cost()
         self._t = self._moved = 0.0
@@ -337,7 +334,7 @@ class Series:
 
     def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
-        form, pieces, kept = self._problem.model.form, self._pieces, self._kept
+        pieces, kept = self._pieces, self._kept
         # so many steps are to come, if they stay as long
         count = float(kept.counters[kernels.STEPS])
         ahead = count * (self._problem.duration - self._t) / max(self._t, 1e-300)
@@ -347,10 +344,7 @@ class Series:
             pieces = self._pieces
         room = pieces._replace(coefficients=pieces.coefficients[:most])
         with clock("solve"):
-            reason, steps = own.run(
-                kernels.advance, form, self._ws, self._loads, self._t, self._problem.duration, self._local,
-                self._log_cost, kept, room, self._seen,
-            )  # fmt: skip
+            reason, steps = self._take(room)
             self._find_most_regular(steps)
             leap = self._certificate.look(
                 pieces, self._seen[:steps], self._measure, ended=reason == reasons.DONE
@@ -377,6 +371,29 @@ class Series:
         losses = seen[:, LOSS].copy()
         self._lost += float(losses.sum())
         return Steps(reason, taken, self._ws.usual, 0, seen[:, 0], kept.carried, end, losses)
+
+    def _take(self, room: Pieces) -> tuple[int, int]:
+        """Steps until the memory is full or the run ends; with more digits where these are wanted."""
+        form, kept, steps, most = self._problem.model.form, self._kept, 0, len(room.coefficients)
+        while True:
+            rest, seen = room.some(steps, most), self._seen[steps:]
+            t = self._t if steps == 0 else float(room.starts[steps])
+            reason, more = own.run(
+                kernels.advance, form, self._ws, self._loads, t, self._problem.duration, self._local,
+                self._digits.given, self._log_cost, kept, rest, seen,
+            )  # fmt: skip
+            steps += more
+            if reason != reasons.OTHER_DIGITS:
+                return reason, steps
+            t, rest = float(room.starts[steps]), room.some(steps, most)
+            reason, more = self._digits.advance(
+                Stretch(t, self._problem.duration, self._local, kept, rest, self._seen[steps:])
+            )
+            steps += more
+            if not self._digits.given:
+                self._local = self._first_local = self._digits.without
+            elif reason != reasons.OTHER_DIGITS:
+                return reason, steps
 
     def _find_most_regular(self, steps: int) -> None:
         """Remember the landing with the largest pivots; chunks may begin at singular ones."""
@@ -510,29 +527,29 @@ class Series:
 
     def counters(self) -> dict[str, int]:
         """What was counted."""
-        names = ("steps", "rejected", "coefficients", "factorisations", "loosened")
-        return dict(zip(names, self._kept.counters.tolist(), strict=True))
+        names = ("steps", "rejected", "coefficients", "factorisations", "loosened", "wide")
+        counted = *self._kept.counters.tolist(), self._digits.taken
+        return dict(zip(names, counted, strict=True))
 
     def notes(self) -> list[str]:
         """What a user should know."""
-        loosened, tolerance = int(self._kept.counters[kernels.LOOSENED]), self._problem.setting
-        return describe_steps(tolerance, loosened, self._moved, self._lost) + self._leaps
+        loosened = int(self._kept.counters[kernels.LOOSENED])
+        return [
+            *self._digits.notes(),
+            *describe_loosened(loosened, self._moved, self._lost),
+            *self._leaps,
+        ]
 
 
-def describe_steps(tolerance: float, loosened: int, moved: float, lost: float) -> list[str]:
-    """What a user should know of the steps of a run.
+def describe_loosened(loosened: int, moved: float, lost: float) -> list[str]:
+    """What a user should know of steps that were loosened.
 
-    loosened: how many were; moved: by how much at most, lost: in sum, over the mechanism's length.
+    loosened: how many; moved: by how much at most, lost: in sum, over the mechanism's length.
     """
-    notes = []
-    if local_tolerance(tolerance)[1]:
-        notes.append(
-            f"tolerance {tolerance:g} is below what double precision holds; {FLOOR / SHARE:g} was used"
-        )
-    if loosened:
-        notes.append(
-            f"{loosened} steps could not hold the tolerance in double precision, as close to a singular "
-            "position or where a force is not smooth (a spring of length zero); the largest correction "
-            f"there was {moved:.1e} of the mechanism's length, what they may have lost in sum {lost:.1e}"
-        )
-    return notes
+    if not loosened:
+        return []
+    return [
+        f"{loosened} steps could not hold the tolerance in double precision, as close to a singular "
+        "position or where a force is not smooth (a spring of length zero); the largest correction "
+        f"there was {moved:.1e} of the mechanism's length, what they may have lost in sum {lost:.1e}"
+    ]

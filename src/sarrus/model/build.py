@@ -228,7 +228,8 @@ def joint_factors(mechanism: Mechanism) -> list[tuple[Factor, Factor]]:
     return [
         pair
         for joint in mechanism.joints
-        if not (joint.kind.row.coordinate == "length" and joint.name in driven)
+        if joint.kind.row.keeps
+        and not (joint.kind.row.coordinate == "length" and joint.name in driven)
         for pair in kept_products(joint)
     ]
 
@@ -239,7 +240,7 @@ def _collect_equations(coordinates: Coordinates) -> Equations:
     frames = coordinates.skeleton.frames
     batches = [x for side in list(coordinates.sides) for x in _side_equations(coordinates, side)]
     alone = np.ones(len(frames), bool)
-    for side, batch in batches:
+    for side, _ in batches:
         alone[side.alike.groups - 1] = False
     shared = _share_forms(coordinates, batches, np.flatnonzero(alone)) if batches else alone
     # numbers rise with the frames: those of batches are left out between the others
@@ -264,6 +265,8 @@ def _collect_equations(coordinates: Coordinates) -> Equations:
     _take_batches(
         equations, batches, shared, before, np.array(numbered, dtype=np.int64).reshape(-1, 3)
     )
+    for row in coordinates.relations:
+        equations.add(coordinates.rows([row]), [0.0], [{}], [1.0], False)
     for p in coordinates.products:
         if p.a.moves and p.b.moves:
             rows_a = coordinates.rows(p.a.linear)
@@ -298,7 +301,7 @@ def _take_batches(
 
 
 def _share_forms(coordinates: Coordinates, batches: list[tuple[Side, Batch]], alone: Ints) -> Flags:
-    """Frames that are added one by one: those without a class, and those with forms over coordinates of others'."""
+    """Frames that are added one by one: those without a class, and those with forms over others' coordinates."""
     keys: list[tuple[int, ...]] = []
     owners: list[int] = []
     for n in alone.tolist():
@@ -313,17 +316,17 @@ def _share_forms(coordinates: Coordinates, batches: list[tuple[Side, Batch]], al
     padded = [np.array([[c + 1 for c in key] + [0] * (width - len(key)) for key in keys])]
     frames = [np.array(owners, dtype=np.int64)]
     for side, batch in batches:
-        for columns, _, _ in batch.forms:
-            padded.append(np.pad(columns + 1, ((0, 0), (0, width - columns.shape[1]))))
+        for own, _, _ in batch.forms:
+            padded.append(np.pad(own + 1, ((0, 0), (0, width - own.shape[1]))))
             frames.append(side.alike.groups - 1)
-    rows = np.concatenate([x.reshape(-1, width) for x in padded]).astype(np.int64)
+    columns = np.concatenate([x.reshape(-1, width) for x in padded]).astype(np.int64)
     owner = np.concatenate(frames)
-    order = np.lexsort((owner, *rows.T))
-    rows, owner = rows[order], owner[order]
-    again = (rows[1:] == rows[:-1]).all(axis=1) & (owner[1:] != owner[:-1])
+    # those over the same coordinates are neighbours then
+    order = np.lexsort((owner, *columns.T))
+    columns, owner = columns[order], owner[order]
+    again = np.all(columns[1:] == columns[:-1], axis=1) & (owner[1:] != owner[:-1])
     out = np.zeros(len(coordinates.skeleton.frames), bool)
     out[owner[1:][again]] = out[owner[:-1][again]] = True
-    # of three that share a form the last two are neighbours in the list, too
     out[alone] = True
     return out
 
@@ -463,15 +466,19 @@ def readable_points(mechanism: Mechanism) -> Points:
     for marker in mechanism.markers:
         points[marker.name] = (marker.body, marker.at)
     for joint in mechanism.joints:
-        if joint.at is not None:
-            points[joint.name] = (_point_owner(joint), joint.at)
+        at = joint.at
+        if at is not None:
+            points[joint.name] = (_point_owner(joint), at)
     return points
 
 
 def _point_owner(joint: Joint) -> str:
     """The body whose point bears the joint's name: where the bodies slide, that of the second."""
     if not joint.kind.row.slides:
-        return next((b for b in joint.bodies if b == Mechanism.GROUND), joint.bodies[0])
+        for end in joint.ends:
+            if end.body == Mechanism.GROUND:
+                return Mechanism.GROUND
+        return joint.ends[0].body
     first, second = joint.bodies
     return first if second == Mechanism.GROUND else second
 

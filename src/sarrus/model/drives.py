@@ -107,9 +107,9 @@ def joint_forms(
 
 def coordinate_needs(mechanism: Mechanism) -> Iterator[tuple[str, Any, list[Vector]]]:
     """What frames must be able to express of driven, coupled and rotor joints: a place [m], or directions."""
-    joints, bodies = named_parts(mechanism)
     ties = [name for c in mechanism.couplings for name in (c.joint, c.other)]
     names = [*(d.joint for d in mechanism.drives), *(r.joint for r in mechanism.rotors), *ties]
+    joints, bodies = named_parts(mechanism, names)
     for name in names:
         joint = joints[name]
         if joint.kind.row.is_ball:
@@ -130,7 +130,7 @@ def coordinate_needs(mechanism: Mechanism) -> Iterator[tuple[str, Any, list[Vect
 def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -> DrivenEquations:
     """Add the equations of all drives."""
     drives = DrivenEquations()
-    joints, bodies = named_parts(mechanism)
+    joints, bodies = named_parts(mechanism, mechanism.drives)
     for drive in mechanism.drives:
         joint = joints[drive.joint]
         n, pieces, start = len(drives.motions), make_pieces(drive.motion), 0.0

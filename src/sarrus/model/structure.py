@@ -103,7 +103,7 @@ def trace(mechanism: Mechanism, numbers: Sequence[float]) -> tuple[Blueprint, Re
     tape = Tape()
     inputs = iter([tape.number(x) for x in numbers])
     blueprint, values = make_blueprint(with_numbers(mechanism, inputs))
-    return blueprint, tape.replay(values)
+    return blueprint, tape.replay(values.tolist())
 
 
 def describe(mechanism: Mechanism) -> tuple[Key, list[float]] | None:

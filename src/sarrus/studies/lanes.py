@@ -23,8 +23,9 @@ from .study import ChangeKind, Plan, StudyRecord
 
 # settings that lanes follow
 SETTINGS = {"duration", "output_step", "tolerance", "max_steps"}
-# records that need no more than places, velocities and energies
+# records that need no more than places, velocities and energies, or the times of crossings
 PLAIN = {"energy_drift", "time_reached", "steps"}
+CROSSED = {"crossings", "crossing_times"}
 CURVES = {"maximum", "minimum", "span", "final"}
 # blocks of a file whose numbers leave the topology as it is
 NUMBERS = {
@@ -39,6 +40,7 @@ class Together:
     def __init__(self, plan: Plan) -> None:
         self.plan, self.points = plan, _points(plan)
         self.asked = _asked(plan)
+        self.crossings = any(record.what in CROSSED for record in plan.records)
         self.columns = {change.path: change.columns[0] for change in plan.changes}
         mechanism, _ = changes.build_mechanism(plan.base, (), {})
         data = to_data(mechanism)
@@ -58,9 +60,11 @@ class Together:
                 return None
             given[path] = array
         group = self.numbers.group(given)
-        table = Table(len(values), self.dimension, self.asked, self.points, keep=True)
+        size, crossings = len(values), self.crossings
+        table = Table(size, self.dimension, self.asked, self.points, keep=True, crossings=crossings)
         if len(group.which):
-            table.take(group, run_group(group, self.asked, threads=1, keep=True))
+            found = run_group(group, self.asked, threads=1, keep=True, crossings=crossings)
+            table.take(group, found)
         return table.runs()
 
 
@@ -87,7 +91,7 @@ def prepare_together(plan: Plan) -> Together | None:
 
 def _follows(record: StudyRecord) -> bool:
     """Whether lanes find what a record wants."""
-    if record.what in PLAIN:
+    if record.what in PLAIN | CROSSED:
         return True
     if record.what not in CURVES:
         return False

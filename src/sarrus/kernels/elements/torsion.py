@@ -18,6 +18,7 @@ from ...arrays import Floats, Ints
 from ..compiler import kernel, law
 from ..layout import NONE, list_block
 from ..polynomials import add_damping, cauchy, cauchy_rates, dot, dot_coefficient, eval_series
+from ..wide import rounded
 
 # numbers of a torsion
 STIFFNESS, DAMPING, FREE, TORQUE = 0, 1, 2, 3
@@ -71,7 +72,7 @@ def list_entries(torsions: Torsions) -> list[tuple[int, int]]:
 @kernel
 def unwrap(angle, near):
     """The same angle with as many turns as bring it next to another."""
-    return angle + 2.0 * np.pi * np.rint((near - angle) / (2.0 * np.pi))
+    return angle + 2.0 * np.pi * np.rint(rounded(near - angle) / (2.0 * np.pi))
 
 
 @kernel
@@ -97,7 +98,7 @@ def eval_turning(torsions, n, f, df):
 def follow_angle(torsions, n, f, theta):
     """theta[n]: the angle now, next to what it was."""
     c, s = eval_turn(torsions, n, f)
-    theta[n] = unwrap(np.arctan2(s, c), theta[n])
+    theta[n] = unwrap(np.arctan2(rounded(s), rounded(c)), theta[n])
 
 
 @kernel
@@ -105,7 +106,7 @@ def add_weights(torsions, f, df, theta, w):
     """What torsions exert; theta: their angles as last seen, updated."""
     for n in range(len(torsions.first)):
         c, s, dc, ds = eval_turning(torsions, n, f, df)
-        angle = unwrap(np.arctan2(s, c), theta[n])
+        angle = unwrap(np.arctan2(rounded(s), rounded(c)), theta[n])
         theta[n] = angle
         M = moment(torsions.numbers[n], angle, c * ds - s * dc)
         u = torsions.first[n]

@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..lanes import WIDTH
+from .. import wide
 from .functions import KNOWN_FUNCTIONS
 from .kinds import (
     BOOL,
@@ -16,7 +16,9 @@ from .kinds import (
     INT,
     LANES,
     MASK,
+    NARROW,
     STORED,
+    WIDE,
     Array,
     Block,
     Fixed,
@@ -24,6 +26,7 @@ from .kinds import (
     Made,
     Number,
     Record,
+    TranslationError,
     general,
     is_literal,
     kind_of,
@@ -32,6 +35,7 @@ from .kinds import (
     return_type,
     value_of,
     wider,
+    width_of,
 )
 from .text import Text
 
@@ -180,7 +184,7 @@ class Expressions(Text):
 
     def negated(self, value: Number) -> Number:
         """-x."""
-        if value.kind in (FLOAT, LANES):
+        if value.kind in (FLOAT, LANES, NARROW, WIDE):
             return Number(value.kind, self.line(f"fneg {value.kind} {value.name}"))
         if value.name.isdigit():
             return Number(INT, f"-{value.name}")
@@ -200,7 +204,9 @@ class Expressions(Text):
         if self.fuses and isinstance(op, ast.Add | ast.Sub) and _is_product(product):
             x, y = self.number(self.value(product.left)), self.number(self.value(product.right))
             kind = wider(wider(x.kind, y.kind), other.kind)
-            if wider(x.kind, y.kind) in (FLOAT, LANES):
+            if kind == WIDE:
+                x = self.convert(x, kind)
+            elif wider(x.kind, y.kind) in (FLOAT, LANES, NARROW):
                 x, y, z = (self.convert(part, kind) for part in (x, y, other))
                 if isinstance(op, ast.Sub):
                     x, z = (self.negated(x), z) if behind else (x, self.negated(z))
@@ -221,18 +227,28 @@ class Expressions(Text):
         a, b = self.convert(a, kind), self.convert(b, kind)
         if kind == INT and is_literal(a.name) and is_literal(b.name) and type(op) in _WHOLE:
             return Number(INT, str(_WHOLE[type(op)](int(a.name), int(b.name))))
-        name = _OPERATIONS.get((type(op), FLOAT if kind == LANES else kind))
+        if kind == WIDE and type(op) in _WIDE:
+            if isinstance(op, ast.Sub):
+                b = self.negated(b)
+            return self.call_wide(_WIDE[type(op)], a, b)
+        name = _OPERATIONS.get((type(op), FLOAT if kind in (LANES, NARROW) else kind))
         if name is None:
             raise self.fail(node, "no such operation")
         return Number(kind, self.line(f"{name} {kind} {a.name}, {b.name}"))
 
+    def call_wide(self, function: Any, *given: Number) -> Number:
+        """An operation of wide numbers."""
+        return self.join(
+            *self.call(function, [part for x in given for part in self.split(x)]).values
+        )
+
     def power(self, a: Number, b: Number) -> Number:
         """A power: small whole ones are products."""
-        a = self.convert(a, FLOAT)
+        a = self.convert(a, wider(a.kind, FLOAT))
         if b.kind == INT and b.name in ("2", "3"):
             out = a
             for _ in range(int(b.name) - 1):
-                out = Number(FLOAT, self.line(f"fmul double {out.name}, {a.name}"))
+                out = self.operate(ast.Constant(0), ast.Mult(), out, a)
             return out
         return self.library("llvm.pow.f64", a, self.convert(b, FLOAT))
 
@@ -274,12 +290,27 @@ class Expressions(Text):
             a, b = self.convert(a, kind), self.convert(b, kind)
             if kind == INT and len(node.ops) == 1 and is_literal(a.name) and is_literal(b.name):
                 return Known(_TESTS[type(op)](int(a.name), int(b.name)))
-            how = _COMPARISONS[type(op)][0 if kind == INT else 1]
-            text = f"{'icmp' if kind == INT else 'fcmp'} {how} {kind} {a.name}, {b.name}"
-            found = Number(MASK if kind == LANES else BOOL, self.line(text))
+            found = self.compare(type(op), a, b)
             out = found if out is None else self.operate(node, ast.BitAnd(), out, found)
             left = right
         return out
+
+    def compare(self, op: type[ast.cmpop], a: Number, b: Number) -> Number:
+        """A comparison of two numbers of one kind; of equal wide ones the smaller parts decide."""
+        if a.kind == WIDE:
+            (x, x_low), (y, y_low) = self.split(a), self.split(b)
+            first = ast.Lt if op is ast.LtE else ast.Gt if op is ast.GtE else op
+            ahead, level = self.compare(first, x, y), self.compare(ast.Eq, x, y)
+            low = self.compare(op, x_low, y_low)
+            if op is ast.NotEq:
+                return Number(BOOL, self.line(f"or i1 {ahead.name}, {low.name}"))
+            behind = self.line(f"and i1 {level.name}, {low.name}")
+            if op is ast.Eq:
+                return Number(BOOL, behind)
+            return Number(BOOL, self.line(f"or i1 {ahead.name}, {behind}"))
+        how = _COMPARISONS[op][0 if a.kind == INT else 1]
+        text = f"{'icmp' if a.kind == INT else 'fcmp'} {how} {a.kind} {a.name}, {b.name}"
+        return Number(MASK if a.kind == LANES else BOOL, self.line(text))
 
     def of_IfExp(self, node: ast.IfExp) -> Any:
         """One of two values."""
@@ -381,9 +412,13 @@ class Expressions(Text):
 
     def library(self, name: str, *given: Any) -> Number:
         """A function of numbers that the compiler or the system knows."""
-        kind = LANES if any(self.number(x).kind == LANES for x in given) else FLOAT
-        if kind == LANES:
-            name = name.replace(".f64", f".v{WIDTH}f64")
+        kind = FLOAT
+        for x in given:
+            kind = wider(kind, self.number(x).kind)
+        if kind == WIDE:
+            raise TranslationError(f"{name} has no more digits than a double; say rounded(x)")
+        if kind != FLOAT:
+            name = name.replace(".f64", f".v{width_of(kind)}f64")
         numbers = [self.convert(x, kind) for x in given]
         kinds = ", ".join([kind] * len(numbers))
         self.module.declare(name, f"declare {kind} @{name}({kinds}) nounwind memory(none)")
@@ -400,6 +435,7 @@ _OPERATIONS = {
     (ast.Add, INT): "add nsw", (ast.Sub, INT): "sub nsw", (ast.Mult, INT): "mul nsw",
     (ast.FloorDiv, INT): "sdiv", (ast.Mod, INT): "srem", (ast.Mod, FLOAT): "frem",
 }  # fmt: skip
+_WIDE = {ast.Add: wide.add, ast.Sub: wide.add, ast.Mult: wide.multiply, ast.Div: wide.divide}
 # of integers that are known
 _WHOLE: dict[type, Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,

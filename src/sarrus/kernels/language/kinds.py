@@ -10,15 +10,21 @@ from ..lanes import WIDTH
 FLOAT, INT, BOOL = "double", "i64", "i1"
 # numbers side by side, and their truths: the lanes of a vector (lanes.py)
 LANES, MASK = f"<{WIDTH} x double>", f"<{WIDTH} x i1>"
+# half as many, where it is known that they are enough; there are no truths of these
+NARROW = f"<{WIDTH // 2} x double>"
+# the two parts of a wide number (wide.py)
+WIDE = "<2 x double>"
 # in memory a truth takes a byte; numbers of lanes lie as any others
-STORED = {FLOAT: FLOAT, INT: INT, BOOL: "i8", LANES: LANES}
-DTYPES = {"d": FLOAT, "l": INT, "q": INT, "?": BOOL}
+STORED = {FLOAT: FLOAT, INT: INT, BOOL: "i8", LANES: LANES, NARROW: NARROW, WIDE: WIDE}
+DTYPES = {"d": FLOAT, "l": INT, "q": INT, "?": BOOL, "D": WIDE}
 # stores of one kind change nothing of another; addresses in tuples never change
 TAGS = {
     FLOAT: "!tbaa !1",
     INT: "!tbaa !2",
     BOOL: "!tbaa !3",
     LANES: "align 8, !tbaa !1",
+    NARROW: "align 8, !tbaa !1",
+    WIDE: "align 8, !tbaa !1",
 }
 METADATA = """
 !0 = !{!"kernel"}
@@ -238,11 +244,18 @@ def return_type(result: Any) -> str:
     return "{ " + ", ".join(result) + " }" if isinstance(result, tuple) else str(result)
 
 
+def width_of(kind: str) -> int:
+    """How many numbers are in one of a kind."""
+    return {LANES: WIDTH, NARROW: WIDTH // 2}.get(kind, 1)
+
+
 def wider(a: str, b: str) -> str:
     """The kind that holds both."""
     if a == b:
         return a
-    order = (BOOL, INT, FLOAT, LANES)
+    if {a, b} == {LANES, WIDE}:
+        raise TranslationError("there are no lanes of wide numbers")
+    order = (BOOL, INT, FLOAT, LANES, NARROW, WIDE)
     return order[max(order.index(a), order.index(b))]
 
 

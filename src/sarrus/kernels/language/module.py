@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from .entry import Prologue
-from .kinds import BOOL, FLOAT, HOMES, INT, LANES, METADATA, TAGS, Layout, return_type
+from .kinds import BOOL, FLOAT, HOMES, INT, LANES, METADATA, NARROW, TAGS, WIDE, Layout, return_type
 from .statements import Body
 
 
@@ -84,12 +84,12 @@ class Module:
         if not home:
             return TAGS[kind]
         number = self._homes.setdefault(home, HOMES + 2 * len(self._homes))
-        parent = {FLOAT: 4, LANES: 4, INT: 5, BOOL: 6}[kind]
+        parent = {FLOAT: 4, LANES: 4, NARROW: 4, WIDE: 4, INT: 5, BOOL: 6}[kind]
         self.declare(
             f"!{number}",
             f'!{number} = !{{!"{home}", !{parent}}}\n!{number + 1} = !{{!{number}, !{number}, i64 0}}',
         )
-        return f"{'align 8, ' if kind == LANES else ''}!tbaa !{number + 1}"
+        return f"{'align 8, ' if kind in (LANES, NARROW, WIDE) else ''}!tbaa !{number + 1}"
 
     def place_of(self, values: bytes) -> int:
         """The number of a table."""

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..lanes import WIDTH
 from .kinds import (
     BOOL,
     FLOAT,
     INT,
     LANES,
+    NARROW,
+    WIDE,
     Array,
     Known,
     Number,
@@ -25,6 +26,7 @@ from .kinds import (
     names_in,
     value_of,
     wider,
+    width_of,
 )
 
 if TYPE_CHECKING:
@@ -175,12 +177,15 @@ class Text:
         value = self.number(value)
         if value.kind == kind:
             return value
-        if kind == LANES:
+        if kind in (LANES, NARROW):
             name = self.convert(value, FLOAT).name
-            one = self.line(f"insertelement {LANES} poison, double {name}, i64 0")
-            zeros = ", ".join(["i32 0"] * WIDTH)
-            text = f"shufflevector {LANES} {one}, {LANES} poison, <{WIDTH} x i32> <{zeros}>"
-            return Number(LANES, self.line(text))
+            one = self.line(f"insertelement {kind} poison, double {name}, i64 0")
+            zeros = f"<{width_of(kind)} x i32> zeroinitializer"
+            return Number(kind, self.line(f"shufflevector {kind} {one}, {kind} poison, {zeros}"))
+        if kind == WIDE:
+            return self.join(self.convert(value, FLOAT), Number(FLOAT, hexadecimal(0.0)))
+        if value.kind == WIDE:
+            return self.convert(self.split(value)[0], kind)
         if kind == FLOAT:
             if value.kind == INT and value.name.lstrip("-").isdigit():
                 return Number(FLOAT, hexadecimal(float(value.name)))
@@ -190,6 +195,16 @@ class Text:
             how = "fptosi double" if value.kind == FLOAT else "zext i1"
             return Number(INT, self.line(f"{how} {value.name} to i64"))
         return self.truth(value)
+
+    def split(self, value: Number) -> tuple[Number, Number]:
+        """The parts of a wide number."""
+        high, low = (self.line(f"extractelement {WIDE} {value.name}, i64 {n}") for n in (0, 1))
+        return Number(FLOAT, high), Number(FLOAT, low)
+
+    def join(self, high: Number, low: Number) -> Number:
+        """A wide number of its parts."""
+        half = self.line(f"insertelement {WIDE} poison, double {high.name}, i64 0")
+        return Number(WIDE, self.line(f"insertelement {WIDE} {half}, double {low.name}, i64 1"))
 
     def number(self, value: Any) -> Number:
         """A value that has to be a number."""
@@ -206,4 +221,5 @@ class Text:
             return value
         if value.kind == INT:
             return Number(BOOL, self.line(f"icmp ne i64 {value.name}, 0"))
+        value = self.convert(value, FLOAT)
         return Number(BOOL, self.line(f"fcmp une double {value.name}, {hexadecimal(0.0)}"))

@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from ..check import find_problems, find_remarks
 from ..elements import MechanismError, ModelFileError
-from ..joint_kinds import JointKind
 from ..mechanism import Mechanism
 from ..motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
 from . import schema, units
@@ -44,32 +43,6 @@ def build_mechanism(document: Document, check: bool = True) -> Mechanism:
     if problems:
         raise ModelFileError(document.source, problems)
     return mechanism
-
-
-def build_plainly(data: dict[str, Any]) -> Mechanism:
-    """The mechanism of data as `to_data` writes it, nothing of it checked; numbers may be those of a tape."""
-    m = Mechanism(data["name"], gravity=data["gravity"])
-    m.at_once = False
-    for name, body in data["bodies"].items():
-        if "rod" in body:
-            start, end = body["rod"]
-            m.rod(name, start, end, body["mass"], body.get("section", 0.0))
-        else:
-            m.body(name, **body)
-    for name, joint in data.get("joints", {}).items():
-        kind = next(kind for kind in JointKind if kind.value in joint)
-        keys = {key: value for key, value in joint.items() if key != kind.value}
-        getattr(m, schema.attribute(kind))(name, *joint[kind.value], **keys)
-    for block in schema.ALIKE:
-        make: Callable[..., Any] = getattr(m, _singular(block))
-        for name, entry in data.get(block, {}).items():
-            keys = dict(entry)
-            make(name, *keys.pop("bodies", ()), **keys)
-    for name, vector in data.get("velocities", {}).items():
-        m.set_velocity(name, vector)
-    for name, vector in data.get("angular_velocities", {}).items():
-        m.set_angular_velocity(name, vector)
-    return m
 
 
 def remarks(document: Document, mechanism: Mechanism) -> list[str]:

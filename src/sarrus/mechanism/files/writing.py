@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from ...disk import write_file
 from ..elements import MechanismError, plain
+from ..joint_kinds import JointKind
 from ..mechanism import PARTS, Mechanism
 from .paths import join_path
 from .units import LARGEST
@@ -57,6 +59,35 @@ def to_data(mechanism: Mechanism) -> dict[str, Any]:
         }
     _check_numbers(data, ())
     return data
+
+
+def build_plainly(data: dict[str, Any]) -> Mechanism:
+    """The mechanism of data as `to_data` writes it, nothing of it checked; numbers may be those of a tape."""
+    m = Mechanism(data["name"], gravity=data["gravity"])
+    m.at_once = False
+    for name, body in data["bodies"].items():
+        if "rod" in body:
+            start, end = body["rod"]
+            m.rod(name, start, end, body["mass"], body.get("section", 0.0))
+        else:
+            m.body(name, **body)
+    for name, joint in data.get("joints", {}).items():
+        kind = next(kind.value for kind in JointKind if kind.value in joint)
+        keys = {key: value for key, value in joint.items() if key != kind}
+        getattr(m, kind.replace("-", "_"))(name, *joint[kind], **keys)
+    for block in PARTS.values():
+        if block in ("bodies", "joints", "drives"):
+            continue
+        # force of forces
+        make: Callable[..., Any] = getattr(m, block.removesuffix("s"))
+        for name, entry in data.get(block, {}).items():
+            keys = dict(entry)
+            make(name, *keys.pop("bodies", ()), **keys)
+    for name, vector in data.get("velocities", {}).items():
+        m.set_velocity(name, vector)
+    for name, vector in data.get("angular_velocities", {}).items():
+        m.set_angular_velocity(name, vector)
+    return m
 
 
 def to_text(data: dict[str, Any]) -> str:
