@@ -265,6 +265,9 @@ SAME_CROSSING = 1e-6
 AT_MOMENT = 1e-10
 # the pivot beside: equations whose pivots fall this low at a bottom have no other one
 SAME_BOTTOM = 1e-9
+# what is beside it: a pivot over its squared distance from a known bottom that is lower has one more bottom
+# there; a smooth one varies less, and W judges what is found
+FURTHER_BOTTOM = 0.1
 # what counts as zero at a crossing: values of J this many times smaller or larger are so of W too. Rows of both
 # have length one, W weighs its columns by masses and inertias. Measured beside crossings of random linkages W's
 # were 0.1 to 1.2 times those of J, 0.006 with bodies of 1 g and 1 t
