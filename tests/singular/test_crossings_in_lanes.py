@@ -38,7 +38,7 @@ def check_same(runs, mechanisms, which, duration, tolerance=None, apart=SAME_TIM
 )
 def test_crossings_are_those_of_simulate(family):
     """Random members of a family: as many crossings at the same times, statuses and notes too."""
-    mechanisms = members(family, 20)
+    mechanisms = members(family, 24)
     runs = sarrus.simulate_many(mechanisms, 3.0, 1.0, points=[], crossings=True)
     found = check_same(runs, mechanisms, range(0, 20, 4), 3.0)
     crosses = family not in {"four-bar", "slider-crank", "Watt", "near parallelogram"}
