@@ -610,6 +610,26 @@ def test_refused_ones_in_front_do_not_slow_the_others():
     assert not runs.parked[masses > 0.0].any()
 
 
+def test_outputs_that_do_not_fit_are_told(monkeypatch):
+    """By what is free now; final states and extremes need no such room."""
+    ensemble = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": np.linspace(1, 2, 16)})
+    monkeypatch.setattr("sarrus.ensemble.free_memory", lambda: 1e6)
+    with pytest.raises(ValueError, match="16 runs of 1001 outputs of 6 points would not fit"):
+        ensemble.simulate(1.0)
+    assert (ensemble.simulate(1.0, keep=False).status == "done").all()
+
+
+def test_parts_of_any_size_give_the_same(monkeypatch):
+    """How many lanes run at once, and how many outputs are copied at once, changes no bit."""
+    ensemble = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": np.linspace(1, 2, 67)})
+    whole = ensemble.simulate(1.0, 0.01)
+    monkeypatch.setattr("sarrus.codegen.lanes.MOST_BYTES", 1)
+    monkeypatch.setattr("sarrus.many.AT_ONCE", 5)
+    small = ensemble.simulate(1.0, 0.01)
+    for name in ("values", "balance", "final", "least", "largest", "energy_drift"):
+        assert (getattr(whole, name) == getattr(small, name)).all()
+
+
 def test_exits():
     """A data frame has a row a run, a data set all outputs."""
     pytest.importorskip("xarray")
@@ -620,6 +640,8 @@ def test_exits():
     data = runs.to_xarray()
     assert (data["position"].sel(point="B1", axis="y") == runs.position("B1")[..., 1]).all()
     assert "crossing_time" not in data
+    assert table["bodies.crank 0.mass"].tolist() == [1.0, 2.0]
+    assert table["message"].tolist() == runs.message
     vary = {"velocities.B0": [[1.0, 0.0], [4.0, 0.0]]}
     runs = sarrus.Ensemble(four_bar(), vary).simulate(1.0, 0.5, crossings=True)
     few, many = runs.crossings
@@ -627,6 +649,10 @@ def test_exits():
     table, data = runs.to_dataframe(), runs.to_xarray()
     assert table["crossing times [s]"].tolist() == [few.tolist(), many.tolist()]
     assert table["crossings"].tolist() == [len(few), len(many)]
+    # what varied is in both, vectors by their entries
+    assert table["velocities.B0.0"].tolist() == [1.0, 4.0]
+    assert data["velocities.B0.0"].dims == ("run",)
+    assert data["position"].swap_dims(run="velocities.B0.0").sel({"velocities.B0.0": 4.0}).ndim == 3
     times = data["crossing_time"].values
     assert np.array_equal(times[1], many)
     assert np.array_equal(times[0, : len(few)], few)

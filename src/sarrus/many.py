@@ -62,6 +62,8 @@ GOLDEN = 0.6180339887498949
 # how well a model by its tape agrees with that of a file's numbers, which are made by other arithmetic: rounding
 AGREE = 1e-11
 REFUSED = "refused"
+# runs whose outputs are copied at once
+AT_ONCE = 256
 COUNTERS = {
     "steps": series.STEPS,
     "rejected": series.REJECTED,
@@ -96,7 +98,8 @@ def run_all(
         found = run_group(group, asked, threads or _cores(), keep, gpu=gpu, crossings=crossings)
         table.take(group, found)
     table.finish(mechanisms)
-    return table.runs()
+    varied = mechanisms.vary if isinstance(mechanisms, Variants) else {}
+    return replace(table.runs(), vary=varied)
 
 
 @dataclass
@@ -457,10 +460,14 @@ class Table:
             more = describe_loosened(count, moved[at], lost[at]) if count else []
             self.notes[i] = [*group.notes[at], *floor, *more]
         if self.values is not None and self.balance is not None:
-            block = found.results[good]
-            self.values[which] = block[:, :, :-1].reshape(len(which), *self.values.shape[1:])
-            start = told[series.FIRST_ENERGY, good]
-            self.balance[which] = (block[:, :, -1] - start[:, None]) * group.energy[good, None]
+            start, unit = told[series.FIRST_ENERGY, good, None], group.energy[good, None]
+            rows = np.flatnonzero(good)
+            flat = self.values.reshape(*self.balance.shape, len(s.columns))
+            # some at a time: a second copy of all would not be in memory
+            for part in np.array_split(np.arange(len(rows)), -(-len(rows) // AT_ONCE)):
+                block = found.results[rows[part]]
+                flat[which[part]] = block[:, :, :-1]
+                self.balance[which[part]] = (block[:, :, -1] - start[part]) * unit[part]
         first = series.first_of_crossings(s)
         extremes = told[series.SUMMARY + 2 * s.coordinates : first, good].T
         self.least[which] = extremes[:, 0::2].reshape(shape)

@@ -35,9 +35,11 @@ from .rules import (
     BEYOND,
     CORRECTIONS,
     DRIFT_SLACK,
+    EARLY_STEPS,
     ELSEWHERE,
     ENERGY_SLACK,
     HIGHEST_ORDER,
+    LONG_RUN,
     LOOSEST,
     LOW_ORDER,
     NOISE,
@@ -51,7 +53,9 @@ from .rules import (
 from .solve import (
     eval_pivots,
     factorise,
+    factorise_exactly,
     is_beside,
+    is_regular,
     learn_pivots,
     project_state,
     refinements_for,
@@ -247,7 +251,7 @@ def least_order(loads):
     """
     if loads is None or len(loads.drives.equations) == 0:
         return 3
-    return max(3, loads.drives.polynomials.shape[1] + 1)
+    return max(loads.drives.polynomials.shape[1] + 1, 3)
 
 
 @kernel
@@ -301,9 +305,9 @@ def eval_log_sizes(ws, first, last):
 def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refinements, ahead, qc):
     """Coefficients about t from q_0, q_1 on, as many as pay; returns the highest one, order and log of the step.
 
-    These are as `choose_step` says. ahead: so many are made before the first is looked at; what they say is asked
-    as if they had come one by one.
-    ws.size, ws.log_size, ws.reach: the largest entry of each coefficient, its log, and how far it lets a step go.
+    These are as `choose_step` says. ahead: so many coefficients are made before the first is looked at; what they
+    say is asked as if they had come one by one. ws.size, ws.log_size, ws.reach: the largest entry of each
+    coefficient, its log, and how far it lets a step go.
     """
     if loads is not None:
         start_loads(loads, qc[0], qc[1])
@@ -472,8 +476,11 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
         if is_wide(q):
             if n > 0 and not beside:
                 return OTHER_DIGITS, n
-        elif widens and (beside or counters[STEPS] == 0):
+        elif widens and (beside or (counters[STEPS] == 0 and not is_regular(form, ws.L))):
             return OTHER_DIGITS, n
+        if refinements > 0 and is_regular(form, ws.L):
+            factorise_exactly(form, ws.J, ws.L)
+            refinements = 0
         if loads is not None:
             for i in range(na):
                 loads.theta[i] = carried[i]
@@ -620,6 +627,10 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
         n += 1
         if last and stop == t_end:
             return DONE, n
+        if n == EARLY_STEPS == counters[STEPS] and EARLY_STEPS * (t_end - t) > LONG_RUN * (
+            t - starts[0]
+        ):
+            return FULL, n
     return FULL, coefficients.shape[0]
 
 

@@ -47,6 +47,7 @@ from .quadratic import (
     Table,
     as_array,
     assemble_form,
+    find_runs,
     flatten_rows,
 )
 from .vectors import UNITS, Row, Vector, combined, norm, over, subtract_rows, turned
@@ -562,23 +563,23 @@ def _summed_up(
 ) -> tuple[Entries, Scalars]:
     """The sums of all terms, one after the other in the order of the frames, as they are without classes."""
 
-    def in_order(kind: int, width: int) -> list[Any]:
-        some = [
-            np.array([(n, *term) for n, terms in own for term in terms[kind]]).reshape(-1, width).T
-        ]
-        parts = [np.array(term) for shares in sides for term in shares[kind]]
-        frames, *rest = np.concatenate([*some, *parts], axis=1)
-        order = np.argsort(frames, kind="stable")
-        return [x[order] for x in rest]
+    def gathered(kind: int, width: int) -> tuple[Ints, Scalars]:
+        terms = [(n, *term) for n, shares in own for term in shares[kind]]
+        alone = np.array(terms, dtype=float).reshape(-1, width).T
+        parts = [alone, *(term for shares in sides for term in shares[kind])]
+        whole = [np.concatenate([part[i] for part in parts]) for i in range(width)]
+        return np.array(whole[:-1], dtype=np.int64), whole[-1]
 
-    a, x = in_order(0, 3)
-    Q = np.bincount(a.astype(np.int64), x, nq)
-    a, b, x = in_order(1, 4)
-    at, place, count = np.unique(
-        a.astype(np.int64) * nq + b.astype(np.int64), return_inverse=True, return_counts=True
-    )
-    values = np.bincount(place.ravel(), x, len(at))
-    sizes = np.bincount(place.ravel(), np.abs(x), len(at))
+    (frames, a), x = gathered(0, 3)
+    order = np.argsort(frames, kind="stable")
+    Q = np.bincount(a[order], x[order], nq)
+    (frames, a, b), x = gathered(1, 4)
+    at = a * nq + b
+    order = np.argsort(at * (frames.max(initial=0) + 1) + frames, kind="stable")
+    first, count = find_runs(at[order])
+    place = np.repeat(np.arange(len(first)), count)
+    values = np.bincount(place, x[order], len(first))
+    sizes = np.bincount(place, np.abs(x[order]), len(first))
     kept = (count == 1) | (np.abs(values) > CANCELLED * sizes)
-    rows, columns = np.divmod(at[kept], nq)
+    rows, columns = np.divmod(at[order[first[kept]]], nq)
     return Entries(rows, columns, values[kept]), Q
