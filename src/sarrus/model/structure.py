@@ -213,12 +213,15 @@ def describe(mechanism: Mechanism) -> tuple[Key, list[float]] | None:
             elif isinstance(value, tuple) and isinstance(value[0], np.ndarray):
                 for x in value:
                     numbers += x.tolist()
-            elif isinstance(value, tuple | Table):
+            elif isinstance(value, tuple):
                 key.append(value)
             elif isinstance(value, DriveMotion):
-                own = [x for part in vars(value).values() for x in np.ravel(part).tolist()]
+                own = [float(x) for part in vars(value).values() for x in np.ravel(part).tolist()]
                 key += (type(value), len(own))
-                numbers += map(float, own)
+                if isinstance(value, Table):
+                    key += own
+                else:
+                    numbers += own
             else:
                 # a function of the user
                 return None
