@@ -35,11 +35,9 @@ from .rules import (
     BEYOND,
     CORRECTIONS,
     DRIFT_SLACK,
-    EARLY_STEPS,
     ELSEWHERE,
     ENERGY_SLACK,
     HIGHEST_ORDER,
-    LONG_RUN,
     LOOSEST,
     LOW_ORDER,
     NOISE,
@@ -111,7 +109,7 @@ def gather(form, ws, row, de):
 
 @kernel
 def sum_squares(form, ws, k, apart, t):
-    """The t-th lanes of the sums of squares, see `sum_products`: coefficients j and m - j are read once for all."""
+    """The t-th lanes of the sums of squares, see `sum_products`: coefficients j and m - j are read once."""
     m = k + 2
     ns = len(form.sq_c)
     s, l0, l1 = 0.0, 0.0, 0.0
@@ -341,8 +339,8 @@ def eval_log_sizes(ws, first, last):
 def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refinements, ahead, qc):
     """Coefficients about t from q_0, q_1 on, as many as pay; returns the highest one, order and log of the step.
 
-    These are as `choose_step` says. ahead: so many coefficients are made before the first is looked at; what they
-    say is asked as if they had come one by one. ws.size, ws.log_size, ws.reach: the largest entry of each
+    These are as `choose_step` says, if the order is not above the highest. ahead: so many coefficients are made
+    before the first is looked at; what they say is asked as if they had come one by one. ws.size, ws.log_size, ws.reach: the largest entry of each
     coefficient, its log, and how far it lets a step go.
     """
     if loads is not None:
@@ -354,11 +352,13 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
     gather(form, ws, 0, ws.e)
     gather(form, ws, 1, ws.de)
     best = -np.inf
-    order = least
+    order = 3
     log_step = -np.inf
+    before = np.inf
     first = 2
     last = min(max(ahead, 2), qc.shape[0] - 1)
-    while first < qc.shape[0]:
+    known = qc.shape[0] - 1
+    while first <= known:
         for m in range(first, last + 1):
             largest = next_coefficient(form, ws, loads, m - 2, refinements, qc)
             ws.size[m] = rounded(largest)
@@ -367,18 +367,21 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
         for m in range(first, last + 1):
             # velocities and accelerations are up to a thousand times larger
             if not ws.size[m] < LARGEST:
-                return m - 1, order, log_step
-            usable = min(ws.reach[m], ws.reach[m - 1])
-            score = usable - log_cost[m] if m >= least else -np.inf
-            better = score > best
+                known = m - 1
+                break
+            usable = min(ws.reach[m], before)
+            before = ws.reach[m]
+            better = usable - log_cost[m] > best
+            best = max(best, usable - log_cost[m])
             order = m if better else order
             log_step = usable if better else log_step
-            best = max(best, score)
-            if m > order + 1:
-                return m, order, log_step
+            if m > max(order, 3) + 1 and m > least:
+                known = m
+                break
         first = last + 1
         last = first
-    return qc.shape[0] - 1, order, log_step
+    # no step has a lower order: the best of those from the least on is to be asked for
+    return known, order if order >= least else known + 1, log_step
 
 
 @kernel
@@ -663,10 +666,6 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
         n += 1
         if last and stop == t_end:
             return DONE, n
-        if n == EARLY_STEPS == counters[STEPS] and EARLY_STEPS * (t_end - t) > LONG_RUN * (
-            t - starts[0]
-        ):
-            return FULL, n
     return FULL, coefficients.shape[0]
 
 
