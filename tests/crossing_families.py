@@ -1,4 +1,4 @@
-"""Families of linkages with random sides, masses and speeds whose motions meet, nearly meet, or do not: for lanes."""
+"""Families of linkages with random sides, masses and speeds whose motions meet, nearly meet, or do not."""
 
 import numpy as np
 
@@ -96,14 +96,15 @@ def watt(rng):
     return m
 
 
-def three_cranks(rng):
-    """One coupler on three parallel cranks: an equation too many everywhere, and motions that meet on a line."""
+def cranks(rng, between):
+    """A coupler on more than two parallel cranks: equations too many, and motions that meet on a line."""
     m = parallelogram(rng)
-    A, P = (np.array(m.joints[i].places[0]) for i in (0, 2))
-    B, Q = (np.array(m.joints[i].places[0]) for i in (1, 3))
-    m.rod("middle", 0.4 * A + 0.6 * B, 0.4 * P + 0.6 * Q, mass=rng.uniform(0.3, 3.0))
-    m.revolute("C", m.ground, "middle", at=0.4 * A + 0.6 * B)
-    m.revolute("R", "middle", "coupler", at=0.4 * P + 0.6 * Q)
+    A, B, P, Q = (np.array(joint.places[0]) for joint in m.joints)
+    for k, share in enumerate(between):
+        foot, top = A + share * (B - A), P + share * (Q - P)
+        m.rod(f"middle {k}", foot, top, mass=rng.uniform(0.3, 3.0))
+        m.revolute(f"C{k}", m.ground, f"middle {k}", at=foot)
+        m.revolute(f"R{k}", f"middle {k}", "coupler", at=top)
     return m
 
 
@@ -182,7 +183,8 @@ FAMILIES = {
     "two scissors": scissors((0.5, 0.4, 0.6)),
     "four scissors": scissors((0.5, 0.4, 0.6, 0.35, 0.45)),
     "kite": kite,
-    "three cranks": three_cranks,
+    "three cranks": lambda rng: cranks(rng, (0.6,)),
+    "five cranks": lambda rng: cranks(rng, (0.3, 0.6, 0.85)),
     "parallelogram and pendulum": hung_parallelogram,
     "parallelogram and spring": sprung_parallelogram,
     "four-bar": any_four_bar,

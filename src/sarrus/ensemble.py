@@ -8,13 +8,13 @@ from numbers import Integral
 from typing import Any
 
 from .arrays import Floats
-from .asked import MOST_STEPS, ask_plainly
+from .asked import MEMORY_SHARE, MOST_STEPS, ask_plainly, free_memory
 from .mechanism import Mechanism, MechanismError
 from .variants import Runs, Variants
 
 CPU, GPU = "cpu", "gpu"
-# runs times outputs times columns; more would not fit into memory
-MOST_NUMBERS = 500_000_000
+# of what is kept there are two copies, that of the lanes and that which is given
+COPIES = 2
 
 
 class Ensemble(Variants):
@@ -62,7 +62,7 @@ def simulate_many(
     if threads is not None and (not isinstance(threads, Integral) or threads < 1):
         raise ValueError(f"threads = {threads!r}; give a whole number from 1, or leave it out")
     numbers = len(mechanisms) * len(asked.outputs) * (2 * first.dimension * len(names) + 1)
-    if keep and numbers > MOST_NUMBERS:
+    if keep and 8.0 * COPIES * numbers > MEMORY_SHARE * free_memory():
         raise ValueError(
             f"{len(mechanisms)} runs of {len(asked.outputs)} outputs of {len(names)} points would not fit into "
             "memory; give fewer points or a longer output_step, or keep=False for final states and extremes alone"

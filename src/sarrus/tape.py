@@ -22,7 +22,13 @@ from .arrays import Flags, Floats
 # variants that are done at once: their values of all operations stay in the cache
 CHUNK = 256
 _BINARY = {"+": "{}+{}", "-": "{}-{}", "*": "{}*{}", "/": "{}/{}", "max": "larger({},{})"}
-_UNARY = {"neg": "-{}", "abs": "size({})", "sqrt": "sqrt({})", "rint": "whole({})"}
+_UNARY = {
+    "neg": "-{}",
+    "abs": "size({})",
+    "sqrt": "sqrt({})",
+    "sin": "sin({})",
+    "rint": "whole({})",
+}
 _TEXT = _BINARY | _UNARY | {"pick": "{}[{}]", "eigen": "eigen({},{},{},{},{},{})"}
 
 
@@ -236,10 +242,30 @@ def each(function: Callable[..., Scalar], *columns: Sequence[Any]) -> list[Scala
                 found = function(*(side.values(x).ravel().tolist() for x in arrays))
             if isinstance(found, Number):
                 return found.value.tolist()
+            # it is the same for all of them
+            return [found] * len(columns[0])
         except (UntracedError, PartedError, FloatingPointError, ValueError):
             # one by one they do what they do
             pass
     return [function(*(np.ravel(x).tolist() for x in row)) for row in zip(*columns, strict=True)]
+
+
+def each_vector(
+    function: Callable[[Any], Sequence[Scalar]], column: Sequence[Any]
+) -> list[Sequence[Scalar]]:
+    """A function from arrays to tuples of scalars, of each array of a column; floats of many side by side."""
+    if len(column) >= MANY:
+        try:
+            with abreast():
+                found = function(Abreast().values(stacked(column)))
+            parts = [
+                x.value.tolist() if isinstance(x, Number) else [x] * len(column) for x in found
+            ]
+            return list(zip(*parts, strict=True))
+        except (UntracedError, PartedError, FloatingPointError, ValueError):
+            # one by one they do what they do
+            pass
+    return [function(x) for x in column]
 
 
 def stacked(column: Sequence[Any]) -> Floats:
@@ -332,6 +358,11 @@ def sqrt(x: Scalar) -> Scalar:
     return x.tape.do("sqrt", x) if isinstance(x, Number) else math.sqrt(x)
 
 
+def sine(x: Scalar) -> Scalar:
+    """The sine."""
+    return x.tape.do("sin", x) if isinstance(x, Number) else math.sin(x)
+
+
 def larger(a: Scalar, b: Scalar) -> Scalar:
     """The larger of two: which one it is decides nothing."""
     if isinstance(a, Number):
@@ -341,6 +372,9 @@ def larger(a: Scalar, b: Scalar) -> Scalar:
 
 def largest(values: Iterable[Scalar], least: float = 0.0) -> Scalar:
     """The largest of some, at least this."""
+    values = list(values)
+    if Number not in set(map(type, values)):
+        return max([least, *values])
     out: Scalar = least
     for x in values:
         out = larger(out, x)
@@ -349,7 +383,37 @@ def largest(values: Iterable[Scalar], least: float = 0.0) -> Scalar:
 
 def mean(values: Sequence[Scalar]) -> Scalar:
     """Their mean; summed by halves, as arrays are, so that many of them lose no digits."""
+    if len(values) >= MANY:
+        try:
+            return _sum_of_many(np.array(values, dtype=float)) / float(len(values))
+        except UntracedError:
+            # a tape writes down each sum
+            pass
     return _sum_of(values) / float(len(values))
+
+
+def _sum_of_many(values: Floats) -> float:
+    """The same sums as `_sum_of` has, of all halves of a size at once."""
+    start, size = np.array([0]), np.array([len(values)])
+    levels = []
+    while (split := size > 8).any():
+        levels.append(split)
+        place = np.repeat(np.arange(len(size)), 1 + split)
+        second = np.append(False, place[1:] == place[:-1])
+        half = size[place] // 2
+        start = start[place] + np.where(second, half, 0)
+        size = np.where(second, size[place] - half, np.where(split[place], half, size[place]))
+    out = values[start]
+    for i in range(1, 8):
+        more = size > i
+        out[more] = out[more] + values[start[more] + i]
+    for split in reversed(levels):
+        first = np.cumsum(1 + split) - 1 - split
+        halves = first[split]
+        whole = out[first]
+        whole[split] = out[halves] + out[halves + 1]
+        out = whole
+    return float(out[0])
 
 
 def _sum_of(values: Sequence[Scalar]) -> Scalar:
@@ -413,6 +477,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "neg": lambda a: -a,
     "abs": abs,
     "sqrt": math.sqrt,
+    "sin": math.sin,
     "rint": lambda a: float(round(a)),
     "eigen": lambda *x: _eigen(*x).tolist(),
 }
@@ -420,6 +485,7 @@ _ABREAST = _PLAIN | {
     "max": np.maximum,
     "abs": np.abs,
     "sqrt": np.sqrt,
+    "sin": np.sin,
     "rint": np.rint,
     "eigen": lambda *x: _eigen(*x),
 }
@@ -428,6 +494,7 @@ _PLAIN_NAMES = _CONSTANTS | {
     "larger": max,
     "size": abs,
     "sqrt": math.sqrt,
+    "sin": math.sin,
     "whole": _PLAIN["rint"],
     "eigen": _PLAIN["eigen"],
 }
@@ -435,6 +502,7 @@ _ARRAY_NAMES = _CONSTANTS | {
     "larger": np.maximum,
     "size": np.abs,
     "sqrt": np.sqrt,
+    "sin": np.sin,
     "whole": np.rint,
     "eigen": _eigen,
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from .arrays import Flags, Floats
 from .mechanism import Mechanism, MechanismError, from_data, get_value, set_value, to_data
-from .mechanism.files.paths import split_path
+from .mechanism.files.paths import find_overlap, split_path
 from .mechanism.files.units import shorten
 from .mechanism.files.writing import build_plainly
+from .mechanism.motion import is_traced
 from .names import pick
 from .tape import UntracedError
 
@@ -27,7 +27,8 @@ class Runs:
     `Result`; final, least, largest: place [m] and velocity [m/s] of the points, (runs, points, 2, dimension), at
     the end, and the least and largest at the outputs; energy_drift: largest drift of the energy balance at the
     outputs [J]; counters: steps and so on by name, (runs,); parked: runs that the general kernels did;
-    crossings: times at which the mobility rises [s], of each run; None if they were not asked for.
+    crossings: times at which the mobility rises [s], of each run; None if they were not asked for; vary: what
+    varied, by path, a row a run.
     """
 
     times: Floats
@@ -45,6 +46,7 @@ class Runs:
     counters: dict[str, np.ndarray] = field(repr=False)
     parked: Flags = field(repr=False)
     crossings: list[Floats] | None = field(repr=False, default=None)
+    vary: Mapping[str, Floats] = field(repr=False, default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.status)
@@ -82,8 +84,9 @@ class Runs:
         return self.least[:, at, 0], self.largest[:, at, 0]
 
     def columns(self) -> dict[str, Floats]:
-        """One value a run: status, final places and velocities, extremes, crossings, drift, counters."""
-        out: dict[str, Any] = {"status": self.status}
+        """One value a run: what varied, status, final state, extremes, crossings, drift, counters."""
+        out: dict[str, Any] = dict(self._varied())
+        out |= {"status": self.status, "message": np.array(self.message, dtype=object)}
         for n, name in enumerate(self.points):
             for level, unit in enumerate(("m", "m/s")):
                 for c in range(self.dimension):
@@ -131,7 +134,14 @@ class Runs:
             "point": list(self.points),
             "axis": list("xyz"[: self.dimension]),
         }
-        return xr.Dataset(data, coords=places)
+        varied = {path: (axes[:1], values) for path, values in self._varied()}
+        return xr.Dataset(data, coords=places | varied)
+
+    def _varied(self) -> Iterator[tuple[str, Floats]]:
+        """What varied, a column an entry of vectors."""
+        for path, values in self.vary.items():
+            for at in np.ndindex(values.shape[1:]):
+                yield ".".join([path, *map(str, at)]), values[(slice(None), *at)]
 
     @property
     def _values(self) -> Floats:
@@ -240,7 +250,10 @@ class Variants:
             raise ValueError(
                 f"vary has arrays of different lengths ({shown}); give one value a variant"
             )
-        _check_apart(list(vary))
+        if both := find_overlap(vary):
+            raise ValueError(
+                f"vary['{both[0]}'] and vary['{both[1]}'] set the same number; give one of them"
+            )
         for path, values in self.vary.items():
             self._check_path(path, values[0])
 
@@ -283,17 +296,17 @@ class Variants:
 
     def with_numbers(self, values: Mapping[str, Any]) -> Mechanism:
         """The same with numbers of a tape."""
-        if "drives" in self.data:
-            raise UntracedError("motions of drives are not traced")
-        return build_plainly(self._data_with(values))
+        mechanism = build_plainly(self._data_with(values))
+        lengths = {joint.name for joint in mechanism.joints if joint.kind.row.is_link}
+        if any(d.joint in lengths and is_traced(d.motion) for d in mechanism.drives):
+            raise UntracedError("how short a driven length becomes is asked of every mechanism")
+        return mechanism
 
     def _built(self, values: Mapping[str, Any], check: bool = False) -> Mechanism:
         data = self._data_with(values)
         try:
             return from_data(data, self.base.name, check=check)
         except ModuleNotFoundError:
-            if "drives" in data:
-                raise
             # where only what a device needs is installed, nothing checks a file's words
             made = build_plainly(data)
             made.assemble = self.base.assemble
@@ -327,16 +340,6 @@ def _numbers(path: str, values: ArrayLike) -> Floats:
             f"vary['{path}'] holds a value that is no number, of variant {which}; give finite ones"
         )
     return array
-
-
-def _check_apart(paths: list[str]) -> None:
-    """Refuse two paths of which one would overwrite what the other set."""
-    parts = sorted((split_path(path), path) for path in paths)
-    for (a, path), (b, other) in pairwise(parts):
-        if a == b[: len(a)]:
-            raise ValueError(
-                f"vary['{path}'] and vary['{other}'] set the same number; give one of them"
-            )
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:

@@ -23,6 +23,7 @@ KERNEL_IMPORTS = {
     "collections",
     "contextlib",
     "ctypes",
+    "fractions",
     "functools",
     "gc",
     "hashlib",

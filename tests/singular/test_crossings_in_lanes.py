@@ -14,8 +14,8 @@ from scissors import Scissors
 
 # rounding grows at every crossing: two runs at 1e-10 were up to 6e-9 s apart after 3 s
 SAME_TIME = 1e-7
-# families whose every run is for the general kernels: an equation too many; closer to a crossing than lanes judge
-LEFT = {"three cranks", "all but a parallelogram"}
+# families whose runs are for the general kernels: closer to a crossing than lanes judge
+LEFT = {"all but a parallelogram"}
 LONG = {"six windows", *LEFT}
 
 
@@ -60,7 +60,7 @@ def test_crossings_at_other_tolerances(tolerance):
 
 
 def test_times_of_closed_form():
-    """The windows of all speeds lie on one line when elliptic functions say it; scissors by an ordinary integrator."""
+    """Windows lie on one line when elliptic functions say it, scissors when an ordinary integrator does."""
     vary = {"bodies.crank0.mass": np.ones(16)}
     runs = sarrus.Ensemble(n_four_bar(2), vary).simulate(6.0, 1.0, points=[], crossings=True)
     assert not runs.parked.any()

@@ -52,7 +52,7 @@ def run_on_device(
     keep: bool = True,
     zero: float | None = None,
 ) -> Found:
-    """All steps and outputs of some runs; numbers: (slots, runs). As `Lanes.run`; without times of crossings if zero is None."""
+    """All steps and outputs of some runs; numbers: (slots, runs). As `Lanes.run`; zero: None without crossings."""
     cupy = find_cupy()
     capability = cupy.cuda.Device().compute_capability
     kernel, summaries = _load(structure, capability, zero is not None)

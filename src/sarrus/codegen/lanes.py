@@ -17,6 +17,8 @@ from .structure import Structure
 
 # groups of lanes that a thread is given at once: a new one comes when it is done
 GROUPS_AT_ONCE = 16
+# bytes of outputs of these groups; with more of them they are fewer
+MOST_BYTES = 16_000_000
 # values of a lane's memory up to which eight lanes fit into the cache; four are faster beyond
 MOST_FOR_EIGHT = 1500
 
@@ -96,7 +98,8 @@ class Lanes:
                 columns = blocks[:, :-1].transpose(0, 3, 1, 2)
                 results[first:last] = columns.reshape(-1, len(times), code.columns)[:count]
 
-        parts = list(_parts(runs, lanes * GROUPS_AT_ONCE))
+        fitting = MOST_BYTES // (8 * lanes * len(when) * code.columns)
+        parts = list(_parts(runs, lanes * max(1, min(GROUPS_AT_ONCE, fitting))))
         if threads == 1 or len(parts) == 1:
             for part in parts:
                 work(*part)

@@ -15,10 +15,10 @@ from .compiler import block, entry, kernel
 class Elimination(NamedTuple):
     """Memory of an elimination of n unknowns.
 
-    start, near, sizes: the neighbours of each as they were given, from start[i] on, sizes[i] of them; begin, room,
-    size, pool: those of now, which are the column of L once it is gone. heap, at, key: unknowns that may come next,
-    where each is among them (-1: it is not), and what orders them; waiting: how many others have to go before; mark:
-    scratch; early: whether it goes before those it shares a coordinate with.
+    start, near, sizes: the neighbours of each as they were given, from start[i] on, sizes[i] of them; begin,
+    room, size, pool: those of now, which are the column of L once it is gone. heap, at, key: unknowns that may
+    come next, where each is among them (-1: it is not), and what orders them; waiting: how many others have to go
+    before; mark: scratch; early: whether it goes before those it shares a coordinate with.
     """
 
     start: Ints
@@ -81,7 +81,7 @@ def sift_down(g, count, k):
 
 @block
 def find_neighbours(first, second, g):
-    """Of each unknown those it shares an entry with, each once; returns where the pool ends, -1 if it is too small."""
+    """Of each unknown those it shares an entry with; returns where the pool ends, -1 if it is too small."""
     n = len(g.size)
     for t in range(len(first)):
         if first[t] != second[t]:

@@ -42,6 +42,15 @@ LOW_ORDER = 12
 TRIES = 4
 LOOSEST = 1e-5
 
+# memory for the coefficients between two recordings: small enough to stay in a core's cache
+BUFFER_BYTES = 2_000_000
+# stiffness may limit a step of a series if it is this long, in decay times of the fastest part; shorter ones are
+# short for another reason. While that part is alive, a series of order K takes (tolerance K!)^(1/K), 0.5 to 2
+STIFF = 0.5
+# fewer steps that are left are not worth a trial of another method, which costs as much as some hundred to a
+# thousand of them
+LEFT = 2000
+
 # Newton's steps back onto the constraints: a landing is near
 CORRECTIONS = 3
 # those of wide numbers, which go on to twice as many digits, and refinements of a solve with them at most
@@ -58,6 +67,11 @@ def local_tolerance(tolerance: float) -> tuple[float, bool]:
     """The tolerance of a step, and whether double precision keeps it above what is wanted."""
     wanted = SHARE * tolerance * float(np.clip((1e-6 / tolerance) ** (1 / 3), 0.1, 1.0))
     return max(wanted, FLOOR), wanted < FLOOR
+
+
+def buffer_steps(coordinates: int) -> int:
+    """Steps between two recordings."""
+    return int(np.clip(BUFFER_BYTES // (8 * (HIGHEST_ORDER + 1) * max(coordinates, 1)), 16, 1024))
 
 
 def log_cost() -> Floats:

@@ -285,7 +285,7 @@ def least_order(loads):
     """
     if loads is None or len(loads.drives.equations) == 0:
         return 3
-    return loads.drives.polynomials.shape[1] + 1
+    return max(loads.drives.polynomials.shape[1] + 1, 3)
 
 
 @kernel

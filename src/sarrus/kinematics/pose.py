@@ -7,7 +7,6 @@ zero; nothing that has inertia or is held by a joint depends on it. Turn vectors
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -360,9 +359,17 @@ def measure_length(mechanism: Mechanism) -> float:
     Without arms it is the spread of the mass that counts, or half a metre for points. A typical link is LINK
     times as long.
     """
-    held, bodies = _held_places(mechanism), mechanism.bodies
-    ends = [(place, body.center) for body in bodies for place in held[body.name]]
-    arms = each(length_of, *zip(*ends, strict=True)) if ends else []
+    bodies, number = mechanism.bodies, {b.name: n for n, b in enumerate(mechanism.bodies)}
+    held = _held_places(mechanism)
+    owner = np.array([number.get(name, -1) for name, _ in held], dtype=np.int64)
+    # body by body, without the ground
+    order = np.argsort(owner, kind="stable")[np.count_nonzero(owner < 0) :]
+    arms: list[float] = []
+    if len(order):
+        ends = [held[i] for i in order.tolist()]
+        arms = each(
+            length_of, [at for _, at in ends], [bodies[number[name]].center for name, _ in ends]
+        )
     spread = each(
         lambda inertia, mass: sqrt(largest(inertia) / mass[0]),
         [b.inertia for b in bodies],
@@ -373,15 +380,11 @@ def measure_length(mechanism: Mechanism) -> float:
     return mean(long or [s for s in spread if s > 0] or [1.0 / LINK])
 
 
-def _held_places(mechanism: Mechanism) -> dict[str, list[Floats]]:
-    """Where each body is held, by name."""
-    at: dict[str, list[Floats]] = defaultdict(list)
-    # links without mass and springs hold bodies, too
+def _held_places(mechanism: Mechanism) -> list[tuple[str, Floats]]:
+    """Where each body is held, by name: at joints, then at links without mass, then at springs."""
     links = [j for j in mechanism.joints if j.kind.row.is_link]
-    for joint in [*(j for j in mechanism.joints if not j.kind.row.is_link), *links]:
-        for end in joint.ends:
-            at[end.body] += [] if end.place is None else [end.place]
+    others = [j for j in mechanism.joints if not j.kind.row.is_link] if links else mechanism.joints
+    out = [(e.body, e.place) for j in (*others, *links) for e in j.ends if e.place is not None]
     for spring in mechanism.springs:
-        for body, place in zip(spring.bodies, spring.ends, strict=True):
-            at[body].append(place)
-    return at
+        out += zip(spring.bodies, spring.ends, strict=True)
+    return out

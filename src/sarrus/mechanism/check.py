@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..arrays import Ints
 from .elements import (
     Element,
     Known,
@@ -65,7 +66,9 @@ def find_problems(mechanism: Mechanism) -> list[str]:
 def find_gaps(mechanism: Mechanism) -> list[str]:
     """The joints of an otherwise sound mechanism that are apart, in words."""
     apart = [joint for joint in mechanism.joints if not has_one_place(joint)]
-    known = Known(mechanism) if apart else None
+    if not apart:
+        return []
+    known = Known(mechanism)
     return [
         line + _where(mechanism, "joints", joint)
         for joint in apart
@@ -88,6 +91,8 @@ def _where(m: Mechanism, block: str, part: Element) -> str:
 
 def check_drive_times(mechanism: Mechanism, duration: float) -> None:
     """Raise MechanismError if a drive's table ends before the run does, or a length is driven to zero in it."""
+    if not mechanism.drives:
+        return
     lengths = {joint.name for joint in mechanism.joints if joint.kind.row.is_link}
     for drive in mechanism.drives:
         pieces = make_pieces(drive.motion)
@@ -113,25 +118,13 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
     """What its origin told, and what may be a slip: bodies that no joint ties to the ground."""
     names = [mechanism.GROUND, *(body.name for body in mechanism.bodies)]
     number = {name: n for n, name in enumerate(names)}
-    # of each body another one that it is joined to, or itself
-    with_it = list(range(len(names)))
-
-    def first_of(n: int) -> int:
-        while with_it[n] != n:
-            with_it[n] = n = with_it[with_it[n]]
-        return n
-
-    for joint in mechanism.joints:
-        first = first_of(number[joint.ends[0].body])
-        for end in joint.ends[1:]:
-            other = first_of(number[end.body])
-            # the first of a group stands for it, the ground for all that it holds
-            first, other = min(first, other), max(first, other)
-            with_it[other] = first
+    pairs = [(j.ends[0].body, e.body) for j in mechanism.joints for e in j.ends[1:]]
+    joined = np.array([number[name] for pair in pairs for name in pair], dtype=np.int64)
     free: dict[int, list[str]] = {}
-    for n, name in enumerate(names):
-        if first := first_of(n):
-            free.setdefault(first, []).append(name)
+    for n, first in enumerate(_first_of_groups(len(names), joined.reshape(-1, 2).T).tolist()):
+        # the ground stands for all that it holds
+        if first:
+            free.setdefault(first, []).append(names[n])
     remarks = [*mechanism.told, *_overshooting(mechanism)]
     for first, group in free.items():
         body = mechanism.bodies[first - 1]
@@ -142,6 +135,19 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
             shown += ", ..." if len(group) > 9 else ""
             remarks.append(f"{body.what}: joined to {shown} but not to the ground, all move freely")
     return remarks
+
+
+def _first_of_groups(count: int, pairs: Ints) -> Ints:
+    """Of each of some things the first of all that pairs connect it with."""
+    first = np.arange(count)
+    while True:
+        ends = first[pairs]
+        low, high = np.sort(ends, axis=0)
+        if (low == high).all():
+            return first
+        np.minimum.at(first, high, low)
+        while (first[first] != first).any():
+            first = first[first]
 
 
 def _overshooting(m: Mechanism) -> Iterator[str]:
@@ -166,6 +172,8 @@ def _names(m: Mechanism) -> Iterator[str]:
     bodies = Counter(body.name for body in m.bodies)
     points = Counter([j.name for j in m.joints] + [p.name for p in m.markers])
     for what, counts in (("bodies", bodies), ("joints or points", points)):
+        if max(counts.values(), default=1) == 1:
+            continue
         for name, count in counts.items():
             if count > 1:
                 yield f"{count} {what} are called '{name}'; give each a name of its own"
@@ -177,7 +185,7 @@ def _load_names(m: Mechanism) -> Iterator[str]:
     for name, count in Counter(load.name for load in m.loads()).items():
         if count > 1:
             yield f"{count} forces or drives are called '{name}'; give each a name of its own"
-    links = {j.name for j in m.joints if j.kind.row.is_link}
+    links = {j.name for j in m.joints if j.kind.row.is_link} if m.springs else set()
     for spring in m.springs:
         # both have a length that is read by name
         if spring.name in links:

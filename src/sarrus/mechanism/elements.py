@@ -148,12 +148,12 @@ class Known:
     @property
     def points(self) -> Collection[str]:
         """What a velocity may be given to: joints and points."""
-        return ChainMap(self._named, self._placed)
+        return ChainMap[str, Any](self._named, self._placed)
 
     @property
     def holds(self) -> Collection[str]:
         """What a user force may act on: these, and bodies."""
-        return ChainMap(self._placed, self._named, self.bodies)
+        return ChainMap[str, Any](self._placed, self._named, self.bodies)
 
     def vector(self, values: Floats, what: str) -> Iterator[str]:
         """A place or direction that is none."""

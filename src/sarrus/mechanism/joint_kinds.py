@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from numpy.typing import ArrayLike
@@ -49,32 +50,32 @@ class Row:
     coordinate: Literal["", "angle", "travel", "length"] = ""
     key: Literal["axis", "normal"] = "axis"
 
-    @property
+    @cached_property
     def on_line(self) -> bool:
         """Whether the second body's point stays on a line of the first."""
         return ("across", "arm") in self.keeps
 
-    @property
+    @cached_property
     def on_plane(self) -> bool:
         """Whether the second body's point stays on a plane of the first."""
         return ("axis", "arm") in self.keeps
 
-    @property
+    @cached_property
     def slides(self) -> bool:
         """Whether the bodies have no point in common, but a line or plane for it."""
         return self.on_line or self.on_plane
 
-    @property
+    @cached_property
     def is_link(self) -> bool:
         """Whether it has two ends: a place on each body, none of them the joint's own."""
         return ("arm", "arm") in self.keeps
 
-    @property
+    @cached_property
     def is_ball(self) -> bool:
         """Whether the bodies have a point in common and turn as they like."""
         return self.shares == ("point",) and not self.keeps
 
-    @property
+    @cached_property
     def is_rigid(self) -> bool:
         """Whether it makes one body of its bodies; its place only names a point then."""
         return "everything" in self.shares

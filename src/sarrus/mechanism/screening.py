@@ -5,7 +5,8 @@ What is passed over here would have nothing to say itself; whatever is unusual, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from .bodies import Body
     from .joints import Joint
 
+# an end that a joint without bodies has not
+_NOWHERE = SimpleNamespace(place=None, axis=None)
 # fewer are asked one by one
 MANY = 64
 # of what is allowed, how much is sound for certain
@@ -27,7 +30,9 @@ SHARE = 0.5
 
 def doubtful(block: str, parts: Sequence[Any], known: Known) -> Sequence[Element]:
     """Parts that may have something to say; block: what they are."""
-    screen = {"bodies": _sound_bodies, "joints": _sound_joints}.get(block)
+    screens: dict[str, Callable[[Any, Known], Flags]]
+    screens = {"bodies": _sound_bodies, "joints": _sound_joints}
+    screen = screens.get(block)
     if screen is None or len(parts) < MANY:
         return parts
     try:
@@ -56,23 +61,23 @@ def _sound_bodies(bodies: Sequence[Body], known: Known) -> Flags:
 def _sound_joints(joints: Sequence[Joint], known: Known) -> Flags:
     """Joints with one place, and one axis or none, on all of their bodies."""
     planar = known.dimension == 2
+    kinds = {id(j.kind): j.kind.row for j in joints}
     # kinds whose places and axes are those of all bodies
     plain = {
         kind: row.axis in ("", "common")
         and not (row.slides or row.is_link or (planar and row.in_plane))
-        for kind, row in {j.kind: j.kind.row for j in joints}.items()
+        for kind, row in kinds.items()
     }
-    turning = {kind: kind.row.axis == "common" for kind in plain}
-    good = np.array([plain[j.kind] and _is_closed(j) for j in joints])
-    firsts = [j.ends[0] if j.ends else None for j in joints]
-    at, placed = _vectors([None if e is None else e.place for e in firsts], known.dimension)
+    good = np.array([plain[id(j.kind)] and _is_closed(j) for j in joints])
+    firsts = [j.ends[0] if j.ends else _NOWHERE for j in joints]
+    at, placed = _vectors([e.place for e in firsts], known.dimension)
     good &= placed
-    turns = np.array([turning[j.kind] for j in joints])
-    axes = [None if e is None else e.axis for e in firsts]
+    turning = {kind: row.axis == "common" for kind, row in kinds.items()}
+    turns = np.array([turning[id(j.kind)] for j in joints])
     if planar:
-        good &= ~turns | np.array([axis is None for axis in axes])
+        good &= ~turns | np.array([e.axis is None for e in firsts])
     else:
-        axis, given = _vectors(axes, known.dimension)
+        axis, given = _vectors([e.axis for e in firsts], known.dimension)
         good &= ~turns | (given & (np.abs(axis).max(axis=1) > 0.0))
     return good & ~_off_body(joints, known, at)
 
@@ -84,16 +89,13 @@ def _is_closed(joint: Joint) -> bool:
         first, second = ends
         same = first.place is second.place and first.axis is second.axis
         return same and first.body != second.body
-    return has_one_place(joint) and len(ends) == len({e.body for e in ends}) > 1
+    return len(ends) > 2 and has_one_place(joint) and len(ends) == len({e.body for e in ends})
 
 
 def has_one_place(joint: Joint) -> bool:
     """Whether all bodies of a joint have the same place and axis, as they were given."""
-    first = joint.ends[0]
-    for end in joint.ends[1:]:
-        if end.place is not first.place or end.axis is not first.axis:
-            return False
-    return True
+    first, *others = joint.ends
+    return all(end.place is first.place and end.axis is first.axis for end in others)
 
 
 def _off_body(joints: Sequence[Joint], known: Known, at: Floats) -> Flags:
@@ -167,7 +169,7 @@ def _vectors(values: list[Any], width: int) -> tuple[Floats, Flags]:
 
 
 def _dot(a: Floats, b: Floats) -> Floats:
-    return np.asarray((a * b).sum(axis=1))
+    return np.einsum("ij,ij->i", a, b)
 
 
 def _size(a: Floats) -> Floats:

@@ -28,7 +28,7 @@ from ..arrays import Floats
 from ..kernels import reasons
 from ..kernels import series as kernels
 from ..kernels.compiler import COMPILES
-from ..kernels.layout import Form, Pieces, Workspace, make_wide, make_wide_workspace
+from ..kernels.layout import Form, Pieces, Workspace, make_wide, make_wide_workspace, set_apart
 from ..kernels.loads import Loads, make_loads
 from ..kernels.rules import FLOOR, HIGHEST_ORDER, LONG_FLOOR, SHARE, local_tolerance, log_cost
 from ..kernels.wide import narrow, shift, widen
@@ -40,9 +40,10 @@ from ..thresholds import (
     ROUND_OFF,
     SINGULAR_LANDING,
     WEAK_TOGETHER,
-    WIDE_MET,
 )
 
+# the tightest tolerance that is followed: states are doubles, and steps lose LONG_FLOOR of a length, a thousandth
+TIGHTEST = 1e-13
 # steps at a time
 ROOM = 4
 # coefficients that tell a misfit, and weak directions up to which it is sought: each takes a series
@@ -60,11 +61,10 @@ def wants_digits(tolerance: float) -> bool:
     return local_tolerance(tolerance)[1]
 
 
-def describe_floor(tolerance: float) -> list[str]:
-    """What a user should know of a tolerance that only doubles follow."""
-    if not wants_digits(tolerance):
+def describe_floor(tolerance: float, held: float = FLOOR / SHARE) -> list[str]:
+    """What a user should know of a tolerance below what is held; by doubles alone if nothing else is said."""
+    if tolerance >= held:
         return []
-    held = FLOOR / SHARE
     return [f"tolerance {tolerance:g} is below what double precision holds; {held:g} was used"]
 
 
@@ -108,38 +108,39 @@ class MoreDigits:
         """The form with right sides of constraints that the start meets to the last digit."""
         phi0 = widen(form.phi0)
         kernels.close_start(form, self._ws, widen(np.zeros_like(form.Q)), phi0)
-        return form._replace(phi0=phi0)
+        return set_apart(form._replace(phi0=phi0))
 
     def advance(self, stretch: Stretch) -> tuple[int, int]:
         """Steps until one begins where doubles serve; returns the reason and how many.
 
-        None where more digits do not lead over a singular position: then there are none any more.
+        There are none where more digits do not lead over a singular position: then they are given no more.
         """
-        # where a misfit was found, there is one at other singular positions, too
-        found = None if self._mended else self._take(self._form, stretch)
-        if found is None:
-            mended = self._mend(stretch.t, stretch.kept)
-            found = None if mended is None else self._take(mended, stretch)
-        if found is None:
-            self.given, self._alone = False, stretch.t
-            return reasons.OTHER_DIGITS, 0
-        self.taken += found[1]
-        return found
+        # where a misfit was found, there may be one at other singular positions, too: it is sought first
+        for fitted in (self._mended > 0.0, self._mended == 0.0):
+            change = self._find_misfit(stretch.t, stretch.kept) if fitted else np.zeros(1)
+            found = None if change is None else self._take(self._changed(change), stretch)
+            if change is not None and found is not None:
+                self._mended = max(self._mended, float(np.abs(change).max()))
+                self.taken += found[1]
+                return found
+        self.given, self._alone = False, stretch.t
+        return reasons.OTHER_DIGITS, 0
 
     def _take(self, form: Form, stretch: Stretch) -> tuple[int, int] | None:
         """Steps with the constraints of a form; None, and nothing is changed, if they come to nothing."""
         t, t_end, tolerance, kept, room, seen = stretch
         ws, loads, most = self._ws, self._loads, len(room.coefficients)
         usual = ws.usual.copy()
-        wide = kernels.Kept(
+        wide = set_apart(kernels.Kept(
             widen(kept.state), kept.carried.copy(), kept.balance.copy(), kept.counters.copy()
-        )
-        if not kernels.polish(form, ws, loads, t, wide.state) <= WIDE_MET:
+        ))  # fmt: skip
+        if not kernels.polish(form, ws, loads, t, wide.state) <= MENDED_MISFIT:
             return None
         coefficients = widen(np.zeros((ROOM, *room.coefficients.shape[1:])))
         steps, reason = 0, reasons.FULL
         while reason == reasons.FULL and steps < most:
-            rest = room.some(steps, most)._replace(coefficients=coefficients[: most - steps])
+            some = coefficients[: most - steps]
+            rest = set_apart(room.some(steps, most)._replace(coefficients=some))
             reason, more = kernels.advance(
                 form, ws, loads, t, t_end, tolerance, True, log_cost(), wide, rest, seen[steps:]
             )
@@ -155,8 +156,8 @@ class MoreDigits:
             now[...] = narrow(after)
         return reason, steps
 
-    def _mend(self, t: float, kept: kernels.Kept) -> Form | None:
-        """The form whose motion is smoothest, with right sides changed by no more than rounding."""
+    def _find_misfit(self, t: float, kept: kernels.Kept) -> Floats | None:
+        """What right sides are to be changed by for the smoothest motion; None if that is more than rounding."""
         state = kept.state
         if self._loads is not None:
             self._loads.theta[:] = kept.carried[:-1]
@@ -173,12 +174,8 @@ class MoreDigits:
         ]
         share, *_ = np.linalg.lstsq(np.array(growth).T, -narrow(base / size).ravel(), rcond=None)
         change = ROUND_OFF * weak @ share
-        largest = float(np.abs(change).max())
         # written so that nan is refused too
-        if not largest <= MENDED_MISFIT:
-            return None
-        self._mended = max(self._mended, largest)
-        return self._changed(change)
+        return change if np.abs(change).max() <= MENDED_MISFIT else None
 
     def _changed(self, by: Floats | float) -> Form:
         """The form with right sides that are so much larger."""
@@ -210,9 +207,8 @@ class MoreDigits:
                 "contradict each other in their last digits): doubles go on alone, and hold some "
                 f"{HELD_THROUGH:g} of the mechanism's length behind crossings"
             )
-        elif not self.given:
-            notes += describe_floor(self._asked)
-        return notes
+        held = TIGHTEST if self.given else FLOOR / SHARE
+        return [*notes, *describe_floor(self._asked, held)]
 
 
 def warm_up(form: Form, loads: Loads) -> None:

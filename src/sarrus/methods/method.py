@@ -95,8 +95,6 @@ def needs_of(model: Model) -> frozenset[str]:
 
 # methods whose kernels this process has loaded, without and with those for loads, and for more digits
 _WARM: set[tuple[str, bool, bool]] = set()
-# a tolerance that asks for these
-TIGHT = 1e-13
 
 
 def warm_up(
@@ -121,7 +119,7 @@ def warm_up(
         tiny.torsion("spring", "pin", stiffness=1)
     model = make_model(tiny)
     # all methods of users need the same kernels
-    setting = TIGHT if tight else 1e-3
+    setting = digits.TIGHTEST if tight else 1e-3
     with compiling(name.split("/")[0], loaded, tight):
         run(
             Run(

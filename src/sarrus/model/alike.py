@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from .vectors import Vector
 
 # fewer are built one by one: about what a class costs
 LEAST = 16
+# features of a group up to which its kind is told by a row of numbers
+FEATURES = 8
 
 
 @dataclass
@@ -66,6 +69,11 @@ class Alike:
         ids = self.ids[m].tolist()
         return _renumbered(self.frame, lambda x: value_of(x, m), ids.__getitem__)
 
+    def relations(self, m: int) -> list[tuple[Linear, int]]:
+        """The linear relations of one of its groups."""
+        ids = self.ids[m].tolist()
+        return _relations(self.frame, lambda x: value_of(x, m), ids.__getitem__)
+
     def variables(self, local: list[int]) -> Ints:
         """The numbers that some of its variables have in each group, (n, variables)."""
         at = np.array(local, dtype=np.int64)
@@ -94,7 +102,7 @@ def _renumbered(frame: Frame, change: Callable[[Any], Any], number: Callable[[in
     """The same frame with other scalars and other numbers of features."""
 
     def linear(rows: Linear) -> Linear:
-        return [{3 * number(i // 3) + i % 3: change(c) for i, c in row.items()} for row in rows]
+        return _renumbered_rows(rows, change, number)
 
     return Frame(
         origin=number(frame.origin),
@@ -103,9 +111,21 @@ def _renumbered(frame: Frame, change: Callable[[Any], Any], number: Callable[[in
         origin_start=_changed(frame.origin_start, change),
         gram=_changed(frame.gram, change),
         products=list(frame.products),
-        relations=[(linear(rows), number(k)) for rows, k in frame.relations],
+        relations=_relations(frame, change, number),
         duals=_changed(frame.duals, change),
     )
+
+
+def _relations(
+    frame: Frame, change: Callable[[Any], Any], number: Callable[[int], int]
+) -> list[tuple[Linear, int]]:
+    return [(_renumbered_rows(rows, change, number), number(k)) for rows, k in frame.relations]
+
+
+def _renumbered_rows(
+    rows: Linear, change: Callable[[Any], Any], number: Callable[[int], int]
+) -> Linear:
+    return [{3 * number(i // 3) + i % 3: change(c) for i, c in row.items()} for row in rows]
 
 
 @dataclass(frozen=True)
@@ -120,28 +140,71 @@ class Workshop:
 
     def classes(self) -> list[Alike]:
         """All classes of many; what is of its own kind is in none of them."""
-        kinds: dict[tuple, list[int]] = defaultdict(list)
         if len(self.sharing.groups) <= LEAST:
             return []
-        turning: dict[int, int] = defaultdict(int)
-        for first in self.sharing.turning_with:
-            turning[first] += 1
-        for i, group in enumerate(self.sharing.groups):
-            # bodies that turn as one have one frame to keep them rigid; the ground has none
-            alone = turning[self.sharing.turning_with[i]] == 1
-            if i and alone and len(group.points) <= FEW:
-                kinds[self._kind(i, group)].append(i)
         try:
             starts = np.array([f.start for f in self.sharing.features], dtype=float)
             with abreast():
-                return [
-                    alike
-                    for groups in kinds.values()
-                    for alike in self._parts(np.array(groups), starts)
-                ]
+                return [alike for groups in self._kinds() for alike in self._parts(groups, starts)]
         except UntracedError:
             # a tape writes down what each of them does
             return []
+
+    def _kinds(self) -> list[Ints]:
+        """Groups that have as many bodies, features and wanted places as each other, held alike."""
+        sharing = self.sharing
+        alone = np.bincount(sharing.turning_with)[sharing.turning_with] == 1
+        # bodies that turn as one have one frame to keep them rigid; the ground has none
+        alone[0] = False
+        points, axes, bodies = (
+            np.array([len(getattr(g, name)) for g in sharing.groups])
+            for name in ("points", "axes", "bodies")
+        )
+        usual = alone & (points + axes <= FEATURES) & (bodies == 1)
+        kinds: dict[tuple, list[int]] = defaultdict(list)
+        for i in np.flatnonzero(alone & ~usual & (points <= FEW)).tolist():
+            kinds[self._kind(i, sharing.groups[i])].append(i)
+        found = [np.array(groups) for groups in kinds.values()]
+        if usual.any():
+            found += self._usual_kinds(np.flatnonzero(usual), points, axes)
+        return sorted(found, key=lambda groups: groups[0])
+
+    def _usual_kinds(self, groups: Ints, points: Ints, axes: Ints) -> list[Ints]:
+        """The same of groups of one body with few features, by a row of numbers for each."""
+        members = [self.sharing.groups[i] for i in groups.tolist()]
+        wanted = [self.wanted[i] for i in groups.tolist()]
+        ids = self._ids(members, points[groups] + axes[groups])
+        order = np.argsort(ids, axis=1, kind="stable")
+        rank = np.argsort(order, axis=1)
+        fixed = np.array([*(f.fixed for f in self.sharing.features), False])
+        # what is beyond their number is the same for all
+        held = fixed[np.minimum(np.take_along_axis(ids, order, axis=1), len(fixed) - 1)]
+        rows = np.column_stack(
+            [
+                points[groups],
+                axes[groups],
+                [g.bodies[0].inertia.ndim for g in members],
+                [w.read for w in wanted],
+                [len(w.places) for w in wanted],
+                [len(w.directions) for w in wanted],
+                rank,
+                held,
+            ]
+        )
+        order = np.lexsort(rows.T)
+        begins = np.append(True, (rows[order][1:] != rows[order][:-1]).any(axis=1))
+        return np.split(groups[order], np.flatnonzero(begins)[1:])
+
+    def _ids(self, members: list[Group], counts: Ints) -> Ints:
+        """Features of groups, points before axes, (n, features); behind the last of a group large numbers."""
+        points = [g.points for g in members]
+        out = np.full((len(members), counts.max(initial=0)), np.iinfo(np.int64).max)
+        place = np.arange(out.shape[1])
+        first = np.fromiter(map(len, points), np.int64, len(members))[:, None]
+        is_axis = (place >= first) & (place < counts[:, None])
+        out[place < first] = [*chain.from_iterable(points)]
+        out[is_axis] = [*chain.from_iterable([g.axes for g in members])]
+        return out
 
     def _kind(self, i: int, group: Group) -> tuple:
         """What groups of a class have in common."""
@@ -174,7 +237,8 @@ class Workshop:
     def _make(self, groups: Ints, starts: Floats) -> Alike:
         side, first = Abreast(), self.sharing.groups[groups[0]]
         members = [self.sharing.groups[i] for i in groups.tolist()]
-        ids = np.array([sorted((*g.points, *g.axes)) for g in members], dtype=np.int64)
+        counts = np.full(len(members), len(first.points) + len(first.axes))
+        ids = np.sort(self._ids(members, counts), axis=1)
         place = {k: n for n, k in enumerate(ids[0].tolist())}
         features = [
             Feature(tuple(side.values(starts[ids[:, n]])), self.sharing.features[k].fixed)

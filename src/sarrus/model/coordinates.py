@@ -118,6 +118,14 @@ class Skeleton:
             frame = alike.one(m)
         return frame
 
+    def relations(self, i: int) -> list[tuple[Linear, int]]:
+        """The linear relations of the i-th frame."""
+        frame = self.frames[i]
+        if frame is None:
+            alike, m = self._place[i]
+            return alike.relations(m)
+        return frame.relations
+
     def part_with(self, groups: Ints) -> None:
         """Let groups of a class have frames of their own."""
         for i in (groups - 1).tolist():
@@ -163,7 +171,10 @@ class Side:
     coordinates: Coordinates
 
     def table(self, row: Row, columns: Ints) -> tuple[Ints, Floats]:
-        """A row over its variables as one over q for each group: columns and values (n, w); columns: of all variables."""
+        """A row over its variables as one over q for each group: columns and values (n, w).
+
+        columns: of all variables.
+        """
         n = len(self.alike.groups)
         values = [self.alike.floats(c) for c in row.values()]
         at = columns[self.alike.variables(list(row))]
@@ -179,6 +190,8 @@ class Coordinates:
     reduction: Reduction
     fixed: set[int]
     dimension: int
+    # linear relations that were not solved for, but stand as equations
+    relations: list[Row] = field(default_factory=list)
     # of rotors, which no feature has
     more: int = 0
     # rows of the frames that were asked for
@@ -262,8 +275,9 @@ def make_skeleton(
         return wanted[sharing.group_of[body]]
 
     for body, at in points.values():
-        of(body).places.append(at)
-        of(body).read += 1
+        own = of(body)
+        own.places.append(at)
+        own.read += 1
     for factor in (f for pair in factors for f in pair):
         if isinstance(factor, Direction):
             of(factor.body).directions.append(factor.start)
@@ -314,18 +328,23 @@ def solve_relations(
         if _has_relations(alike, planar)
         for i in (alike.groups - 1).tolist()
     }
+    kept: list[Row] = []
+
+    def solve(row: Row, prefer: tuple[int, ...]) -> None:
+        if not reduction.eliminate(drop_fixed(row, fixed), prefer):
+            kept.append(row)
+
     for i, frame in enumerate(skeleton.frames):
         if frame is None and i not in related:
             continue
-        for linear, solve_for in skeleton.one(i).relations:
-            prefer = (3 * solve_for, 3 * solve_for + 1, 3 * solve_for + 2)
+        for linear, solve_for in skeleton.relations(i):
             for row in linear:
-                reduction.eliminate(drop_fixed(row, fixed), prefer)
+                solve(row, (3 * solve_for, 3 * solve_for + 1, 3 * solve_for + 2))
     # a product with a constant vector is linear: it is solved for once and for all
     joints = [_times(p.a.start, p.b.linear) for p in products if not p.a.moves]
     joints += [_times(p.b.start, p.a.linear) for p in products if p.a.moves and not p.b.moves]
     for row in joints:
-        reduction.eliminate(drop_fixed(row, fixed), ())
+        solve(row, ())
     sides = [
         side
         for alike in skeleton.classes
@@ -339,12 +358,13 @@ def solve_relations(
         for row in linear
         for i in reduction.substitute(drop_fixed(row, fixed))
     }
+    used.update(i for row in kept for i in reduction.substitute(drop_fixed(row, fixed)))
     for side in sides:
         rows = side.coordinates.frame_rows(side.alike.frame)
         local = sorted({i for three in rows for row in three for i in row})
         used.update(side.alike.variables(local).ravel().tolist())
     reduction.number(used)
-    return Coordinates(skeleton, products, reduction, fixed, mechanism.dimension, sides=sides)
+    return Coordinates(skeleton, products, reduction, fixed, mechanism.dimension, kept, sides=sides)
 
 
 def _fixed(features: list[Feature], planar: bool) -> set[int]:

@@ -11,7 +11,7 @@ linear in them. Three cases, by how many directions the group can never leave:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -129,8 +129,8 @@ class Wanted:
     places: list[Any] = field(default_factory=list)
     directions: list[Any] = field(default_factory=list)
     read: int = 0
-    points: list[Vector] = field(default_factory=list)
-    vectors: list[Vector] = field(default_factory=list)
+    points: Sequence[Vector] = ()
+    vectors: Sequence[Vector] = ()
 
     def find(self, place: Callable[[Any], Vector], direction: Callable[[Any], Vector]) -> None:
         """Bring them into the model."""

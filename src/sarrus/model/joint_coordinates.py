@@ -67,7 +67,8 @@ class _Adding:
         self, mechanism: Mechanism, features: Features, equations: Equations, free: int
     ) -> None:
         self.features, self.equations = features, equations
-        self.joints, self.bodies = named_parts(mechanism)
+        whom = [*mechanism.rotors, *mechanism.couplings]
+        self.joints, self.bodies = named_parts(mechanism, whom)
         self.free = free
         self.known: dict[str, list[Number]] = {}
 

@@ -22,13 +22,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 
+from ..arrays import Ints
 from ..mechanism import Body, Joint, Mechanism
-from ..tape import Number, Scalar, UntracedError, largest, sqrt
+from ..tape import Number, Scalar, UntracedError, each_vector, largest, sqrt
 from ..thresholds import SAME_FEATURE
 from .vectors import Vector, across, add, cross, norm, outside, over, subtract
 
@@ -184,7 +186,8 @@ def share_features(
 ) -> Sharing:
     """Find groups and features; `place` and `turn` bring points and directions into the model."""
     names = [mechanism.GROUND, *(b.name for b in mechanism.bodies)]
-    rigid = [j.bodies for j in mechanism.joints if j.kind.row.is_rigid]
+    rows = [j.kind.row for j in mechanism.joints]
+    rigid = [j.bodies for j, row in zip(mechanism.joints, rows, strict=True) if row.is_rigid]
     one_of = merged(names, ((first, b) for first, *others in rigid for b in others))
     number = {root: i for i, root in enumerate(dict.fromkeys(one_of.values()))}
     group_of = {n: number[root] for n, root in one_of.items()}
@@ -193,25 +196,40 @@ def share_features(
         groups[group_of[body.name]].bodies.append(body)
 
     def members(joint: Joint) -> list[int]:
-        return sorted({group_of[b] for b in joint.bodies})
+        found = [group_of[e.body] for e in joint.ends]
+        if len(found) == 2 and found[0] < found[1]:
+            return found
+        return sorted(set(found))
 
-    pins = [j for j in mechanism.joints if "point" in j.kind.row.shares]
+    pins = [j for j, row in zip(mechanism.joints, rows, strict=True) if "point" in row.shares]
     features: list[Feature] = []
-    places = [place(j.at) for j in pins if j.at is not None]
+    places: list[Any] = each_vector(place, [at for at in (j.at for j in pins) if at is not None])
     _merge(groups, [members(j) for j in pins], places, features, "points", _near)
     # groups that cannot turn against each other have all directions in common
-    stiff = [j.bodies for j in mechanism.joints if "directions" in j.kind.row.shares]
+    stiff = [
+        j.bodies
+        for j, row in zip(mechanism.joints, rows, strict=True)
+        if "directions" in row.shares
+    ]
     turns = merged(range(len(groups)), ((group_of[a], group_of[b]) for a, b in stiff))
     turning: dict[int, list[int]] = {}
-    for g, root in turns.items():
+    for g, root in turns.items() if stiff else ():
         turning.setdefault(root, []).append(g)
+    # the first stands for all that turn with it, and the ground for itself
+    standing = {root: same[: 1 + (same[0] == GROUND)] for root, same in turning.items()}
+    with_axes = [j for j in mechanism.joints if j.ends[0].axis is not None]
     axes = [
-        *((members(j), axis) for j in mechanism.joints for axis in shared_axes(j)),
-        *(([group_of[b]], axis) for j in mechanism.joints for b, axis in own_axes(j)),
+        *((members(j), axis) for j in with_axes for axis in shared_axes(j)),
+        *(([group_of[b]], axis) for j in with_axes for b, axis in own_axes(j)),
     ]
-    owners = [sorted({g for one in of for g in turning[turns[one]]}) for of, _ in axes]
+    owners = [of for of, _ in axes]
+    if stiff:
+        owners = [sorted({g for one in of for g in standing[turns[one]]}) for of in owners]
     directions = [turn(axis) for _, axis in axes]
     _merge(groups, owners, directions, features, "axes", _parallel)
+    for root, same in turning.items():
+        for g in same:
+            groups[g].axes = list(groups[g if g == GROUND else standing[root][-1]].axes)
     if mechanism.dimension == 2:
         # every body of a planar mechanism keeps the normal of the plane
         features.append(Feature((0.0, 0.0, 1.0), True))
@@ -219,7 +237,7 @@ def share_features(
             group.axes.append(len(features) - 1)
 
     # the first is the least
-    turning_with = [turning[turns[g]][0] for g in range(len(groups))]
+    turning_with = [turning[turns[g]][0] if stiff else g for g in range(len(groups))]
     sharing = Sharing(groups, group_of, features, turning_with)
     _fix_axes(sharing)
     return sharing
@@ -248,49 +266,55 @@ def _merge(
     same_pairs: Callable[[list[Vector]], list[tuple[int, int]]],
 ) -> None:
     """Add one feature for each class of joints that share it through some common group."""
-    of_group: dict[int, list[int]] = {}
-    for i, of in enumerate(members):
-        for g in of:
-            # features of the ground are fixed anyway: nothing to merge
-            if g != GROUND:
-                of_group.setdefault(g, []).append(i)
-    several = [items for items in of_group.values() if len(items) > 1]
-    roots = merged(
-        range(len(values)),
-        (
-            (items[a], items[b])
-            for items in _not_apart(values, several)
-            for a, b in same_pairs([values[i] for i in items])
-        ),
-    )
-    number: dict[int, int] = {}
-    held: dict[int, dict[int, None]] = {}
-    for i, of in enumerate(members):
-        root = roots[i]
-        if root not in number:
-            number[root] = len(features)
-            features.append(Feature(values[root], False))
-        for g in of:
-            held.setdefault(g, {})[number[root]] = None
-            features[number[root]].fixed |= g == GROUND
-    for g, numbers in held.items():
-        setattr(groups[g], kind, list(numbers))
+    n = len(values)
+    if not n:
+        return
+    sizes = np.fromiter(map(len, members), np.int64, n)
+    owner = np.fromiter(chain.from_iterable(members), np.int64, sizes.sum())
+    item = np.repeat(np.arange(n), sizes)
+    # features of each group, in their order
+    order = np.argsort(owner, kind="stable")
+    first = np.flatnonzero(np.diff(owner[order], prepend=-1))
+    runs = np.stack([first, np.append(first[1:], len(order))], axis=1)
+    # features of the ground are fixed anyway: nothing to merge
+    several = runs[(runs[:, 1] - runs[:, 0] > 1) & (owner[order][first] != GROUND)]
+    several = several[np.argsort(order[several[:, 0]], kind="stable")]
+    pairs = [
+        (items[a], items[b])
+        for items in _not_apart(values, item[order], several)
+        for a, b in same_pairs([values[i] for i in items])
+    ]
+    roots = merged(range(n), pairs)
+    one = np.fromiter(roots.values(), np.int64, n) if pairs else np.arange(n)
+    # numbered as they come
+    come = of = one
+    if pairs:
+        _, come, of = np.unique(one, return_index=True, return_inverse=True)
+    number = len(features) + np.argsort(np.argsort(come))[of]
+    fixed = np.zeros(len(features) + len(come), bool)
+    fixed[number[item[owner == GROUND]]] = True
+    for i in np.sort(come).tolist():
+        features.append(Feature(values[int(one[i])], bool(fixed[number[i]])))
+    numbers = number[item[order]].tolist()
+    for g, (begin, end) in zip(owner[order][first].tolist(), runs.tolist(), strict=True):
+        held = numbers[begin:end]
+        setattr(groups[g], kind, list(dict.fromkeys(held)) if pairs else held)
 
 
-def _not_apart(values: list[Vector], several: list[list[int]]) -> list[list[int]]:
-    """Lists of features without those of two that are far apart for certain, of which there are many."""
-    twos = [items for items in several if len(items) == 2]
+def _not_apart(values: list[Vector], items: Ints, runs: Ints) -> list[list[int]]:
+    """Runs of features without those of two that are far apart for certain, of which there are many."""
     try:
-        places = np.array([[values[a], values[b]] for a, b in twos], dtype=float).reshape(-1, 2, 3)
+        at = np.array(values, dtype=float).reshape(-1, 3)
     except UntracedError:
-        return several
-    size = np.abs(places).max(axis=(1, 2), initial=0.0)
+        return [items[begin:end].tolist() for begin, end in runs.tolist()]
+    two = runs[:, 1] - runs[:, 0] == 2
+    a, b = at[items[runs[two, 0]]], at[items[runs[two, 0] + 1]]
+    size = np.maximum(np.abs(a), np.abs(b)).max(axis=1, initial=0.0)
     # ten times what is one, in any of the parts, the opposite being one as well
-    apart = np.minimum(
-        *(np.abs(places[:, 0] - sign * places[:, 1]).max(axis=1) for sign in (1.0, -1.0))
-    )
-    far = iter((apart > 10.0 * SAME_FEATURE * (1.0 + size)).tolist())
-    return [items for items in several if len(items) > 2 or not next(far)]
+    apart = np.minimum(*(np.abs(a - sign * b).max(axis=1, initial=0.0) for sign in (1.0, -1.0)))
+    near = np.ones(len(runs), bool)
+    near[two] = apart <= 10.0 * SAME_FEATURE * (1.0 + size)
+    return [items[begin:end].tolist() for begin, end in runs[near].tolist()]
 
 
 def _near(places: list[Vector]) -> list[tuple[int, int]]:
@@ -327,7 +351,11 @@ def _near_in_tree(values: list[Vector], close: Scalar) -> list[tuple[int, int]]:
 
     if isinstance(close, Number) or any(isinstance(x, Number) for v in values for x in v):
         raise UntracedError
-    return sorted(cKDTree(np.array(values)).query_pairs(close))
+    # those that are equal to the last bit are one anyway: all pairs of them would be too many
+    at, first, which = np.unique(np.array(values), axis=0, return_index=True, return_inverse=True)
+    equal = ((a, b) for b, a in enumerate(first[which.ravel()].tolist()) if a != b)
+    near = (sorted(pair) for pair in first[cKDTree(at).query_pairs(close, output_type="ndarray")])
+    return sorted([*equal, *((int(a), int(b)) for a, b in near)])
 
 
 def _fix_axes(sharing: Sharing) -> None:
@@ -336,7 +364,7 @@ def _fix_axes(sharing: Sharing) -> None:
     while changed:
         changed = False
         for group in sharing.groups[1:]:
-            if len(sharing.directions(group)) == 2:
+            if len(group.axes) > 1 and len(sharing.directions(group)) == 2:
                 for k in group.axes:
                     changed |= not sharing.features[k].fixed
                     sharing.features[k].fixed = True

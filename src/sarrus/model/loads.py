@@ -6,7 +6,7 @@ length^2 / energy. Elements and their formulas: kernels/elements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,7 +133,7 @@ def joint_triad(bodies: dict[str, Body], joint: Joint) -> tuple[Vector, Vector, 
 
 def load_needs(mechanism: Mechanism) -> Iterator[tuple[str, Any, list[Vector]]]:
     """What frames must be able to express: of a body a place [m], or directions."""
-    joints, bodies = named_parts(mechanism)
+    joints, bodies = named_parts(mechanism, mechanism.torsions)
     for spring in mechanism.springs:
         for body, at in zip(spring.bodies, spring.ends, strict=True):
             yield body, at, []
@@ -152,8 +152,12 @@ def load_needs(mechanism: Mechanism) -> Iterator[tuple[str, Any, list[Vector]]]:
         yield joint.bodies[1], None, [u]
 
 
-def named_parts(mechanism: Mechanism) -> tuple[dict[str, Joint], dict[str, Body]]:
-    """Joints and bodies by name."""
+def named_parts(
+    mechanism: Mechanism, for_whom: Sequence[Any]
+) -> tuple[dict[str, Joint], dict[str, Body]]:
+    """Joints and bodies by name; none where nobody asks for them."""
+    if not for_whom:
+        return {}, {}
     return {j.name: j for j in mechanism.joints}, {b.name: b for b in mechanism.bodies}
 
 
@@ -173,7 +177,7 @@ def collect_loads(
             _add_torque(loads, features, torque.body, about, torque.fixed_in == BODY)
     for spring in mechanism.springs:
         _add_spring(loads, features, spring)
-    joints, bodies = named_parts(mechanism)
+    joints, bodies = named_parts(mechanism, mechanism.torsions)
     for torsion in mechanism.torsions:
         joint = joints[torsion.joint]
         _add_torsion(loads, features, torsion, joint, joint_triad(bodies, joint))

@@ -67,8 +67,8 @@ def make_factor(
 ) -> Factor:
     """Order the n unknowns of K and find the pattern of its factor.
 
-    pairs: unknowns (nq coordinates, then constraints) that share an entry, (2, pairs); early: constraints that come
-    before those they share a coordinate with.
+    pairs: unknowns (nq coordinates, then constraints) that share an entry, (2, pairs); early: constraints that
+    come before those they share a coordinate with.
     """
     if n >= MANY:
         return _factor_of_many(n, pairs, nq, early)

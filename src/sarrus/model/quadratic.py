@@ -246,7 +246,7 @@ class Products(NamedTuple):
 
 
 class Table:
-    """Rows by number, to be compressed: one by one, and of many at once: numbers (n), columns and values (n, w)."""
+    """Rows by number, to be compressed; many: numbers (n), columns and values (n, w) of many at once."""
 
     def __init__(self, rows: dict[int, Row]) -> None:
         self.rows = rows
@@ -412,7 +412,7 @@ def _diagonal(M: Entries, nq: int) -> Scalars:
 
 
 def _augmented(M: Entries, nq: int, J: Jacobian, nc: int) -> tuple[Flags, Scalars]:
-    """rho of each equation, and whether it has one: the size of M where it touches coordinates on which M is singular.
+    """Whether an equation touches coordinates on which M is singular, and rho of each: the size of M if it does.
 
     M is only semidefinite where a feature carries no mass (the hinge axes of thin rods). Adding
     rho J^T J of these equations to M, and rho J^T r to the right side, changes no solution.

@@ -15,6 +15,10 @@ from ..tape import largest
 from ..thresholds import ZERO_COEFFICIENT
 from .vectors import Row, add_row
 
+# variables that may hang on one by relations of others. Relations go on along a chain of bodies (of scissors,
+# whose cells have one height): all solved, every equation would hold the same variable, and the factor be full
+MOST_USERS = 32
+
 
 class Reduction:
     """Expresses every raw variable by the independent ones: `row(i)` is row i of T."""
@@ -25,13 +29,19 @@ class Reduction:
         self._size = size
         self.columns: dict[int, int] = {}
 
-    def eliminate(self, relation: Row, prefer: Container[int]) -> None:
-        """Use one relation sum c_i x_i = 0 to eliminate a variable, a preferred one if possible."""
+    def eliminate(self, relation: Row, prefer: Container[int]) -> bool:
+        """Use one relation sum c_i x_i = 0 to eliminate a variable, a preferred one if possible.
+
+        False, and nothing is done, if too many others would hang on one variable then.
+        """
         row = self.substitute(relation)
         most = largest(abs(c) for c in row.values())
         if most < ZERO_COEFFICIENT:
-            return
+            return True
         pivot = _choose(row, prefer)
+        brought = [pivot, *(i for i in row if i not in relation)]
+        if any(len(self._users.get(i, ())) > MOST_USERS for i in brought):
+            return False
         factor = -1.0 / row.pop(pivot)
         solved = {i: factor * c for i, c in row.items() if abs(c) > ZERO_COEFFICIENT * most}
         for user in self._users.pop(pivot, ()):
@@ -42,6 +52,7 @@ class Reduction:
         self._expression[pivot] = solved
         for i in solved:
             self._users.setdefault(i, set()).add(pivot)
+        return True
 
     def substitute(self, row: Row) -> Row:
         """The same linear form in the variables that are still independent."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from .. import problems
 from ..mechanism import Mechanism, MechanismError, ModelFileError, from_data, load_data, to_data
 from ..mechanism.files import units
-from ..mechanism.files.paths import nearest
+from ..mechanism.files.paths import find_overlap, nearest
 from ..mechanism.files.reading import Document, Where, load_document
 from ..mechanism.files.units import UnitError, shorten
 from . import schema
@@ -84,10 +86,14 @@ class _Reader:
         if base is None:
             return None
         for name, entry in self.file.variables.items():
+            if name in (*FIRST_COLUMNS, *LAST_COLUMNS):
+                self.problem(("variables", name), f"{_taken(name)}; give it another name")
             self.parameter(("variables", name), name, entry)
         base = self.fixed(base)
         for path, entry in self.file.vary.items():
             self.variation(base, path, entry)
+        self.check_apart("set", self.file.set)
+        self.check_apart("vary", [*self.file.vary, *self.file.variables])
         records = tuple(self.records(base))
         settings = self.settings(base)
         samples = self.samples()
@@ -199,6 +205,13 @@ class _Reader:
             except (MechanismError, UnitError, ValueError) as error:
                 self.problem(("set", path), _short(error, path))
         return Base(base.problem, options, data, base.source)
+
+    def check_apart(self, block: str, paths: Iterable[str]) -> None:
+        """Of two paths to one number the second would overwrite the first, and their column would stand twice."""
+        with suppress(MechanismError):
+            if both := find_overlap(paths):
+                why = f"'{both[0]}' gives this number too; leave one of the two out"
+                self.problem((block, both[1]), why)
 
     # parameters
 
@@ -324,9 +337,11 @@ class _Reader:
             except (RecordError, MechanismError, UnitError, OSError) as error:
                 self.problem(where, error)
                 continue
-            twice = next((c for c in record.columns if c in taken), None)
+            # vectors have a column an entry
+            ends = {c: re.sub(r"(\.[0-9]+)+$", "", c) for c in record.columns}
+            twice = next((c for c, end in ends.items() if c in taken or end in taken), None)
             if twice is not None:
-                self.problem(where, f"column '{twice}' stands there already; give it another name")
+                self.problem(where, f"{_taken(twice)}; give it another name")
                 continue
             taken.update(record.columns)
             yield record
@@ -348,6 +363,10 @@ class _Reader:
         for name in plan.trajectory or ():
             if why := find_wrong_point(name, mechanism):
                 self.problem(("trajectory",), why)
+
+
+def _taken(column: str) -> str:
+    return f"column '{column}' stands there already"
 
 
 def _short(error: Exception, path: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,15 @@ def set_value(data: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     # arrays and numbers of NumPy as plain ones
     place[last] = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
     return new
+
+
+def find_overlap(paths: Iterable[str]) -> tuple[str, str] | None:
+    """Two of these paths of which one sets what the other sets too; None if all are apart."""
+    parts = sorted((split_path(path), path) for path in paths)
+    for (a, path), (b, other) in pairwise(parts):
+        if a == b[: len(a)]:
+            return path, other
+    return None
 
 
 def nearest(word: str, known: list[str]) -> str:
