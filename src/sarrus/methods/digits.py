@@ -39,11 +39,10 @@ from ..thresholds import (
     MENDED_MISFIT,
     ROUND_OFF,
     SINGULAR_LANDING,
+    TIGHTEST_TOLERANCE,
     WEAK_TOGETHER,
 )
 
-# the tightest tolerance that is followed: states are doubles, and steps lose LONG_FLOOR of a length, a thousandth
-TIGHTEST = 1e-13
 # steps at a time
 ROOM = 4
 # coefficients that tell a misfit, and weak directions up to which it is sought: each takes a series
@@ -206,14 +205,16 @@ class MoreDigits:
                 "contradict each other in their last digits): doubles go on alone, and hold some "
                 f"{HELD_THROUGH:g} of the mechanism's length behind crossings"
             )
-        held = TIGHTEST if self.given else FLOOR / SHARE
+        held = TIGHTEST_TOLERANCE if self.given else FLOOR / SHARE
         return [*notes, *describe_floor(self._asked, held)]
 
 
 def warm_up(form: Form, loads: Loads) -> None:
     """Compile (or load) all that is needed, by a step of a small mechanism."""
     nq, rows, beside = len(form.Q), HIGHEST_ORDER + 1, len(loads.torsions.first) + 1
-    more = MoreDigits(form, make_loads(loads, HIGHEST_ORDER), np.zeros(len(form.phi0)), TIGHTEST)
+    more = MoreDigits(
+        form, make_loads(loads, HIGHEST_ORDER), np.zeros(len(form.phi0)), TIGHTEST_TOLERANCE
+    )
     kept = kernels.Kept(np.zeros((2, nq)), np.zeros(beside), np.zeros(4), np.zeros(5, np.int64))
     room = Pieces(
         np.zeros(2), np.zeros(1, np.int64), np.zeros((1, rows, nq)), np.zeros((1, beside, 2 * rows))
