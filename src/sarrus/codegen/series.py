@@ -23,6 +23,7 @@ from ..kernels.rules import (
     LEFT,
     LONG_FLOOR,
     LOOSEST,
+    LOW_ORDER,
     MANY_STEPS,
     NOISE,
     NOISY_ORDER,
@@ -599,7 +600,7 @@ class LaneRun:
         # of a step
         self.h, self.order, self.log_step = new(self.zero), new(self.zero), new(self.zero)
         self.local, self.attempts, self.most = new(self.zero), new(self.zero), new(self.zero)
-        self.beyond = new(self.zero)
+        self.beyond, self.first = new(self.zero), new(self.zero)
         self.choosing, self.trying = new(o.truth(True)), new(o.truth(True))
         self.begin = self.stop = self.zero
         # of the balance: the largest energy exchanged, and the largest that it is a difference of
@@ -772,12 +773,16 @@ class LaneRun:
         moves = (h >= left) | (o.add_exactly(self.begin, h) > self.begin)
         self.reason.set(o.constant(float(STUCK)), here & ~moves)
         here = here & moves
-        again = here & (drop < SINGULAR_LANDING) & (self.beyond.get() < 2.0)
+        elsewhere = here & (drop < SINGULAR_LANDING) & (self.beyond.get() < 3.0)
         if self.s.breaks:
             # not beyond a break, where the motion of a drive goes on otherwise
-            again = again & ((self.stop >= self.end) | (h * BEYOND < left))
-        self.beyond.set(self.beyond.get() + 1.0, again)
-        here = here & ~again
+            elsewhere = elsewhere & ((self.stop >= self.end) | (h * BEYOND < left))
+        again = elsewhere & (self.beyond.get() < 2.0)
+        # a series without noise leads over it from nearer too
+        nearer = elsewhere & ~again & (self.order.get() > float(LOW_ORDER))
+        self.first.set(h, again & (self.beyond.get() < 1.0))
+        self.beyond.set(self.beyond.get() + 1.0, again | nearer)
+        here = here & ~again & ~nearer
         # still at one: where else to land, and whether it is on its motion there, is found elsewhere
         beside = here & (drop < SINGULAR_LANDING)
         self.reason.set(o.constant(float(UNCERTAIN)), beside)
@@ -804,7 +809,8 @@ class LaneRun:
         self.stored.set(strain, good)
         self._refuse(bad)
         self.h.set(h * BEYOND, again)
-        self.trying.set((again | bad) & (self.reason.get() < 0.0))
+        self.h.set(self.first.get() * 0.5, nearer)
+        self.trying.set((again | nearer | bad) & (self.reason.get() < 0.0))
 
     def _keep(self, good: Any, off: Any, last: Any) -> None:
         """The landing of these lanes is where they go on; last: those at the end of the run."""
