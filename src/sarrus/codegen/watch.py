@@ -85,9 +85,9 @@ class Looking(Scratch):
         self.s, self.order = memory.array(1), memory.array(1)
         self.early_s, self.early_order = memory.array(1), memory.array(1)
         self.early = memory.array(1)
-        # half of the accelerations; pivots; how far links have turned, time until the next sample, its steady part
+        # half of the accelerations; pivots; how far links have turned, and time until the next sample
         self.a, self.f = memory.array(s.coordinates), memory.array(s.equations)
-        self.turn, self.gap, self.steady = (memory.array(1) for _ in range(3))
+        self.turn, self.gap = memory.array(1), memory.array(1)
         # |u.J|, to where it is least, and what it is there
         self.here, self.move, self.value = memory.array(1), memory.array(1), memory.array(1)
 
@@ -177,7 +177,6 @@ def take_sample(o: Any, p: Program, w: Looking) -> None:
     below = rate + o.sqrt(rate * rate + half * (4.0 * ANGLE))
     w.turn[0] = turn
     w.gap[0] = o.where(below > 0.0, 2.0 * ANGLE / below, o.constant(HUGE))
-    w.steady[0] = o.where(below > 0.0, rate * 2.0 / below, o.constant(1.0))
 
 
 def look_at(o: Any, p: Program, w: Looking) -> None:
@@ -295,7 +294,6 @@ class Watch:
             ahead.set(gap * 0.5, now & ~good)
             following = w.gap[0]
             self._take(good, s2)
-            self._doubt_turning(good)
             self._settle(self._may_dip(good), s1, s2, begin)
             self._shift(good, s2)
             self.gap.set(following, good)
@@ -349,16 +347,6 @@ class Watch:
             seen.usual[k] = o.where(good, o.maximum(seen.usual[k], w.f[k]), seen.usual[k])
         for f in range(len(self.s.forms)):
             seen.e[f] = o.where(good, w.e[f], seen.e[f])
-
-    def _doubt_turning(self, good: Any) -> None:
-        """Lanes whose motion may turn back beside a singular position are for the general kernels: see NEAREST."""
-        o, seen = self.o, self.seen
-        low = o.truth(False)
-        for k in range(self.s.equations):
-            usual = seen.usual[k]
-            low = low | ((usual > WATCHED_PIVOT) & (seen.f2[k] < usual * LOW))
-        turning = good & low & (self.w.steady[0] < 2.0 / 3.0)
-        self.run.reason.set(o.constant(float(UNCERTAIN)), turning)
 
     def _shift(self, good: Any, s2: Any) -> None:
         """It is the last one now."""
