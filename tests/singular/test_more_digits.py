@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ellipj, ellipkinc
 
 from builders import n_four_bar, pendulum
-from crossing_families import three_cranks
+from crossing_families import cranks
 from linkages import double_watt
 from sarrus import Mechanism, Polynomial, simulate, simulate_many
 from sarrus.kernels.compiler import COMPILES
@@ -186,7 +186,7 @@ def test_equations_that_contradict_each_other_by_rounding():
     assert result.counters["wide"] > 1
     assert np.abs(result.position("B1") - (0.9, 0.0) - place).max() < 1e-12
     for seed in range(3):
-        m = three_cranks(np.random.default_rng(seed))
+        m = cranks(np.random.default_rng(seed), (0.6,))
         result = simulate(m, 5.0, 0.05, method="series", tolerance=TIGHT)
         other = simulate(m, 5.0, 0.05, method="radau", tolerance=1e-12)
         assert result.counters["wide"] > 3

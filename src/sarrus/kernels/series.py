@@ -627,8 +627,11 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
         n += 1
         if last and stop == t_end:
             return DONE, n
-        if n == EARLY_STEPS == counters[STEPS] and EARLY_STEPS * (t_end - t) > LONG_RUN * (
-            t - starts[0]
+        # away from singular positions, beside which steps are short, the first ones tell how many will come
+        if (
+            n == EARLY_STEPS == counters[STEPS]
+            and t_end - t > LONG_RUN * (t - starts[n - 1])
+            and is_regular(form, ws.L)
         ):
             return FULL, n
     return FULL, coefficients.shape[0]
