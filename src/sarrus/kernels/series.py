@@ -17,13 +17,14 @@ from ..arrays import Floats, Ints
 from ..thresholds import ROUND_OFF, SINGULAR_LANDING
 from .compiler import block, entry, kernel
 from .elements.drive import add_sides, drive_constraints, next_break, start_drives
-from .elements.torsion import ANGLE, DAMPING
+from .elements.torsion import ANGLE
 from .forms import eval_constraints, eval_energy, eval_form_rates, eval_forms, eval_jacobian
 from .lanes import WIDTH, choose, fill_lanes, lanes_from, rows_of_lanes
 from .loads import (
     add_load_coefficient,
     eval_load_energy,
     eval_load_forms,
+    has_dampers,
     keep_load_forms,
     land_loads,
     start_loads,
@@ -240,19 +241,6 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
         keep_load_forms(loads, m, row)
     # of a number and one that is none the larger may be either
     return largest + 0.0 * total
-
-
-@kernel
-def has_dampers(loads):
-    """Whether springs or torsions have dampers."""
-    if loads is not None:
-        for n in range(len(loads.springs.first)):
-            if loads.springs.numbers[n, DAMPING] != 0.0:
-                return True
-        for n in range(len(loads.torsions.first)):
-            if loads.torsions.numbers[n, DAMPING] != 0.0:
-                return True
-    return False
 
 
 @kernel
@@ -640,12 +628,10 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
         n += 1
         if last and stop == t_end:
             return DONE, n
-        if n == EARLY_STEPS == counters[STEPS] and EARLY_STEPS * (t_end - t) > LONG_RUN * (
-            t - starts[0]
-        ):
-            # where dampers are, errors die out: nothing is shared, and so few steps do not tell what is stiff
-            if not has_dampers(loads):
-                return FULL, n
+        # where dampers are, errors die out: nothing is shared, and so few steps do not tell what is stiff
+        long = EARLY_STEPS * (t_end - t) > LONG_RUN * (t - starts[0])
+        if n == EARLY_STEPS == counters[STEPS] and long and not has_dampers(loads):
+            return FULL, n
     return FULL, coefficients.shape[0]
 
 
