@@ -23,7 +23,7 @@ from sarrus.kernels.compiler import entry
 from sarrus.kernels.lanes import rows_of_lanes
 from sarrus.kernels.layout import make_workspace
 from sarrus.model import make_model
-from sarrus.thresholds import EPS, PERMANENT_PIVOT, SINGULAR_LANDING
+from sarrus.thresholds import EPS, LOWERED_PIVOT, PERMANENT_PIVOT, SINGULAR_LANDING
 
 # sums of at most some ten products of order one
 ROUNDING = 1e-14
@@ -382,14 +382,22 @@ def learn_pivots(form, L, usual):
 
 
 def learn_one_by_one(pivots, usual):
-    """Every equation that rises above the permanent looks at all others for the one that fell most."""
+    """Every equation that rises above the permanent looks at all others for the one that fell most.
+
+    What others lost together by less may be what it rose by: then it stays redundant.
+    """
+    lowered = (usual > PERMANENT_PIVOT) & (pivots < LOWERED_PIVOT * usual)
+    lost = np.prod(pivots[lowered] / usual[lowered])
     for k, pivot in enumerate(pivots):
-        if usual[k] <= PERMANENT_PIVOT < pivot:
+        regular = usual[k] > PERMANENT_PIVOT
+        if not regular and pivot > PERMANENT_PIVOT:
             low = np.maximum(SINGULAR_LANDING * usual, PERMANENT_PIVOT)
             fallen = np.flatnonzero((usual > PERMANENT_PIVOT) & (pivots < low) & (pivots < usual))
             if len(fallen):
-                usual[fallen[np.argmin(pivots[fallen] / usual[fallen])]] = 0.0
-        usual[k] = max(usual[k], pivot)
+                usual[fallen[np.argmin(pivots[fallen] / usual[fallen])]] *= -1.0
+                regular = True
+        if regular or pivot * lost > PERMANENT_PIVOT:
+            usual[k] = min(max(abs(usual[k]), pivot), 1.0)
 
 
 def test_pivots_are_learnt_as_one_by_one():
@@ -400,7 +408,7 @@ def test_pivots_are_learnt_as_one_by_one():
         n = int(rng.integers(1, 9))
         # far below what is permanent, beside it, between, and large
         sizes = np.array([0.0, 1e-12, 1e-9, 0.9e-6, 1.1e-6, 1e-5, 1e-3, 0.5, 1.0])
-        pivots, usual = rng.choice(sizes[1:], n), rng.choice(sizes, n)
+        pivots, usual = rng.choice(sizes[1:], n), rng.choice([*sizes, -1e-3, -0.5], n)
         form = Pivots(np.arange(n), np.full(n, EPS))
         expected, found = usual.copy(), usual.copy()
         learn_one_by_one(pivots, expected)
