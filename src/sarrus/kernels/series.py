@@ -340,8 +340,8 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
     """Coefficients about t from q_0, q_1 on, as many as pay; returns the highest one, order and log of the step.
 
     These are as `choose_step` says, if the order is not above the highest. ahead: so many coefficients are made
-    before the first is looked at; what they say is asked as if they had come one by one. ws.size, ws.log_size, ws.reach: the largest entry of each
-    coefficient, its log, and how far it lets a step go.
+    before the first is looked at; what they say is asked as if they had come one by one. ws.size, ws.log_size,
+    ws.reach: the largest entry of each coefficient, its log, and how far it lets a step go.
     """
     if loads is not None:
         start_loads(loads, qc[0], qc[1])
