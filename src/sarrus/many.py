@@ -2,7 +2,8 @@
 
 fast       runs whose model has its own code, many at once
 parked     what the fast path does not certify: a landing beside a singular position, a singular start, no step
-           that holds, dampers, drives, users' forces. `solve` runs them wholly, as it does for `simulate`.
+           that holds, what would be told of it, dampers that may be stiff, users' forces. `solve` runs them
+           wholly, as it does for `simulate`.
 """
 
 from __future__ import annotations

@@ -372,8 +372,7 @@ def larger(a: Scalar, b: Scalar) -> Scalar:
 
 def largest(values: Iterable[Scalar], least: float = 0.0) -> Scalar:
     """The largest of some, at least this."""
-    values = list(values)
-    if Number not in set(map(type, values)):
+    if isinstance(values, list) and len(values) >= MANY and Number not in set(map(type, values)):
         return max([least, *values])
     out: Scalar = least
     for x in values:
@@ -461,6 +460,14 @@ def _eigen(*entries: float) -> Floats:
     return np.moveaxis(np.concatenate([widths, flat], axis=-1), -1, 0)
 
 
+def _sines(x: Any) -> Any:
+    """One by one: those of arrays differ in the last bit."""
+    values = np.ravel(x).tolist()
+    return np.array([math.sin(v) if math.isfinite(v) else math.nan for v in values]).reshape(
+        np.shape(x)
+    )
+
+
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,
@@ -485,7 +492,7 @@ _ABREAST = _PLAIN | {
     "max": np.maximum,
     "abs": np.abs,
     "sqrt": np.sqrt,
-    "sin": np.sin,
+    "sin": _sines,
     "rint": np.rint,
     "eigen": lambda *x: _eigen(*x),
 }
@@ -502,7 +509,7 @@ _ARRAY_NAMES = _CONSTANTS | {
     "larger": np.maximum,
     "size": np.abs,
     "sqrt": np.sqrt,
-    "sin": np.sin,
+    "sin": _sines,
     "whole": np.rint,
     "eigen": _eigen,
 }

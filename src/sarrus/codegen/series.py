@@ -23,9 +23,11 @@ from ..kernels.rules import (
     LEFT,
     LONG_FLOOR,
     LOOSEST,
+    LOW_ORDER,
     MANY_STEPS,
     NOISE,
     NOISY_ORDER,
+    REFINED,
     SHARE,
     SLACK,
     STIFF,
@@ -34,6 +36,9 @@ from ..kernels.rules import (
     TRIES,
     buffer_steps,
     log_cost,
+)
+from ..kernels.rules import (
+    LOST as LOST_TOLERANCES,
 )
 from ..thresholds import (
     CONTRADICTION,
@@ -599,7 +604,7 @@ class LaneRun:
         # of a step
         self.h, self.order, self.log_step = new(self.zero), new(self.zero), new(self.zero)
         self.local, self.attempts, self.most = new(self.zero), new(self.zero), new(self.zero)
-        self.beyond = new(self.zero)
+        self.beyond, self.first = new(self.zero), new(self.zero)
         self.choosing, self.trying = new(o.truth(True)), new(o.truth(True))
         self.begin = self.stop = self.zero
         # of the balance: the largest energy exchanged, and the largest that it is a difference of
@@ -682,7 +687,7 @@ class LaneRun:
         self.local.set(self.tolerance)
         self.attempts.set(self.zero)
         self.beyond.set(self.zero)
-        self.most.set(left)
+        self.most.set(o.where(self.beside, left, o.minimum(left, self._closed_for())))
         self.choosing.set(running)
         self.trying.set(running)
         for _ in o.repeat(lambda: o.any(self.trying.get())):
@@ -702,6 +707,19 @@ class LaneRun:
         self._write_outputs(took, begin)
         self._carry_loads(landed, took)
         return begin, took
+
+    def _closed_for(self) -> Any:
+        """How long a step may be where nothing moves: until what its solve leaves open shows."""
+        o, p, refined = self.o, self.p, self.w.wanted[0] > 0.0
+        left = o.constant(1e-300)
+        for k, eps in enumerate(self.s.eps):
+            share = o.where(refined, o.constant(REFINED), number(o, eps))
+            left = o.maximum(left, share * o.abs(p.lam[0, k]))
+        lost = o.maximum(self.tolerance, o.constant(ROUND_OFF)) * LOST_TOLERANCES
+        h, fastest = o.sqrt(lost / left), o.constant(0.0)
+        for i in range(self.s.coordinates):
+            fastest = o.maximum(fastest, o.abs(p.v[i]))
+        return o.where(fastest * h < lost, h, o.constant(HUGE))
 
     def _share_among_steps(self, took: Any) -> None:
         """In a long run each step may lose less, as in the general method: asked after some steps, then seldom."""
@@ -772,12 +790,16 @@ class LaneRun:
         moves = (h >= left) | (o.add_exactly(self.begin, h) > self.begin)
         self.reason.set(o.constant(float(STUCK)), here & ~moves)
         here = here & moves
-        again = here & (drop < SINGULAR_LANDING) & (self.beyond.get() < 2.0)
+        elsewhere = here & (drop < SINGULAR_LANDING) & (self.beyond.get() < 3.0)
         if self.s.breaks:
             # not beyond a break, where the motion of a drive goes on otherwise
-            again = again & ((self.stop >= self.end) | (h * BEYOND < left))
-        self.beyond.set(self.beyond.get() + 1.0, again)
-        here = here & ~again
+            elsewhere = elsewhere & ((self.stop >= self.end) | (h * BEYOND < left))
+        again = elsewhere & (self.beyond.get() < 2.0)
+        # a series without noise leads over it from nearer too
+        nearer = elsewhere & ~again & (self.order.get() > float(LOW_ORDER))
+        self.first.set(h, again & (self.beyond.get() < 1.0))
+        self.beyond.set(self.beyond.get() + 1.0, again | nearer)
+        here = here & ~again & ~nearer
         # still at one: where else to land, and whether it is on its motion there, is found elsewhere
         beside = here & (drop < SINGULAR_LANDING)
         self.reason.set(o.constant(float(UNCERTAIN)), beside)
@@ -804,14 +826,15 @@ class LaneRun:
         self.stored.set(strain, good)
         self._refuse(bad)
         self.h.set(h * BEYOND, again)
-        self.trying.set((again | bad) & (self.reason.get() < 0.0))
+        self.h.set(self.first.get() * 0.5, nearer)
+        self.trying.set((again | nearer | bad) & (self.reason.get() < 0.0))
 
     def _keep(self, good: Any, off: Any, last: Any) -> None:
         """The landing of these lanes is where they go on; last: those at the end of the run."""
         o, p, w = self.o, self.p, self.w
         self._count(STEPS, good)
         local = self.local.get()
-        loose = good & ((local > self.tolerance) | (off > self.tolerance * (10.0 * SLACK)))
+        loose = good & ((local > self.tolerance) | (off > self.tolerance * LOST_TOLERANCES))
         self._count(LOOSENED, loose)
         self.lost.set(self.lost.get() + o.maximum(local, off), loose)
         self.moved.set(o.maximum(self.moved.get(), off), good)
