@@ -157,6 +157,22 @@ def test_numbers_of_variants_are_those_of_their_models():
         np.testing.assert_allclose(group.numbers[:, at], numbers, rtol=1e-11, atol=1e-13)
 
 
+@pytest.mark.parametrize("name", ["speed", "sine", "phase", "step", "table"])
+def test_numbers_of_drives_are_those_of_their_models(name):
+    """Motions, the start velocities they ask for: what the tape gives for all is what each has if built."""
+    motion, vary = DRIVEN[name]
+    vary = vary | {"bodies.crank.rod.1": np.array([0.3, 0.4]) + 0 * SPREAD.T}
+    variants, asked = Variants(driven_crank(motion), vary), ask_plainly(1.0)
+    traced = Traced(variants, asked, ("B",), {path: x[0] for path, x in vary.items()})
+    group = traced.group(vary)
+    assert len(group.which) == 20
+    for at in (0, 11):
+        ready = prepare(variants.mechanism(at), asked)
+        structure, numbers = _split(ready, ("B",))
+        assert structure == group.structure
+        np.testing.assert_allclose(group.numbers[:, at], numbers, rtol=1e-12, atol=1e-13)
+
+
 def test_lengths_places_and_axes_of_an_ensemble():
     """A spatial loop of which everything varies: most follow from a tape, and each is what `simulate` finds."""
     m, vary = slider_crank(20, np.random.default_rng(5))
@@ -223,9 +239,150 @@ def test_springs():
     check_same(runs, {i: ensemble.mechanism(i) for i in (0, 13)}, 1e-7, ["B0"])
 
 
+def test_dampers():
+    """Damping constants of a loop with a damper between links and one in a hinge: as one by one."""
+    m = four_bar()
+    m.spring("strut", m.ground, "crank 2", start=(3, 2), end=(2, 1), stiffness=5.0, damping=0.4)
+    m.torsion("hinge", "A0", stiffness=0.5, damping=0.2, torque=0.3)
+    rng = np.random.default_rng(1)
+    vary = {"springs.strut.damping": rng.uniform(0.1, 2.0, 20)}
+    vary["torsions.hinge.damping"] = rng.uniform(0.1, 0.5, 20)
+    ensemble = sarrus.Ensemble(m, vary)
+    runs = ensemble.simulate(2.0, outputs=TIMES, points=["B0"])
+    assert not runs.parked.any()
+    check_same(runs, {i: ensemble.mechanism(i) for i in (0, 13)}, 1e-7, ["B0"])
+
+
+def test_dampers_through_singular_positions():
+    """Damped double four-bars, 10 s, all their flat positions: places and statuses as one by one."""
+    m = four_bar()
+    m.torsion("hinge", "A0", damping=0.3)
+    rng = np.random.default_rng(0)
+    ensemble = sarrus.Ensemble(m, {"torsions.hinge.damping": rng.uniform(0.01, 1.0, 40)})
+    times = np.linspace(0.0, 10.0, 51)
+    runs = ensemble.simulate(10.0, outputs=times, points=["B0", "B2"])
+    # slow ones land beside a flat position, which is left to others
+    assert runs.parked.sum() < 10
+    for i in np.flatnonzero(~runs.parked)[::6].tolist():
+        one = sarrus.simulate(ensemble.mechanism(i), 10.0, outputs=times)
+        assert (runs.status[i], runs.message[i]) == (one.status, one.message)
+        for name in ("B0", "B2"):
+            # errors of two runs at 1e-10, through ten positions that multiply them
+            assert np.abs(runs.position(name)[i] - one.position(name)).max() < 1e-6
+        # energies of some 10 J; beside a singular position it is kept to NOISE
+        assert np.abs(runs.energy_drift[i] - one.energy_drift) < 1e-6
+
+
+def driven_crank(motion, drive="A"):
+    """A slider-crank with a drive."""
+    m = sarrus.Mechanism("slider-crank", gravity=(0, -9.81))
+    m.rod("crank", (0, 0), (0.3, 0.4), mass=1)
+    m.rod("rod", (0.3, 0.4), (1.5, 0), mass=1)
+    m.body("slider", 1.0, (1.5, 0), 0.1)
+    m.revolute("A", m.ground, "crank", at=(0, 0))
+    m.revolute("B", "crank", "rod", at=(0.3, 0.4))
+    m.revolute("C", "rod", "slider", at=(1.5, 0))
+    m.prismatic("D", m.ground, "slider", at=(1.5, 0), axis=(1, 0))
+    m.drive("d", drive, motion)
+    return m
+
+
+SPREAD = np.random.default_rng(3).uniform(0.8, 1.2, (2, 20))
+TABLE = sarrus.Table((0.0, 0.5, 1.0, 1.5, 2.0), (0.0, 0.4, 0.9, 0.7, 0.2))
+DRIVEN = {
+    "speed": (sarrus.Polynomial((0.0, 6.0)), {"drives.d.polynomial.1": 6.0 * SPREAD[0]}),
+    "sine": (
+        sarrus.Sine(1.0, 0.7),
+        {"drives.d.sine.amplitude": SPREAD[0], "drives.d.sine.frequency": 0.7 * SPREAD[1]},
+    ),
+    "phase": (
+        sarrus.Sine(1.0, 0.7, 0.4, -np.sin(0.4)),
+        {"drives.d.sine.frequency": SPREAD[0], "bodies.rod.mass": SPREAD[1]},
+    ),
+    "step": (
+        sarrus.SmoothStep(0.0, 2.0, 0.3, 1.2),
+        {"drives.d.step.to": 2.0 * SPREAD[0], "drives.d.step.end": 1.2 * SPREAD[1]},
+    ),
+    "table": (TABLE, {"bodies.slider.mass": SPREAD[0]}),
+    # a spline is not traced: each of them is built
+    "values of a table": (TABLE, {"drives.d.table.values.2": 0.9 * SPREAD[0]}),
+}
+
+
+@pytest.mark.parametrize("name", DRIVEN)
+def test_drives(name):
+    """Numbers of the motion of a drive, masses of what it moves: as one by one."""
+    motion, vary = DRIVEN[name]
+    ensemble = sarrus.Ensemble(driven_crank(motion), vary)
+    runs = ensemble.simulate(2.0, outputs=TIMES, points=["B", "C"])
+    assert not runs.parked.any()
+    # a driven crank leaves nothing to errors but rounding
+    check_same(runs, {i: ensemble.mechanism(i) for i in (0, 13)}, 1e-12, ["B", "C"])
+
+
+def test_driven_parallelograms_through_flat_positions():
+    """Two parallelograms turned by a motor pass all flat positions on their circles, whatever its speed."""
+    m = four_bar()
+    m.velocities.clear()
+    m.drive("motor", "A0", sarrus.Polynomial((0.0, 1.0)))
+    speeds = np.linspace(0.5, 2.0, 24)
+    times = np.linspace(0.0, 10.0, 51)
+    ensemble = sarrus.Ensemble(m, {"drives.motor.polynomial.1": speeds})
+    runs = ensemble.simulate(10.0, outputs=times, points=["A0", "B0", "A2", "B2"])
+    # one that lands beside a flat position is left to others
+    fast = ~runs.parked
+    assert (runs.status[fast] == "done").all()
+    assert fast.sum() >= 22
+    start = (runs.position("B0") - runs.position("A0"))[:, :1]
+    angle = np.arctan2(start[..., 1], start[..., 0]) + speeds[:, None] * times
+    circle = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    for end in ("0", "2"):
+        arm = runs.position(f"B{end}") - runs.position(f"A{end}")
+        # beside a flat position a landing is certain to some 1e-9
+        assert np.abs(arm - circle)[fast].max() < 1e-7
+
+
+def test_drives_that_reach_a_limit_or_contradict_each_other():
+    """Sliders driven beyond the reach of their crank, two motors that disagree: each as `simulate` tells it."""
+    ensemble = sarrus.Ensemble(
+        driven_crank(sarrus.Polynomial((0.0, 0.1)), "D"),
+        {"drives.d.polynomial.1": np.linspace(0.05, 0.3, 20)},
+    )
+    runs = ensemble.simulate(2.0, outputs=TIMES, points=["C"])
+    assert {"done", "blocked"} == set(runs.status)
+    assert not runs.parked[runs.status == "done"].any()
+    check_same(runs, {i: ensemble.mechanism(i) for i in (0, 10, 19)}, 1e-12, ["C"])
+    m = four_bar(windows=1)
+    m.velocities.clear()
+    m.drive("one", "A0", sarrus.Polynomial((0.0, 0.0, 0.2)))
+    m.drive("two", "A1", sarrus.Polynomial((0.0, 0.0, 0.2)))
+    both = np.full(20, 0.2)
+    both[7] = 0.20001
+    ensemble = sarrus.Ensemble(m, {"drives.two.polynomial.2": both})
+    runs = ensemble.simulate(2.0, outputs=TIMES, points=["B0"])
+    assert np.flatnonzero(runs.status != "done").tolist() == [7]
+    check_same(runs, {i: ensemble.mechanism(i) for i in (0, 7)}, 1e-12, ["B0"])
+
+
+def test_stiff_dampers_are_left_to_auto():
+    """Pendulums in oil, thin and thick: thin ones stay in lanes over many steps, stiff ones move to radau."""
+    m = sarrus.Mechanism("pendulum", gravity=(0, -9.81))
+    m.rod("rod", (0, 0), (1, 0), mass=1)
+    m.revolute("pin", m.ground, "rod", at=(0, 0))
+    m.torsion("oil", "pin", damping=1.0)
+    damping = np.append(np.linspace(0.0005, 0.002, 16), [50.0, 300.0, 2000.0])
+    times = np.linspace(0.0, 500.0, 11)
+    ensemble = sarrus.Ensemble(m, {"torsions.oil.damping": damping})
+    runs = ensemble.simulate(500.0, outputs=times, points=["rod"])
+    assert np.flatnonzero(runs.parked).tolist() == [16, 17, 18]
+    assert runs.counters["steps"][0] > 2200
+    check_same(runs, {i: ensemble.mechanism(i) for i in (0, 16, 18)}, 1e-9, ["rod"], 500.0, times)
+    assert all("radau" in runs.notes(i)[0] for i in (16, 17, 18))
+
+
 @pytest.mark.slow
 def test_what_needs_care_is_parked():
-    """Dampers, a singular start, a refused mechanism: each is what `simulate` says, beside fast ones."""
+    """One of its kind, a singular start, a refused mechanism: each is what `simulate` says, beside fast ones."""
     fast = [four_bar(1.0 + 0.01 * k) for k in range(16)]
     sprung = four_bar()
     sprung.spring("pull", "crank 0", "crank 2", start=(0, 0.5), end=(2, 1), damping=0.1)

@@ -2,13 +2,14 @@
 
 fast       runs whose model has its own code, many at once
 parked     what the fast path does not certify: a landing beside a singular position, a singular start, no step
-           that holds, dampers, drives, users' forces. `solve` runs them wholly, as it does for `simulate`.
+           that holds, what would be told of it, dampers that may be stiff, users' forces. `solve` runs them
+           wholly, as it does for `simulate`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,8 +30,6 @@ from .codegen.structure import (
     number_arrays,
     number_values,
 )
-from .kernels.layout import Form
-from .kernels.loads import is_damped
 from .kernels.native import is_available
 from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
 from .mechanism.check import find_gaps, find_problems
@@ -53,6 +52,9 @@ from .verdict.crossings import zero_of
 # unrolled updates of a factor up to which code of its own pays; and runs for which it is compiled
 MOST_UPDATES = 20_000
 FEWEST_RUNS = 16
+# pieces of the motions of drives, each loaded for every run; and numbers of a polynomial, which make the least
+# order: that of a device is 16
+MOST_PIECES, MOST_POWERS = 1000, 12
 # variants of an ensemble are tried as the base of a tape as long as so many of the last tapes held this many each:
 # a tape takes as long as some ten runs
 TAPES, WORTH = 16, 10
@@ -157,9 +159,11 @@ def _has_code(model: Model) -> bool:
     """Whether a model is one for code of its own: something moves, loads with a series, not too large."""
     small = model.coordinates > 0 and len(model.form.L_target) <= MOST_UPDATES
     loads = model.loads
-    # dampers may be stiff, which `auto` finds out on the way; motions of drives and users' functions have no code
-    plain = not (is_damped(loads) or len(loads.drives.equations) or len(loads.user.calls))
-    return is_available() and small and plain and not is_held(model)
+    driven = len(loads.drives.equations) > 0
+    rows, degree = loads.drives.polynomials.shape
+    # users' functions have no code
+    plain = rows <= MOST_PIECES and degree <= MOST_POWERS and not len(loads.user.calls)
+    return is_available() and small and plain and (driven or not is_held(model))
 
 
 def _split(ready: Prepared, points: tuple[str, ...]) -> tuple[Structure, Floats]:
@@ -173,10 +177,11 @@ def _groups(
 ) -> Iterator[Group]:
     """Runs that have code of their own, by structure; the others are left to the table."""
     if isinstance(mechanisms, Variants) and len(mechanisms) >= FEWEST_RUNS:
-        yield from _trace_groups(mechanisms, asked, points)
-        return
+        which: Iterable[int] = yield from _trace_groups(mechanisms, asked, points)
+    else:
+        which = range(len(mechanisms))
     found: dict[str, tuple[Structure, list[tuple[int, Floats, float, list[str]]]]] = {}
-    for i in range(len(mechanisms)):
+    for i in which:
         try:
             mechanism = _one_of(mechanisms, i)
             _check(mechanism, asked)
@@ -197,10 +202,16 @@ def _groups(
             yield Group(np.array(which), structure, block, np.array(energy), list(notes))
 
 
-def _trace_groups(ensemble: Variants, asked: Asked, points: tuple[str, ...]) -> Iterator[Group]:
-    """Variants by their numbers alone, one group a structure; those that are left are run one by one."""
+def _trace_groups(
+    ensemble: Variants, asked: Asked, points: tuple[str, ...]
+) -> Generator[Group, None, list[int]]:
+    """Variants by their numbers alone, one group a structure; those that are left are run one by one.
+
+    Returns those that are to be built each: all, where none can be traced.
+    """
     left, found = np.arange(len(ensemble)), {}  # type: Any, dict[str, list[Group]]
     held: list[int] = []
+    untraced = 0
     while len(left) and (len(held) < TAPES or sum(held[-TAPES:]) >= WORTH * TAPES):
         # those that cannot be often stand beside each other
         at = int(len(held) * GOLDEN % 1.0 * len(left))
@@ -208,8 +219,9 @@ def _trace_groups(ensemble: Variants, asked: Asked, points: tuple[str, ...]) -> 
         try:
             base = {path: values[left[at]] for path, values in ensemble.vary.items()}
             traced = Traced(ensemble, asked, points, base)
-        except NotTogetherError:
+        except NotTogetherError as error:
             # it is told by itself why
+            untraced += isinstance(error, NotTracedError)
             left = np.delete(left, at)
             continue
         group = traced.group({path: values[left] for path, values in ensemble.vary.items()})
@@ -226,10 +238,15 @@ def _trace_groups(ensemble: Variants, asked: Asked, points: tuple[str, ...]) -> 
                 np.concatenate([group.energy for group in groups]),
                 [notes for group in groups for notes in group.notes],
             )
+    return [] if found or not untraced else list(range(len(ensemble)))
 
 
 class NotTogetherError(Exception):
     """Variants that cannot be built of one tape: this one cannot be simulated, or has no code of its own."""
+
+
+class NotTracedError(NotTogetherError):
+    """Something is decided by numbers that a tape does not see, as a spline through a table."""
 
 
 class Traced:
@@ -261,7 +278,7 @@ class Traced:
                 raise NotTogetherError
             blueprint, block = make_blueprint(traced)
         except UntracedError as error:
-            raise NotTogetherError from error
+            raise NotTracedError from error
         given = [*traced.velocities, *traced.angular_velocities]
         self.start = len(block)
         self.replay = tape.replay([*block, *(x for _, v in given for x in v.ravel().tolist())])
@@ -275,20 +292,17 @@ class Traced:
         values, good = self.replay.many(self._inputs({path: x[None] for path, x in base.items()}))
         model = self.ready.model
         velocity, fits, self.open = self._start_velocities(values)
-        found = self.places.form._replace(
-            **{name: values[x.astype(int), 0] for name, x in _floats(self.places.form)}
-        )
         if not (good[0] and fits[0]):
             raise NotTogetherError
-        for name, x in _floats(model.form):
-            other = getattr(found, name)
-            if x.shape != other.shape or np.abs(x - other).max(initial=0.0) > AGREE * np.abs(x).max(
-                initial=0.0
-            ):
+        built = _floats(model.form) + _floats(model.loads.drives)
+        places = _floats(self.places.form) + _floats(self.places.loads.drives)
+        for x, at in zip(built, places, strict=True):
+            if x.shape != at.shape or not _agree(x, values[at.astype(int), 0]):
                 raise NotTogetherError
         # which linkages a misfit locks is decided by places and axes: those that move without one more equation
         # than others have to keep them
-        if model.equations >= model.coordinates and not self._keeps_geometry():
+        held = model.equations >= model.coordinates and not self.mechanism.drives
+        if held and not self._keeps_geometry():
             raise NotTogetherError
         columns, rows = point_columns(self.places, self.points)
         loads = self.places.loads if self.places.loaded else None
@@ -335,7 +349,8 @@ class Traced:
     def _start_velocities(self, found: Floats) -> tuple[Floats, Flags, Flags]:
         """Start velocities (n, nq), whether the joints allow them, and whether they leave something open."""
         m, model, n = self.mechanism, self.places, found.shape[1]
-        if not (m.velocities or m.angular_velocities):
+        rates = found[model.drive_rates.astype(int)].T
+        if not (m.velocities or m.angular_velocities or rates.any()):
             return np.zeros((n, model.coordinates)), np.ones(n, bool), np.zeros(n, bool)
         length = found[int(model.units.length)]
         at, wanted = self.start, []
@@ -353,7 +368,7 @@ class Traced:
             size = np.linalg.norm(spin, axis=1) * np.linalg.norm(own, axis=(1, 2))
             wanted.append((_dense(rows, found), side, size))
             at += rate.size
-        return solve_start_velocities(*self._matrices(found), wanted)
+        return solve_start_velocities(*self._matrices(found), rates, wanted)
 
     def _matrices(self, found: Floats) -> tuple[Floats, Floats]:
         """M and J at the start of all."""
@@ -367,8 +382,12 @@ class Traced:
         return M, J
 
 
-def _floats(form: Form) -> list[tuple[str, Floats]]:
-    return [(name, x) for name, x in form._asdict().items() if x.dtype == float]
+def _floats(arrays: Any) -> list[Floats]:
+    return [x for x in arrays if x.dtype == float]
+
+
+def _agree(x: Floats, other: Floats) -> bool:
+    return bool(np.abs(x - other).max(initial=0.0) <= AGREE * np.abs(x).max(initial=0.0))
 
 
 def _flags(values: Floats, constants: tuple[float, ...]) -> list[Flags]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .methods.outcome import Record
     from .model import Model
     from .model.model import ArmRows
+    from .verdict.reactions import Reactions
 
 
 class Readout:
@@ -47,6 +48,11 @@ class Readout:
     def accelerations(self) -> Floats:
         """Their second rates; computed when first asked for."""
         return self.record.a
+
+    @property
+    def reactions(self) -> Reactions:
+        """All joint reactions at all outputs."""
+        raise NotImplementedError
 
     # points
 

@@ -70,7 +70,7 @@ def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: floa
     if needs <= method.does:
         first = first_part(method, model)
         name = first.id if first.compiled else f"own/{first.id}"
-        tight = method.setting == "tolerance" and wants_digits(asked.setting)
+        tight = first.id == "series" and wants_digits(asked.setting)
         compiling = warm_up(name, first.run, model.loaded, first.options, tight)
         outcome = method.run(run)
     else:

@@ -22,7 +22,13 @@ from .arrays import Flags, Floats
 # variants that are done at once: their values of all operations stay in the cache
 CHUNK = 256
 _BINARY = {"+": "{}+{}", "-": "{}-{}", "*": "{}*{}", "/": "{}/{}", "max": "larger({},{})"}
-_UNARY = {"neg": "-{}", "abs": "size({})", "sqrt": "sqrt({})", "rint": "whole({})"}
+_UNARY = {
+    "neg": "-{}",
+    "abs": "size({})",
+    "sqrt": "sqrt({})",
+    "sin": "sin({})",
+    "rint": "whole({})",
+}
 _TEXT = _BINARY | _UNARY | {"pick": "{}[{}]", "eigen": "eigen({},{},{},{},{},{})"}
 
 
@@ -352,6 +358,11 @@ def sqrt(x: Scalar) -> Scalar:
     return x.tape.do("sqrt", x) if isinstance(x, Number) else math.sqrt(x)
 
 
+def sine(x: Scalar) -> Scalar:
+    """The sine."""
+    return x.tape.do("sin", x) if isinstance(x, Number) else math.sin(x)
+
+
 def larger(a: Scalar, b: Scalar) -> Scalar:
     """The larger of two: which one it is decides nothing."""
     if isinstance(a, Number):
@@ -361,8 +372,7 @@ def larger(a: Scalar, b: Scalar) -> Scalar:
 
 def largest(values: Iterable[Scalar], least: float = 0.0) -> Scalar:
     """The largest of some, at least this."""
-    values = list(values)
-    if Number not in set(map(type, values)):
+    if isinstance(values, list) and len(values) >= MANY and Number not in set(map(type, values)):
         return max([least, *values])
     out: Scalar = least
     for x in values:
@@ -450,6 +460,14 @@ def _eigen(*entries: float) -> Floats:
     return np.moveaxis(np.concatenate([widths, flat], axis=-1), -1, 0)
 
 
+def _sines(x: Any) -> Any:
+    """One by one: those of arrays differ in the last bit."""
+    values = np.ravel(x).tolist()
+    return np.array([math.sin(v) if math.isfinite(v) else math.nan for v in values]).reshape(
+        np.shape(x)
+    )
+
+
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,
@@ -466,6 +484,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "neg": lambda a: -a,
     "abs": abs,
     "sqrt": math.sqrt,
+    "sin": math.sin,
     "rint": lambda a: float(round(a)),
     "eigen": lambda *x: _eigen(*x).tolist(),
 }
@@ -473,6 +492,7 @@ _ABREAST = _PLAIN | {
     "max": np.maximum,
     "abs": np.abs,
     "sqrt": np.sqrt,
+    "sin": _sines,
     "rint": np.rint,
     "eigen": lambda *x: _eigen(*x),
 }
@@ -481,6 +501,7 @@ _PLAIN_NAMES = _CONSTANTS | {
     "larger": max,
     "size": abs,
     "sqrt": math.sqrt,
+    "sin": math.sin,
     "whole": _PLAIN["rint"],
     "eigen": _PLAIN["eigen"],
 }
@@ -488,6 +509,7 @@ _ARRAY_NAMES = _CONSTANTS | {
     "larger": np.maximum,
     "size": np.abs,
     "sqrt": np.sqrt,
+    "sin": _sines,
     "whole": np.rint,
     "eigen": _eigen,
 }

@@ -95,6 +95,9 @@ WATCHED_PIVOT = 1e-8
 # an equation's own J M^-1 J^T: a smaller pivot makes EPS felt after one refinement: two are made (EPS / pivot
 # squared is below rounding for pivots above)
 WEAK_PIVOT = 1e-6
+# an equation's own J M^-1 J^T: none depends on others where all have more, and nothing singular is near: no pivot
+# has ever much more than one, and BESIDE begins at a hundredth. EPS is not needed there
+REGULAR_PIVOT = 0.1
 # an equation's own J M^-1 J^T: dependent on others
 DEPENDENT_PIVOT = 1e-9
 # an equation's own J M^-1 J^T: eps of methods with a fixed step. 1e-14 to 1e-5 were tried
@@ -134,10 +137,9 @@ NEW_MOTION = 1e-6
 ROUND_OFF = 4e-16
 # the same for wide numbers, of two doubles: what is left is their rounding
 WIDE_ROUND_OFF = 1e-30
-# the same: constraints that wide numbers leave violated by more contradict each other in their last digits
-WIDE_MET = 1e-25
-# the same: what constraints may be changed by so that a singular position is passed, ten times their rounding: the
-# dimensions of which they are made have no more digits. Parallelograms, kites and scissors took up to 3.5e-16
+# the same: what constraints may be changed by so that a singular position is passed, or contradict each other by,
+# ten times their rounding: the dimensions of which they are made have no more digits. Parallelograms, kites and
+# scissors took up to 3.5e-16
 MENDED_MISFIT = 4e-15
 # the length: a position that moved by less on its way back onto the constraints leaves J as it was: what a factor
 # of before leaves of a velocity's correction, itself about as small, is the product of both, below rounding
@@ -263,6 +265,9 @@ SAME_CROSSING = 1e-6
 AT_MOMENT = 1e-10
 # the pivot beside: equations whose pivots fall this low at a bottom have no other one
 SAME_BOTTOM = 1e-9
+# what is beside it: a pivot over its squared distance from a known bottom that is lower has one more bottom
+# there; a smooth one varies less, and W judges what is found
+FURTHER_BOTTOM = 0.1
 # what counts as zero at a crossing: values of J this many times smaller or larger are so of W too. Rows of both
 # have length one, W weighs its columns by masses and inertias. Measured beside crossings of random linkages W's
 # were 0.1 to 1.2 times those of J, 0.006 with bodies of 1 g and 1 t

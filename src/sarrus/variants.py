@@ -14,6 +14,7 @@ from .mechanism import Mechanism, MechanismError, from_data, get_value, set_valu
 from .mechanism.files.paths import find_overlap, split_path
 from .mechanism.files.units import shorten
 from .mechanism.files.writing import build_plainly
+from .mechanism.motion import is_traced
 from .names import pick
 from .tape import UntracedError
 
@@ -295,17 +296,17 @@ class Variants:
 
     def with_numbers(self, values: Mapping[str, Any]) -> Mechanism:
         """The same with numbers of a tape."""
-        if "drives" in self.data:
-            raise UntracedError("motions of drives are not traced")
-        return build_plainly(self._data_with(values))
+        mechanism = build_plainly(self._data_with(values))
+        lengths = {joint.name for joint in mechanism.joints if joint.kind.row.is_link}
+        if any(d.joint in lengths and is_traced(d.motion) for d in mechanism.drives):
+            raise UntracedError("how short a driven length becomes is asked of every mechanism")
+        return mechanism
 
     def _built(self, values: Mapping[str, Any], check: bool = False) -> Mechanism:
         data = self._data_with(values)
         try:
             return from_data(data, self.base.name, check=check)
         except ModuleNotFoundError:
-            if "drives" in data:
-                raise
             # where only what a device needs is installed, nothing checks a file's words
             made = build_plainly(data)
             made.assemble = self.base.assemble

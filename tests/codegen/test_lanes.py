@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
@@ -12,10 +13,12 @@ import sarrus
 from random_mechanisms import random_mechanism
 from sarrus.assembly import solve_start_velocity
 from sarrus.codegen import machine, series, watch
-from sarrus.codegen.lanes import Lanes, local_tolerance
+from sarrus.codegen.ir import Ir
+from sarrus.codegen.lanes import Lanes, _aligned, local_tolerance
 from sarrus.codegen.structure import PLACE, RATE, Column, make_structure, number_values
 from sarrus.codegen.twin import Twin
 from sarrus.codegen.watch import Watch
+from sarrus.kernels.native import make_host
 from sarrus.kernels.reasons import DONE, UNCERTAIN
 from sarrus.model import make_model
 
@@ -124,8 +127,16 @@ def test_random_mechanisms_agree_with_the_general_kernel(seed):
     assert np.abs(found.results[0, :, :-1] - states).max() < 1e-7 * max(size, 1.0)
 
 
+MOTIONS = {
+    "speed": ("pin", sarrus.Polynomial((0.0, 2.0, -0.3))),
+    "sine": ("knee", sarrus.Sine(0.7, 0.8, 0.3, -0.7 * np.sin(0.3))),
+    "step": ("pin", sarrus.SmoothStep(0.0, 1.5, 0.3, 1.1)),
+    "table": ("knee", sarrus.Table((0.0, 0.5, 0.9, 1.5, 2.0), (0.0, 0.4, 0.5, -0.2, 0.1))),
+}
+
+
 def two_rods(load):
-    """Two rods under gravity with a load without a damper."""
+    """Two rods under gravity with a load, or one of them driven."""
     m = sarrus.Mechanism(load, gravity=(0, -9.81))
     m.rod("first", (0, 0), (1, 0), mass=1)
     m.rod("second", (1, 0), (1.5, 0.5), mass=0.7)
@@ -138,15 +149,60 @@ def two_rods(load):
         m.torsion("t", "knee", stiffness=5.0, free_angle=0.3, torque=0.4)
     elif load == "torque":
         m.torque("q", "second", 0.7)
+    elif load == "damper":
+        numbers = {"stiffness": 20.0, "free_length": 0.6, "damping": 3.0}
+        m.spring("s", m.ground, "second", start=(0.3, 1.5), end=(1.5, 0.5), **numbers)
+    elif load == "damped torsion":
+        m.torsion("t", "knee", stiffness=5.0, damping=0.5, free_angle=0.3, torque=0.4)
+    elif load in MOTIONS:
+        m.drive("d", *MOTIONS[load])
     else:
         m.force("f", "first", at=(0.8, 0.0), vector=(3.0, 1.0), fixed_in="body")
     return m
 
 
-@pytest.mark.parametrize("load", ["spring", "torsion", "torque", "force"])
+def lift(motion):
+    """A boom on a cylinder whose length is driven."""
+    m = sarrus.Mechanism("lift", gravity=(0, -9.81))
+    m.rod("boom", (0, 0), (2, 1), mass=3)
+    m.revolute("pin", m.ground, "boom", at=(0, 0))
+    m.distance("cylinder", m.ground, "boom", start=(1, -0.5), end=(1.6, 0.8))
+    m.drive("d", "cylinder", motion(float(np.hypot(0.6, 1.3))))
+    return m
+
+
+def slide():
+    """A slider-crank whose slider is driven."""
+    m = sarrus.Mechanism("slide", gravity=(0, -9.81))
+    m.rod("crank", (0, 0), (0.3, 0.4), mass=1)
+    m.rod("rod", (0.3, 0.4), (1.5, 0), mass=1)
+    m.body("slider", 1.0, (1.5, 0), 0.1)
+    m.revolute("A", m.ground, "crank", at=(0, 0))
+    m.revolute("B", "crank", "rod", at=(0.3, 0.4))
+    m.revolute("C", "rod", "slider", at=(1.5, 0))
+    m.prismatic("D", m.ground, "slider", at=(1.5, 0), axis=(1, 0))
+    m.drive("d", "D", sarrus.Sine(0.1, 1.0))
+    return m
+
+
+def loaded(load):
+    """A mechanism with a load or a drive."""
+    if load == "length":
+        return lift(lambda start: sarrus.Polynomial((start, 0.2)))
+    if load == "driven length in pieces":
+        return lift(lambda start: sarrus.SmoothStep(start, start + 0.3, 0.2, 1.3))
+    return slide() if load == "travel" else two_rods(load)
+
+
+DAMPED_OR_DRIVEN = ["damper", "damped torsion", *MOTIONS, "travel", "length"]
+
+
+@pytest.mark.parametrize(
+    "load", ["spring", "torsion", "torque", "force", *DAMPED_OR_DRIVEN, "driven length in pieces"]
+)
 def test_loads_agree_with_the_general_kernel(load):
     """States and the energy balance with its work, over some turns."""
-    mechanism, times = two_rods(load), np.linspace(0.0, 2.0, 9)
+    mechanism, times = loaded(load), np.linspace(0.0, 2.0, 9)
     result = sarrus.simulate(mechanism, 2.0, outputs=times)
     structure, numbers = prepare(mechanism)
     found = Lanes(structure, 2).run(np.repeat(numbers[:, None], 2, 1), times, 2.0, TOLERANCE)
@@ -158,15 +214,79 @@ def test_loads_agree_with_the_general_kernel(load):
     assert np.abs(found.results[0, :, -1] - found.results[0, 0, -1] - energy).max() < 1e-8
 
 
-@pytest.mark.parametrize("load", ["spring", "torsion", "force"])
+@pytest.mark.parametrize("load", ["spring", "torsion", "force", *DAMPED_OR_DRIVEN])
 def test_loads_have_a_twin(load):
     """As LLVM's language and with NumPy the same, in a tenth of a second."""
     times = np.linspace(0.0, 0.1, 3)
-    structure, numbers = prepare(two_rods(load))
+    structure, numbers = prepare(loaded(load))
     numbers = np.repeat(numbers[:, None], 2, 1)
     o = run_twin(structure, numbers, times)
     found = Lanes(structure, 2).run(numbers, times, times[-1], TOLERANCE)
     assert np.abs(found.results - np.moveaxis(o.results[:-1], 2, 0)).max() < 1e-11
+
+
+def test_breaks_are_each_lanes_own():
+    """Lanes whose motions change their polynomial at other times, beside each other and alone: the same bits."""
+    runs = []
+    for begin in (0.1, 0.3, 0.55, 0.8):
+        m = two_rods("")
+        m.drive("d", "pin", sarrus.SmoothStep(0.0, 1.0 + begin, begin, begin + 0.4))
+        runs.append((m, *prepare(m)))
+    structure, numbers = runs[0][1], np.array([x for *_, x in runs]).T
+    assert len({s.digest for _, s, _ in runs}) == 1
+    times = np.linspace(0.0, 1.5, 16)
+    lanes = Lanes(structure, 4)
+    together = lanes.run(numbers, times, 1.5, TOLERANCE)
+    for n, (m, _, own) in enumerate(runs):
+        alone = lanes.run(np.repeat(own[:, None], 4, 1), times, 1.5, TOLERANCE)
+        assert (together.results[n] == alone.results[0]).all()
+        result = sarrus.simulate(m, 1.5, outputs=times)
+        states = np.hstack([result.record.q, result.record.v])
+        assert np.abs(together.results[n, :, :-1] - states).max() < 1e-9
+
+
+@pytest.mark.parametrize("load", ["damper", "damped torsion"])
+def test_a_lane_at_its_end_changes_nothing(load):
+    """Work of dampers goes on as alone where a neighbour has come to its end, after a third of the steps."""
+    slow, fast = two_rods(load), two_rods(load)
+    fast.set_angular_velocity("first", 30.0)
+    (structure, quiet), (other, busy) = prepare(slow), prepare(fast)
+    assert structure == other
+    times, lanes = np.linspace(0.0, 2.0, 9), Lanes(structure, 2)
+    alone = lanes.run(np.stack([busy, busy], 1), times, 2.0, TOLERANCE)
+    beside = lanes.run(np.stack([busy, quiet], 1), times, 2.0, TOLERANCE)
+    steps = beside.summaries[series.STEPS]
+    assert steps[0] > 2 * steps[1]
+    assert (alone.results[0] == beside.results[0]).all()
+
+
+def test_sine_and_cosine():
+    """To rounding of what they are, also after a hundred thousand turns."""
+    rng = np.random.default_rng(0)
+    angles = np.concatenate(
+        [rng.uniform(-10, 10, 400), rng.uniform(-6e5, 6e5, 400), np.arange(-8, 8) * np.pi / 4]
+    )
+
+    def write(o):
+        for place, x in enumerate(o.sine_cosine(o.number(0))):
+            o.summarise(place, x)
+        return {"state": 0}
+
+    o = Ir(4)
+    o.slots = 1
+    o.entry(machine.ENTRY, (), write)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), make_host())
+    data = machine.compile_host(o.module() + "\n!0 = !{}\n")
+    engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+    engine.finalize_object()
+    found = _aligned(2 * angles.size)
+    given = _aligned(angles.size)
+    given[:] = angles
+    run = machine.SIGNATURE(engine.get_function_address(machine.ENTRY))
+    run(given.ctypes.data, len(angles) // 4, None, None, 0, None, found.ctypes.data, None)
+    sine, cosine = np.moveaxis(found.reshape(-1, 2, 4), 1, 0).reshape(2, -1)
+    assert np.abs(sine - np.sin(angles)).max() < 3e-16
+    assert np.abs(cosine - np.cos(angles)).max() < 3e-16
 
 
 def test_lanes_beside_each_other_change_nothing():
@@ -183,9 +303,17 @@ def test_lanes_beside_each_other_change_nothing():
 @pytest.mark.slow
 def test_ptx_is_written():
     """The same text becomes PTX with one entry and no function of a library."""
-    structure, _ = prepare(four_bar())
-    for processor, watches in (("sm_70", False), ("sm_90", True)):
-        text, _ = machine.compile_ptx(structure, processor, watches)
+    driven = two_rods("damper")
+    driven.torsion("t", "pin", damping=0.1)
+    driven.drive("d", "knee", MOTIONS["sine"][1])
+    stepped = lift(lambda start: sarrus.SmoothStep(start, start + 0.3, 0.2, 1.3))
+    plain = [(four_bar(), "sm_70", False), (four_bar(), "sm_90", True)]
+    for mechanism, processor, watches in (
+        *plain,
+        (driven, "sm_90", False),
+        (stepped, "sm_90", True),
+    ):
+        text, _ = machine.compile_ptx(prepare(mechanism)[0], processor, watches)
         assert f".target {processor}" in text
         assert text.count(".entry run(") == 1
         # all routines are inlined, none is missing

@@ -369,3 +369,32 @@ def test_the_motions_of_a_driven_crossing():
         found.append([(b.mobility, np.abs(b.velocities["B0"][1])) for b in result.branches])
     assert len(found[0]) == 2
     np.testing.assert_allclose(found[0], found[1], atol=1e-6)
+
+
+@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 60), marks=pytest.mark.slow)])
+def test_a_motion_that_turns_back_behind_a_singular_position(seeds):
+    """A parallelogram that rises through the level by an angle, however small, and falls back passes it twice.
+
+    Its speed is that which its weight has used up at the angle.
+    """
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        begin, beyond = -rng.uniform(0.3, 1.4), 10.0 ** rng.uniform(-3.7, -0.2)
+        bar, crank, width = rng.uniform(0.5, 2.0, 3)
+        end, out = np.array([np.cos(begin), np.sin(begin)]), np.array([1.0 + width, 0.0])
+        m = Mechanism("rising")
+        m.rod("bar", end, end + out, mass=bar)
+        for k, at in enumerate((0.0 * out, out)):
+            m.rod(f"crank{k}", at, at + end, mass=crank)
+            m.revolute(f"A{k}", m.ground, f"crank{k}", at=at)
+            m.revolute(f"B{k}", f"crank{k}", "bar", at=at + end)
+        rise = 9.81 * (crank + bar) * (np.sin(beyond) - np.sin(begin))
+        m.set_angular_velocity("crank0", np.sqrt(2.0 * rise / (2.0 * crank / 3.0 + bar)))
+        result = simulate(m, 1.2, 2e-4)
+        height = result.position("B0")[:, 1]
+        passed = result.times[:-1][height[1:] * height[:-1] < 0.0]
+        found = np.array([c.time for c in result.crossings])
+        assert len(found) == len(passed) >= 2, (seed, found, passed)
+        # between two outputs, and level there: the run's tolerance, some times
+        assert np.all((found - passed > -1e-9) & (found - passed < 2e-4 + 1e-9)), seed
+        assert max(abs(c.position("B0")[1]) for c in result.crossings) < 1e-8

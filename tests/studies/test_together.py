@@ -23,7 +23,7 @@ def make_plan(**keys):
     }
     if "mechanism" in keys:
         del study["problem"]
-    study = make_study(study | keys)
+    study = make_study({k: x for k, x in (study | keys).items() if x is not None})
     samples = draw_samples(study)
     return study.plan, [samples.row(study.plan.columns, i) for i in range(30)]
 
@@ -41,6 +41,39 @@ def test_rows_are_those_of_single_runs():
                 assert abs(together[i][name] - x) <= 3
             elif isinstance(x, float):
                 assert abs(together[i][name] - x) < 1e-7
+            else:
+                assert together[i][name] == x
+
+
+def test_dampers_and_drives():
+    """A damper's constant and the amplitude of a motor: as one by one."""
+    m = sarrus.Mechanism("press", gravity=(0, -9.81))
+    m.rod("crank", (0, 0), (0.3, 0.4), mass=1)
+    m.rod("rod", (0.3, 0.4), (1.5, 0), mass=1)
+    m.body("ram", 1.0, (1.5, 0), 0.1)
+    m.revolute("A", m.ground, "crank", at=(0, 0))
+    m.revolute("B", "crank", "rod", at=(0.3, 0.4))
+    m.revolute("C", "rod", "ram", at=(1.5, 0))
+    m.prismatic("D", m.ground, "ram", at=(1.5, 0), axis=(1, 0))
+    m.spring("buffer", m.ground, "ram", start=(3, 0), end=(1.5, 0), stiffness=50.0, damping=5.0)
+    m.drive("motor", "A", sarrus.Sine(1.0, 0.8))
+    plan, values = make_plan(
+        problem=None,
+        mechanism=m,
+        vary={
+            "springs.buffer.damping": {"uniform": [1.0, 9.0]},
+            "drives.motor.sine.amplitude": {"uniform": [0.5, 2.0]},
+        },
+        record=["energy_drift", {"maximum": "C.x"}, {"final": "B.y"}],
+    )
+    together = runs.run_together(plan, list(range(30)), values)
+    assert len(together) == 30
+    for i in (0, 17):
+        one, _ = runs.run_one(plan, i, values[i])
+        for name, x in one.items():
+            if isinstance(x, float):
+                # the crank is driven: nothing multiplies rounding; energies of some 10 J
+                assert abs(together[i][name] - x) < 1e-8
             else:
                 assert together[i][name] == x
 

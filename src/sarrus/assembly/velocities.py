@@ -113,22 +113,27 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
 
 
 def solve_start_velocities(
-    M: Floats, J: Floats, wanted: list[tuple[Floats, Floats, Floats]]
+    M: Floats, J: Floats, rates: Floats, wanted: list[tuple[Floats, Floats, Floats]]
 ) -> tuple[Floats, Flags, Flags]:
-    """The same for many models at once, (n, ...); wanted: rows, sides and sizes of the given velocities.
+    """The same for many models at once, (n, ...); rates: phi0'; wanted: rows, sides, sizes of given velocities.
 
     Returns the velocities, whether the joints allow them, and whether they leave something open.
     """
     n, equations = len(M), J.shape[1]
     A = np.concatenate([J, *(rows for rows, _, _ in wanted)], axis=1)
-    b = np.concatenate([np.zeros((n, equations)), *(side for _, side, _ in wanted)], axis=1)
+    b = np.concatenate([rates, *(side for _, side, _ in wanted)], axis=1)
     # what is no number is refused elsewhere; a rest of any mass stands for it here
     good = (np.abs(A) < BEYOND).all(axis=(1, 2)) & (np.abs(M) < BEYOND).all(axis=(1, 2))
     A = np.where(good[:, None, None], A, 0.0)
     M = np.where(good[:, None, None], M, np.eye(M.shape[1]))
     least = least_dense(M, A)
     v = least(b)
-    largest = np.max([size for *_, size in wanted], axis=0)
+    largest = np.max([np.zeros(n), *(size for *_, size in wanted)], axis=0)
+    driven = np.abs(rates).max(axis=1, initial=0.0)
+    if driven.any():
+        alone = least_dense(M, A[:, :equations])(rates)
+        missed = np.abs((A[:, :equations] @ alone[..., None])[..., 0] - rates).max(axis=1)
+        good &= missed <= TYPED_VELOCITY * driven + 1e-14
     misses, at = (A @ v[..., None])[..., 0] - b, equations
     for _, side, _ in wanted:
         part = misses[:, at : at + side.shape[1]]
@@ -137,7 +142,8 @@ def solve_start_velocities(
     size = np.abs(v).max(axis=1, initial=0.0)
     other = _other(v.shape[1]) * size[:, None]
     other = other + least(b - (A @ other[..., None])[..., 0])
-    return v, good, np.abs(other - v).max(axis=1, initial=0.0) > SAME_VELOCITY * size
+    left_open = np.abs(other - v).max(axis=1, initial=0.0) > SAME_VELOCITY * size
+    return v, good, left_open if wanted else np.zeros(n, bool)
 
 
 @lru_cache(maxsize=8)

@@ -10,6 +10,16 @@ from .structure import Factor, Slot
 SUMS = 8
 
 
+class Row:
+    """A row of an array of two or three indices, for sums that read one index."""
+
+    def __init__(self, array: Any, *at: int) -> None:
+        self.array, self.at = array, at
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.array[(*self.at, place[0])]
+
+
 def times(o: Any, factor: Factor, x: Any) -> Any:
     """A factor times a value."""
     if isinstance(factor, Slot):

@@ -6,6 +6,7 @@ branches of the code. Variables and indices are stack slots, which the compiler 
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -22,6 +23,8 @@ GROUPS = (
     "i64 %outputs, ptr noalias %all_results, ptr noalias %all_summaries, ptr noalias readonly %arguments"
 )
 LN2 = 0.6931471805599453
+# a quarter of a turn as three numbers, two of 33 bits: their products with up to a million quarters are exact
+QUARTER = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)
 # a double has 52 bits behind its exponent, which counts from 1023
 MANTISSA, BIAS = 52, 1023
 # a thread's coefficients lie in memory that all share: on an H200 a million double four-bars at 1e-10 take 1.44 s
@@ -302,9 +305,9 @@ class Ir:
         """New memory: the state, or scratch memory of its own pointer."""
         return Memory(self, f"%{name}")
 
-    def number(self, slot: int) -> Value:
+    def number(self, slot: Any) -> Value:
         """A number of the mechanism."""
-        self.slots = max(self.slots, slot + 1)
+        slot = _integer(slot)
         if self.gpu:
             at = self.line(f"mul i64 %stride, {slot}")
             place = self.line(f"getelementptr double, ptr %numbers, i64 {at}")
@@ -435,6 +438,29 @@ class Ir:
         power = self.line(f"add {self.whole} {power}, {self._whole(BIAS)}")
         power = self.line(f"shl {self.whole} {power}, {self._whole(MANTISSA)}")
         return out * Value(self, self.line(f"bitcast {self.whole} {power} to {self.type}"))
+
+    def sine_cosine(self, a: Value) -> tuple[Value, Value]:
+        """Sine and cosine, to rounding: of the rest beyond quarters of a turn, without a library."""
+        n = self._intrinsic("rint", a * (2 / math.pi))
+        x = a
+        for part in QUARTER:
+            product = Value(self, self.line(f"fmul {self.type} {n.name}, {self.name(part)}"))
+            x = self.subtract_exactly(x, product)
+        square = x * x
+        sine, cosine = self.constant(1.0), self.constant(1.0)
+        for k in range(16, 0, -2):
+            sine = 1.0 - sine * square * (1 / (k * (k + 1)))
+            cosine = 1.0 - cosine * square * (1 / (k * (k - 1)))
+        sine = sine * x
+        quarters = self.line(f"fptosi {self.type} {n.name} to {self.whole}")
+        # an odd number of quarters swaps them; signs by the second bit
+        swap, turn = self._has_bit(quarters, 1), self._has_bit(quarters, 2)
+        sine, cosine = self.where(swap, cosine, sine), self.where(swap, -sine, cosine)
+        return self.where(turn, -sine, sine), self.where(turn, -cosine, cosine)
+
+    def _has_bit(self, integers: str, bit: int) -> Mask:
+        one = self.line(f"and {self.whole} {integers}, {self._whole(bit)}")
+        return Mask(self, self.line(f"icmp ne {self.whole} {one}, {self._whole(0)}"))
 
     # loops and branches
 

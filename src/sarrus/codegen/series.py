@@ -20,30 +20,41 @@ from ..kernels.rules import (
     DRIFT_SLACK,
     ENERGY_SLACK,
     FIRST_STEPS,
+    LEFT,
     LONG_FLOOR,
     LOOSEST,
+    LOW_ORDER,
     MANY_STEPS,
     NOISE,
     NOISY_ORDER,
     REFINED,
+    SHARE,
     SLACK,
+    STIFF,
     STILL,
     SWIFT,
     TRIES,
+    buffer_steps,
     log_cost,
 )
 from ..kernels.rules import (
     LOST as LOST_TOLERANCES,
 )
 from ..thresholds import (
+    CONTRADICTION,
+    CRAWLING_STEPS,
+    DRIFT_AT_REST,
+    DRIFT_NOTED,
+    DRIFT_ROUNDING,
     EPS,
     PERMANENT_PIVOT,
     RISEN_PIVOT,
     ROUND_OFF,
     SINGULAR_LANDING,
+    SMALLEST_TOLERANCE,
     WEAK_PIVOT,
 )
-from . import loads
+from . import drives, loads
 from .arithmetic import combine, convolve, number, times, total
 from .structure import PLACE, Slot, Structure
 
@@ -53,6 +64,8 @@ RUNNING = -1.0
 
 # numbers that all lanes share; the last one: values of joint equations that count as zero at a crossing
 END, TOLERANCE, MOST_STEPS, ZERO, SHARED = range(5)
+# whether a motion is stiff is asked elsewhere; here a little earlier, for steps are the same but for rounding
+ALIKE = 0.9
 # steps after which it is asked again how many there will be
 ASK_AGAIN = 1024.0
 # what is told of a lane, before its final state and the extremes of its columns
@@ -76,6 +89,9 @@ class Scratch:
         # how far position and velocity moved; the smallest pivot, and the smallest against what is usual
         self.moved, self.turned = memory.array(1), memory.array(1)
         self.smallest, self.drop = memory.array(1), memory.array(1)
+        # right sides of drives and their rates at a time; what is left of the constraints
+        self.time, self.driven = memory.array(1), memory.array(2, max(len(s.driven), 1))
+        self.left = memory.array(1)
 
     def moved_to(self, pointer: str) -> Scratch:
         """The same layout behind another pointer."""
@@ -95,7 +111,7 @@ class Program:
         self.C = memory.array(rows, s.coordinates)
         self.E = memory.array(rows, len(s.forms))
         self.lam = memory.array(rows, s.equations)
-        self.loads = loads.LoadState(memory, s, rows) if s.load_forms else None
+        self.loads = loads.LoadState(memory, s, rows) if s.loaded else None
         # what a watch keeps, if there is one
         self.seen: Any = None
 
@@ -126,6 +142,8 @@ def eval_constraints(o: Any, s: Structure, w: Scratch) -> Any:
         value = total(o, terms)
         if isinstance(s.phi0[k], Slot):
             value = value - number(o, s.phi0[k])
+        elif k in s.side_of:
+            value = value - w.driven[0, s.side_of[k]]
         w.phi[k] = value
         largest = o.maximum(largest, o.abs(value))
     return largest
@@ -286,6 +304,8 @@ def right_side(o: Any, s: Structure, w: Scratch, values: list[Any]) -> None:
 def project(o: Any, p: Program, w: Scratch) -> None:
     """w.q, w.v back onto the constraints; w.J, w.L: there. w.moved, turned, smallest, drop: how."""
     s = p.s
+    if s.driven:
+        o.call(drives.eval_sides, p, w)
     eval_forms(o, s, w)
     o.call(factorise, p, w)
     moved = o.variable(o.constant(0.0))
@@ -307,7 +327,7 @@ def project(o: Any, p: Program, w: Scratch) -> None:
         better = now < left.get()
         left.set(now, here & better)
         active.set(here & better & (now > ROUND_OFF))
-    w.moved[0] = moved.get()
+    w.moved[0], w.left[0] = moved.get(), left.get()
     o.call(factorise, p, w)
     eval_pivots(o, p, w)
     w.wanted[0] = refinements_for(o, w.smallest[0], w.tolerance[0])
@@ -318,6 +338,8 @@ def project(o: Any, p: Program, w: Scratch) -> None:
         parts[k].append(times(o, c, w.e[a] * de[a]))
     for a, b, k, c in s.pairs:
         parts[k].append(times(o, c, w.e[a] * de[b] + de[a] * w.e[b]))
+    for n, d in enumerate(s.driven):
+        parts[d.equation].append(-w.driven[1, n])
     right_side(o, s, w, [-total(o, terms) for terms in parts])
     o.call(solve_refined, p, w)
     turned = o.constant(0.0)
@@ -362,6 +384,8 @@ def next_coefficient(o: Any, p: Program, w: Scratch, m: Any) -> Any:
         right[eq].append(times(o, c, half[a]))
     for a, b, eq, c in s.pairs:
         right[eq].append(times(o, c, whole[a, b]))
+    if p.loads is not None:
+        drives.add_sides(o, s, p.loads.drives, m, right)
     right_side(o, s, w, [-total(o, terms) for terms in right])
     # right side 1: Q at first, then what the multipliers so far exert
     acting = sorted(
@@ -431,7 +455,8 @@ def make_series(
         loads.start_loads(o, s, p.loads, [p.q[i] for i in range(s.coordinates)], v)
     best, order = o.variable(o.constant(-HUGE)), o.variable(o.constant(3.0))
     before = o.variable(o.constant(HUGE))
-    known = o.variable(o.constant(float(o.highest_order)))
+    # of lanes that are at their end nothing is asked
+    known = o.variable(o.where(running, float(o.highest_order), o.constant(3.0)))
     growing = o.variable(running)
     for m in o.loop(2, o.highest_order + 1, lambda: o.any(growing.get())):
         largest = next_coefficient(o, p, w, m)
@@ -446,6 +471,8 @@ def make_series(
         order.set(o.maximum(number, o.constant(3.0)), better)
         here = growing.get()
         enough = here & ~better & (number > order.get() + 1.0)
+        if s.least_order > 3:
+            enough = enough & (number > float(s.least_order))
         finite = largest < HUGE
         known.set(number, enough)
         known.set(number - 1.0, here & ~finite)
@@ -457,7 +484,7 @@ def choose_step(
     o: Any, p: Program, known: Any, log_tolerance: Any, log_speed: Any
 ) -> tuple[Any, Any]:
     """The order and the log of the step: see `choose_step` of the general kernel."""
-    least = o.minimum(o.constant(3.0), known)
+    least = o.minimum(o.constant(float(p.s.least_order)), known)
     best, log_step = o.variable(o.constant(-HUGE)), o.variable(o.constant(-HUGE))
     order = o.variable(least)
     second = log_reach(o, p.log_size[2], o.constant(2.0), log_tolerance, log_speed)
@@ -470,6 +497,8 @@ def choose_step(
         before.set(log_h)
         score = usable - o.table("log_cost", log_cost(), m)
         better = (score > best.get()) & (number <= known)
+        if p.s.least_order > 3:
+            better = better & (number >= least)
         best.set(score, better)
         order.set(number, better)
         log_step.set(usable, better)
@@ -555,7 +584,7 @@ class LaneRun:
         speed = self._start()
         kinetic, potential = eval_energy(o, s, self.w)
         strain = self._start_loads()
-        self.begun = kinetic + potential + strain
+        self.begun, self.stored_first = kinetic + potential + strain, strain
         self.weight = total(o, [o.abs(o.number(c.n)) for c in s.Q if isinstance(c, Slot)])
         new = o.variable
         self.stored, self.known = new(strain), new(self.zero)
@@ -575,8 +604,18 @@ class LaneRun:
         # of a step
         self.h, self.order, self.log_step = new(self.zero), new(self.zero), new(self.zero)
         self.local, self.attempts, self.most = new(self.zero), new(self.zero), new(self.zero)
-        self.beyond = new(self.zero)
+        self.beyond, self.first = new(self.zero), new(self.zero)
         self.choosing, self.trying = new(o.truth(True)), new(o.truth(True))
+        self.begin = self.stop = self.zero
+        # of the balance: the largest energy exchanged, and the largest that it is a difference of
+        self.exchanged, self.held = new(kinetic), new(self.weight)
+        # steps until it is asked whether the motion is stiff, when it last was, and steps in between
+        room = float(min(FIRST_STEPS, buffer_steps(s.coordinates)))
+        self.ask_stiff, self.since, self.room = (
+            new(o.constant(room)),
+            new(self.zero),
+            new(o.constant(room)),
+        )
 
     def _start(self) -> Any:
         """Position, velocity and the factor of K at the start; returns the largest velocity."""
@@ -629,15 +668,22 @@ class LaneRun:
         speed = self.speed.get()
         self.log_speed = o.where(speed > 0.0, o.log(speed * SWIFT + 1e-300), o.constant(HUGE))
         self.beside = is_beside(o, p, w, ~(speed > 0.0))
+        self.begin = begin = self.t.get()
+        if p.loads is not None:
+            p.loads.begin[0] = begin
         known = make_series(o, p, w, o.log(self.tolerance), self.log_speed, running)
         self.known.set(known)
         if p.loads is not None:
-            loads.make_work(o, self.s, p.loads, known)
+            loads.make_work(o, self.s, p.loads, p.lam, known)
         self._count(COEFFICIENTS, running, known - 1.0)
         failed = running & (known < 3.0)
         self.reason.set(o.constant(float(NOT_FINITE)), failed)
         running = running & ~failed
-        begin, left = self.t.get(), self.end - self.t.get()
+        # a step ends where a motion of its lane changes its polynomial
+        self.stop = self.end
+        if self.s.breaks:
+            self.stop = o.minimum(drives.next_break(o, self.s, begin), self.end)
+        left = self.stop - begin
         self.local.set(self.tolerance)
         self.attempts.set(self.zero)
         self.beyond.set(self.zero)
@@ -652,7 +698,10 @@ class LaneRun:
         # after all lanes have landed: those that waited have landed again and again, in the same place
         for k, pivot in enumerate(relative_pivots(o, self.s, w)):
             p.usual[k] = o.where(took, o.maximum(pivot, p.usual[k]), p.usual[k])
-        self._share_among_steps(took)
+        if self.s.damped:
+            self._watch_stiffness(took)
+        else:
+            self._share_among_steps(took)
         # outputs lie before the landing, and find their own angles
         landed = self._landed_loads()
         self._write_outputs(took, begin)
@@ -681,6 +730,26 @@ class LaneRun:
         floor = o.minimum(first, o.constant(LONG_FLOOR))
         self.shared.set(o.maximum(first / share, floor), now)
         self.ask.set(steps + ASK_AGAIN, now)
+
+    def _watch_stiffness(self, took: Any) -> None:
+        """Dampers may be stiff: where the general method would try another one, it has to be asked.
+
+        After so many steps as its buffer holds, as there (methods/auto.py); nothing is stiff whose steps are short
+        against all decay times, and the sum of the rates is larger than each of them.
+        """
+        o, steps, t = self.o, self.counts[STEPS].get(), self.t.get()
+        due = took & (steps >= self.ask_stiff.get())
+        for _ in o.when(o.any(due)):
+            mean = (t - self.since.get()) / self.room.get()
+            rate = loads.eval_damping(o, self.p, self.w, solve_refined)
+            many = self.end - t >= mean * (ALIKE * LEFT)
+            stiff = due & many & (mean * rate >= ALIKE * STIFF)
+            self.reason.set(o.constant(float(UNCERTAIN)), stiff & (self.reason.get() < 0.0))
+            longer = steps * (self.end - t) / t > self.room.get()
+            room = o.where(longer, float(buffer_steps(self.s.coordinates)), self.room.get())
+            self.room.set(room, due)
+            self.ask_stiff.set(steps + room, due)
+            self.since.set(t, due)
 
     def _choose(self, known: Any) -> None:
         """Order and step, where they are to be chosen."""
@@ -713,12 +782,24 @@ class LaneRun:
         o, w = self.o, self.w
         h = self.h.get()
         eval_polynomial(o, self.p, self.order.get(), h, w)
+        w.time[0] = self.begin + h
         o.call(project, self.p, w)
         here, drop = self.trying.get(), w.drop[0]
         self._count(FACTORISATIONS, here, 2.0)
-        again = here & (drop < SINGULAR_LANDING) & (self.beyond.get() < 2.0)
-        self.beyond.set(self.beyond.get() + 1.0, again)
-        here = here & ~again
+        # time stands still: the motion turns infinitely fast here
+        moves = (h >= left) | (o.add_exactly(self.begin, h) > self.begin)
+        self.reason.set(o.constant(float(STUCK)), here & ~moves)
+        here = here & moves
+        elsewhere = here & (drop < SINGULAR_LANDING) & (self.beyond.get() < 3.0)
+        if self.s.breaks:
+            # not beyond a break, where the motion of a drive goes on otherwise
+            elsewhere = elsewhere & ((self.stop >= self.end) | (h * BEYOND < left))
+        again = elsewhere & (self.beyond.get() < 2.0)
+        # a series without noise leads over it from nearer too
+        nearer = elsewhere & ~again & (self.order.get() > float(LOW_ORDER))
+        self.first.set(h, again & (self.beyond.get() < 1.0))
+        self.beyond.set(self.beyond.get() + 1.0, again | nearer)
+        here = here & ~again & ~nearer
         # still at one: where else to land, and whether it is on its motion there, is found elsewhere
         beside = here & (drop < SINGULAR_LANDING)
         self.reason.set(o.constant(float(UNCERTAIN)), beside)
@@ -739,12 +820,14 @@ class LaneRun:
         good = here & good & (o.abs(now - self.begun) <= allowed * DRIFT_SLACK)
         bad = here & ~good
         self._keep(good, off, h >= left)
+        self._watch_balance(good, kinetic, potential + strain, work, now)
         self.energy.set(now, good)
         self.scale.set(largest, good)
         self.stored.set(strain, good)
         self._refuse(bad)
         self.h.set(h * BEYOND, again)
-        self.trying.set((again | bad) & (self.reason.get() < 0.0))
+        self.h.set(self.first.get() * 0.5, nearer)
+        self.trying.set((again | nearer | bad) & (self.reason.get() < 0.0))
 
     def _keep(self, good: Any, off: Any, last: Any) -> None:
         """The landing of these lanes is where they go on; last: those at the end of the run."""
@@ -767,11 +850,32 @@ class LaneRun:
         step = o.add_exactly(self.h.get(), self.low.get())
         after = o.add_exactly(before, step)
         rest = o.subtract_exactly(step, o.subtract_exactly(after, before))
-        self.t.set(o.where(last, self.end, after), good)
+        self.t.set(o.where(last, self.stop, after), good)
         self.low.set(o.where(last, self.zero, rest), good)
+        if self.s.breaks:
+            last = last & (self.stop >= self.end)
         self.reason.set(o.constant(float(DONE)), good & last)
         full = good & ~last & (self.counts[STEPS].get() >= self.most_steps)
         self.reason.set(o.constant(float(FULL)), full)
+
+    def _watch_balance(self, good: Any, kinetic: Any, potential: Any, work: Any, now: Any) -> None:
+        """What would be told of the energy balance, of steps that lose, or of drives that contradict each other.
+
+        As methods/balance.py and methods/limit.py judge, who then say it.
+        """
+        o = self.o
+        swapped = o.maximum(o.abs(potential - self.stored_first), o.abs(work))
+        exchanged = o.maximum(self.exchanged.get(), o.maximum(kinetic, swapped))
+        held = o.maximum(self.held.get(), o.maximum(o.abs(potential), o.abs(work)))
+        self.exchanged.set(exchanged, good)
+        self.held.set(held, good)
+        setting = o.maximum(self.first_tolerance * (1 / SHARE), o.constant(SMALLEST_TOLERANCE))
+        noise = o.maximum(setting * DRIFT_AT_REST, o.constant(DRIFT_ROUNDING))
+        balanced = o.abs(now - self.begun) <= setting * DRIFT_NOTED * exchanged + noise * held
+        told = ~balanced | (self.counts[LOOSENED].get() >= float(CRAWLING_STEPS))
+        if self.s.driven:
+            told = told | (self.w.left[0] > CONTRADICTION)
+        self.reason.set(o.constant(float(UNCERTAIN)), good & told)
 
     def _landed_loads(self) -> list[Any]:
         """Work and angles where all lanes have landed."""
@@ -816,6 +920,7 @@ class LaneRun:
             now = due()
             ahead = o.where(now, o.output_time(self.at.get()) - begin, 0.0)
             eval_polynomial(o, self.p, self.order.get(), ahead, w)
+            w.time[0] = begin + ahead
             plain = [(w.q[i], w.v[i]) for i in range(self.s.coordinates)]
             o.call(project, self.p, w)
             beside = (w.drop[0] < SINGULAR_LANDING) | ~(w.moved[0] + w.turned[0] < HUGE)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Floats
+from ..kernels.elements.spring import DAMPING
 from ..kernels.layout import Form
 
 # columns of results: of the coordinates, of their rates
@@ -35,6 +36,29 @@ class Column(NamedTuple):
     level: int
     coordinates: tuple[int, ...]
     offset: bool
+
+
+class Motion(NamedTuple):
+    """The motion of a drive: its pieces, and amplitude, rate and phase of its sine.
+
+    pieces: how many; piece: start and polynomial of the only one; first: where those of several begin, one piece
+    after the other, all of them loaded.
+    """
+
+    pieces: int
+    piece: list[Factor]
+    first: int
+    sine: list[Factor]
+
+
+class Driven(NamedTuple):
+    """A driven equation: kind of right side, motion, factor, what is subtracted; see kernels/elements/drive.py."""
+
+    equation: int
+    kind: int
+    motion: int
+    factor: Factor
+    constant: Factor
 
 
 @dataclass
@@ -98,6 +122,10 @@ class Structure:
     springs: list[tuple[int, list[Factor]]]
     torsions: list[tuple[int, list[Factor]]]
     turning: list[tuple[int, int, Factor]]
+    # driven equations, their motions, and how many numbers a piece of these has
+    driven: list[Driven]
+    motions: list[Motion]
+    width: int
     start: list[Factor]
     columns: tuple[Column, ...]
     column_rows: list[tuple[list[Factor], Factor]]
@@ -114,6 +142,31 @@ class Structure:
     def unknowns(self) -> int:
         """Coordinates and equations."""
         return self.coordinates + self.equations
+
+    @property
+    def loaded(self) -> bool:
+        """Whether there is more than constant forces."""
+        return bool(self.load_forms or self.driven)
+
+    @cached_property
+    def side_of(self) -> dict[int, int]:
+        """Which of the driven equations an equation is."""
+        return {d.equation: n for n, d in enumerate(self.driven)}
+
+    @property
+    def damped(self) -> bool:
+        """Whether there are dampers."""
+        return any(isinstance(c[DAMPING], Slot) for _, c in [*self.springs, *self.torsions])
+
+    @property
+    def breaks(self) -> bool:
+        """Whether a motion changes its polynomial on the way."""
+        return any(motion.pieces > 1 for motion in self.motions)
+
+    @property
+    def least_order(self) -> int:
+        """The lowest order of a step: see `least_order` of the general kernel."""
+        return max(3, self.width)
 
     @cached_property
     def J_parts(self) -> list[list[tuple[Factor, int, int]]]:
@@ -147,22 +200,32 @@ def number_arrays(
     loads: the model's, None if it has none.
     """
     none = np.zeros(0)
-    acting: list[tuple[Floats, tuple[float, ...]]] = [(none, ())] * 5
+    acting: list[tuple[Floats, tuple[float, ...]]] = [(none, ())] * 10
     if loads is not None:
+        drives = loads.drives
+        pieces = np.column_stack([drives.breaks, drives.polynomials])
+        alone = _stands_alone(drives)
         acting = [
             (loads.F_val, SIGNS),
             (loads.f0, ZERO),
             (loads.springs.numbers.ravel(), ZERO),
             (loads.torsions.numbers.ravel(), ZERO),
             (loads.turning.c, ()),
+            (drives.factor, SIGNS),
+            (drives.constant, ZERO),
+            (pieces[alone].ravel(), ZERO),
+            (pieces[~alone].ravel(), ()),
+            (drives.sines.ravel(), ZERO),
         ]
     row_of = np.repeat(np.arange(len(form.Q)), np.diff(form.M_start))
     return [
         (form.D_val, SIGNS),
-        (form.e0, ZERO),
+        # zeros of these may be rounding in a neighbour, and cost next to nothing
+        (form.e0, ()),
         (form.sq_c, ()),
         (form.bl_c, ()),
-        (form.phi0, ZERO),
+        # that of a driven equation is a function of time
+        (np.delete(form.phi0, form.driven), ()),
         (form.M_val[form.M_col <= row_of], ()),
         (form.Q, ZERO),
         (form.rho, ZERO),
@@ -179,9 +242,13 @@ def make_structure(
     """Split a form and loads; rows: of each column, its numbers and, if it has one, its offset."""
     layout = Layout()
     taken = [layout.take(*x) for x in number_arrays(form, loads, velocity, rows)]
-    D, e0, sq_c, bl_c, phi0, lower, Q, rho, eps, F, f0, springs, torsions, turning, *taken = taken
-    start, *column_factors = taken
+    D, e0, sq_c, bl_c, constant, lower, Q, rho, eps, F, f0, *taken = taken
+    springs, torsions, turning, *taken = taken
+    driven, (start, *column_factors) = taken[:5], taken[5:]
     nq, nc = len(form.Q), len(form.phi0)
+    phi0: list[Factor] = [0.0] * nc
+    for k, x in zip(np.delete(np.arange(nc), form.driven).tolist(), constant, strict=True):
+        phi0[k] = x
     M: list[list[tuple[int, Factor]]] = [[] for _ in range(nq)]
     at = 0
     for i in range(nq):
@@ -198,7 +265,7 @@ def make_structure(
     for flags in layout.flags:
         text.update(flags + b"|")
     text.update(repr((nq, nc, columns)).encode())
-    acting = _split_loads(loads, F, springs, torsions, turning)
+    acting = _split_loads(loads, F, springs, torsions, turning) | _split_drives(loads, *driven)
     text.update(repr([[len(f) for f in acting["load_forms"]], *_load_places(loads)]).encode())
     return Structure(
         coordinates=nq,
@@ -249,7 +316,14 @@ def _load_places(loads: Any) -> list[list[int]]:
     if loads is None:
         return []
     arrays = loads.F_col, loads.springs.first, loads.torsions.first
-    return [x.tolist() for x in (*arrays, loads.turning.a, loads.turning.b)]
+    drives = loads.drives.equations.ravel(), loads.drives.pieces, loads.drives.polynomials.shape
+    return [list(map(int, x)) for x in (*arrays, loads.turning.a, loads.turning.b, *drives)]
+
+
+def _stands_alone(drives: Any) -> np.ndarray:
+    """Which pieces are the only one of their motion."""
+    counts = np.diff(drives.pieces)
+    return np.repeat(counts == 1, counts)
 
 
 def _split_loads(
@@ -273,6 +347,33 @@ def _split_loads(
         "torsions": elements(loads.torsions.first, torsions),
         "turning": list(pairs),
     }
+
+
+def _split_drives(
+    loads: Any,
+    factor: list[Factor],
+    constant: list[Factor],
+    alone: list[Factor],
+    several: list[Factor],
+    sines: list[Factor],
+) -> dict[str, Any]:
+    """The parts of a structure that drives make."""
+    if loads is None:
+        return {"driven": [], "motions": [], "width": 0}
+    drives, motions = loads.drives, []
+    width = drives.polynomials.shape[1] + 1
+    # one motion after the other takes its own
+    piece, more = iter(alone), iter(several)
+    for n, count in enumerate(np.diff(drives.pieces).tolist()):
+        own = [next(piece) for _ in range(width)] if count == 1 else []
+        rows = [] if count == 1 else [next(more) for _ in range(count * width)]
+        first = rows[0].n if rows and isinstance(rows[0], Slot) else 0
+        motions.append(Motion(count, own, first, sines[3 * n : 3 * n + 3]))
+    equations = [
+        Driven(k, kind, m, c, x)
+        for (k, kind, m), c, x in zip(drives.equations.tolist(), factor, constant, strict=True)
+    ]
+    return {"driven": equations, "motions": motions, "width": width}
 
 
 def number_values(form: Form, loads: Any, velocity: Floats, rows: list[Floats]) -> Floats:

@@ -148,6 +148,10 @@ class Twin:
         """Its inverse, of -700 to 700."""
         return np.exp(a)
 
+    def sine_cosine(self, a: Any) -> tuple[Any, Any]:
+        """Sine and cosine."""
+        return np.sin(a), np.cos(a)
+
     def loop(self, first: Any, last: Any, during: Callable[[], Any] | None = None) -> Iterator[Any]:
         """Indices from the first to before the last, while the condition holds."""
         for i in range(first, last):

@@ -6,8 +6,10 @@ u found anew by inverse iteration, Gauss and Newton lead to the time at which |u
 
     far below what counts as zero     a crossing
     far above                         none
-    neither, or the joints are redundant, values do not vanish together, motions touch: the run is for the general
+    neither, or values do not vanish together, motions touch, equations change parts: the run is for the general
     kernels and W, the judge. The values of J are not those of W; far is more than the two differ by.
+
+Equations that depend on others before and behind a dip are left out of u: the rank of the others is what falls.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ from ..kernels.watch import (
     GROWTH,
     LOOKS,
     LOW,
+    NEAREST,
+    SLOPE,
 )
 from ..thresholds import (
     CLEAR_VALUE,
@@ -66,6 +70,10 @@ TURNS = 3
 # up to the rounding of a pivot of EPS and what the position changes
 SWAPPED_DEPTH = 1e-6
 KEPT_PRODUCT = 1e-2
+# where links turn less steadily than this they may turn back before the next sample: see `take_sample` there
+STEADY = 2.0 / 3.0
+# far above all pivots: an equation at which so much is subtracted does not count
+LEFT_OUT = 1e30
 # a crossing closer to another one, to the start or to the end of the run, in times between samples, is for others
 TOO_CLOSE = 1e-4
 
@@ -81,11 +89,11 @@ class Looking(Scratch):
         self.s, self.order = memory.array(1), memory.array(1)
         self.early_s, self.early_order = memory.array(1), memory.array(1)
         self.early = memory.array(1)
-        # half of the accelerations; pivots; how far links have turned, and time until the next sample
+        # half of the accelerations; pivots; how far links have turned, time until the next sample, its steady part
         self.a, self.f = memory.array(s.coordinates), memory.array(s.equations)
-        self.turn, self.gap = memory.array(1), memory.array(1)
-        # to where |u.J| is least, and what it is there
-        self.move, self.value = memory.array(1), memory.array(1)
+        self.turn, self.gap, self.steady = (memory.array(1) for _ in range(3))
+        # |u.J|, to where it is least, and what it is there
+        self.here, self.move, self.value = memory.array(1), memory.array(1), memory.array(1)
 
 
 class Seen:
@@ -94,6 +102,8 @@ class Seen:
     def __init__(self, memory: Any, s: Structure, rows: int) -> None:
         self.f0, self.f1, self.f2 = (memory.array(s.equations) for _ in range(3))
         self.usual, self.size = memory.array(s.equations), memory.array(s.equations)
+        # what is subtracted at each equation: EPS of its square, or so much that it does not count
+        self.eps = memory.array(s.equations)
         # forms of the last sample, and the series of the step before
         self.e = memory.array(len(s.forms))
         self.before = memory.array(rows, s.coordinates)
@@ -134,7 +144,7 @@ def measure_pivots(o: Any, p: Program, w: Looking) -> None:
     for at in s.pos_q:
         L[at] = o.constant(1.0)
     for k, at in enumerate(s.pos_c):
-        L[at] = p.seen.size[k] * -EPS
+        L[at] = -p.seen.eps[k]
     for n, (value, (_, _, at)) in enumerate(
         zip(eval_jacobian(o, s, w.e.__getitem__), s.J, strict=True)
     ):
@@ -171,6 +181,7 @@ def take_sample(o: Any, p: Program, w: Looking) -> None:
     below = rate + o.sqrt(rate * rate + half * (4.0 * ANGLE))
     w.turn[0] = turn
     w.gap[0] = o.where(below > 0.0, 2.0 * ANGLE / below, o.constant(HUGE))
+    w.steady[0] = o.where(below > 0.0, rate * 2.0 / below, o.constant(1.0))
 
 
 def look_at(o: Any, p: Program, w: Looking) -> None:
@@ -180,7 +191,7 @@ def look_at(o: Any, p: Program, w: Looking) -> None:
 
 
 def descend(o: Any, p: Program, w: Looking) -> None:
-    """w.move: from w.s to where |u.J| is least, by its slope; w.value: what it is there."""
+    """w.here: |u.J| at w.s; w.move: to where it is least, by its slope, and w.value: what it is there."""
     s, nc = p.s, p.s.equations
     eval_place(o, p, w, both=True)
     o.call(measure_pivots, p, w)
@@ -213,7 +224,8 @@ def descend(o: Any, p: Program, w: Looking) -> None:
     steep = total(o, [x * x for x in there])
     move = total(o, [x * y for x, y in zip(here, there, strict=True)]) / (steep + 1e-300)
     left = [x - y * move for x, y in zip(here, there, strict=True)]
-    w.move[0], w.value[0] = move, o.sqrt(total(o, [x * x for x in left]))
+    w.here[0], w.move[0] = o.sqrt(total(o, [x * x for x in here])), move
+    w.value[0] = o.sqrt(total(o, [x * x for x in left]))
 
 
 # along a run
@@ -232,6 +244,8 @@ class Watch:
         # the last two samples, since the start of the step, and the time until the next
         self.s0, self.s1, self.gap = new(none), new(none), new(none)
         self.begun, self.count, self.latest = new(o.truth(False)), new(none), new(o.constant(-HUGE))
+        # whether links may turn back behind the last two samples, and behind one of three
+        self.turns, self.turned = [new(o.truth(False)) for _ in range(2)], new(o.truth(False))
         # of the step before: how long it was, and how far from closed it may be
         self.w.early_order[0], self.length, self.open = none, new(none), new(none)
         self._measure_rows()
@@ -248,6 +262,12 @@ class Watch:
             largest = o.maximum(largest, x)
         for k, x in enumerate(sizes):
             self.seen.size[k] = o.maximum(x, largest * 1e-6)
+        self._count_all()
+
+    def _count_all(self) -> None:
+        """All equations count."""
+        for k in range(self.s.equations):
+            self.seen.eps[k] = self.seen.size[k] * EPS
 
     def look(self, took: Any, begin: Any) -> None:
         """Sample the step that these lanes just took; begin: when it began [s]."""
@@ -276,13 +296,18 @@ class Watch:
             w.s[0] = s2
             o.call(take_sample, self.p, w)
             # further than was foreseen: look in between
-            fits = (gap <= w.gap[0] * AHEAD) & (w.turn[0] <= AHEAD * ANGLE)
+            turns = w.steady[0] < STEADY
+            following = w.gap[0] * self._near(turns)
+            fits = (gap <= following * AHEAD) & (w.turn[0] <= AHEAD * ANGLE)
             good = now & (fits | ~(gap > least))
             ahead.set(gap * 0.5, now & ~good)
-            following = w.gap[0]
             self._take(good, s2)
+            self.turned.set(turns | self.turns[0].get() | self.turns[1].get())
             self._settle(self._may_dip(good), s1, s2, begin)
+            self._doubt_hidden(good & self.turned.get(), s1, s2)
             self._shift(good, s2)
+            self.turns[0].set(self.turns[1].get(), good)
+            self.turns[1].set(turns, good)
             self.gap.set(following, good)
             slow = o.maximum(h, gap * GROWTH)
             ahead.set(o.maximum(o.minimum(following, slow), least), good)
@@ -312,6 +337,7 @@ class Watch:
         w.s[0] = o.constant(0.0)
         o.call(take_sample, self.p, w)
         gap = w.gap[0]
+        self.turns[1].set(w.steady[0] < STEADY)
         for f in range(len(s.forms)):
             seen.e[f] = w.e[f]
         for k in range(s.equations):
@@ -322,6 +348,7 @@ class Watch:
         for k in range(s.equations):
             seen.f0[k] = w.f[k]
             seen.usual[k] = o.maximum(w.f[k], seen.f1[k])
+        self.turns[0].set(w.steady[0] < STEADY)
         self.s0.set(before)
         self.s1.set(o.constant(0.0))
         self.gap.set(gap)
@@ -334,6 +361,40 @@ class Watch:
             seen.usual[k] = o.where(good, o.maximum(seen.usual[k], w.f[k]), seen.usual[k])
         for f in range(len(self.s.forms)):
             seen.e[f] = o.where(good, w.e[f], seen.e[f])
+
+    def _near(self, turning: Any) -> Any:
+        """How much nearer the next sample has to be where a pivot is low: see `eval_nearness`."""
+        o, seen, share = self.o, self.seen, self.o.constant(LOW)
+        for k in range(self.s.equations):
+            lower = o.minimum(share, o.maximum(self.w.f[k], o.constant(0.0)) / seen.usual[k])
+            share = o.where(seen.usual[k] > WATCHED_PIVOT, lower, share)
+        near = o.maximum(o.sqrt(share * (1 / LOW)), o.constant(NEAREST))
+        return o.where(turning, near, o.constant(1.0))
+
+    def _doubt_hidden(self, good: Any, s1: Any, s2: Any) -> None:
+        """Lanes in which a motion may turn back in a dip that samples do not show are for the general kernels.
+
+        A pivot is low and rises from sample to sample, but falls at the middle one: `has_hidden_dip` seeks there.
+        """
+        o, w, seen, run = self.o, self.w, self.seen, self.run
+        for f, other, s in ((seen.f0, seen.f2, self.s0.get()), (seen.f2, seen.f0, s2)):
+            rising = []
+            for k in range(self.s.equations):
+                f1, usual = seen.f1[k], seen.usual[k]
+                # what is below is rounding: the equation is redundant
+                low = (f1 > WATCHED_PIVOT) & (f1 < usual * LOW)
+                rising.append(low & (other[k] < f1) & (f1 < f[k]))
+            seek = o.truth(False)
+            for x in rising:
+                seek = seek | x
+            seek = seek & good
+            for _ in o.when(o.any(seek)):
+                self._place(s1 + (s - s1) * SLOPE)
+                o.call(look_at, self.p, w)
+                falls = o.truth(False)
+                for k, x in enumerate(rising):
+                    falls = falls | (x & (w.f[k] < seen.f1[k]))
+                run.reason.set(o.constant(float(UNCERTAIN)), seek & falls)
 
     def _shift(self, good: Any, s2: Any) -> None:
         """It is the last one now."""
@@ -383,13 +444,10 @@ class Watch:
 
     def _settle(self, here: Any, s1: Any, s2: Any, begin: Any) -> None:
         """Find the crossings of lanes with dips, and leave those that are in doubt."""
-        o, run = self.o, self.run
+        o = self.o
         for _ in o.when(o.any(here)):
             redundant, volume = self._look_around()
             deep, low, drop = self._look_closer(here, (s1, s2), redundant, volume)
-            # which of redundant equations depend on others where their rank falls is found elsewhere
-            run.reason.set(o.constant(float(UNCERTAIN)), deep & redundant)
-            deep = deep & ~redundant
             for _ in o.when(o.any(deep)):
                 self._judge(deep, (self.s0.get(), low, s2), drop, begin)
 
@@ -429,37 +487,17 @@ class Watch:
                 x.set(array[k])
             for _ in o.repeat(lambda: o.any(looking.get())):
                 now, f_low = looking.get(), fb.get()
-                low = now & (f_low < usual * depth)
+                beside = o.maximum(fa.get(), fc.get())
+                shown = (looks.get() >= float(FEWEST_LOOKS)) & (beside < f_low * FLAT)
+                shown = shown | (looks.get() >= float(LOOKS))
+                low = now & ((f_low < usual * depth) | (shown & (f_low < usual * DEEP)))
                 deep.set(deep.get() | low)
                 lowest.set(b.get(), low)
                 drop.set(f_low / usual, low)
-                beside = o.maximum(fa.get(), fc.get())
-                flat = (looks.get() >= float(FEWEST_LOOKS)) & (beside < f_low * FLAT)
-                now = now & ~low & ~flat & (looks.get() < float(LOOKS))
+                now = now & ~low & ~shown
                 looking.set(now)
                 for _ in o.when(o.any(now)):
-                    left, middle, right = a.get(), b.get(), c.get()
-                    half = o.where(middle - left > right - middle, left, right)
-                    t = (middle + half) * 0.5
-                    self._place(t)
-                    o.call(look_at, self.p, w)
-                    f = w.f[k]
-                    before, lower = t < middle, f <= f_low
-                    # the lowest stays in the middle
-                    a.set(
-                        o.where(lower, middle, t), (now & lower & ~before) | (now & ~lower & before)
-                    )
-                    fa.set(
-                        o.where(lower, f_low, f), (now & lower & ~before) | (now & ~lower & before)
-                    )
-                    c.set(
-                        o.where(lower, middle, t), (now & lower & before) | (now & ~lower & ~before)
-                    )
-                    fc.set(
-                        o.where(lower, f_low, f), (now & lower & before) | (now & ~lower & ~before)
-                    )
-                    b.set(t, now & lower)
-                    fb.set(f, now & lower)
+                    self._halve(k, now, (a, b, c), (fa, fb, fc))
                     looks.set(looks.get() + 1.0)
             swapped = deep.get() & redundant
             for _ in o.when(o.any(swapped)):
@@ -471,37 +509,63 @@ class Watch:
                 deep.set(deep.get() & ~(swapped & (product > volume * KEPT_PRODUCT)))
         return deep.get(), lowest.get(), drop.get()
 
+    def _halve(self, k: Any, now: Any, times: tuple[Any, ...], pivots: tuple[Any, ...]) -> None:
+        """Look at the middle of the longer half between three times; the lowest pivot stays between the others."""
+        o, w = self.o, self.w
+        (a, b, c), (fa, fb, fc) = times, pivots
+        left, middle, right, f_low = a.get(), b.get(), c.get(), fb.get()
+        t = (middle + o.where(middle - left > right - middle, left, right)) * 0.5
+        self._place(t)
+        o.call(look_at, self.p, w)
+        f = w.f[k]
+        before, lower = t < middle, f <= f_low
+        first = (lower & ~before) | (~lower & before)
+        end, f_end = o.where(lower, middle, t), o.where(lower, f_low, f)
+        for x, f_x, where in ((a, fa, now & first), (c, fc, now & ~first)):
+            x.set(end, where)
+            f_x.set(f_end, where)
+        b.set(t, now & lower)
+        fb.set(f, now & lower)
+
     def _judge(self, deep: Any, around: tuple[Any, Any, Any], drop: Any, begin: Any) -> None:
         """Follow a deep dip to where a value of J is least, and say what is there."""
         o, w, run = self.o, self.w, self.run
         low, start, high = around
         width = high - low
+        wanted = width * SETTLED
         x, going = o.variable(start), o.variable(deep)
         settled, zero = o.variable(o.truth(False)), o.constant(0.0)
         value, left, right = o.variable(zero), o.variable(low), o.variable(high)
+        kept = self._leave_out_redundant()
         for n in o.loop(0, SETTLING, lambda: o.any(going.get())):
             self._place(x.get())
             o.call(descend, self.p, w)
             now, move, here = going.get(), w.move[0], x.get()
-            value.set(w.value[0], now)
-            close = now & (o.abs(move) <= width * SETTLED)
-            settled.set(settled.get() | close)
             # the value rises away from its least: that lies between left and right
             right.set(here, now & (move > 0.0))
             left.set(here, now & ~(move > 0.0))
             there, lowest, highest = here - move, left.get(), right.get()
+            # a motion that turns around has a least value without a slope
+            close, shut = o.abs(move) <= wanted, highest - lowest <= wanted
+            value.set(o.where(close, w.value[0], w.here[0]), now)
+            settled.set(settled.get() | (now & (close | shut)))
             # beside a least value that is not zero the steps are too long or too short
             odd = o.value(n % 2) > 0.0
             halves = ~((there > lowest) & (there < highest)) | (odd & (o.value(n) > PATIENCE))
             there = o.where(halves & ~close, (lowest + highest) * 0.5, there)
             x.set(there, now)
-            going.set(now & ~close)
+            going.set(now & ~close & ~shut)
+        self._count_all()
+        self._place(x.get())
+        o.call(look_at, self.p, w)
         together, lower = self._settled_together(drop)
         # a position that is not quite closed hides zeros
         hidden = o.maximum(self.open.get(), self._open()) * HIDDEN_AT_CROSSING
         most = o.maximum(self.zero, o.minimum(hidden, o.constant(MOST_ZERO)))
-        sure = settled.get()
+        sure = settled.get() & kept
         crossing = sure & together & (value.get() * CLEAR_VALUE <= self.zero)
+        # a motion that turns back may cross twice: both are found elsewhere
+        crossing = crossing & ~self.turned.get()
         none = sure & lower & (value.get() >= most * CLEAR_VALUE)
         t, near = begin + x.get(), width * TOO_CLOSE
         known = o.abs(t - self.latest.get())
@@ -514,14 +578,34 @@ class Watch:
         full = self.count.get() > float(MOST_CROSSINGS)
         run.reason.set(o.constant(float(UNCERTAIN)), doubtful | (found & full))
 
+    def _redundant(self, k: int) -> tuple[Any, Any]:
+        """Whether an equation depends on others before a dip, and behind it."""
+        return ~(self.seen.f0[k] > WATCHED_PIVOT), ~(self.seen.f2[k] > WATCHED_PIVOT)
+
+    def _leave_out_redundant(self) -> Any:
+        """Equations that depend on others on both sides of a dip do not count in between, where they still do.
+
+        Whether they do is seen at the end; returns lanes in which none does on one side only.
+        """
+        o, seen, kept = self.o, self.seen, self.o.truth(True)
+        for k in range(self.s.equations):
+            before, behind = self._redundant(k)
+            both = before & behind
+            kept = kept & (both | ~(before | behind))
+            seen.eps[k] = o.where(both, o.constant(LEFT_OUT), seen.eps[k])
+        return kept
+
     def _settled_together(self, drop: Any) -> tuple[Any, Any]:
-        """Whether all pivots that dip vanish here; and whether no lower one was seen."""
+        """Whether all pivots that dip vanish here, and redundant ones too; and whether no lower one was seen."""
         o, w, seen = self.o, self.w, self.seen
         together, least = o.truth(True), o.constant(1.0)
         for k in range(self.s.equations):
+            redundant, _ = self._redundant(k)
             ends = o.maximum(seen.f0[k], seen.f2[k])
-            together = together & (~self._dips(k) | (w.f[k] <= ends * SAME_BOTTOM))
-            least = o.minimum(least, w.f[k] / seen.usual[k])
+            vanishes = o.where(redundant, w.f[k] <= WATCHED_PIVOT, w.f[k] <= ends * SAME_BOTTOM)
+            together = together & (vanishes | ~(redundant | self._dips(k)))
+            share = o.minimum(least, w.f[k] / seen.usual[k])
+            least = o.where(redundant, least, share)
         return together, least <= drop * FLAT
 
     def _note(self, found: Any, t: Any) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -163,7 +164,19 @@ def pack(arrays: Any) -> Any:
 
 def make_wide(arrays: Any) -> Any:
     """The same named tuple with wide numbers for doubles."""
-    return _with_leaves(arrays, (widen(x) if x.dtype == np.float64 else x for x in _leaves(arrays)))
+    leaves = (widen(x) if x.dtype == np.float64 else x for x in _leaves(arrays))
+    return set_apart(_with_leaves(arrays, leaves))
+
+
+def set_apart(arrays: Any) -> Any:
+    """A named tuple with wide numbers in it as one of another class: code is found by classes (arguments.py)."""
+    made: Any = _wide_class(arrays.__class__)
+    return made(*arrays)
+
+
+@cache
+def _wide_class(made: Any) -> Any:
+    return type(f"Wide{made.__name__}", (made,), {"__slots__": ()})
 
 
 def _leaves(arrays: Any) -> Iterator[Any]:
@@ -199,7 +212,7 @@ def make_wide_workspace(form: Form, order: int, usual: Floats) -> Workspace:
     """The same for wide numbers; usual: pivots as they are known, which need no more digits."""
     ws = Workspace(*(widen(np.zeros(shape)) for shape in _shapes(form, order, lambda count: count)))
     sizes = {name: np.zeros(fill_lanes(order + 1)) for name in ("size", "log_size", "reach")}
-    return ws._replace(**sizes, usual=usual)
+    return set_apart(ws._replace(**sizes, usual=usual))
 
 
 def _shapes(form: Form, order: int, fill: Callable[[int], int]) -> list[tuple[int, ...]]:

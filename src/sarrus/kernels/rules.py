@@ -11,11 +11,14 @@ SHARE = 0.05
 # what double precision gives in a step
 FLOOR = 1e-13
 # a run of more steps shares what this many may lose, down to the rounding of a step (a pendulum over 1e4 s is off
-# by as much with a tenth of it); how many there will be is asked first after so many, for which the first memory
-# is made, too: most runs end within them
+# by as much with a tenth of it)
 MANY_STEPS = 80
 LONG_FLOOR = 1e-16
-FIRST_STEPS = 96
+# steps for which the first memory is made: most runs end within them. One that will take LONG_RUN or more, as its
+# first steps tell, is asked to share after these already: what the first ones lose would be all that it loses
+FIRST_STEPS = 192
+EARLY_STEPS = 8
+LONG_RUN = 1000
 # A landing that the projections move by more than SLACK tolerances is refused: truncation moves it by
 # about one, another branch of the motion by far more. NOISE is what rounding may do to a long chain.
 SLACK = 4.0
@@ -42,6 +45,15 @@ LOW_ORDER = 12
 TRIES = 4
 LOOSEST = 1e-5
 
+# memory for the coefficients between two recordings: small enough to stay in a core's cache
+BUFFER_BYTES = 2_000_000
+# stiffness may limit a step of a series if it is this long, in decay times of the fastest part; shorter ones are
+# short for another reason. While that part is alive, a series of order K takes (tolerance K!)^(1/K), 0.5 to 2
+STIFF = 0.5
+# fewer steps that are left are not worth a trial of another method, which costs as much as some hundred to a
+# thousand of them
+LEFT = 2000
+
 # Newton's steps back onto the constraints: a landing is near
 CORRECTIONS = 3
 # those of wide numbers, which go on to twice as many digits, and refinements of a solve with them at most
@@ -64,6 +76,11 @@ def local_tolerance(tolerance: float) -> tuple[float, bool]:
     """The tolerance of a step, and whether double precision keeps it above what is wanted."""
     wanted = SHARE * tolerance * float(np.clip((1e-6 / tolerance) ** (1 / 3), 0.1, 1.0))
     return max(wanted, FLOOR), wanted < FLOOR
+
+
+def buffer_steps(coordinates: int) -> int:
+    """Steps between two recordings."""
+    return int(np.clip(BUFFER_BYTES // (8 * (HIGHEST_ORDER + 1) * max(coordinates, 1)), 16, 1024))
 
 
 def log_cost() -> Floats:

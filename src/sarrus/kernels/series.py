@@ -17,7 +17,7 @@ from ..arrays import Floats, Ints
 from ..thresholds import ROUND_OFF, SINGULAR_LANDING
 from .compiler import block, entry, kernel
 from .elements.drive import add_sides, drive_constraints, next_break, start_drives
-from .elements.torsion import ANGLE
+from .elements.torsion import ANGLE, DAMPING
 from .forms import eval_constraints, eval_energy, eval_form_rates, eval_forms, eval_jacobian
 from .lanes import WIDTH, choose, fill_lanes, lanes_from, rows_of_lanes
 from .loads import (
@@ -35,9 +35,11 @@ from .rules import (
     BEYOND,
     CORRECTIONS,
     DRIFT_SLACK,
+    EARLY_STEPS,
     ELSEWHERE,
     ENERGY_SLACK,
     HIGHEST_ORDER,
+    LONG_RUN,
     LOOSEST,
     LOST,
     LOW_ORDER,
@@ -53,7 +55,9 @@ from .rules import (
 from .solve import (
     eval_pivots,
     factorise,
+    factorise_exactly,
     is_beside,
+    is_regular,
     learn_pivots,
     project_state,
     refinements_for,
@@ -241,6 +245,19 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
 
 
 @kernel
+def has_dampers(loads):
+    """Whether springs or torsions have dampers."""
+    if loads is not None:
+        for n in range(len(loads.springs.first)):
+            if loads.springs.numbers[n, DAMPING] != 0.0:
+                return True
+        for n in range(len(loads.torsions.first)):
+            if loads.torsions.numbers[n, DAMPING] != 0.0:
+                return True
+    return False
+
+
+@kernel
 def least_order(loads):
     """The lowest order that a step may have.
 
@@ -249,7 +266,7 @@ def least_order(loads):
     """
     if loads is None or len(loads.drives.equations) == 0:
         return 3
-    return loads.drives.polynomials.shape[1] + 1
+    return max(loads.drives.polynomials.shape[1] + 1, 3)
 
 
 @kernel
@@ -303,8 +320,9 @@ def eval_log_sizes(ws, first, last):
 def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refinements, ahead, qc):
     """Coefficients about t from q_0, q_1 on, as many as pay; returns the highest one, order and log of the step.
 
-    These are as `choose_step` says. ahead: so many are made before the first is looked at; what they say is asked as if they had come one by one.
-    ws.size, ws.log_size, ws.reach: the largest entry of each coefficient, its log, and how far it lets a step go.
+    These are as `choose_step` says. ahead: so many coefficients are made before the first is looked at; what they
+    say is asked as if they had come one by one. ws.size, ws.log_size, ws.reach: the largest entry of each
+    coefficient, its log, and how far it lets a step go.
     """
     if loads is not None:
         start_loads(loads, qc[0], qc[1])
@@ -490,8 +508,11 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
         if is_wide(q):
             if n > 0 and not beside:
                 return OTHER_DIGITS, n
-        elif widens and (beside or counters[STEPS] == 0):
+        elif widens and (beside or (counters[STEPS] == 0 and not is_regular(form, ws.L))):
             return OTHER_DIGITS, n
+        if refinements > 0 and is_regular(form, ws.L):
+            factorise_exactly(form, ws.J, ws.L)
+            refinements = 0
         if loads is not None:
             for i in range(na):
                 loads.theta[i] = carried[i]
@@ -640,6 +661,15 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
         n += 1
         if last and stop == t_end:
             return DONE, n
+        # away from singular positions, beside which steps are short, the first ones tell how many will come
+        if (
+            n == EARLY_STEPS == counters[STEPS]
+            and t_end - t > LONG_RUN * (t - starts[n - 1])
+            and is_regular(form, ws.L)
+        ):
+            # where dampers are, errors die out: nothing is shared, and so few steps do not tell what is stiff
+            if not has_dampers(loads):
+                return FULL, n
     return FULL, coefficients.shape[0]
 
 

@@ -13,6 +13,7 @@ from ..thresholds import (
     EPS,
     LOWERED_PIVOT,
     PERMANENT_PIVOT,
+    REGULAR_PIVOT,
     RISEN_PIVOT,
     ROUND_OFF,
     SINGULAR_LANDING,
@@ -175,6 +176,21 @@ def is_beside(form, L, usual, resting):
         elif pivot > RISEN_PIVOT or resting:
             return True
     return False
+
+
+@kernel
+def is_regular(form, L):
+    """Whether every equation is far from depending on others, whatever is usual."""
+    smallest = 1.0
+    for k in range(len(form.pos_c)):
+        smallest = min(smallest, relative_pivot(form, L, k))
+    return smallest > REGULAR_PIVOT
+
+
+@kernel
+def factorise_exactly(form, J, L):
+    """K without eps, for a regular position: what is solved with it needs no refinement."""
+    factorise_damped(form, J, -EPS, L)
 
 
 @kernel

@@ -29,6 +29,10 @@ DEEP = 1e-2
 FLAT = 2.0
 FEWEST_LOOKS = 4
 LOOKS = 40
+# how far from a sample to the next its slope is taken
+SLOPE = 1e-3
+# where a pivot is low and a motion may turn back samples are nearer, down to this share of ANGLE
+NEAREST = 0.02
 # beyond the ends of a run the series is followed as far as its last term stays below this
 BEYOND_TERM = 1e-6
 
@@ -98,9 +102,10 @@ def keep_forms(ws):
 
 @block
 def take_sample(form, ws, qc, order, s, sums, pivots):
-    """Relative pivots at s after the start of a step; returns the time until the next sample.
+    """Relative pivots at s after the start of a step; returns the time until the next sample, and its steady part.
 
-    A link turns by ANGLE until then: w t + 1/2 w' t^2 = ANGLE; infinite at rest.
+    A link turns by ANGLE until then: w t + 1/2 w' t^2 = ANGLE; infinite at rest. Steady: w t / ANGLE; where
+    that is more than two thirds, no link turns back until then.
     """
     eval_derivatives(qc, order, s, ws.q, ws.v, ws.dq)
     eval_forms(form, ws.q, ws.e)
@@ -109,7 +114,9 @@ def take_sample(form, ws, qc, order, s, sums, pivots):
     eval_relative_pivots(form, ws.L, pivots)
     rate, half = eval_turning(form, ws, sums)
     below = rate + np.sqrt(rate * rate + 4.0 * half * ANGLE)
-    return 2.0 * ANGLE / below if below > 0.0 else np.inf
+    if not below > 0.0:
+        return np.inf, 1.0
+    return 2.0 * ANGLE / below, 2.0 * rate / below
 
 
 @kernel
@@ -134,6 +141,16 @@ def may_dip(f0, f1, f2, usual):
     return usual > WATCHED_PIVOT and f1 <= f0 and f1 <= f2 and f1 < LOW * usual
 
 
+@kernel
+def eval_nearness(pivots, usual):
+    """How much nearer the next sample has to be where a pivot is low: its root is about a distance in angles."""
+    share = LOW
+    for k in range(len(pivots)):
+        if usual[k] > WATCHED_PIVOT:
+            share = min(share, max(pivots[k], 0.0) / usual[k])
+    return max(NEAREST, np.sqrt(share / LOW))
+
+
 @block
 def sample_at(form, ws, pieces, t, sums, pivots):
     """Relative pivots at a time of some steps."""
@@ -143,6 +160,15 @@ def sample_at(form, ws, pieces, t, sums, pivots):
     take_sample(
         form, ws, pieces.coefficients[n], pieces.orders[n], t - pieces.starts[n], sums, pivots
     )
+
+
+@kernel
+def look_at(form, ws, before, pieces, t, sums, pivots):
+    """Relative pivots at a time of some steps or of those before them."""
+    if t < pieces.starts[0] and len(before.orders) > 0:
+        sample_at(form, ws, before, t, sums, pivots)
+    else:
+        sample_at(form, ws, pieces, t, sums, pivots)
 
 
 @block
@@ -160,10 +186,7 @@ def is_dip(form, ws, before, pieces, times, samples, k, sums, pivots):
         if look >= FEWEST_LOOKS and max(fa, fc) < FLAT * fb:
             return False
         t = 0.5 * (a + b) if b - a > c - b else 0.5 * (b + c)
-        if t < pieces.starts[0] and len(before.orders) > 0:
-            sample_at(form, ws, before, t, sums, pivots)
-        else:
-            sample_at(form, ws, pieces, t, sums, pivots)
+        look_at(form, ws, before, pieces, t, sums, pivots)
         f = pivots[k]
         if t < b:
             if f <= fb:
@@ -188,6 +211,39 @@ def has_dip(form, ws, before, pieces, times, samples, sums):
     return False
 
 
+@block
+def has_hidden_dip(form, ws, before, pieces, times, samples, sums, early):
+    """Whether a pivot dips to zero between two of three samples that do not show it, as where a motion turns back.
+
+    It is low at the middle one and rises (falls, if early) from sample to sample, but does the opposite at the
+    middle. times, samples: two of each; the second ones are made those of the dip.
+    """
+    wide, close = samples[0], samples[1]
+    first, last = (1, 0) if early else (1, 2)
+    middle = times[0, 1]
+    seek = False
+    for k in range(wide.shape[1]):
+        f = wide[1, k]
+        if (
+            wide[3, k] > WATCHED_PIVOT
+            and f < LOW * wide[3, k]
+            and wide[2 - last, k] < f < wide[last, k]
+        ):
+            seek = True
+    if not seek:
+        return False
+    t = middle + SLOPE * (times[0, last] - middle)
+    look_at(form, ws, before, pieces, t, sums, close[1])
+    times[1, 0] = min(middle, times[0, last])
+    times[1, 1] = t
+    times[1, 2] = max(middle, times[0, last])
+    for k in range(wide.shape[1]):
+        close[0, k] = wide[last if early else first, k]
+        close[2, k] = wide[first if early else last, k]
+        close[3, k] = wide[3, k]
+    return has_dip(form, ws, before, pieces, times[1], close, sums)
+
+
 @entry
 def find_dips(samples, found):
     """Which pivots may dip to zero between three samples; samples: three pivots of each, and the usual one."""
@@ -196,21 +252,22 @@ def find_dips(samples, found):
 
 
 @entry
-def watch(form, ws, before, pieces, steps, gaps, first, last, times, samples, sums, dips):
+def watch(form, ws, before, pieces, steps, gaps, first, last, spans, levels, sums, dips):
     """Sample the polynomials of some steps; returns how many dips were found.
 
     before: the steps before them, from the last samples on. gaps: how many coefficients may vanish in a row;
-    first, last: whether the run begins or ends here. times: of the last two samples, scratch, and how long until
-    the next; samples: their pivots, scratch, the largest pivots so far and those of the start; both kept between
-    calls. Outputs: dips: three times around each.
+    first, last: whether the run begins or ends here. spans: times of the last two samples, scratch, and how long
+    until the next, then those of a closer look; levels: their pivots, scratch, the largest pivots so far and those
+    of the start, twice, too; both kept between calls. Outputs: dips: three times around each.
     """
     starts, orders, coefficients, _ = pieces
+    times, samples = spans[0], levels[0]
     nq = len(ws.q)
     found = 0
     n = 0
     if first:
         # the sample before the first lies on the series too, which knows of no beginning
-        gap = take_sample(form, ws, coefficients[0], orders[0], 0.0, sums, samples[1])
+        gap, steady = take_sample(form, ws, coefficients[0], orders[0], 0.0, sums, samples[1])
         times[1] = starts[0]
         reach = eval_reach(nq, coefficients[0], orders[0], gaps, starts[1] - starts[0])
         times[0] = starts[0] - min(gap, reach)
@@ -249,7 +306,9 @@ def watch(form, ws, before, pieces, steps, gaps, first, last, times, samples, su
         while True:
             qc = coefficients[n]
             s = times[2] - starts[n]
-            times[3] = take_sample(form, ws, qc, orders[n], s, sums, samples[2])
+            times[3], steady = take_sample(form, ws, qc, orders[n], s, sums, samples[2])
+            if steady < 2.0 / 3.0:
+                times[3] *= eval_nearness(samples[2], samples[3])
             # further than was foreseen: look in between
             gap = times[2] - times[1]
             seen = gap <= AHEAD * times[3] and eval_turn(form, ws, sums) <= AHEAD * ANGLE
@@ -269,6 +328,14 @@ def watch(form, ws, before, pieces, steps, gaps, first, last, times, samples, su
             for i in range(3):
                 dips[found, i] = times[i]
             found += 1
+        else:
+            for side in range(2):
+                if found < dips.shape[0] and has_hidden_dip(
+                    form, ws, before, pieces, spans, levels, sums, side == 0
+                ):
+                    for i in range(3):
+                        dips[found, i] = spans[1, i]
+                    found += 1
         for i in range(2):
             times[i] = times[i + 1]
             for k in range(samples.shape[1]):

@@ -366,8 +366,10 @@ def measure_length(mechanism: Mechanism) -> float:
     order = np.argsort(owner, kind="stable")[np.count_nonzero(owner < 0) :]
     arms: list[float] = []
     if len(order):
-        centers = [bodies[n].center for n in owner[order].tolist()]
-        arms = each(length_of, [held[i][1] for i in order.tolist()], centers)
+        ends = [held[i] for i in order.tolist()]
+        arms = each(
+            length_of, [at for _, at in ends], [bodies[number[name]].center for name, _ in ends]
+        )
     spread = each(
         lambda inertia, mass: sqrt(largest(inertia) / mass[0]),
         [b.inertia for b in bodies],

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..names import describe_known
-from ..tape import is_finite, largest, length_of
+from ..tape import is_finite, larger, largest, length_of
 from ..thresholds import DRIVE_START, SAME_RATIO
 from .bodies import Body, Marker
 from .elements import (
@@ -302,9 +302,9 @@ class Drive(Element):
         if coordinate == "length":
             if any(list(known.vector(p, what)) for p in joint.places):
                 return
-            start = float(np.linalg.norm(joint.places[1] - joint.places[0]))
+            start = length_of(joint.places[1].tolist(), joint.places[0].tolist())
         value = make_pieces(self.motion).value(0.0)
-        if abs(value - start) > DRIVE_START * max(1.0, abs(start)):
+        if abs(value - start) > DRIVE_START * larger(1.0, abs(start)):
             unit = "rad" if coordinate == "angle" else "m"
             # who gives one number often means a speed
             constant = isinstance(self.motion, Polynomial) and len(self.motion.coefficients) == 1

@@ -5,12 +5,15 @@ Each is a sum of a piecewise polynomial and a sine: that is all a kernel needs t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import perm
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Floats
+from ..tape import Number, Scalar, UntracedError, is_finite, sine
 from .elements import MechanismError
 
 
@@ -58,46 +61,49 @@ DriveMotion = Polynomial | Sine | SmoothStep | Table
 @dataclass(frozen=True, eq=False)
 class MotionPieces:
     """A motion as numbers: on piece i, from breaks[i] on, sum_k coefficients[i, k] (t - breaks[i])^k;
-    to that comes amplitude sin(angular t + phase). end: where it stops being defined [s].
+    to that comes amplitude sin(angular t + phase). end: where it stops being defined [s]. All numbers may be those
+    of a tape.
     """
 
     breaks: Floats
     coefficients: Floats
-    amplitude: float = 0.0
-    angular: float = 0.0
-    phase: float = 0.0
+    amplitude: Scalar = 0.0
+    angular: Scalar = 0.0
+    phase: Scalar = 0.0
     end: float = np.inf
 
-    def value(self, t: float) -> float:
+    def value(self, t: float) -> Scalar:
         """The motion at a time."""
-        i = max(int(np.searchsorted(self.breaks, t, side="right")) - 1, 0)
-        s = t - self.breaks[i]
-        polynomial = float(np.polynomial.polynomial.polyval(s, self.coefficients[i]))
-        return polynomial + self.amplitude * float(np.sin(self.angular * t + self.phase))
+        return self.derivative(t, 0)
 
-    def rate(self, t: float) -> float:
+    def rate(self, t: float) -> Scalar:
         """Its rate at a time; at a break the later piece counts."""
         return self.derivative(t, 1)
 
-    def derivative(self, t: float, n: int) -> float:
+    def derivative(self, t: float, n: int) -> Scalar:
         """Its n-th derivative at a time; at a break the later piece counts."""
         i = max(int(np.searchsorted(self.breaks, t, side="right")) - 1, 0)
-        slope = np.polynomial.polynomial.polyder(self.coefficients[i], n)
-        wave = float(np.sin(self.angular * t + self.phase + 0.5 * np.pi * n))
-        polynomial = float(np.polynomial.polynomial.polyval(t - self.breaks[i], slope))
-        return polynomial + self.amplitude * self.angular**n * wave
+        s, out = t - self.breaks.tolist()[i], 0.0
+        for k, c in reversed(list(enumerate(self.coefficients[i].tolist()))[n:]):
+            out = out * s + perm(k, n) * c
+        wave = self.amplitude * sine(self.angular * t + self.phase + 0.5 * np.pi * n)
+        for _ in range(n):
+            wave = wave * self.angular
+        return out + wave
 
 
 def make_pieces(motion: DriveMotion) -> MotionPieces:
     """The numbers of a checked motion."""
     if isinstance(motion, Polynomial):
-        return MotionPieces(np.zeros(1), np.array([motion.coefficients], dtype=float))
+        return MotionPieces(np.zeros(1), as_rows([motion.coefficients]))
     if isinstance(motion, Sine):
         rate = 2.0 * np.pi * motion.frequency
-        offset = np.array([[motion.offset]])
+        offset = as_rows([[motion.offset]])
         return MotionPieces(np.zeros(1), offset, motion.amplitude, rate, motion.phase)
     if isinstance(motion, SmoothStep):
         return _step_pieces(motion)
+    if is_traced(motion):
+        raise UntracedError("splines through tables are not traced")
     from scipy.interpolate import CubicSpline
 
     spline = CubicSpline(motion.times, motion.values)
@@ -109,13 +115,28 @@ def make_pieces(motion: DriveMotion) -> MotionPieces:
 
 def _step_pieces(motion: SmoothStep) -> MotionPieces:
     rise, width = motion.last - motion.first, motion.end - motion.begin
-    between = np.array([0.0, 0.0, 0.0, 10.0, -15.0, 6.0]) * rise / width ** np.arange(6.0)
-    between[0] = motion.first
-    coefficients = np.zeros((3, 6))
-    coefficients[0, 0], coefficients[1], coefficients[2, 0] = motion.first, between, motion.last
+    cube = width * width * width
+    between = [
+        10.0 * rise / cube,
+        -15.0 * rise / (cube * width),
+        6.0 * rise / (cube * width * width),
+    ]
+    still = [0.0] * 5
+    rows = [[motion.first, *still], [motion.first, 0.0, 0.0, *between], [motion.last, *still]]
     # the first piece counts from before any run
-    breaks = np.array([min(0.0, motion.begin) - 1.0, motion.begin, motion.end])
-    return MotionPieces(breaks, coefficients)
+    [breaks] = as_rows([[min(0.0, motion.begin) - 1.0, motion.begin, motion.end]])
+    return MotionPieces(breaks, as_rows(rows))
+
+
+def as_rows(rows: Sequence[Sequence[Scalar]]) -> Floats:
+    """An array of floats, or of numbers of a tape."""
+    traced = any(isinstance(x, Number) for row in rows for x in row)
+    return np.array([list(row) for row in rows], dtype=object if traced else float)
+
+
+def is_traced(motion: DriveMotion) -> bool:
+    """Whether it has numbers of a tape."""
+    return any(isinstance(x, Number) for value in vars(motion).values() for x in np.ravel(value))
 
 
 def motion_data(motion: DriveMotion) -> dict[str, Any]:
@@ -130,13 +151,32 @@ def motion_data(motion: DriveMotion) -> dict[str, Any]:
     return {"table": {name: [float(x) for x in xs] for name, xs in vars(motion).items()}}
 
 
+def read_motion(data: Any) -> DriveMotion:
+    """The motion of plain data as `motion_data` writes it; numbers may be those of a tape."""
+
+    def numbers(values: Any) -> list[Any]:
+        return [np.asarray(x).item() for x in values]
+
+    if "polynomial" in data:
+        return Polynomial(tuple(numbers(data["polynomial"])))
+    if "sine" in data:
+        names = ("amplitude", "frequency", "phase", "offset")
+        return Sine(*numbers(data["sine"].get(name, 0.0) for name in names))
+    if "step" in data:
+        return SmoothStep(*numbers(data["step"][name] for name in ("from", "to", "begin", "end")))
+    return Table(tuple(numbers(data["table"]["times"])), tuple(numbers(data["table"]["values"])))
+
+
 def check_motion(motion: object, what: str) -> list[str]:
     """What is wrong with a motion, in words."""
     if not isinstance(motion, DriveMotion):
         return [f"{what}: {motion!r} is no motion; give a Polynomial, Sine, SmoothStep or Table"]
     numbers = [x for value in vars(motion).values() for x in np.ravel(value)]
     try:
-        finite = bool(np.isfinite(np.array(numbers, dtype=float)).all())
+        plain = [x for x in numbers if not isinstance(x, Number)]
+        finite = bool(np.isfinite(np.array(plain, dtype=float)).all())
+        if is_traced(motion):
+            finite = finite and all(is_finite(x) for x in numbers)
     except (TypeError, ValueError):
         return [f"{what}: {motion!r} has entries that are no numbers; give plain numbers"]
     if not finite:

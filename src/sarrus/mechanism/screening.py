@@ -89,7 +89,7 @@ def _is_closed(joint: Joint) -> bool:
         first, second = ends
         same = first.place is second.place and first.axis is second.axis
         return same and first.body != second.body
-    return has_one_place(joint) and len(ends) == len({e.body for e in ends}) > 1
+    return len(ends) > 2 and has_one_place(joint) and len(ends) == len({e.body for e in ends})
 
 
 def has_one_place(joint: Joint) -> bool:

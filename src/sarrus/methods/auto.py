@@ -21,6 +21,7 @@ from scipy.linalg import eigvals, null_space
 
 from ..arrays import Floats
 from ..kernels.loads import is_damped
+from ..kernels.rules import LEFT, STIFF
 from ..model import Model
 from ..thresholds import DEPENDENT_VALUE
 from . import radau
@@ -30,13 +31,9 @@ from .radau import Radau
 from .series import Series
 from .time_loop import Steps, Stopwatch, run_steps
 
-# stiffness may limit a step of a series if it is this long, in decay times of the fastest part; shorter ones are
-# short for another reason. While that part is alive, a series of order K takes (tolerance K!)^(1/K), 0.5 to 2
-STIFF = 0.5
-# and it does if the fastest part is dead: so many decay times were passed with such steps, e^-30 is rounding
+# stiffness limits a step (STIFF) if the fastest part is dead: so many decay times were passed with such steps,
+# e^-30 is rounding
 DEAD = 30.0
-# fewer steps that are left are not worth a trial, which costs as much as some hundred to a thousand of them
-LEFT = 2000
 # a step of radau costs about so many short steps of a series: 4 to 15 in random stiff mechanisms, half of them
 # below 8
 COST = 8.0

@@ -28,7 +28,7 @@ from ..arrays import Floats
 from ..kernels import reasons
 from ..kernels import series as kernels
 from ..kernels.compiler import COMPILES
-from ..kernels.layout import Form, Pieces, Workspace, make_wide, make_wide_workspace
+from ..kernels.layout import Form, Pieces, Workspace, make_wide, make_wide_workspace, set_apart
 from ..kernels.loads import Loads, make_loads
 from ..kernels.rules import FLOOR, HIGHEST_ORDER, LONG_FLOOR, SHARE, local_tolerance, log_cost
 from ..kernels.wide import narrow, shift, widen
@@ -40,7 +40,6 @@ from ..thresholds import (
     ROUND_OFF,
     SINGULAR_LANDING,
     WEAK_TOGETHER,
-    WIDE_MET,
 )
 
 # the tightest tolerance that is followed: states are doubles, and steps lose LONG_FLOOR of a length, a thousandth
@@ -109,7 +108,7 @@ class MoreDigits:
         """The form with right sides of constraints that the start meets to the last digit."""
         phi0 = widen(form.phi0)
         kernels.close_start(form, self._ws, widen(np.zeros_like(form.Q)), phi0)
-        return form._replace(phi0=phi0)
+        return set_apart(form._replace(phi0=phi0))
 
     def advance(self, stretch: Stretch) -> tuple[int, int]:
         """Steps until one begins where doubles serve; returns the reason and how many.
@@ -132,15 +131,16 @@ class MoreDigits:
         t, t_end, tolerance, kept, room, seen = stretch
         ws, loads, most = self._ws, self._loads, len(room.coefficients)
         usual = ws.usual.copy()
-        wide = kernels.Kept(
+        wide = set_apart(kernels.Kept(
             widen(kept.state), kept.carried.copy(), kept.balance.copy(), kept.counters.copy()
-        )
-        if not kernels.polish(form, ws, loads, t, wide.state) <= WIDE_MET:
+        ))  # fmt: skip
+        if not kernels.polish(form, ws, loads, t, wide.state) <= MENDED_MISFIT:
             return None
         coefficients = widen(np.zeros((ROOM, *room.coefficients.shape[1:])))
         steps, reason = 0, reasons.FULL
         while reason == reasons.FULL and steps < most:
-            rest = room.some(steps, most)._replace(coefficients=coefficients[: most - steps])
+            some = coefficients[: most - steps]
+            rest = set_apart(room.some(steps, most)._replace(coefficients=some))
             reason, more = kernels.advance(
                 form, ws, loads, t, t_end, tolerance, True, log_cost(), wide, rest, seen[steps:]
             )

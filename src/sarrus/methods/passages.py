@@ -23,6 +23,7 @@ from ..kernels import reasons
 from ..kernels.layout import Pieces
 from ..thresholds import AGREEING_PLACE, RESOLVED_PIVOT, SINGULAR_LANDING
 from . import status
+from .digits import wants_digits
 from .method import USER_FORCES, Run, Start, needs_of, warm_up
 from .status import Ending
 from .watch import Stretch, Watcher
@@ -156,8 +157,8 @@ class Passages:
         model = self._problem.model
         if USER_FORCES in needs_of(model):
             return None
-        warm_up("series", series.run, model.loaded, {})
         setting = min(self._problem.setting, TOLERANCE)
+        warm_up("series", series.run, model.loaded, {}, wants_digits(setting))
         problem = Run(model, start.v, np.zeros(0), until, setting)
         follower = series.Series(problem, start)
         taken = 0

@@ -29,6 +29,7 @@ from ..kernels import series as kernels
 from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import is_damped, make_loads
 from ..kernels.rules import (
+    BUFFER_BYTES,
     CORRECTIONS,
     FIRST_STEPS,
     HIGHEST_ORDER,
@@ -36,6 +37,7 @@ from ..kernels.rules import (
     LOOSEST,
     MANY_STEPS,
     SLACK,
+    buffer_steps,
     log_cost,
 )
 from ..kernels.series import DROP, LOSS, MOVED, PIVOT
@@ -242,8 +244,6 @@ def _join(a: Pieces, b: Pieces) -> Pieces:
     )
 
 
-# memory for the coefficients between two recordings: small enough to stay in a core's cache
-BUFFER_BYTES = 2_000_000
 # runs that end within this share of their duration did not leave their start
 START = 1e-6
 
@@ -282,7 +282,7 @@ class Series:
         self._loads = make_loads(model.loads, HIGHEST_ORDER)
         rows = HIGHEST_ORDER + 1
         beside = len(model.loads.torsions.first) + 1 if self._loads is not None else 0
-        self._capacity = int(np.clip(BUFFER_BYTES // (8 * rows * max(nq, 1)), 16, 1024))
+        self._capacity = buffer_steps(nq)
         # most runs are done within the first steps
         self._pieces, self._seen = _make_room(min(self._capacity, FIRST_STEPS), rows, nq, beside)
         self._certificate = Certificate()

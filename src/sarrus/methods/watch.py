@@ -132,8 +132,9 @@ class Watcher:
         # a drive's polynomial may start with a high power
         self._gaps = model.loads.drives.polynomials.shape[1] if len(model.form.driven) else 0
         self._ws = make_workspace(model.form, 0)
-        self._times = np.zeros(4)
-        self._samples = np.zeros((6, nc))
+        self._spans = np.zeros((2, 4))
+        self._levels = np.zeros((2, 6, nc))
+        self._times, self._samples = self._spans[0], self._levels[0]
         self._sums = np.zeros((3, nc))
         self._found = np.zeros((AT_ONCE * MOST_SAMPLES, 3))
         self._tail: list[Piece] = []
@@ -166,7 +167,7 @@ class Watcher:
         count = kernels.watch(
             self._form, self._ws, join_pieces(self._tail, self._begin.shape[1]), pieces, steps, self._gaps,
             not self._begun, last,
-            self._times, self._samples, self._sums, self._found,
+            self._spans, self._levels, self._sums, self._found,
         )  # fmt: skip
         # those of velocities that are apart are not needed
         whole = coefficients.shape[2] == self._begin.shape[1]

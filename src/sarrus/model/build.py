@@ -47,6 +47,7 @@ from .quadratic import (
     Table,
     as_array,
     assemble_form,
+    find_runs,
     flatten_rows,
 )
 from .vectors import UNITS, Row, Vector, combined, norm, over, subtract_rows, turned
@@ -101,7 +102,7 @@ class Blueprint:
     place_rows: tuple[Ints, Ints, Part]
     origins: Part
     spun: dict[str, tuple[Ints, Ints, Part, Part]]
-    drive_rates: Floats
+    drive_rates: Part
     user_calls: tuple[Any, ...]
 
     def make(self, mechanism: Mechanism, values: Any) -> Model:
@@ -127,7 +128,7 @@ class Blueprint:
                 name: (Rows(start, col, take_part(block, val), nq), take_part(block, starts))
                 for name, (start, col, val, starts) in self.spun.items()
             },
-            drive_rates=self.drive_rates,
+            drive_rates=take_part(block, self.drive_rates),
             user_calls=self.user_calls,
         )
 
@@ -202,21 +203,22 @@ def make_blueprint(mechanism: Mechanism) -> tuple[Blueprint, Scalars]:
     # they are in the block
     whole = Form(**fields | dict.fromkeys(scalars, np.zeros(0)))
     start, col, val = _point_rows(coordinates, points)
-    acting = loads.make_loads(drives.arrays(), block)
+    acting = loads.make_loads(drives.arrays(block), block)
+    loaded = bool(loads.rows or drives.equations)
     blueprint = Blueprint(
         dimension=mechanism.dimension,
         units=block.take([space.units.length, space.units.mass]),
         form=pack(whole),
         form_parts=form_parts,
-        loads=acting if loads.rows else fill(acting, np.zeros(0)),
-        loaded=bool(loads.rows),
+        loads=acting if loaded else fill(acting, np.zeros(0)),
+        loaded=loaded,
         points={name: n for n, name in enumerate(points)},
         place_rows=(start, col, block.take(val)),
         origins=block.take(
             np.concatenate([at for _, at in points.values()]), -1, mechanism.dimension
         ),
         spun={name: _spun(block, coordinates, name) for name, _ in mechanism.angular_velocities},
-        drive_rates=drives.start_rates(equations.count),
+        drive_rates=block.take(drives.start_rates(equations.count)),
         user_calls=tuple(call for call, _ in loads.users),
     )
     return blueprint, block.values
@@ -561,23 +563,23 @@ def _summed_up(
 ) -> tuple[Entries, Scalars]:
     """The sums of all terms, one after the other in the order of the frames, as they are without classes."""
 
-    def in_order(kind: int, width: int) -> list[Any]:
-        some = [
-            np.array([(n, *term) for n, terms in own for term in terms[kind]]).reshape(-1, width).T
-        ]
-        parts = [np.array(term) for shares in sides for term in shares[kind]]
-        frames, *rest = np.concatenate([*some, *parts], axis=1)
-        order = np.argsort(frames, kind="stable")
-        return [x[order] for x in rest]
+    def gathered(kind: int, width: int) -> tuple[Ints, Scalars]:
+        terms = [(n, *term) for n, shares in own for term in shares[kind]]
+        alone = np.array(terms, dtype=float).reshape(-1, width).T
+        parts: list[Any] = [alone, *(term for shares in sides for term in shares[kind])]
+        whole = [np.concatenate([part[i] for part in parts]) for i in range(width)]
+        return np.array(whole[:-1], dtype=np.int64), whole[-1]
 
-    a, x = in_order(0, 3)
-    Q = np.bincount(a.astype(np.int64), x, nq)
-    a, b, x = in_order(1, 4)
-    at, place, count = np.unique(
-        a.astype(np.int64) * nq + b.astype(np.int64), return_inverse=True, return_counts=True
-    )
-    values = np.bincount(place.ravel(), x, len(at))
-    sizes = np.bincount(place.ravel(), np.abs(x), len(at))
+    (frames, a), x = gathered(0, 3)
+    order = np.argsort(frames, kind="stable")
+    Q = np.bincount(a[order], x[order], nq)
+    (frames, a, b), x = gathered(1, 4)
+    at = a * nq + b
+    order = np.argsort(at * (frames.max(initial=0) + 1) + frames, kind="stable")
+    first, count = find_runs(at[order])
+    place = np.repeat(np.arange(len(first)), count)
+    values = np.bincount(place, x[order], len(first))
+    sizes = np.bincount(place, np.abs(x[order]), len(first))
     kept = (count == 1) | (np.abs(values) > CANCELLED * sizes)
-    rows, columns = np.divmod(at[kept], nq)
+    rows, columns = np.divmod(at[order[first[kept]]], nq)
     return Entries(rows, columns, values[kept]), Q

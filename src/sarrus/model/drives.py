@@ -21,7 +21,8 @@ from ..arrays import Floats
 from ..kernels.elements import drive as element
 from ..kernels.elements.drive import COSINE, LINEAR, SINE, SQUARE
 from ..mechanism import Body, Joint, Mechanism, MechanismError
-from ..mechanism.motion import MotionPieces, make_pieces
+from ..mechanism.motion import MotionPieces, as_rows, make_pieces
+from ..tape import Scalar
 from .loads import Features, joint_triad, named_parts
 from .vectors import UNITS, Row, Vector, norm, subtract, subtract_rows, unit, vector
 
@@ -33,11 +34,13 @@ if TYPE_CHECKING:
 class DrivenEquations:
     """Driven equations (number, kind, motion, factor, constant) and motions in the model's units."""
 
-    equations: list[tuple[int, int, int, float, float]] = field(default_factory=list)
+    equations: list[tuple[int, int, int, Scalar, Scalar]] = field(default_factory=list)
     motions: list[MotionPieces] = field(default_factory=list)
+    # where the motions begin
+    starts: list[Scalar] = field(default_factory=list)
 
     def add(
-        self, joint: Joint, kind: int, motion: int, equation: int, factor: float, constant: float
+        self, joint: Joint, kind: int, motion: int, equation: int, factor: Scalar, constant: Scalar
     ) -> None:
         """Drive an equation: factor times what its kind makes of the motion, minus the constant."""
         if equation < 0:
@@ -47,32 +50,31 @@ class DrivenEquations:
             )
         self.equations.append((equation, kind, motion, factor, constant))
 
-    def start_rates(self, count: int) -> Floats:
-        """phi0' of all equations at the start."""
-        rates = np.zeros(count)
+    def start_rates(self, count: int) -> list[Scalar]:
+        """phi0' of all equations at the start; angles are zero there."""
+        rates: list[Scalar] = [0.0] * count
         for equation, kind, motion, factor, _ in self.equations:
-            x, rate = self.motions[motion].value(0.0), self.motions[motion].rate(0.0)
-            rates[equation] = factor * element.slope(kind, x) * rate
+            rate = factor * self.motions[motion].rate(0.0)
+            if kind != COSINE:
+                rates[equation] = rate * self.starts[motion] if kind == SQUARE else rate
         return rates
 
-    def arrays(self) -> element.Drives:
-        """What the kernels see of drives."""
-        width = max((p.coefficients.shape[1] for p in self.motions), default=1)
-        polynomials = [
-            np.pad(p.coefficients, ((0, 0), (0, width - p.coefficients.shape[1])))
-            for p in self.motions
-        ]
-        pieces = np.cumsum([0, *(len(p.breaks) for p in self.motions)])
+    def arrays(self, block: Any) -> element.Drives:
+        """What the kernels see of drives; their numbers are taken into the block."""
+        floats, motions = block.take, self.motions
+        width = max((p.coefficients.shape[1] for p in motions), default=1)
+        rows = [row for p in motions for row in p.coefficients.tolist()]
+        pieces = np.cumsum([0, *(len(p.breaks) for p in motions)])
         return element.Drives(
             equations=_ints([e[:3] for e in self.equations]).reshape(-1, 3),
-            factor=np.array([e[3] for e in self.equations], dtype=float),
-            constant=np.array([e[4] for e in self.equations], dtype=float),
+            factor=floats([e[3] for e in self.equations]),
+            constant=floats([e[4] for e in self.equations]),
             pieces=_ints(pieces),
-            breaks=np.array([b for p in self.motions for b in p.breaks], dtype=float),
-            polynomials=np.vstack([np.zeros((0, width)), *polynomials]),
-            sines=np.array(
-                [[p.amplitude, p.angular, p.phase] for p in self.motions], dtype=float
-            ).reshape(-1, 3),
+            breaks=floats([b for p in motions for b in p.breaks.tolist()]),
+            polynomials=floats(
+                [x for row in rows for x in (*row, *[0.0] * (width - len(row)))], -1, width
+            ),
+            sines=floats([x for p in motions for x in (p.amplitude, p.angular, p.phase)], -1, 3),
         )
 
 
@@ -133,7 +135,8 @@ def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -
     joints, bodies = named_parts(mechanism, mechanism.drives)
     for drive in mechanism.drives:
         joint = joints[drive.joint]
-        n, pieces, start = len(drives.motions), make_pieces(drive.motion), 0.0
+        n, pieces = len(drives.motions), make_pieces(drive.motion)
+        start: Scalar = 0.0
         coordinate = joint.kind.row.coordinate
         forms = joint_forms(bodies, features, joint)
         if coordinate == "angle":
@@ -151,6 +154,7 @@ def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -
             start = norm(gap[1])
         # what the motion misses at the start is rounding, as the check has seen
         drives.motions.append(replace(pieces, coefficients=_shifted(pieces, start)))
+        drives.starts.append(start)
     return drives
 
 
@@ -159,15 +163,14 @@ def _axis(joint: Joint) -> Vector:
     return unit(vector(joint.axis))
 
 
-def _scaled(pieces: MotionPieces, factor: float) -> MotionPieces:
+def _scaled(pieces: MotionPieces, factor: Scalar) -> MotionPieces:
     coefficients, amplitude = pieces.coefficients * factor, pieces.amplitude * factor
     return replace(pieces, coefficients=coefficients, amplitude=amplitude)
 
 
-def _shifted(pieces: MotionPieces, start: float) -> Floats:
-    coefficients = pieces.coefficients.copy()
-    coefficients[:, 0] += start - pieces.value(0.0)
-    return coefficients
+def _shifted(pieces: MotionPieces, start: Scalar) -> Floats:
+    by = start - pieces.value(0.0)
+    return as_rows([[first + by, *rest] for first, *rest in pieces.coefficients.tolist()])
 
 
 def _ints(values: Any) -> np.ndarray:

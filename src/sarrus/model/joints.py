@@ -213,16 +213,23 @@ def share_features(
     ]
     turns = merged(range(len(groups)), ((group_of[a], group_of[b]) for a, b in stiff))
     turning: dict[int, list[int]] = {}
-    for g, root in turns.items():
+    for g, root in turns.items() if stiff else ():
         turning.setdefault(root, []).append(g)
+    # the first stands for all that turn with it, and the ground for itself
+    standing = {root: same[: 1 + (same[0] == GROUND)] for root, same in turning.items()}
     with_axes = [j for j in mechanism.joints if j.ends[0].axis is not None]
     axes = [
         *((members(j), axis) for j in with_axes for axis in shared_axes(j)),
         *(([group_of[b]], axis) for j in with_axes for b, axis in own_axes(j)),
     ]
-    owners = [sorted({g for one in of for g in turning[turns[one]]}) for of, _ in axes]
+    owners = [of for of, _ in axes]
+    if stiff:
+        owners = [sorted({g for one in of for g in standing[turns[one]]}) for of in owners]
     directions = [turn(axis) for _, axis in axes]
     _merge(groups, owners, directions, features, "axes", _parallel)
+    for root, same in turning.items():
+        for g in same:
+            groups[g].axes = list(groups[g if g == GROUND else standing[root][-1]].axes)
     if mechanism.dimension == 2:
         # every body of a planar mechanism keeps the normal of the plane
         features.append(Feature((0.0, 0.0, 1.0), True))
@@ -230,7 +237,7 @@ def share_features(
             group.axes.append(len(features) - 1)
 
     # the first is the least
-    turning_with = [turning[turns[g]][0] for g in range(len(groups))]
+    turning_with = [turning[turns[g]][0] if stiff else g for g in range(len(groups))]
     sharing = Sharing(groups, group_of, features, turning_with)
     _fix_axes(sharing)
     return sharing
@@ -280,7 +287,9 @@ def _merge(
     roots = merged(range(n), pairs)
     one = np.fromiter(roots.values(), np.int64, n) if pairs else np.arange(n)
     # numbered as they come
-    _, come, of = np.unique(one, return_index=True, return_inverse=True)
+    come = of = one
+    if pairs:
+        _, come, of = np.unique(one, return_index=True, return_inverse=True)
     number = len(features) + np.argsort(np.argsort(come))[of]
     fixed = np.zeros(len(features) + len(come), bool)
     fixed[number[item[owner == GROUND]]] = True
@@ -342,7 +351,11 @@ def _near_in_tree(values: list[Vector], close: Scalar) -> list[tuple[int, int]]:
 
     if isinstance(close, Number) or any(isinstance(x, Number) for v in values for x in v):
         raise UntracedError
-    return sorted(cKDTree(np.array(values)).query_pairs(close))
+    # those that are equal to the last bit are one anyway: all pairs of them would be too many
+    at, first, which = np.unique(np.array(values), axis=0, return_index=True, return_inverse=True)
+    equal = ((a, b) for b, a in enumerate(first[which.ravel()].tolist()) if a != b)
+    near = (sorted(pair) for pair in first[cKDTree(at).query_pairs(close, output_type="ndarray")])
+    return sorted([*equal, *((int(a), int(b)) for a, b in near)])
 
 
 def _fix_axes(sharing: Sharing) -> None:

@@ -4,6 +4,9 @@
 over the numbers of a tape gives blueprint and replay for all mechanisms that are described alike. Where numbers
 decide something otherwise (places that coincide, axes that are parallel, pivots, what is zero), the replay says
 so, and the model is built anew: to the same bits in either way.
+
+A tape of a large mechanism would take longer than to build many. The model of one that was seen before with the
+same numbers is kept instead: who simulates it does so again, for longer, or from another velocity.
 """
 
 from __future__ import annotations
@@ -20,7 +23,8 @@ import numpy as np
 from ..mechanism import Mechanism
 from ..mechanism.forces import LOADS, Coupling
 from ..mechanism.joints import End, Joint
-from ..tape import Replay, Tape, UntracedError
+from ..mechanism.motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
+from ..tape import Replay, Tape, UntracedError, stacked
 from .build import Blueprint, make_blueprint
 from .model import Model
 
@@ -28,6 +32,9 @@ from .model import Model
 MOST_KEPT, MOST_STRUCTURES = 64, 8
 # bodies and joints up to which a tape pays: it is some twenty times as long to write as to build without
 MOST_PARTS = 200
+
+# large mechanisms whose models are kept
+MOST_LARGE = 2
 
 Key = tuple[Any, ...]
 
@@ -41,6 +48,7 @@ class Known:
 
 
 _KNOWN: dict[Key, Known] = {}
+_LARGE: dict[Key, tuple[Blueprint, Any]] = {}
 _KEEPING = Lock()
 
 
@@ -48,7 +56,7 @@ def find_model(mechanism: Mechanism) -> Model:
     """The model of a mechanism, by a known structure if there is one."""
     described = describe(mechanism)
     if described is None:
-        return build_anew(mechanism)
+        return _find_large(mechanism) if is_large(mechanism) else build_anew(mechanism)
     key, numbers = described
     known = _remember(key)
     for structure in known.structures:
@@ -66,6 +74,62 @@ def find_model(mechanism: Mechanism) -> Model:
         with suppress(UntracedError):
             known.structures = (trace(mechanism, numbers), *known.structures)
     return model
+
+
+def is_large(m: Mechanism) -> bool:
+    """Whether a tape of it does not pay."""
+    return len(m.bodies) + len(m.joints) > MOST_PARTS
+
+
+def _find_large(mechanism: Mechanism) -> Model:
+    """The model of a large mechanism, by the one it was given the last time if all of it is the same."""
+    key = outline(mechanism)
+    if key is None:
+        return build_anew(mechanism)
+    with _KEEPING:
+        kept = _LARGE.pop(key, None)
+    if kept is None:
+        with _no_collection():
+            kept = make_blueprint(mechanism)
+    with _KEEPING:
+        _LARGE[key] = kept
+        while len(_LARGE) > MOST_LARGE:
+            del _LARGE[next(iter(_LARGE))]
+    blueprint, values = kept
+    return blueprint.make(mechanism, values)
+
+
+def outline(mechanism: Mechanism) -> Key | None:
+    """All that the model of a checked mechanism is made of, in few pieces; None where more may differ."""
+    rest, bodies, joints = mechanism.copy(), mechanism.bodies, mechanism.joints
+    rest.bodies, rest.joints = [], []
+    described = describe(rest)
+    if described is None:
+        return None
+    ends = [end for joint in joints for end in joint.ends]
+    places, axes = [e.place for e in ends], [e.axis for e in ends]
+    words: tuple[list[Any], ...] = (
+        [b.name for b in bodies],
+        [j.name for j in joints],
+        [id(j.kind) for j in joints],
+        [len(j.ends) for j in joints],
+        [e.body for e in ends],
+        [place is None for place in places],
+        [axis is None for axis in axes],
+    )
+    arrays = [b.center for b in bodies], [b.inertia for b in bodies], places, axes
+    numbers = [b.mass for b in bodies] + described[1]
+    return (
+        described[0],
+        *map(tuple, words),
+        np.array(numbers).tobytes(),
+        *(_bytes_of(some) for some in arrays),
+    )
+
+
+def _bytes_of(arrays: Sequence[Any]) -> bytes:
+    given = [x for x in arrays if x is not None]
+    return stacked(given).tobytes() if given else b""
 
 
 def _remember(key: Key) -> Known:
@@ -109,10 +173,10 @@ def trace(mechanism: Mechanism, numbers: Sequence[float]) -> tuple[Blueprint, Re
 def describe(mechanism: Mechanism) -> tuple[Key, list[float]] | None:
     """What a mechanism is but for its numbers, and these; None where more than numbers may differ, or it is large.
 
-    Motions of drives and users' functions are not described.
+    Users' functions are not described; a table decides by its numbers.
     """
     m = mechanism
-    if len(m.bodies) + len(m.joints) > MOST_PARTS:
+    if is_large(m):
         return None
     key: list[Any] = [m.dimension, *(name for name, _ in m.angular_velocities)]
     numbers: list[float] = m.gravity.tolist()
@@ -151,8 +215,15 @@ def describe(mechanism: Mechanism) -> tuple[Key, list[float]] | None:
                     numbers += x.tolist()
             elif isinstance(value, tuple):
                 key.append(value)
+            elif isinstance(value, DriveMotion):
+                own = [float(x) for part in vars(value).values() for x in np.ravel(part).tolist()]
+                key += (type(value), len(own))
+                if isinstance(value, Table):
+                    key += own
+                else:
+                    numbers += own
             else:
-                # a motion, a function of the user
+                # a function of the user
                 return None
     return tuple(key), numbers
 
@@ -224,4 +295,8 @@ def _load_with(load: Any, array: Any, numbers: Iterator[Any]) -> Any:
             new[name] = array(value)
         elif isinstance(value, tuple) and isinstance(value[0], np.ndarray):
             new[name] = tuple(map(array, value))
+        elif isinstance(value, Polynomial):
+            new[name] = Polynomial(tuple(next(numbers) for _ in value.coefficients))
+        elif isinstance(value, Sine | SmoothStep):
+            new[name] = type(value)(*(next(numbers) for _ in vars(value)))
     return replace(load, **new)

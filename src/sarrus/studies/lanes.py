@@ -1,8 +1,8 @@
 """Runs of a batch side by side, by code of the mechanism's own, where a study keeps the topology.
 
-How the numbers of a model follow from masses, places, axes, stiffnesses, gravity and start velocities is written
-down once for a plan, from its base alone, so that a row does not depend on the batch it came with. All other
-studies, and runs that need more care, are done one by one.
+How the numbers of a model follow from masses, places, axes, stiffnesses, motions of drives, gravity and start
+velocities is written down once for a plan, from its base alone, so that a row does not depend on the batch it came
+with. All other studies, and runs that need more care, are done one by one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CURVES = {"maximum", "minimum", "span", "final"}
 # blocks of a file whose numbers leave the topology as it is
 NUMBERS = {
     *("gravity", "velocities", "angular_velocities", "bodies", "joints", "points"),
-    *("forces", "torques", "springs", "torsions", "rotors"),
+    *("forces", "torques", "springs", "torsions", "rotors", "drives"),
 }
 
 

@@ -25,6 +25,7 @@ from ..kinematics.pose import read_poses
 from ..notebook import Sentences
 from ..thresholds import (
     AT_MOMENT,
+    FURTHER_BOTTOM,
     HIDDEN_AT_CROSSING,
     LEAST_ZERO,
     MOST_ZERO,
@@ -57,6 +58,11 @@ SETTLING = 5
 SETTLING_STEP = 1e-3
 # a pass that moved the time by less than this share was the last
 SETTLED = 1e-8
+# how many times a motion may pass a position between samples; where it is looked for again, as shares of the
+# distance from the time found to the ends: a bottom between two of them makes what is left of a pivot there less
+# than 0.07 of what it is beside it
+MOST_BOTTOMS = 4
+DISTANCES = 1.6 ** -np.arange(28.0)[::-1]
 
 
 @dataclass(frozen=True)
@@ -390,10 +396,43 @@ def _bottoms(watch: Watch, ws: Any, dip: Dip) -> Iterator[tuple[float, float]]:
         def pivot(t: float, j: int = j) -> float:
             return float(pivots(t)[j])
 
-        t, aside = _follow(pivot, dip.times[0], dip.times[2])
-        yield t, aside
         open_[j] = False
-        open_ &= pivots(t) > SAME_BOTTOM * ends
+        for t, aside in _follow_all(pivot, dip.times[0], dip.times[2]):
+            yield t, aside
+            open_ &= pivots(t) > SAME_BOTTOM * ends
+
+
+def _follow_all(
+    pivot: Callable[[float], float], low: float, high: float
+) -> Iterator[tuple[float, float]]:
+    """Every bottom of a dip: a motion that turns back behind a singular position passes it twice."""
+    found: list[float] = []
+    part: tuple[float, float] | None = (low, high)
+    while part is not None and len(found) < MOST_BOTTOMS:
+        t, aside = _follow(pivot, *part)
+        yield t, aside
+        found.append(t)
+        part = _find_further(pivot, found, low, high)
+
+
+def _find_further(
+    pivot: Callable[[float], float], found: list[float], low: float, high: float
+) -> tuple[float, float] | None:
+    """Times around one more bottom: there the pivot over its squared distances from those found falls again."""
+    best, part, floor = FURTHER_BOTTOM, None, pivot(found[0])
+    for end in (low, high):
+        times = found[0] + (end - found[0]) * DISTANCES
+        apart = np.prod((times[:, None] - np.array(found)) ** 2, axis=1)
+        # what rounding leaves at the bottom is left everywhere
+        values = np.array([max(pivot(t) - floor, 0.0) for t in times])
+        rest = values / np.maximum(apart, 1e-300)
+        for i in range(1, len(rest) - 1):
+            # much lower than what is beside it on both sides
+            beside = min(rest[:i].max(), rest[i + 1 :].max())
+            if rest[i - 1] > rest[i] < rest[i + 1] and rest[i] < best * beside:
+                first, last = sorted((float(times[i - 1]), float(times[i + 1])))
+                best, part = rest[i] / beside, (first, last)
+    return part
 
 
 def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[float, float]:

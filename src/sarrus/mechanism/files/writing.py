@@ -14,6 +14,7 @@ from ...disk import write_file
 from ..elements import MechanismError, plain
 from ..joint_kinds import JointKind
 from ..mechanism import PARTS, Mechanism
+from ..motion import read_motion
 from .paths import join_path
 from .units import LARGEST
 
@@ -83,6 +84,8 @@ def build_plainly(data: dict[str, Any]) -> Mechanism:
         for name, entry in data.get(block, {}).items():
             keys = dict(entry)
             make(name, *keys.pop("bodies", ()), **keys)
+    for name, entry in data.get("drives", {}).items():
+        m.drive(name, entry["joint"], read_motion(entry))
     for name, vector in data.get("velocities", {}).items():
         m.set_velocity(name, vector)
     for name, vector in data.get("angular_velocities", {}).items():
