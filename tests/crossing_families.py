@@ -4,11 +4,12 @@ import numpy as np
 
 from builders import in_plane_of, rotation
 from sarrus import Mechanism
+from sarrus.mechanism.motion import Polynomial
 from scissors import Scissors
 
 
-def four_bar(name, A, B, P, Q, rng, place=None):
-    """Cranks from A to P and from B to Q, and a coupler; the first turns."""
+def four_bar(name, A, B, P, Q, rng, place=None, speed=(3.0, 6.0)):
+    """Cranks from A to P and from B to Q, and a coupler; the first turns, if it is given a speed [rad/s]."""
     place, axis = (lambda p: np.array(p, float), {}) if place is None else place
     m = Mechanism(name, gravity=place((0.0, -9.81)) - place((0.0, 0.0)))
     for body, a, b in (("left", A, P), ("right", B, Q), ("coupler", P, Q)):
@@ -17,9 +18,10 @@ def four_bar(name, A, B, P, Q, rng, place=None):
     m.revolute("B", m.ground, "right", at=place(B), **axis)
     m.revolute("P", "left", "coupler", at=place(P), **axis)
     m.revolute("Q", "right", "coupler", at=place(Q), **axis)
-    across = np.array([-(P - A)[1], (P - A)[0]])
-    velocity = rng.uniform(3.0, 6.0) * rng.choice((-1.0, 1.0)) * across
-    m.set_velocity("P", place(velocity) - place((0.0, 0.0)))
+    if speed is not None:
+        across = np.array([-(P - A)[1], (P - A)[0]])
+        velocity = rng.uniform(*speed) * rng.choice((-1.0, 1.0)) * across
+        m.set_velocity("P", place(velocity) - place((0.0, 0.0)))
     return m
 
 
@@ -28,12 +30,12 @@ def turned(length, angle):
     return length * np.array([np.cos(angle), np.sin(angle)])
 
 
-def parallelogram(rng, off=0.0, place=None):
+def parallelogram(rng, off=0.0, place=None, speed=(3.0, 6.0)):
     """Sides at random; off: how much longer the second crank is, of its length."""
     width, crank, angle = rng.uniform(0.5, 1.5), rng.uniform(0.4, 1.2), rng.uniform(0.6, 2.2)
     A, B, P = np.zeros(2), np.array([width, 0.0]), turned(crank, angle)
     Q = B + P * (1.0 + off)
-    return four_bar("parallelogram", A, B, P, Q, rng, place)
+    return four_bar("parallelogram", A, B, P, Q, rng, place, speed)
 
 
 def kite(rng):
@@ -118,11 +120,20 @@ def hung_parallelogram(rng):
     return m
 
 
-def sprung_parallelogram(rng):
-    """A parallelogram with a spring across."""
+def sprung_parallelogram(rng, damping=0.0):
+    """A parallelogram with a spring across, and perhaps a damper."""
     m = parallelogram(rng)
     ends = {"start": (0.3, -0.2), "end": m.joints[3].places[0]}
-    m.spring("spring", m.ground, "coupler", **ends, stiffness=rng.uniform(5.0, 30.0))
+    m.spring(
+        "spring", m.ground, "coupler", **ends, stiffness=rng.uniform(5.0, 30.0), damping=damping
+    )
+    return m
+
+
+def driven_parallelogram(rng):
+    """A parallelogram whose crank turns at its own speed."""
+    m = parallelogram(rng, speed=None)
+    m.drive("motor", "A", Polynomial((0.0, rng.uniform(2.0, 5.0))))
     return m
 
 
@@ -187,6 +198,8 @@ FAMILIES = {
     "five cranks": lambda rng: cranks(rng, (0.3, 0.6, 0.85)),
     "parallelogram and pendulum": hung_parallelogram,
     "parallelogram and spring": sprung_parallelogram,
+    "parallelogram and damper": lambda rng: sprung_parallelogram(rng, rng.uniform(0.1, 1.0)),
+    "driven parallelogram": driven_parallelogram,
     "four-bar": any_four_bar,
     "slider-crank": lambda rng: slider_crank(rng, equal=False),
     "folding slider-crank": lambda rng: slider_crank(rng, equal=True),

@@ -17,7 +17,7 @@ from .export import LEVELS, TIME, point_columns, quality_columns, reaction_colum
 from .mechanism import Mechanism, MechanismError
 from .names import pick
 from .readout import Readout
-from .thresholds import FAR_AWAY, HELD_THROUGH, NOISY_FORCE
+from .thresholds import FAR_AWAY, HELD_THROUGH, NOISY_FORCE, TIGHTEST_TOLERANCE
 
 if TYPE_CHECKING:
     from .methods.outcome import Outcome, Record
@@ -109,9 +109,8 @@ class Result(Readout):
         series = asked.method in ("auto", "series")
         if tight and doubles and series and self.outcome.watch and self.crossings:
             yield (
-                f"behind crossings a series holds some {HELD_THROUGH:g} of the mechanism's length, up to ten "
-                "times that after slow ones, however tight the tolerance; method 'radau' is slower and holds "
-                "more where it gets through"
+                f"behind crossings a series of doubles holds some {HELD_THROUGH:g} of the mechanism's length, up "
+                f"to ten times that after slow ones; a tolerance of {TIGHTEST_TOLERANCE:g} takes more digits there"
             )
 
     def _noisy_dampers(self) -> Iterator[str]:

@@ -372,8 +372,7 @@ def larger(a: Scalar, b: Scalar) -> Scalar:
 
 def largest(values: Iterable[Scalar], least: float = 0.0) -> Scalar:
     """The largest of some, at least this."""
-    values = list(values)
-    if Number not in set(map(type, values)):
+    if isinstance(values, list) and len(values) >= MANY and Number not in set(map(type, values)):
         return max([least, *values])
     out: Scalar = least
     for x in values:

@@ -20,7 +20,7 @@ from dense_series import (
 from random_mechanisms import random_mechanism
 from sarrus.kernels import forms, polynomials, series, solve
 from sarrus.kernels.compiler import entry
-from sarrus.kernels.lanes import WIDTH, rows_of_lanes
+from sarrus.kernels.lanes import rows_of_lanes
 from sarrus.kernels.layout import make_workspace
 from sarrus.model import make_model
 from sarrus.thresholds import EPS, PERMANENT_PIVOT, SINGULAR_LANDING
@@ -59,6 +59,12 @@ def call_solve_factored(form, L, x):
 def call_solve_refined(form, J, L, b, refinements, r, x):
     """Call the kernel of that name."""
     solve.solve_refined(form, J, L, b, refinements, r, x)
+
+
+@entry
+def call_sum_products(form, ws, k, apart):
+    """Call the kernel of that name."""
+    series.sum_products(form, ws, k, apart)
 
 
 @entry
@@ -249,21 +255,30 @@ def test_solve_refined_equals_dense_kkt(case):
     np.testing.assert_allclose(K @ found, b, atol=1e-10)
 
 
-@pytest.mark.parametrize("total", [1, 2, 3, 5, 8, 13, 20])
-def test_convolve_is_the_cauchy_product(total):
-    """The sum over j of x_j y_{total-j} is np.convolve's coefficient, for any range of j."""
-    rng = np.random.default_rng(total)
-    x, y = rng.normal(size=(2, total + 1, WIDTH))
-    acc = np.full(WIDTH, np.nan)
-    plain(series.convolve)(x, y, 0, total + 1, total, WIDTH, acc)
-    expected = [np.convolve(x[:, t], y[:, t])[total] for t in range(WIDTH)]
-    np.testing.assert_allclose(acc, expected, atol=10 * ROUNDING)
-    plain(series.convolve)(x, y, 1, total, total, WIDTH, acc)
-    inner = [
-        np.convolve(x[1:total, t], y[1:total, t])[total - 2] if total > 1 else 0.0
-        for t in range(WIDTH)
-    ]
-    np.testing.assert_allclose(acc, inner, atol=10 * ROUNDING)
+@pytest.mark.parametrize("apart", [0, 1])
+@pytest.mark.parametrize("name", ["random space", "thin bricard"])
+def test_sums_of_products(name, apart):
+    """The sums of coefficient k + 2 as they are written, with and without the newest coefficients."""
+    form = make_model(MODELS[name]()).form
+    ws = make_workspace(form, 12)
+    rng = np.random.default_rng(1)
+    ns, nb = len(form.sq_c), len(form.bl_c)
+    for table, count in zip(
+        (ws.sq_e, ws.sq_l, ws.bl_ea, ws.bl_eb, ws.bl_l), (ns, ns, nb, nb, nb), strict=True
+    ):
+        table[:, :count] = rng.normal(size=(13, count))
+    for k in range(1, 11):
+        m = k + 2
+        call_sum_products(form, ws, k, apart)
+        inner, before = range(1 + apart, m - apart), range(k - apart)
+        for found, expected in (
+            (ws.acc_sq, 0.5 * sum((ws.sq_e[j] * ws.sq_e[m - j] for j in inner), ws.sq_e[0] * 0.0)),
+            (ws.acc_bl, sum((ws.bl_ea[j] * ws.bl_eb[m - j] for j in inner), ws.bl_l[0] * 0.0)),
+            (ws.acc_sl, sum((ws.sq_l[j] * ws.sq_e[k - j] for j in before), ws.sq_e[0] * 0.0)),
+            (ws.acc_al, sum((ws.bl_l[j] * ws.bl_eb[k - j] for j in before), ws.bl_l[0] * 0.0)),
+            (ws.acc_lb, sum((ws.bl_l[j] * ws.bl_ea[k - j] for j in before), ws.bl_l[0] * 0.0)),
+        ):
+            np.testing.assert_allclose(found, expected, atol=10 * ROUNDING)
 
 
 def start_series(case, q, v):

@@ -1,4 +1,4 @@
-"""Large mechanisms: kept models are those built anew, sums of many those of few, and nothing grows faster than it has to."""
+"""Large mechanisms: kept models are those built anew, sums of many those of few, all grows as they do."""
 
 import gc
 import weakref
@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from builders import n_four_bar
-from scissors import Scissors
 from sarrus import Mechanism, simulate
 from sarrus.model import make_model, reduce, structure
 from sarrus.model.joints import _near_in_tree, share_features
 from sarrus.model.structure import build_anew
 from sarrus.model.vectors import vector
 from sarrus.tape import _sum_of, mean
+from scissors import Scissors
 
 
 def numbers(model):
@@ -138,7 +138,7 @@ def test_equal_features_are_paired_once():
 
 
 def test_a_run_is_freed_with_its_result():
-    """No cycle keeps the buffers of steps: those of large mechanisms fill the memory before anybody looks for it."""
+    """No cycle keeps the buffers of steps: those of large mechanisms fill the memory before it is found."""
     m = n_four_bar(3)
     simulate(m, 0.1, 0.05)
     gc.collect()

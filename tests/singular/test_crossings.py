@@ -218,7 +218,7 @@ def test_thousand_random_starts_near_flat():
 
 
 def test_what_is_held_behind_crossings_is_told():
-    """Who asks for more digits than doubles hold through crossings is told; radau and a tighter series have them."""
+    """Who asks for more digits than doubles hold through crossings is told; a tighter one has them, radau too."""
     speeds = (0.7, 1.0, 2.0)
     for method, tolerance, bound, told in (
         ("series", 1e-11, 1e-8, True),

@@ -38,7 +38,7 @@ def check_same(runs, mechanisms, which, duration, tolerance=None, apart=SAME_TIM
 )
 def test_crossings_are_those_of_simulate(family):
     """Random members of a family: as many crossings at the same times, statuses and notes too."""
-    mechanisms = members(family, 20)
+    mechanisms = members(family, 24)
     runs = sarrus.simulate_many(mechanisms, 3.0, 1.0, points=[], crossings=True)
     found = check_same(runs, mechanisms, range(0, 20, 4), 3.0)
     crosses = family not in {"four-bar", "slider-crank", "Watt", "near parallelogram"}
@@ -103,6 +103,38 @@ def test_crossing_beside_the_start(lean):
         runs = ensemble.simulate(1.5, 0.5, points=[], crossings=True)
         some = {i: ensemble.mechanism(i) for i in (0, 9)}
         assert check_same(runs, some, some, 1.5) > 0
+
+
+def rising(rng):
+    """A parallelogram that rises through the level by an angle, however small, and falls back."""
+    begin, beyond = -rng.uniform(0.3, 1.4), 10.0 ** rng.uniform(-3.7, 0.1)
+    bar, crank, width = rng.uniform(0.5, 2.0, 3)
+    end, out = np.array([np.cos(begin), np.sin(begin)]), np.array([1.0 + width, 0.0])
+    m = sarrus.Mechanism("rising")
+    m.rod("bar", end, end + out, mass=bar)
+    for k, at in enumerate((0.0 * out, out)):
+        m.rod(f"crank{k}", at, at + end, mass=crank)
+        m.revolute(f"A{k}", m.ground, f"crank{k}", at=at)
+        m.revolute(f"B{k}", f"crank{k}", "bar", at=at + end)
+    rise = 9.81 * (crank + bar) * (np.sin(beyond) - np.sin(begin))
+    m.set_angular_velocity("crank0", np.sqrt(2.0 * rise / (2.0 * crank / 3.0 + bar)))
+    return m
+
+
+def test_motions_that_turn_back():
+    """They pass the level as often as their height changes its sign at close outputs, in lanes or not."""
+    rng = np.random.default_rng(8)
+    runs = sarrus.simulate_many(
+        [rising(rng) for _ in range(60)], 1.2, 5e-4, points=["B0"], crossings=True
+    )
+    height = runs.position("B0")[:, :, 1]
+    passed = height[:, 1:] * height[:, :-1] < 0.0
+    assert [len(times) for times in runs.crossings] == passed.sum(axis=1).tolist()
+    for times, rows in zip(runs.crossings, passed, strict=True):
+        before = runs.times[:-1][rows]
+        assert np.all((times > before - 1e-9) & (times < before + 5e-4 + 1e-9))
+    # those that turn back close to the level are left, the others not
+    assert 5 < runs.parked.sum() < 55
 
 
 @pytest.mark.slow

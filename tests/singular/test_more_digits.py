@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ellipj, ellipkinc
 
 from builders import n_four_bar, pendulum
-from crossing_families import three_cranks
+from crossing_families import members
 from linkages import double_watt
 from sarrus import Mechanism, Polynomial, simulate, simulate_many
 from sarrus.kernels.compiler import COMPILES
@@ -171,9 +171,9 @@ def test_with_loads(load):
 
 
 def test_only_where_they_are_asked_for():
-    """With 1e-11 and looser doubles do all; without a singular position only the first step has more digits."""
+    """With 1e-11 and looser doubles do all; without singular positions always."""
     assert simulate(n_four_bar(2), 2.0, 0.1, tolerance=1e-11).counters["wide"] == 0
-    assert simulate(pendulum(), 2.0, 0.1, tolerance=TIGHT).counters["wide"] == 1
+    assert simulate(pendulum(), 2.0, 0.1, tolerance=TIGHT).counters["wide"] == 0
 
 
 def test_equations_that_contradict_each_other_by_rounding():
@@ -185,15 +185,15 @@ def test_equations_that_contradict_each_other_by_rounding():
     place = 1.1 * np.stack([np.sin(angle), np.cos(angle)], axis=1)
     assert result.counters["wide"] > 1
     assert np.abs(result.position("B1") - (0.9, 0.0) - place).max() < 1e-12
-    for seed in range(3):
-        m = three_cranks(np.random.default_rng(seed))
+    for m in members("three cranks", 3):
         result = simulate(m, 5.0, 0.05, method="series", tolerance=TIGHT)
         other = simulate(m, 5.0, 0.05, method="radau", tolerance=1e-12)
         assert result.counters["wide"] > 3
         assert not any("doubles go on alone" in note for note in result.notes)
-        # radau holds 5e-12 of places (test_crossings.py), and its velocities less
-        off = np.abs(result.outcome.record.q - other.outcome.record.q).max()
-        assert off < 2e-11
+        # radau holds 5e-12 of places (test_crossings.py), as far as it comes
+        n = len(other.times)
+        assert n > 20
+        assert np.abs(result.outcome.record.q[:n] - other.outcome.record.q).max() < 2e-11
 
 
 def test_where_they_lead_nowhere_doubles_go_on():

@@ -30,6 +30,8 @@ from ..kernels.watch import (
     GROWTH,
     LOOKS,
     LOW,
+    NEAREST,
+    SLOPE,
 )
 from ..thresholds import (
     CLEAR_VALUE,
@@ -68,6 +70,8 @@ TURNS = 3
 # up to the rounding of a pivot of EPS and what the position changes
 SWAPPED_DEPTH = 1e-6
 KEPT_PRODUCT = 1e-2
+# where links turn less steadily than this they may turn back before the next sample: see `take_sample` there
+STEADY = 2.0 / 3.0
 # far above all pivots: an equation at which so much is subtracted does not count
 LEFT_OUT = 1e30
 # a crossing closer to another one, to the start or to the end of the run, in times between samples, is for others
@@ -85,9 +89,9 @@ class Looking(Scratch):
         self.s, self.order = memory.array(1), memory.array(1)
         self.early_s, self.early_order = memory.array(1), memory.array(1)
         self.early = memory.array(1)
-        # half of the accelerations; pivots; how far links have turned, time until the next sample, its steady part
+        # half of the accelerations; pivots; how far links have turned, and time until the next sample
         self.a, self.f = memory.array(s.coordinates), memory.array(s.equations)
-        self.turn, self.gap, self.steady = (memory.array(1) for _ in range(3))
+        self.turn, self.gap = memory.array(1), memory.array(1)
         # |u.J|, to where it is least, and what it is there
         self.here, self.move, self.value = memory.array(1), memory.array(1), memory.array(1)
 
@@ -177,7 +181,6 @@ def take_sample(o: Any, p: Program, w: Looking) -> None:
     below = rate + o.sqrt(rate * rate + half * (4.0 * ANGLE))
     w.turn[0] = turn
     w.gap[0] = o.where(below > 0.0, 2.0 * ANGLE / below, o.constant(HUGE))
-    w.steady[0] = o.where(below > 0.0, rate * 2.0 / below, o.constant(1.0))
 
 
 def look_at(o: Any, p: Program, w: Looking) -> None:
@@ -240,6 +243,8 @@ class Watch:
         # the last two samples, since the start of the step, and the time until the next
         self.s0, self.s1, self.gap = new(none), new(none), new(none)
         self.begun, self.count, self.latest = new(o.truth(False)), new(none), new(o.constant(-HUGE))
+        # whether links may turn back behind the last two samples, and behind one of three
+        self.turns, self.turned = [new(o.truth(False)) for _ in range(2)], new(o.truth(False))
         # of the step before: how long it was, and how far from closed it may be
         self.w.early_order[0], self.length, self.open = none, new(none), new(none)
         self._measure_rows()
@@ -290,14 +295,18 @@ class Watch:
             w.s[0] = s2
             o.call(take_sample, self.p, w)
             # further than was foreseen: look in between
-            fits = (gap <= w.gap[0] * AHEAD) & (w.turn[0] <= AHEAD * ANGLE)
+            turns = w.steady[0] < STEADY
+            following = w.gap[0] * self._near(turns)
+            fits = (gap <= following * AHEAD) & (w.turn[0] <= AHEAD * ANGLE)
             good = now & (fits | ~(gap > least))
             ahead.set(gap * 0.5, now & ~good)
-            following = w.gap[0]
             self._take(good, s2)
-            self._doubt_turning(good)
+            self.turned.set(turns | self.turns[0].get() | self.turns[1].get())
             self._settle(self._may_dip(good), s1, s2, begin)
+            self._doubt_hidden(good & self.turned.get(), s1, s2)
             self._shift(good, s2)
+            self.turns[0].set(self.turns[1].get(), good)
+            self.turns[1].set(turns, good)
             self.gap.set(following, good)
             slow = o.maximum(h, gap * GROWTH)
             ahead.set(o.maximum(o.minimum(following, slow), least), good)
@@ -327,6 +336,7 @@ class Watch:
         w.s[0] = o.constant(0.0)
         o.call(take_sample, self.p, w)
         gap = w.gap[0]
+        self.turns[1].set(w.steady[0] < STEADY)
         for f in range(len(s.forms)):
             seen.e[f] = w.e[f]
         for k in range(s.equations):
@@ -337,6 +347,7 @@ class Watch:
         for k in range(s.equations):
             seen.f0[k] = w.f[k]
             seen.usual[k] = o.maximum(w.f[k], seen.f1[k])
+        self.turns[0].set(w.steady[0] < STEADY)
         self.s0.set(before)
         self.s1.set(o.constant(0.0))
         self.gap.set(gap)
@@ -350,15 +361,39 @@ class Watch:
         for f in range(len(self.s.forms)):
             seen.e[f] = o.where(good, w.e[f], seen.e[f])
 
-    def _doubt_turning(self, good: Any) -> None:
-        """Lanes whose motion may turn back beside a singular position are for the general kernels: see NEAREST."""
-        o, seen = self.o, self.seen
-        low = o.truth(False)
+    def _near(self, turning: Any) -> Any:
+        """How much nearer the next sample has to be where a pivot is low: see `eval_nearness`."""
+        o, seen, share = self.o, self.seen, self.o.constant(LOW)
         for k in range(self.s.equations):
-            usual = seen.usual[k]
-            low = low | ((usual > WATCHED_PIVOT) & (seen.f2[k] < usual * LOW))
-        turning = good & low & (self.w.steady[0] < 2.0 / 3.0)
-        self.run.reason.set(o.constant(float(UNCERTAIN)), turning)
+            lower = o.minimum(share, o.maximum(self.w.f[k], o.constant(0.0)) / seen.usual[k])
+            share = o.where(seen.usual[k] > WATCHED_PIVOT, lower, share)
+        near = o.maximum(o.sqrt(share * (1 / LOW)), o.constant(NEAREST))
+        return o.where(turning, near, o.constant(1.0))
+
+    def _doubt_hidden(self, good: Any, s1: Any, s2: Any) -> None:
+        """Lanes in which a motion may turn back in a dip that samples do not show are for the general kernels.
+
+        A pivot is low and rises from sample to sample, but falls at the middle one: `has_hidden_dip` seeks there.
+        """
+        o, w, seen, run = self.o, self.w, self.seen, self.run
+        for f, other, s in ((seen.f0, seen.f2, self.s0.get()), (seen.f2, seen.f0, s2)):
+            rising = []
+            for k in range(self.s.equations):
+                f1, usual = seen.f1[k], seen.usual[k]
+                # what is below is rounding: the equation is redundant
+                low = (f1 > WATCHED_PIVOT) & (f1 < usual * LOW)
+                rising.append(low & (other[k] < f1) & (f1 < f[k]))
+            seek = o.truth(False)
+            for x in rising:
+                seek = seek | x
+            seek = seek & good
+            for _ in o.when(o.any(seek)):
+                self._place(s1 + (s - s1) * SLOPE)
+                o.call(look_at, self.p, w)
+                falls = o.truth(False)
+                for k, x in enumerate(rising):
+                    falls = falls | (x & (w.f[k] < seen.f1[k]))
+                run.reason.set(o.constant(float(UNCERTAIN)), seek & falls)
 
     def _shift(self, good: Any, s2: Any) -> None:
         """It is the last one now."""
@@ -528,6 +563,8 @@ class Watch:
         most = o.maximum(self.zero, o.minimum(hidden, o.constant(MOST_ZERO)))
         sure = settled.get() & kept
         crossing = sure & together & (value.get() * CLEAR_VALUE <= self.zero)
+        # a motion that turns back may cross twice: both are found elsewhere
+        crossing = crossing & ~self.turned.get()
         none = sure & lower & (value.get() >= most * CLEAR_VALUE)
         t, near = begin + x.get(), width * TOO_CLOSE
         known = o.abs(t - self.latest.get())

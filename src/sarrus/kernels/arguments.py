@@ -67,9 +67,6 @@ _RANKS: dict[tuple[str, int], Rank] = {}
 # tuples with numbers in them, their types and words, by identity: they live here, and are small
 _SMALL: dict[int, tuple[Any, Any, Words]] = {}
 MOST_SMALL = 32
-# tuples with wide numbers in place of a class's usual ones, and their types, by identity
-_WIDE: dict[int, tuple[Any, Any]] = {}
-MOST_WIDE = 8
 _FORMATS: dict[tuple[Any, ...], struct.Struct] = {}
 
 
@@ -106,18 +103,12 @@ def _kind(value: Any, anew: bool) -> Any:
     if made is np.ndarray:
         return _RANKS.get((value.dtype.char, value.ndim)) or _rank(value)
     kind = _KINDS.get(made, _KINDS)
-    if id(value) in _WIDE and _WIDE[id(value)][0] is value:
-        return _WIDE[id(value)][1]
     if kind is _KINDS and id(value) in _SMALL and _SMALL[id(value)][0] is value:
         return _SMALL[id(value)][1]
     if kind is _KINDS or (anew and isinstance(value, tuple)):
         kind = kind_of_argument(value)
-        if isinstance(kind, Record) and kind.wide:
-            if len(_WIDE) >= MOST_WIDE:
-                _WIDE.clear()
-            _WIDE[id(value)] = value, kind
         # tuples of numbers, and those without names, may be of any types
-        elif not isinstance(value, tuple) or (kind.plain and made is not tuple):
+        if not isinstance(value, tuple) or (kind.plain and made is not tuple):
             _KINDS[made] = kind
     return kind
 

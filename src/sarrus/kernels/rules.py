@@ -11,14 +11,11 @@ SHARE = 0.05
 # what double precision gives in a step
 FLOOR = 1e-13
 # a run of more steps shares what this many may lose, down to the rounding of a step (a pendulum over 1e4 s is off
-# by as much with a tenth of it)
+# by as much with a tenth of it); how many there will be is asked first after so many, for which the first memory
+# is made, too: most runs end within them
 MANY_STEPS = 80
 LONG_FLOOR = 1e-16
-# steps for which the first memory is made: most runs end within them. One that will take LONG_RUN or more, as its
-# first steps tell, is asked to share after these already: what the first ones lose would be all that it loses
-FIRST_STEPS = 192
-EARLY_STEPS = 8
-LONG_RUN = 1000
+FIRST_STEPS = 96
 # A landing that the projections move by more than SLACK tolerances is refused: truncation moves it by
 # about one, another branch of the motion by far more. NOISE is what rounding may do to a long chain.
 SLACK = 4.0

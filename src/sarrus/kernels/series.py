@@ -24,7 +24,6 @@ from .loads import (
     add_load_coefficient,
     eval_load_energy,
     eval_load_forms,
-    has_dampers,
     keep_load_forms,
     land_loads,
     start_loads,
@@ -36,11 +35,9 @@ from .rules import (
     BEYOND,
     CORRECTIONS,
     DRIFT_SLACK,
-    EARLY_STEPS,
     ELSEWHERE,
     ENERGY_SLACK,
     HIGHEST_ORDER,
-    LONG_RUN,
     LOOSEST,
     LOW_ORDER,
     NOISE,
@@ -111,47 +108,83 @@ def gather(form, ws, row, de):
 
 
 @kernel
-def convolve_lanes(x, y, first, last, total, t, count, acc):
-    """The t-th lanes of `convolve`. Two sums at a time: neither waits for the one before."""
-    s0, s1 = 0.0, 0.0
-    j = first
-    while j + 2 <= last:
-        i = total - j
-        s0 += lanes_from(x[j], t, count)[0] * lanes_from(y[i], t, count)[0]
-        s1 += lanes_from(x[j + 1], t, count)[0] * lanes_from(y[i - 1], t, count)[0]
-        j += 2
-    if j < last:
-        s0 += lanes_from(x[j], t, count)[0] * lanes_from(y[total - j], t, count)[0]
-    lanes_from(acc, t, count)[0] = s0 + s1
+def sum_squares(form, ws, k, apart, t):
+    """The t-th lanes of the sums of squares, see `sum_products`: coefficients j and m - j are read once."""
+    m = k + 2
+    ns = len(form.sq_c)
+    s, l0, l1 = 0.0, 0.0, 0.0
+    if not apart:
+        x = lanes_from(ws.sq_e[1], t, ns)[0]
+        s += x * lanes_from(ws.sq_e[m - 1], t, ns)[0]
+        l0 += lanes_from(ws.sq_l[k - 1], t, ns)[0] * x
+    # that of the equation is symmetric, half of it is enough
+    for j in range(2, (m + 1) // 2):
+        x = lanes_from(ws.sq_e[j], t, ns)[0]
+        y = lanes_from(ws.sq_e[m - j], t, ns)[0]
+        s += x * y
+        l0 += lanes_from(ws.sq_l[j - 2], t, ns)[0] * y
+        l1 += lanes_from(ws.sq_l[m - j - 2], t, ns)[0] * x
+    if m % 2 == 0:
+        x = lanes_from(ws.sq_e[m // 2], t, ns)[0]
+        s += 0.5 * x * x
+        l0 += lanes_from(ws.sq_l[m // 2 - 2], t, ns)[0] * x
+    lanes_from(ws.acc_sq, t, ns)[0] = s
+    lanes_from(ws.acc_sl, t, ns)[0] = l0 + l1
 
 
 @kernel
-def convolve(x, y, first, last, total, count, acc):
-    """The sum acc over j = first .. last - 1 of x_j * y_{total - j}, entry by entry, `count` of them."""
-    for t in range(len(rows_of_lanes(acc))):
-        convolve_lanes(x, y, first, last, total, t, count, acc)
+def sum_pairs(form, ws, k, apart, t):
+    """The same for pairs."""
+    m = k + 2
+    nb = len(form.bl_c)
+    s0, s1, a0, a1, b0, b1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    if not apart:
+        x = lanes_from(ws.bl_ea[1], t, nb)[0]
+        y = lanes_from(ws.bl_eb[1], t, nb)[0]
+        z = lanes_from(ws.bl_l[k - 1], t, nb)[0]
+        s0 += x * lanes_from(ws.bl_eb[m - 1], t, nb)[0]
+        s1 += y * lanes_from(ws.bl_ea[m - 1], t, nb)[0]
+        a0 += z * y
+        b0 += z * x
+    for j in range(2, (m + 1) // 2):
+        x = lanes_from(ws.bl_ea[j], t, nb)[0]
+        y = lanes_from(ws.bl_eb[j], t, nb)[0]
+        u = lanes_from(ws.bl_ea[m - j], t, nb)[0]
+        v = lanes_from(ws.bl_eb[m - j], t, nb)[0]
+        s0 += x * v
+        s1 += y * u
+        z = lanes_from(ws.bl_l[j - 2], t, nb)[0]
+        a0 += z * v
+        b0 += z * u
+        z = lanes_from(ws.bl_l[m - j - 2], t, nb)[0]
+        a1 += z * y
+        b1 += z * x
+    if m % 2 == 0:
+        x = lanes_from(ws.bl_ea[m // 2], t, nb)[0]
+        y = lanes_from(ws.bl_eb[m // 2], t, nb)[0]
+        z = lanes_from(ws.bl_l[m // 2 - 2], t, nb)[0]
+        s0 += x * y
+        a0 += z * y
+        b0 += z * x
+    lanes_from(ws.acc_bl, t, nb)[0] = s0 + s1
+    lanes_from(ws.acc_al, t, nb)[0] = a0 + a1
+    lanes_from(ws.acc_lb, t, nb)[0] = b0 + b1
 
 
 @kernel
 def sum_products(form, ws, k, apart):
-    """Sums of products for q_{k+2} and lam_k; apart: 1 to leave out those with q_{k+1} and lam_{k-1}, else 0.
+    """Sums of products for q_m and lam_k, m = k + 2 > 2: of the equations and of the forces, entry by entry,
 
-    Those left wait for nothing: processors take them while the coefficients before are on their way.
+        acc_sq = 1/2 sum e_j e_{m-j},   acc_bl = sum a_j b_{m-j},   j = 1 .. m - 1
+        acc_sl = sum l_j e_{k-j},   acc_al = sum l_j b_{k-j},   acc_lb = sum l_j a_{k-j},   j = 0 .. k - 1
+
+    apart: 1 to leave out those with q_{m-1} and lam_{k-1}, else 0. Those left wait for nothing: processors take
+    them while the coefficients before are on their way.
     """
-    m = k + 2
-    ns = len(form.sq_c)
-    nb = len(form.bl_c)
-    # squares: the sum is symmetric, half of it is enough
-    convolve(ws.sq_e, ws.sq_e, 1 + apart, (m + 1) // 2, m, ns, ws.acc_sq)
-    convolve(ws.sq_l, ws.sq_e, 0, k - apart, k, ns, ws.acc_sl)
-    if nb:
-        convolve(ws.bl_ea, ws.bl_eb, 1 + apart, m - apart, m, nb, ws.acc_bl)
-        convolve(ws.bl_l, ws.bl_eb, 0, k - apart, k, nb, ws.acc_al)
-        convolve(ws.bl_l, ws.bl_ea, 0, k - apart, k, nb, ws.acc_lb)
-    if m % 2 == 0:
-        x = ws.sq_e[m // 2]
-        for t in range(ns):
-            ws.acc_sq[t] += 0.5 * x[t] * x[t]
+    for t in range(len(rows_of_lanes(ws.acc_sq))):
+        sum_squares(form, ws, k, apart, t)
+    for t in range(len(rows_of_lanes(ws.acc_bl))):
+        sum_pairs(form, ws, k, apart, t)
 
 
 @kernel
@@ -306,9 +339,9 @@ def eval_log_sizes(ws, first, last):
 def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refinements, ahead, qc):
     """Coefficients about t from q_0, q_1 on, as many as pay; returns the highest one, order and log of the step.
 
-    These are as `choose_step` says. ahead: so many coefficients are made before the first is looked at; what they
-    say is asked as if they had come one by one. ws.size, ws.log_size, ws.reach: the largest entry of each
-    coefficient, its log, and how far it lets a step go.
+    These are as `choose_step` says, if the order is not above the highest. ahead: so many coefficients are made
+    before the first is looked at; what they say is asked as if they had come one by one. ws.size, ws.log_size,
+    ws.reach: the largest entry of each coefficient, its log, and how far it lets a step go.
     """
     if loads is not None:
         start_loads(loads, qc[0], qc[1])
@@ -319,11 +352,13 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
     gather(form, ws, 0, ws.e)
     gather(form, ws, 1, ws.de)
     best = -np.inf
-    order = least
+    order = 3
     log_step = -np.inf
+    before = np.inf
     first = 2
     last = min(max(ahead, 2), qc.shape[0] - 1)
-    while first < qc.shape[0]:
+    known = qc.shape[0] - 1
+    while first <= known:
         for m in range(first, last + 1):
             largest = next_coefficient(form, ws, loads, m - 2, refinements, qc)
             ws.size[m] = rounded(largest)
@@ -332,18 +367,21 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
         for m in range(first, last + 1):
             # velocities and accelerations are up to a thousand times larger
             if not ws.size[m] < LARGEST:
-                return m - 1, order, log_step
-            usable = min(ws.reach[m], ws.reach[m - 1])
-            score = usable - log_cost[m] if m >= least else -np.inf
-            better = score > best
+                known = m - 1
+                break
+            usable = min(ws.reach[m], before)
+            before = ws.reach[m]
+            better = usable - log_cost[m] > best
+            best = max(best, usable - log_cost[m])
             order = m if better else order
             log_step = usable if better else log_step
-            best = max(best, score)
-            if m > order + 1:
-                return m, order, log_step
+            if m > max(order, 3) + 1 and m > least:
+                known = m
+                break
         first = last + 1
         last = first
-    return qc.shape[0] - 1, order, log_step
+    # no step has a lower order: the best of those from the least on is to be asked for
+    return known, order if order >= least else known + 1, log_step
 
 
 @kernel
@@ -628,10 +666,6 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
         n += 1
         if last and stop == t_end:
             return DONE, n
-        # where dampers are, errors die out: nothing is shared, and so few steps do not tell what is stiff
-        long = EARLY_STEPS * (t_end - t) > LONG_RUN * (t - starts[0])
-        if n == EARLY_STEPS == counters[STEPS] and long and not has_dampers(loads):
-            return FULL, n
     return FULL, coefficients.shape[0]
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ..arrays import Ints
 from .elements import (
     Element,
     Known,
@@ -118,13 +117,25 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
     """What its origin told, and what may be a slip: bodies that no joint ties to the ground."""
     names = [mechanism.GROUND, *(body.name for body in mechanism.bodies)]
     number = {name: n for n, name in enumerate(names)}
-    pairs = [(j.ends[0].body, e.body) for j in mechanism.joints for e in j.ends[1:]]
-    joined = np.array([number[name] for pair in pairs for name in pair], dtype=np.int64)
+    # of each body another one that it is joined to, or itself
+    with_it = list(range(len(names)))
+
+    def first_of(n: int) -> int:
+        while with_it[n] != n:
+            with_it[n] = n = with_it[with_it[n]]
+        return n
+
+    for joint in mechanism.joints:
+        first = first_of(number[joint.ends[0].body])
+        for end in joint.ends[1:]:
+            other = first_of(number[end.body])
+            # the first of a group stands for it, the ground for all that it holds
+            first, other = min(first, other), max(first, other)
+            with_it[other] = first
     free: dict[int, list[str]] = {}
-    for n, first in enumerate(_first_of_groups(len(names), joined.reshape(-1, 2).T).tolist()):
-        # the ground stands for all that it holds
-        if first:
-            free.setdefault(first, []).append(names[n])
+    for n, name in enumerate(names):
+        if first := first_of(n):
+            free.setdefault(first, []).append(name)
     remarks = [*mechanism.told, *_overshooting(mechanism)]
     for first, group in free.items():
         body = mechanism.bodies[first - 1]
@@ -135,19 +146,6 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
             shown += ", ..." if len(group) > 9 else ""
             remarks.append(f"{body.what}: joined to {shown} but not to the ground, all move freely")
     return remarks
-
-
-def _first_of_groups(count: int, pairs: Ints) -> Ints:
-    """Of each of some things the first of all that pairs connect it with."""
-    first = np.arange(count)
-    while True:
-        ends = first[pairs]
-        low, high = np.sort(ends, axis=0)
-        if (low == high).all():
-            return first
-        np.minimum.at(first, high, low)
-        while (first[first] != first).any():
-            first = first[first]
 
 
 def _overshooting(m: Mechanism) -> Iterator[str]:

@@ -39,11 +39,10 @@ from ..thresholds import (
     MENDED_MISFIT,
     ROUND_OFF,
     SINGULAR_LANDING,
+    TIGHTEST_TOLERANCE,
     WEAK_TOGETHER,
 )
 
-# the tightest tolerance that is followed: states are doubles, and steps lose LONG_FLOOR of a length, a thousandth
-TIGHTEST = 1e-13
 # steps at a time
 ROOM = 4
 # coefficients that tell a misfit, and weak directions up to which it is sought: each takes a series
@@ -191,15 +190,14 @@ class MoreDigits:
     def notes(self) -> list[str]:
         """What a user should know."""
         notes: list[str] = []
-        # of the first step nobody knows beforehand where it begins
-        if self.taken > 1:
+        if self.taken:
             fitted = (
                 f"; dimensions were changed by up to {self._mended:.1e} of a length there, their rounding, so "
                 "that these are passed and not missed"
             )
             notes.append(
-                f"{self.taken - 1} steps beside singular positions were taken with twice the digits of doubles"
-                + (fitted if self._mended else "")
+                f"{self.taken} steps beside singular positions, or where equations depend on each other, were "
+                "taken with twice the digits of doubles" + (fitted if self._mended else "")
             )
         if self._alone is not None:
             notes.append(
@@ -207,11 +205,19 @@ class MoreDigits:
                 "contradict each other in their last digits): doubles go on alone, and hold some "
                 f"{HELD_THROUGH:g} of the mechanism's length behind crossings"
             )
-        held = TIGHTEST if self.given else FLOOR / SHARE
+        held = TIGHTEST_TOLERANCE if self.given else FLOOR / SHARE
         return [*notes, *describe_floor(self._asked, held)]
 
 
 def warm_up(form: Form, loads: Loads) -> None:
-    """Compile (or load) what only misfits need."""
-    usual, state = np.zeros(len(form.phi0)), np.zeros((2, len(form.Q)))
-    MoreDigits(form, make_loads(loads, HIGHEST_ORDER), usual, LONG_FLOOR).expand(0.0, state)
+    """Compile (or load) all that is needed, by a step of a small mechanism."""
+    nq, rows, beside = len(form.Q), HIGHEST_ORDER + 1, len(loads.torsions.first) + 1
+    more = MoreDigits(
+        form, make_loads(loads, HIGHEST_ORDER), np.zeros(len(form.phi0)), TIGHTEST_TOLERANCE
+    )
+    kept = kernels.Kept(np.zeros((2, nq)), np.zeros(beside), np.zeros(4), np.zeros(5, np.int64))
+    room = Pieces(
+        np.zeros(2), np.zeros(1, np.int64), np.zeros((1, rows, nq)), np.zeros((1, beside, 2 * rows))
+    )
+    more.advance(Stretch(0.0, 1e-3, LONG_FLOOR, kept, room, np.zeros((1, 4))))
+    more.expand(0.0, kept.state)

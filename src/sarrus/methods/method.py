@@ -14,6 +14,7 @@ from ..kernels.compiler import compiling
 from ..kernels.elements.user import count_forms
 from ..mechanism import Mechanism
 from ..model import Model, make_model
+from ..thresholds import TIGHTEST_TOLERANCE
 from . import digits
 from .outcome import Outcome
 from .watch import Dip, Watch
@@ -119,7 +120,7 @@ def warm_up(
         tiny.torsion("spring", "pin", stiffness=1)
     model = make_model(tiny)
     # all methods of users need the same kernels
-    setting = digits.TIGHTEST if tight else 1e-3
+    setting = TIGHTEST_TOLERANCE if tight else 1e-3
     with compiling(name.split("/")[0], loaded, tight):
         run(
             Run(

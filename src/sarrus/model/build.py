@@ -566,7 +566,7 @@ def _summed_up(
     def gathered(kind: int, width: int) -> tuple[Ints, Scalars]:
         terms = [(n, *term) for n, shares in own for term in shares[kind]]
         alone = np.array(terms, dtype=float).reshape(-1, width).T
-        parts = [alone, *(term for shares in sides for term in shares[kind])]
+        parts: list[Any] = [alone, *(term for shares in sides for term in shares[kind])]
         whole = [np.concatenate([part[i] for part in parts]) for i in range(width)]
         return np.array(whole[:-1], dtype=np.int64), whole[-1]
 

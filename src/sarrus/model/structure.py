@@ -5,8 +5,8 @@ over the numbers of a tape gives blueprint and replay for all mechanisms that ar
 decide something otherwise (places that coincide, axes that are parallel, pivots, what is zero), the replay says
 so, and the model is built anew: to the same bits in either way.
 
-A tape of a large mechanism would take longer than to build many. The model of one that was seen before with the same
-numbers is kept instead: who simulates it does so again, for longer, from another velocity or by another method.
+A tape of a large mechanism would take longer than to build many. The model of one that was seen before with the
+same numbers is kept instead: who simulates it does so again, for longer, or from another velocity.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _find_large(mechanism: Mechanism) -> Model:
 
 
 def outline(mechanism: Mechanism) -> Key | None:
-    """All that the model of a checked mechanism is made of, in few pieces; None where more than numbers may differ."""
+    """All that the model of a checked mechanism is made of, in few pieces; None where more may differ."""
     rest, bodies, joints = mechanism.copy(), mechanism.bodies, mechanism.joints
     rest.bodies, rest.joints = [], []
     described = describe(rest)
@@ -108,7 +108,7 @@ def outline(mechanism: Mechanism) -> Key | None:
         return None
     ends = [end for joint in joints for end in joint.ends]
     places, axes = [e.place for e in ends], [e.axis for e in ends]
-    words = (
+    words: tuple[list[Any], ...] = (
         [b.name for b in bodies],
         [j.name for j in joints],
         [id(j.kind) for j in joints],

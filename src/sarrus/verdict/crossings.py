@@ -302,8 +302,10 @@ def _judge(
     least = here.below[0] if fell else here.smallest
     if SETTLED_ZERO * zero < least < small or (fell and here.smallest < small):
         other = _settle(model, equations, dip, t, aside, nearby.rank, small)
-        if other != t:
-            t, here = other, look(other)
+        there = here if other == t else look(other)
+        # between two that vanish one after the other both are small, and none is zero
+        if there.rank <= here.rank:
+            t, here = other, there
     piece = dip.piece(t)
     return _moment(t, here, nearby, piece.position(t), piece.velocity(t), model, equations, motion)
 

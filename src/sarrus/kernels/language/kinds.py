@@ -94,11 +94,6 @@ class Record:
         self.plain: bool = all(
             k.plain if isinstance(k, Record) else k is None or isinstance(k, Rank) for k in kinds
         )
-        # whether there are wide numbers in it
-        self.wide: bool = any(
-            k.wide if isinstance(k, Record) else isinstance(k, Rank) and k.kind == WIDE
-            for k in kinds
-        )
         self.text = repr((names, [getattr(k, "text", k) for k in kinds]))
 
     @classmethod
