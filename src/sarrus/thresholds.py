@@ -30,8 +30,8 @@ FAR_AWAY = 10.0
 # the mechanism's length: what a series holds through singular positions, as rounding grows there with the order.
 # Double four-bars started at 0.5 to 3 m/s were off by 5e-10 in the median, 4e-9 at most, by radau 2e-12 and 5e-12
 HELD_THROUGH = 1e-9
-# the mechanism's length: the tightest tolerance that is followed, with more digits beside singular positions. States
-# are doubles, and over 10 s through ten of these places are off by up to 1e-12
+# the mechanism's length: the tightest tolerance that is followed, with more digits beside singular positions.
+# States are doubles, and over 10 s through ten of these places are off by up to 1e-12
 TIGHTEST_TOLERANCE = 1e-13
 
 # weights, kinetic energy over the size, and the damper's own force: what it makes of the velocity's error is told

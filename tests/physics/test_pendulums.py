@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.special import ellipj, ellipk
 
+import sarrus
 from builders import pendulum, rotation
 from sarrus import Mechanism, simulate
 
@@ -175,3 +176,55 @@ def test_acceleration_is_the_derivative_of_velocity():
     # central difference of order four: 1e-12 (h^4) times a fifth derivative of about 1e4
     slope = (v[:-4] - 8 * v[1:-3] + 8 * v[3:-1] - v[4:]) / (12 * 0.001)
     np.testing.assert_allclose(a[2:-2], slope, atol=1e-7)
+
+
+def hanging(lengths, masses, spatial):
+    """A chain of rods that hangs still."""
+    place = (lambda y: (0.0, 0.0, y)) if spatial else (lambda y: (0.0, y))
+    m = Mechanism("chain", gravity=place(-9.81))
+    axis = {"axis": (0, 1, 0)} if spatial else {}
+    y, before = 0.0, m.ground
+    for i, (length, mass) in enumerate(zip(lengths, masses, strict=True)):
+        rod = m.rod(f"rod {i}", place(y), place(y - length), mass=mass)
+        m.revolute(f"pin {i}", before, rod, at=place(y), **axis)
+        y, before = y - length, rod
+    return m
+
+
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-10])
+def test_what_hangs_still_stays_so(tolerance):
+    """Chains of any sizes for hours: nothing moves, no step has lost anything, alone and side by side."""
+    rng = np.random.default_rng(4)
+    times = np.array([0.0, 1e3, 1e4])
+    for k in range(6):
+        sizes = 10.0 ** rng.uniform(-1, 1, (2, 1 + k % 3))
+        m = hanging(*sizes, spatial=k % 2 == 1)
+        one = sarrus.simulate(m, 1e4, outputs=times, tolerance=tolerance)
+        masses = sizes[1, 0] * rng.uniform(0.5, 2.0, 16)
+        ensemble = sarrus.Ensemble(m, {"bodies.rod 0.mass": masses})
+        many = ensemble.simulate(1e4, outputs=times, tolerance=tolerance, points=["rod 0"])
+        place, names = one.position("rod 0"), {"done"}
+        assert ({one.status}, set(many.status)) == (names, names)
+        assert not [note for note in one.notes if "could not hold" in note]
+        assert one.counters["loosened"] == 0
+        assert not many.counters["loosened"].any()
+        # of the chain: rounding, and what landings are allowed
+        size = tolerance * sizes[0].sum()
+        assert np.abs(place - place[0]).max() <= size
+        assert np.abs(many.position("rod 0") - place[0]).max() <= size
+
+
+@pytest.mark.slow
+def test_a_dwell_is_no_singular_position():
+    """A crank driven to a stop and held there for hours: it stays, and nothing is said to be lost."""
+    for length in (0.1, 0.7, 13.0):
+        m = Mechanism("crank", gravity=(0, -9.81))
+        m.rod("crank", (0, 0), (0.3 * length, -length), mass=1)
+        m.revolute("pin", m.ground, "crank", at=(0, 0))
+        m.drive("turn", "pin", sarrus.SmoothStep(0.0, 1.0, 1.0, 2.0))
+        result = sarrus.simulate(m, 1e4, outputs=[0.0, 2.0, 3e3, 1e4])
+        assert result.status == "done"
+        assert not result.notes
+        place = result.position("crank")
+        turn = np.array([[np.cos(1.0), -np.sin(1.0)], [np.sin(1.0), np.cos(1.0)]])
+        assert np.abs(place[1:] - turn @ place[0]).max() <= 1e-10 * length

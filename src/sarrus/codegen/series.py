@@ -27,6 +27,7 @@ from ..kernels.rules import (
     MANY_STEPS,
     NOISE,
     NOISY_ORDER,
+    REFINED,
     SHARE,
     SLACK,
     STIFF,
@@ -35,6 +36,9 @@ from ..kernels.rules import (
     TRIES,
     buffer_steps,
     log_cost,
+)
+from ..kernels.rules import (
+    LOST as LOST_TOLERANCES,
 )
 from ..thresholds import (
     CONTRADICTION,
@@ -683,7 +687,7 @@ class LaneRun:
         self.local.set(self.tolerance)
         self.attempts.set(self.zero)
         self.beyond.set(self.zero)
-        self.most.set(left)
+        self.most.set(o.where(self.beside, left, o.minimum(left, self._closed_for())))
         self.choosing.set(running)
         self.trying.set(running)
         for _ in o.repeat(lambda: o.any(self.trying.get())):
@@ -703,6 +707,19 @@ class LaneRun:
         self._write_outputs(took, begin)
         self._carry_loads(landed, took)
         return begin, took
+
+    def _closed_for(self) -> Any:
+        """How long a step may be where nothing moves: until what its solve leaves open shows."""
+        o, p, refined = self.o, self.p, self.w.wanted[0] > 0.0
+        left = o.constant(1e-300)
+        for k, eps in enumerate(self.s.eps):
+            share = o.where(refined, o.constant(REFINED), number(o, eps))
+            left = o.maximum(left, share * o.abs(p.lam[0, k]))
+        lost = o.maximum(self.tolerance, o.constant(ROUND_OFF)) * LOST_TOLERANCES
+        h, fastest = o.sqrt(lost / left), o.constant(0.0)
+        for i in range(self.s.coordinates):
+            fastest = o.maximum(fastest, o.abs(p.v[i]))
+        return o.where(fastest * h < lost, h, o.constant(HUGE))
 
     def _share_among_steps(self, took: Any) -> None:
         """In a long run each step may lose less, as in the general method: asked after some steps, then seldom."""
@@ -817,7 +834,7 @@ class LaneRun:
         o, p, w = self.o, self.p, self.w
         self._count(STEPS, good)
         local = self.local.get()
-        loose = good & ((local > self.tolerance) | (off > self.tolerance * (10.0 * SLACK)))
+        loose = good & ((local > self.tolerance) | (off > self.tolerance * LOST_TOLERANCES))
         self._count(LOOSENED, loose)
         self.lost.set(self.lost.get() + o.maximum(local, off), loose)
         self.moved.set(o.maximum(self.moved.get(), off), good)

@@ -89,9 +89,9 @@ class Looking(Scratch):
         self.s, self.order = memory.array(1), memory.array(1)
         self.early_s, self.early_order = memory.array(1), memory.array(1)
         self.early = memory.array(1)
-        # half of the accelerations; pivots; how far links have turned, and time until the next sample
+        # half of the accelerations; pivots; how far links have turned, time until the next sample, its steady part
         self.a, self.f = memory.array(s.coordinates), memory.array(s.equations)
-        self.turn, self.gap = memory.array(1), memory.array(1)
+        self.turn, self.gap, self.steady = (memory.array(1) for _ in range(3))
         # |u.J|, to where it is least, and what it is there
         self.here, self.move, self.value = memory.array(1), memory.array(1), memory.array(1)
 
@@ -181,6 +181,7 @@ def take_sample(o: Any, p: Program, w: Looking) -> None:
     below = rate + o.sqrt(rate * rate + half * (4.0 * ANGLE))
     w.turn[0] = turn
     w.gap[0] = o.where(below > 0.0, 2.0 * ANGLE / below, o.constant(HUGE))
+    w.steady[0] = o.where(below > 0.0, rate * 2.0 / below, o.constant(1.0))
 
 
 def look_at(o: Any, p: Program, w: Looking) -> None:

@@ -57,6 +57,12 @@ CORRECTIONS = 3
 WIDE_CORRECTIONS = 6
 MOST_REFINEMENTS = 8
 
+# a landing moved by so many tolerances has lost something. What a solve leaves open of the accelerations, over
+# the multipliers, is eps, if it is refined REFINED: in a rest or a dwell terms of the series set no limit to a
+# step, and this would grow with its square to such a loss
+LOST = 10.0 * SLACK
+REFINED = 1e-15
+
 # from a landing at a singular position: land so much further
 BEYOND = 1.1
 # and try so often: twice further, then nearer or looser; the last is the second again

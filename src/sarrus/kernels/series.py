@@ -39,9 +39,11 @@ from .rules import (
     ENERGY_SLACK,
     HIGHEST_ORDER,
     LOOSEST,
+    LOST,
     LOW_ORDER,
     NOISE,
     NOISY_ORDER,
+    REFINED,
     SLACK,
     STILL,
     SWIFT,
@@ -413,6 +415,23 @@ def raise_order(ws, order, known, log_step, log_tolerance):
 
 
 @kernel
+def closed_for(form, ws, refinements, lost, v):
+    """How long a step may be where nothing moves: until what its solve leaves open moves it by `lost`.
+
+    Infinite where the motion itself goes further until then: its terms set the limit.
+    """
+    left = 0.0
+    for c in range(len(form.eps)):
+        share = form.eps[c] if refinements == 0 else REFINED
+        left = max(left, share * abs(rounded(ws.lam[0, c])))
+    h = np.sqrt(lost / max(left, 1e-300))
+    fastest = 0.0
+    for i in range(len(v)):
+        fastest = max(fastest, abs(rounded(v[i])))
+    return h if fastest * h < lost else np.inf
+
+
+@kernel
 def log_reached(log_size, order, log_step):
     """Log of the largest velocity that the terms of a step reach."""
     most = -np.inf
@@ -541,6 +560,8 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
         local = tolerance
         attempts = 0
         most = stop - t
+        if not beside:
+            most = min(most, closed_for(form, ws, refinements, LOST * max(tolerance, ROUND_OFF), v))
         elsewhere = 0
         first = 0.0
         first_order = 0
@@ -631,7 +652,7 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
                 if local > LOOSEST:
                     return STUCK, n
         watch[n, LOSS] = 0.0
-        if local > tolerance or off > 10.0 * SLACK * max(tolerance, ROUND_OFF):
+        if local > tolerance or off > LOST * max(tolerance, ROUND_OFF):
             counters[LOOSENED] += 1
             watch[n, LOSS] = max(local, off)
         for i in range(nq):
