@@ -91,19 +91,6 @@ def make_loads(loads: Loads, order: int) -> Loads | None:
 
 
 @kernel
-def has_dampers(loads):
-    """The same for kernels."""
-    if loads is not None:
-        for n in range(len(loads.springs.first)):
-            if loads.springs.numbers[n, spring.DAMPING] != 0.0:
-                return True
-        for n in range(len(loads.torsions.first)):
-            if loads.torsions.numbers[n, torsion.DAMPING] != 0.0:
-                return True
-    return False
-
-
-@kernel
 def eval_load_forms(loads, q):
     """loads.f = F q + f0."""
     for i in range(len(loads.f0)):
