@@ -384,17 +384,21 @@ def learn_pivots(form, L, usual):
 def learn_one_by_one(pivots, usual):
     """Every equation that rises above the permanent looks at all others for the one that fell most.
 
-    What others lost together by less may be what it rose by: then it stays redundant.
+    No more of them than have fallen. What others lost together by less may be what it rose by: then it stays
+    redundant.
     """
+    bound = np.maximum(SINGULAR_LANDING * usual, PERMANENT_PIVOT)
+    left = np.sum((usual > PERMANENT_PIVOT) & (pivots < bound))
     lowered = (usual > PERMANENT_PIVOT) & (pivots < LOWERED_PIVOT * usual)
     lost = np.prod(pivots[lowered] / usual[lowered])
     for k, pivot in enumerate(pivots):
         regular = usual[k] > PERMANENT_PIVOT
-        if not regular and pivot > PERMANENT_PIVOT:
+        if not regular and pivot > PERMANENT_PIVOT and left > 0:
             low = np.maximum(SINGULAR_LANDING * usual, PERMANENT_PIVOT)
             fallen = np.flatnonzero((usual > PERMANENT_PIVOT) & (pivots < low) & (pivots < usual))
             if len(fallen):
                 usual[fallen[np.argmin(pivots[fallen] / usual[fallen])]] *= -1.0
+                left -= 1
                 regular = True
         if regular or pivot * lost > PERMANENT_PIVOT:
             usual[k] = min(max(abs(usual[k]), pivot), 1.0)

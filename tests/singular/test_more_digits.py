@@ -7,7 +7,7 @@ from scipy.special import ellipj, ellipkinc
 from builders import n_four_bar, pendulum
 from crossing_families import members
 from linkages import double_watt
-from sarrus import Mechanism, Polynomial, simulate, simulate_many
+from sarrus import Mechanism, Polynomial, SmoothStep, simulate, simulate_many
 from sarrus.kernels.compiler import COMPILES
 from sarrus.problems.references.n_four_bar import four_bar_reference
 
@@ -214,3 +214,19 @@ def test_many_runs_have_them_too():
     for i, speed in enumerate(speeds):
         one = simulate(n_four_bar(2, speed=speed), 3.0, 0.1, tolerance=TIGHT)
         assert (many.position("B0")[i] == one.position("B0")).all()
+
+
+@pytest.mark.parametrize("start", [0.0, 0.4])
+def test_driven_from_rest(start):
+    """Equations that depend on each other everywhere, and no motion yet: the tip is where its motion says."""
+    m = Mechanism("crank")
+    m.rod("crank", (0.0, 0.0), (1.0, 0.0), 3.0)
+    m.revolute("pin", m.ground, "crank", at=(0.0, 0.0))
+    m.point("tip", "crank", (1.0, 0.0))
+    m.drive("motor", "pin", SmoothStep(0.0, 2.0, start, start + 1.5))
+    result = simulate(m, 2.0, 0.05, tolerance=TIGHT)
+    assert result.status == "done", result.message
+    share = np.clip((result.times - start) / 1.5, 0.0, 1.0)
+    angle = 2.0 * share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
+    tip = np.column_stack([np.cos(angle), np.sin(angle)])
+    assert np.abs(result.position("tip") - tip).max() < 1e-12

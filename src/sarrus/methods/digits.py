@@ -168,10 +168,15 @@ class MoreDigits:
             return None
         base = self.expand(t, state)
         size = np.abs(base).max(axis=1, keepdims=True)
+        # where nothing moves yet, nothing grows
+        size[size == 0.0] = 1.0
         growth = [
             narrow((self.expand(t, state, ROUND_OFF * u) - base) / size).ravel() for u in weak.T
         ]
-        share, *_ = np.linalg.lstsq(np.array(growth).T, -narrow(base / size).ravel(), rcond=None)
+        told = np.array([*growth, narrow(base / size).ravel()])
+        if not np.isfinite(told).all():
+            return None
+        share, *_ = np.linalg.lstsq(told[:-1].T, -told[-1], rcond=None)
         change = ROUND_OFF * weak @ share
         # written so that nan is refused too
         return change if np.abs(change).max() <= MENDED_MISFIT else None
