@@ -536,6 +536,8 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
                 return OTHER_DIGITS, n
         elif widens and (beside or (counters[STEPS] == 0 and not is_regular(form, ws.L))):
             return OTHER_DIGITS, n
+        # without eps there is as little left as after a refinement
+        refined = refinements
         if refinements > 0 and is_regular(form, ws.L):
             factorise_exactly(form, ws.J, ws.L)
             refinements = 0
@@ -561,7 +563,7 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
         attempts = 0
         most = stop - t
         if not beside:
-            most = min(most, closed_for(form, ws, refinements, LOST * max(tolerance, ROUND_OFF), v))
+            most = min(most, closed_for(form, ws, refined, LOST * max(tolerance, ROUND_OFF), v))
         elsewhere = 0
         first = 0.0
         first_order = 0
