@@ -16,8 +16,9 @@ from ..thresholds import ZERO_COEFFICIENT
 from .vectors import Row, add_row
 
 # variables that may hang on one by relations of others. Relations go on along a chain of bodies (of scissors,
-# whose cells have one height): all solved, every equation would hold the same variable, and the factor be full
-MOST_USERS = 32
+# whose cells have one height): all solved, every equation would hold the same variable, and the factor be full.
+# With 32 scissors of 30 cells, which pass their crossings with all of them solved, end there
+MOST_USERS = 128
 
 
 class Reduction:
