@@ -472,8 +472,9 @@ def _follow(pivot: Callable[[float], float], low: float, high: float) -> tuple[f
             continue
         root = _interpolate_at_zero(g, times)
         # rounding of pivots aside; a flat bottom is all rounding
-        if pivot(root) > pivot(t) + (1e-10 * values.min() if growth < 3.0 else RESOLVED_PIVOT):
-            # too far off for a polynomial
+        rounding = 1e-10 * values.min() if growth < 3.0 else RESOLVED_PIVOT
+        if not abs(root - t) <= aside or pivot(root) > pivot(t) + rounding:
+            # too far off for a polynomial, or away from the points that it goes through
             continue
         moved, t = abs(root - t), root
         # each pass has 5^-6 of the error of the one before, which is what it moved by
