@@ -53,7 +53,8 @@ def test_no_crossing_where_a_run_ends_before_it(monkeypatch):
     """Its last steps are tiny, and their series lead nowhere: times far beside them are no crossings."""
     # equations that make doubles lose their way
     monkeypatch.setattr(reduce, "MOST_USERS", 32)
-    assert not all([check(random_scissors(30, seed), 1e-10) for seed in range(6)])
+    # no other test has 29 cells: what is built of a structure is kept
+    assert not all([check(random_scissors(29, seed), 1e-10) for seed in range(6)])
 
 
 @pytest.mark.slow
