@@ -363,7 +363,7 @@ class Series:
         self._t = float(pieces.starts[steps])
         seen = self._seen[:steps]
         self._moved = max(self._moved, seen[:, 1].max(initial=0.0))
-        self._root = float(np.sqrt(seen[-1, PIVOT])) if steps else self._root
+        self._root = float(np.sqrt(max(seen[-1, PIVOT], 0.0))) if steps else self._root
         self._share_among_steps(seen)
         # a run that cannot leave its start still has its start
         start = start_piece(self._t, kept.state, kept.carried)
