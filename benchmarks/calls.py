@@ -3,7 +3,7 @@
 Each row is measured warm (but for first calls, which begin in a new process with an empty cache), by code of the
 mechanism's own where it has some, best of several, one thread but where "2 threads" is said.
 `python benchmarks/calls.py [PART ...]`; parts: first, whole,
-build, large, many, stiff, heyoka.
+build, large, many, stiff, through, heyoka.
 """
 
 import os
@@ -17,17 +17,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from importlib.util import find_spec
-from typing import Any
 
+import beside_heyoka
 import numpy as np
+from beside_heyoka import Rows, best
 from rich.console import Console
 from rich.table import Table
 
 from sarrus import Ensemble, Mechanism, Result, problems, simulate
 from sarrus.asked import ask_plainly
-from sarrus.kernels import own
 from sarrus.many import Traced
 from sarrus.model import make_model
 from sarrus.model.structure import build_anew
@@ -42,18 +40,6 @@ result = simulate(problem.mechanism(), problem.duration, problem.output_step)
 assert result.success, result.message
 print(time.perf_counter() - begin)
 """
-Rows = list[tuple[str, str]]
-
-
-def best(run: Callable[[], Any], repeats: int = 7) -> tuple[float, Any]:
-    """Least wall time of some calls behind those that warm up, and the last answer."""
-    own.warm_up(run)
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        found = run()
-        times.append(time.perf_counter() - begin)
-    return min(times), found
 
 
 def first() -> Rows:
@@ -208,73 +194,25 @@ def stiff() -> Rows:
     return rows
 
 
-def double_pendulum() -> Mechanism:
-    """Two point masses of 1 kg on massless links of 1 m, from horizontal at rest."""
-    m = Mechanism("double pendulum", gravity=(0.0, -9.81))
-    m.body("upper", mass=1.0, center=(1.0, 0.0), inertia=0.0)
-    m.body("lower", mass=1.0, center=(2.0, 0.0), inertia=0.0)
-    m.distance("first link", "ground", "upper", start=(0.0, 0.0), end=(1.0, 0.0))
-    m.distance("second link", "upper", "lower", start=(1.0, 0.0), end=(2.0, 0.0))
-    m.point("tip", "lower", at=(2.0, 0.0))
-    return m
-
-
-def heyoka() -> Rows:
-    """The same two pendulums in angles by heyoka's Taylor method, and here."""
-    if find_spec("heyoka") is None:
-        return [("heyoka", "not installed")]
-    import heyoka as hy
-
-    a, b, u, v = hy.make_vars("a", "b", "u", "v")
-    g = 9.81
-    D = hy.cos(a - b)
-    # unit masses and links: angles from straight down
-    du = (
-        -2.0 * g * hy.sin(a) - v * v * hy.sin(a - b) - D * (u * u * hy.sin(a - b) - g * hy.sin(b))
-    ) / (2.0 - D * D)
-    dv = u * u * hy.sin(a - b) - g * hy.sin(b) - D * du
-    start = [np.pi / 2, np.pi / 2, 0.0, 0.0]
-    times = np.linspace(0.0, 10.0, 1001)
-    rows, system = [], [(a, u), (b, v), (u, du), (v, dv)]
-    fine = hy.taylor_adaptive(system, start, tol=1e-18)
-    exact = _tip(fine.propagate_grid(times)[-1])
-    for tolerance in (1e-15, 1e-10):
-        integrator = hy.taylor_adaptive(system, start, tol=tolerance)
-
-        def run(i=integrator):
-            i.time = 0.0
-            i.state[:] = start
-            return i.propagate_grid(times)[-1]
-
-        wall, states = best(run, 20)
-        error = np.abs(_tip(states) - exact).max()
-        rows.append(
-            (f"double pendulum, heyoka {tolerance:g}", f"{wall * 1e3:.3f} ms; error {error:.1e} m")
-        )
-    mechanism = double_pendulum()
-    for tolerance in (1e-13, 1e-10, 1e-8):
-        found: list[Result] = []
-
-        def call(t=tolerance, found=found):
-            found.append(simulate(mechanism, 10.0, 0.01, tolerance=t))
-            return found[-1]
-
-        wall, result = best(call, 7)
-        error = np.abs(result.position("tip") - exact).max()
-        solve = min(r.solve_seconds for r in found) * 1e3
-        cpu = min(r.cpu_seconds for r in found) * 1e3
+def through() -> Rows:
+    """Through crossings at a tolerance that asks for more digits: N four-bars, 10 s, starts at 0.5 to 3 m/s."""
+    rows = []
+    for windows, speeds in ((2, np.linspace(0.5, 3.0, 11)), (40, (0.5, 1.0, 2.0, 3.0))):
+        places, rates, cpu = [], [], []
+        for speed in speeds:
+            problem = problems.get("n-four-bar", windows=windows, speed=float(speed))
+            result = simulate(problem.mechanism(), 10.0, 0.01, tolerance=1e-13)
+            exact = problem.reference(result.times)
+            places.append(np.abs(result.position(problem.observed) - exact[:, :2]).max())
+            rates.append(np.abs(result.velocity(problem.observed) - exact[:, 2:4]).max())
+            cpu.append(result.cpu_seconds)
         rows.append(
             (
-                f"double pendulum, here {tolerance:g}",
-                f"solve {solve:.3f}, with outputs {cpu:.3f}, call {wall * 1e3:.2f} ms; error {error:.1e} m",
+                f"N = {windows} at 1e-13, {len(speeds)} starts",
+                f"at most {max(places):.1e} m, {max(rates):.1e} m/s; with outputs {np.median(cpu) * 1e3:.1f} ms",
             )
         )
     return rows
-
-
-def _tip(states: np.ndarray) -> np.ndarray:
-    a, b = states[:, 0], states[:, 1]
-    return np.stack([np.sin(a) + np.sin(b), -np.cos(a) - np.cos(b)], axis=1)
 
 
 PARTS = {
@@ -284,7 +222,8 @@ PARTS = {
     "large": large,
     "many": many,
     "stiff": stiff,
-    "heyoka": heyoka,
+    "through": through,
+    "heyoka": beside_heyoka.rows,
 }
 
 
