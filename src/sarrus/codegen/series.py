@@ -14,6 +14,7 @@ import numpy as np
 
 from ..kernels.reasons import DONE, FULL, NOT_FINITE, STUCK, UNCERTAIN
 from ..kernels.rules import (
+    ASKED_AFTER,
     BESIDE,
     BEYOND,
     CORRECTIONS,
@@ -597,7 +598,7 @@ class LaneRun:
         self.least_pivot, self.least_drop = new(one), new(one)
         # outputs: the next one, the largest drift of the energy, least and largest of each column
         self.at, self.drift = new(self.zero), new(self.zero)
-        self.shared, self.ask = new(self.tolerance), new(o.constant(float(FIRST_STEPS)))
+        self.shared, self.ask = new(self.tolerance), new(o.constant(float(ASKED_AFTER)))
         self.extremes = [
             (new(o.constant(HUGE)), new(o.constant(-HUGE))) for _ in range(len(s.columns))
         ]
@@ -610,7 +611,7 @@ class LaneRun:
         # of the balance: the largest energy exchanged, and the largest that it is a difference of
         self.exchanged, self.held = new(kinetic), new(self.weight)
         # steps until it is asked whether the motion is stiff, when it last was, and steps in between
-        room = float(min(FIRST_STEPS, buffer_steps(s.coordinates)))
+        room = float(min(ASKED_AFTER, buffer_steps(s.coordinates)))
         self.ask_stiff, self.since, self.room = (
             new(o.constant(room)),
             new(self.zero),
@@ -723,13 +724,16 @@ class LaneRun:
 
     def _share_among_steps(self, took: Any) -> None:
         """In a long run each step may lose less, as in the general method: asked after some steps, then seldom."""
-        o, first = self.o, self.first_tolerance
+        o, first, t = self.o, self.first_tolerance, self.t.get()
         steps = self.counts[STEPS].get()
-        now = took & (steps >= self.ask.get())
-        share = o.maximum(steps * self.end / self.t.get() * (1 / MANY_STEPS), o.constant(1.0))
+        asked = took & (steps >= self.ask.get())
+        # one that will end within the first memory there shares nothing
+        within = (steps < FIRST_STEPS) & (steps * self.end <= t * FIRST_STEPS)
+        now = asked & ~within
+        share = o.maximum(steps * self.end / t * (1 / MANY_STEPS), o.constant(1.0))
         floor = o.minimum(first, o.constant(LONG_FLOOR))
         self.shared.set(o.maximum(first / share, floor), now)
-        self.ask.set(steps + ASK_AGAIN, now)
+        self.ask.set(o.where(within, o.constant(float(FIRST_STEPS)), steps + ASK_AGAIN), asked)
 
     def _watch_stiffness(self, took: Any) -> None:
         """Dampers may be stiff: where the general method would try another one, it has to be asked.

@@ -11,11 +11,12 @@ SHARE = 0.05
 # what double precision gives in a step
 FLOOR = 1e-13
 # a run of more steps shares what this many may lose, down to the rounding of a step (a pendulum over 1e4 s is off
-# by as much with a tenth of it); how many there will be is asked first after so many, for which the first memory
-# is made, too: most runs end within them
+# by as much with a tenth of it); how many there will be is asked first after ASKED_AFTER. Those that will end
+# within the first memory, FIRST_STEPS, go on without: most do
 MANY_STEPS = 80
 LONG_FLOOR = 1e-16
-FIRST_STEPS = 96
+ASKED_AFTER = 96
+FIRST_STEPS = 192
 # A landing that the projections move by more than SLACK tolerances is refused: truncation moves it by
 # about one, another branch of the motion by far more. NOISE is what rounding may do to a long chain.
 SLACK = 4.0

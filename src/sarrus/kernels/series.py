@@ -32,6 +32,7 @@ from .loads import (
 from .polynomials import eval_polynomial, eval_series
 from .reasons import DONE, FULL, NOT_FINITE, OTHER_DIGITS, STUCK
 from .rules import (
+    ASKED_AFTER,
     BEYOND,
     CORRECTIONS,
     DRIFT_SLACK,
@@ -689,6 +690,11 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
         n += 1
         if last and stop == t_end:
             return DONE, n
+        # a run that will not end within this memory is asked how long it is
+        if n == ASKED_AFTER == counters[STEPS] and n * (t_end - t) > (coefficients.shape[0] - n) * (
+            t - starts[0]
+        ):
+            return FULL, n
     return FULL, coefficients.shape[0]
 
 
