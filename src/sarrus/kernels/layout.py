@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -192,14 +192,20 @@ def _with_leaves(arrays: Any, leaves: Iterator[Any]) -> Any:
 
 def make_room(*shapes: tuple[int, ...]) -> list[Floats]:
     """Arrays of zeros side by side in memory, as `pack` lays them."""
-    sizes = [math.prod(shape) for shape in shapes]
-    block = np.zeros(sum(-(-size // 8) * 8 for size in sizes) + 8)
-    at = (-block.ctypes.data % 64) // 8
-    out = []
-    for shape, size in zip(shapes, sizes, strict=True):
-        out.append(block[at : at + size].reshape(shape))
-        at += -(-size // 8) * 8
-    return out
+    total, places = _places(shapes)
+    block = np.zeros(total)
+    first = -block.ctypes.data % 64
+    return [np.ndarray(shape, block.dtype, block, first + at) for shape, at in places]
+
+
+@lru_cache(maxsize=64)
+def _places(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, list[tuple[tuple[int, ...], int]]]:
+    """How many numbers some arrays take, each from a multiple of 64 bytes on, and where they begin [bytes]."""
+    at, places = 0, []
+    for shape in shapes:
+        places.append((shape, 8 * at))
+        at += -(-math.prod(shape) // 8) * 8
+    return at + 8, places
 
 
 def make_workspace(form: Form, order: int) -> Workspace:

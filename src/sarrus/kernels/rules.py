@@ -1,5 +1,7 @@
 """How the series method chooses and judges its steps: numbers and costs, for all who make such steps."""
 
+from functools import cache
+
 import numpy as np
 
 from ..arrays import Floats
@@ -72,15 +74,16 @@ ELSEWHERE = 6
 
 def local_tolerance(tolerance: float) -> tuple[float, bool]:
     """The tolerance of a step, and whether double precision keeps it above what is wanted."""
-    wanted = SHARE * tolerance * float(np.clip((1e-6 / tolerance) ** (1 / 3), 0.1, 1.0))
+    wanted = SHARE * tolerance * min(max((1e-6 / tolerance) ** (1 / 3), 0.1), 1.0)
     return max(wanted, FLOOR), wanted < FLOOR
 
 
 def buffer_steps(coordinates: int) -> int:
     """Steps between two recordings."""
-    return int(np.clip(BUFFER_BYTES // (8 * (HIGHEST_ORDER + 1) * max(coordinates, 1)), 16, 1024))
+    return min(max(BUFFER_BYTES // (8 * (HIGHEST_ORDER + 1) * max(coordinates, 1)), 16), 1024)
 
 
+@cache
 def log_cost() -> Floats:
     """Log of the cost of a step of each order, in units of one coefficient.
 
