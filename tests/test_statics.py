@@ -249,6 +249,7 @@ def test_user_force():
     np.testing.assert_allclose(found, small_eigenvalues(1.0), atol=1e-7)
 
 
+@pytest.mark.slow
 def test_failing_user_force_is_told():
     """Its own words reach the user."""
     m = pendulum(0.3)

@@ -81,6 +81,7 @@ def test_run_takes_a_file(file, tmp_path):
     assert (tmp_path / "runs" / "n-four-bar" / "results.txt").exists()
 
 
+@pytest.mark.slow
 def test_a_file_needs_no_ending(file, tmp_path):
     """Any existing file is taken as a specification."""
     other = file.rename(tmp_path / "short.txt")

@@ -100,6 +100,7 @@ def test_watching_lanes_are_their_twin():
         assert crossings_of(structure, found.summaries, lane) == pytest.approx(exact, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_more_crossings_than_are_kept(monkeypatch):
     """A run with more crossings than lanes keep is for the general kernels."""
     monkeypatch.setattr(watch, "MOST_CROSSINGS", 3)

@@ -184,6 +184,7 @@ def late_imports(body, package, seen):
         yield from late_imports(getattr(node, "orelse", None) or [], package, seen)
 
 
+@pytest.mark.slow
 def test_late_packages_are_entered_by_their_door():
     """Who asks for a module of a package that another thread is loading gets half of it; who asks for the package
     first waits until it is whole.

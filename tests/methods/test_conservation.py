@@ -28,6 +28,7 @@ def test_energy_momentum_at_any_step(step):
     assert r.violation("position").max() < 2e-15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("section", [0.1, 0.0])
 def test_energy_momentum_with_dependent_equations(section):
     """Bricard's mechanism, also with thin rods, whose hinge axes have no mass."""
@@ -200,6 +201,7 @@ def test_null_space_of_a_mechanism_that_cannot_move():
     assert len(r.times) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method", ["energy-momentum", "ali3", "generalized-alpha", "multipliers", "null-space"]
 )

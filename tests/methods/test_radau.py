@@ -439,6 +439,7 @@ def test_polynomials_from_states_are_exact():
                 assert found.deriv(k)(0.05) == pytest.approx(exact.deriv(k)(start + 0.05), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_user_force_in_plain_python():
     """A pendulum pulled by a function that only Python can compute: its work is in the balance."""
     tables = {"soft": 3.0}

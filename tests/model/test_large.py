@@ -104,6 +104,7 @@ def test_relations_that_stand_as_equations_change_no_motion(monkeypatch):
             assert np.abs(apart).max() < 1e-10
 
 
+@pytest.mark.slow
 def test_scissors_fill_their_factor_linearly():
     """Twice the units, twice the entries of L: with all heights solved for it was four times as many."""
     sizes = [len(build_anew(scissors(n)).form.L_row) for n in (100, 200, 400)]

@@ -33,6 +33,7 @@ def check_same(runs, mechanisms, which, duration, tolerance=None, apart=SAME_TIM
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "family", [pytest.param(f, marks=pytest.mark.slow if f in LONG else ()) for f in FAMILIES]
 )
@@ -47,6 +48,7 @@ def test_crossings_are_those_of_simulate(family):
     assert (runs.parked.sum() > 10) == (family in LEFT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-7, 1e-12])
 def test_crossings_at_other_tolerances(tolerance):
     """What counts as zero follows the tolerance, in lanes as in `simulate`."""
@@ -121,6 +123,7 @@ def rising(rng):
     return m
 
 
+@pytest.mark.slow
 def test_motions_that_turn_back():
     """They pass the level as often as their height changes its sign at close outputs, in lanes or not."""
     rng = np.random.default_rng(8)

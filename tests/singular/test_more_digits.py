@@ -63,6 +63,7 @@ def measure(result, exact):
     return off[:, :2].max(), off[:, 2:].max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("windows", [1, 2, 40])
 def test_four_bars_through_their_flat_positions(windows):
     """Ten and more singular positions in 10 s: places to 1e-11 m, velocities to 1e-10 m/s.

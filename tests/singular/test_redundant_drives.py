@@ -45,6 +45,7 @@ def test_every_output_has_its_force(name):
 
 # random mechanisms of which one joint is driven: equations of its angle and of the bodies' own shape depend on
 # each other, and give each other their parts several times
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "sliding", "joint", "motion"),
     [

@@ -175,6 +175,7 @@ def test_random_loads_are_balanced(dimension):
     assert loaded > 40
 
 
+@pytest.mark.slow
 def test_driven_large_mechanism():
     """N = 100 driven at one crank: balanced, and the drive does the work."""
     m = n_four_bar(100, speed=0.0)
