@@ -123,7 +123,8 @@ def find_neighbours(first, second, g):
 @block
 def let_others_wait(g, k, nq, more):
     """Add to what the equations wait for that share a coordinate with an early one; each once."""
-    mark = len(g.size) + k
+    # marks of rows that are joined are positive, and come between the two times
+    mark = len(g.size) + k if more > 0 else -2 - k
     for t in range(g.start[k], g.start[k] + g.sizes[k]):
         i = g.near[t]
         if i < nq:
@@ -217,9 +218,6 @@ def eliminate(first, second, nq, g, order):
                 if g.near[t] >= nq:
                     g.waiting[g.near[t]] -= 1
         elif g.early[i] == 1:
-            # scratch marks of others may be the same by now
-            for t in range(n):
-                g.mark[t] = -1
             let_others_wait(g, i, nq, -1)
         for t in range(g.size[i]):
             j = g.pool[g.begin[i] + t]
