@@ -90,22 +90,28 @@ def run(
                 at_crossing=at_crossing,
             )
             folder = out / item.id
-            turn_to(f"{item.id}{of_all}: files and figures")
+            turn_to(f"{item.id}{of_all}: files")
             record = save_run(folder, item, result, judge(item, result), timing, command_line())
+        records.append(record)
+        if problem and not as_json:
+            # the answer first: pictures take longer than the run
+            _show_runs(records)
+        with screen.progress(f"{item.id}{of_all}: figures") as turn_to:
             save_figures(folder, item, result)
             if with_report:
                 turn_to(f"{item.id}{of_all}: the page")
                 save_report([folder], folder / REPORT)
-        records.append(record)
     if as_json:
         print(json.dumps(records[0] if problem else records, indent=2))
     else:
-        _show_runs(records, out)
+        if not problem:
+            _show_runs(records)
+        Screen().print(f"files and figures: {out}/", soft_wrap=True, highlight=False)
     if not all(record["judgement"]["passed"] for record in records):
         raise typer.Exit(1)
 
 
-def _show_runs(records: list[dict[str, Any]], out: Path) -> None:
+def _show_runs(records: list[dict[str, Any]]) -> None:
     screen = Screen(soft_wrap=False)
     screen.print(run_table(records, screen.width))
     for record in records:
@@ -130,7 +136,6 @@ def _show_runs(records: list[dict[str, Any]], out: Path) -> None:
                     f"allowed {check['limit']:g}",
                     highlight=False,
                 )
-    screen.print(f"files and figures: {out}/", soft_wrap=True, highlight=False)
 
 
 @with_settings
@@ -174,10 +179,15 @@ def simulate(
         if result.status == "skipped":
             # nothing was simulated: there is nothing to keep
             raise ValueError(result.message)
-        turn_to(f"{name}: files and figures")
+        turn_to(f"{name}: files")
         points = choose_points(mechanism, result, point or ())
         folder = out or Path("runs") / Path(file).stem
         record = save_simulation(folder, mechanism, result, points, name, command_line(), reactions)
+    if not as_json:
+        # what was printed with its line is not told again
+        told = find_remarks(mechanism)
+        _show_simulation(record, [note for note in record["notes"] if note not in told])
+    with screen.progress(f"{name}: figures") as turn_to:
         if figure:
             save_motion_figure(folder / "motion.png", result, points)
         if with_report:
@@ -186,9 +196,7 @@ def simulate(
     if as_json:
         print(json.dumps(record, indent=2))
     else:
-        # what was printed with its line is not told again
-        told = find_remarks(mechanism)
-        _show_simulation(record, [note for note in record["notes"] if note not in told], folder)
+        Screen().print(Text(f"files: {list_files(folder)}"), soft_wrap=True)
     if record["status"] not in GOOD:
         raise typer.Exit(1)
 
@@ -207,7 +215,7 @@ def _check_files(mechanism: Mechanism, settings: dict[str, Any], points: int) ->
     check_memory(int(duration / every), kept + 3 * (3 * dimension * named + 10), duration)
 
 
-def _show_simulation(record: dict[str, Any], notes: list[str], folder: Path) -> None:
+def _show_simulation(record: dict[str, Any], notes: list[str]) -> None:
     screen = Screen()
     cells = (
         str(record["outputs"]),
@@ -223,7 +231,6 @@ def _show_simulation(record: dict[str, Any], notes: list[str], folder: Path) -> 
     end = Text.assemble((record["status"], style), f": {record['message']}")
     for line in (end, *map(Text, notes)):
         screen.print(line, soft_wrap=True)
-    screen.print(Text(f"files: {list_files(folder)}"), soft_wrap=True)
 
 
 def list_files(folder: Path) -> str:
