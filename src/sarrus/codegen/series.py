@@ -21,7 +21,6 @@ from ..kernels.rules import (
     DRIFT_SLACK,
     ENERGY_SLACK,
     FIRST_STEPS,
-    JUMP,
     LEFT,
     LONG_FLOOR,
     LOOSEST,
@@ -70,7 +69,6 @@ END, TOLERANCE, MOST_STEPS, ZERO, SHARED = range(5)
 ALIKE = 0.9
 # steps after which it is asked again how many there will be
 ASK_AGAIN = 1024.0
-LOG_JUMP = float(np.log(JUMP))
 # what is told of a lane, before its final state and the extremes of its columns
 (REASON, TIME, STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED, MOVED) = range(8)
 (LOST, LEAST_PIVOT, LEAST_DROP, START_DROP, DRIFT, FIRST_ENERGY, SUMMARY) = range(8, 15)
@@ -774,7 +772,7 @@ class LaneRun:
                 self.order.set(order, resting)
                 self.log_step.set(log_step, resting)
             for _ in o.when(o.any(self.beside)):
-                order, log_step = choose_step(o, p, known, log_local + LOG_JUMP, o.constant(HUGE))
+                order, log_step = choose_step(o, p, known, log_local, o.constant(HUGE))
                 low = now & self.beside & (order < float(NOISY_ORDER) + 0.5)
                 self.order.set(order, low)
                 self.log_step.set(log_step, low)

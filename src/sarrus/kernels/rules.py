@@ -39,9 +39,6 @@ STILL = 1e-12
 # at 1e-13 did; with 20 steps past a real near miss are exempt too)
 BESIDE = 1e-2
 NOISY_ORDER = 14
-# such a jump holds this share of the tolerance in its place: of 243 starts of four-bars 9 were off by more than 1e-7
-# m/s with all of it, one is with a tenth (at 2 % more steps), four with a hundredth
-JUMP = 0.1
 # a step of higher order has a series without noise: it may land on this side of a singular position
 LOW_ORDER = 12
 # steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one

@@ -39,7 +39,6 @@ from .rules import (
     ELSEWHERE,
     ENERGY_SLACK,
     HIGHEST_ORDER,
-    JUMP,
     LOOSEST,
     LOST,
     LOW_ORDER,
@@ -66,7 +65,7 @@ from .solve import (
 from .stepping import add_time
 from .wide import alike, is_wide, rounded
 
-LOG_STILL, LOG_JUMP = np.log(STILL), np.log(JUMP)
+LOG_STILL = np.log(STILL)
 # of the orders of terms, and of those before
 INVERSE = 1.0 / np.maximum(np.arange(fill_lanes(HIGHEST_ORDER + 1)), 1.0)
 INVERSE_BEFORE = np.append(1.0, INVERSE[:-1])
@@ -587,11 +586,11 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
                     order, log_step = choose_step(ws, least, known, log_cost)
                     order = raise_order(ws, order, known, log_step, log_local)
                 # what a step leaves out of the velocity does not count where rounding rules, beside a singular
-                # position: a shorter step would crawl into it. Only what it leaves out of the place counts more
+                # position: a shorter step would crawl into it
                 if beside:
-                    eval_reaches(ws, 2, known, log_local + LOG_JUMP, np.inf)
+                    eval_reaches(ws, 2, known, log_local, np.inf)
                     few, log_jump = choose_step(ws, least, known, log_cost)
-                    few = raise_order(ws, few, known, log_jump, log_local + LOG_JUMP)
+                    few = raise_order(ws, few, known, log_jump, log_local)
                     if few <= NOISY_ORDER:
                         order, log_step = few, log_jump
                 # exp of a huge step would overflow; the end of the run is nearer
