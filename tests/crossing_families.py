@@ -183,6 +183,25 @@ def scissors(parts, angle=0.6):
     return build
 
 
+def rising(rng, most):
+    """A parallelogram that rises through the level by an angle, however small, up to 10^most rad, and falls back.
+
+    Its speed is that which its weight has used up at the angle.
+    """
+    begin, beyond = -rng.uniform(0.3, 1.4), 10.0 ** rng.uniform(-3.7, most)
+    bar, crank, width = rng.uniform(0.5, 2.0, 3)
+    end, out = np.array([np.cos(begin), np.sin(begin)]), np.array([1.0 + width, 0.0])
+    m = Mechanism("rising")
+    m.rod("bar", end, end + out, mass=bar)
+    for k, at in enumerate((0.0 * out, out)):
+        m.rod(f"crank{k}", at, at + end, mass=crank)
+        m.revolute(f"A{k}", m.ground, f"crank{k}", at=at)
+        m.revolute(f"B{k}", f"crank{k}", "bar", at=at + end)
+    rise = 9.81 * (crank + bar) * (np.sin(beyond) - np.sin(begin))
+    m.set_angular_velocity("crank0", np.sqrt(2.0 * rise / (2.0 * crank / 3.0 + bar)))
+    return m
+
+
 FAMILIES = {
     "one window": windows(1),
     "two windows": windows(2),

@@ -204,6 +204,20 @@ def slider_crank(angle, crank=0.3, rod=1.0):
     return m
 
 
+def driven_slider_crank(motion, joint="A"):
+    """A slider-crank under its weight; a drive "d" moves its crank (A) or its slider (D)."""
+    m = Mechanism("slider-crank", gravity=(0, -9.81))
+    m.rod("crank", (0, 0), (0.3, 0.4), mass=1)
+    m.rod("rod", (0.3, 0.4), (1.5, 0), mass=1)
+    m.body("slider", 1.0, (1.5, 0), 0.1)
+    m.revolute("A", m.ground, "crank", at=(0, 0))
+    m.revolute("B", "crank", "rod", at=(0.3, 0.4))
+    m.revolute("C", "rod", "slider", at=(1.5, 0))
+    m.prismatic("D", m.ground, "slider", at=(1.5, 0), axis=(1, 0))
+    m.drive("d", joint, motion)
+    return m
+
+
 def triangle():
     """Two rods of 1 kg from (0, 0) and (2, 0) to (1, 1): a structure."""
     m = Mechanism("triangle")

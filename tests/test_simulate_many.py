@@ -7,6 +7,7 @@ import pytest
 
 import sarrus
 from builders import bricard, n_four_bar
+from linkages import driven_slider_crank
 from random_mechanisms import random_mechanism
 from sarrus.asked import ask_plainly
 from sarrus.many import Traced, _split
@@ -162,7 +163,7 @@ def test_numbers_of_drives_are_those_of_their_models(name):
     """Motions, the start velocities they ask for: what the tape gives for all is what each has if built."""
     motion, vary = DRIVEN[name]
     vary = vary | {"bodies.crank.rod.1": np.array([0.3, 0.4]) + 0 * SPREAD.T}
-    variants, asked = Variants(driven_crank(motion), vary), ask_plainly(1.0)
+    variants, asked = Variants(driven_slider_crank(motion), vary), ask_plainly(1.0)
     traced = Traced(variants, asked, ("B",), {path: x[0] for path, x in vary.items()})
     group = traced.group(vary)
     assert len(group.which) == 20
@@ -273,20 +274,6 @@ def test_dampers_through_singular_positions():
         assert np.abs(runs.energy_drift[i] - one.energy_drift) < 1e-6
 
 
-def driven_crank(motion, drive="A"):
-    """A slider-crank with a drive."""
-    m = sarrus.Mechanism("slider-crank", gravity=(0, -9.81))
-    m.rod("crank", (0, 0), (0.3, 0.4), mass=1)
-    m.rod("rod", (0.3, 0.4), (1.5, 0), mass=1)
-    m.body("slider", 1.0, (1.5, 0), 0.1)
-    m.revolute("A", m.ground, "crank", at=(0, 0))
-    m.revolute("B", "crank", "rod", at=(0.3, 0.4))
-    m.revolute("C", "rod", "slider", at=(1.5, 0))
-    m.prismatic("D", m.ground, "slider", at=(1.5, 0), axis=(1, 0))
-    m.drive("d", drive, motion)
-    return m
-
-
 SPREAD = np.random.default_rng(3).uniform(0.8, 1.2, (2, 20))
 TABLE = sarrus.Table((0.0, 0.5, 1.0, 1.5, 2.0), (0.0, 0.4, 0.9, 0.7, 0.2))
 DRIVEN = {
@@ -313,7 +300,7 @@ DRIVEN = {
 def test_drives(name):
     """Numbers of the motion of a drive, masses of what it moves: as one by one."""
     motion, vary = DRIVEN[name]
-    ensemble = sarrus.Ensemble(driven_crank(motion), vary)
+    ensemble = sarrus.Ensemble(driven_slider_crank(motion), vary)
     runs = ensemble.simulate(2.0, outputs=TIMES, points=["B", "C"])
     assert not runs.parked.any()
     # a driven crank leaves nothing to errors but rounding
@@ -345,7 +332,7 @@ def test_driven_parallelograms_through_flat_positions():
 def test_drives_that_reach_a_limit_or_contradict_each_other():
     """Sliders driven beyond the reach of their crank, two motors that disagree: each as `simulate` tells it."""
     ensemble = sarrus.Ensemble(
-        driven_crank(sarrus.Polynomial((0.0, 0.1)), "D"),
+        driven_slider_crank(sarrus.Polynomial((0.0, 0.1)), "D"),
         {"drives.d.polynomial.1": np.linspace(0.05, 0.3, 20)},
     )
     runs = ensemble.simulate(2.0, outputs=TIMES, points=["C"])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sarrus
+from linkages import driven_slider_crank
 from random_mechanisms import random_mechanism
 from sarrus.assembly import solve_start_velocity
 from sarrus.codegen import machine, series, watch
@@ -172,27 +173,15 @@ def lift(motion):
     return m
 
 
-def slide():
-    """A slider-crank whose slider is driven."""
-    m = sarrus.Mechanism("slide", gravity=(0, -9.81))
-    m.rod("crank", (0, 0), (0.3, 0.4), mass=1)
-    m.rod("rod", (0.3, 0.4), (1.5, 0), mass=1)
-    m.body("slider", 1.0, (1.5, 0), 0.1)
-    m.revolute("A", m.ground, "crank", at=(0, 0))
-    m.revolute("B", "crank", "rod", at=(0.3, 0.4))
-    m.revolute("C", "rod", "slider", at=(1.5, 0))
-    m.prismatic("D", m.ground, "slider", at=(1.5, 0), axis=(1, 0))
-    m.drive("d", "D", sarrus.Sine(0.1, 1.0))
-    return m
-
-
 def loaded(load):
     """A mechanism with a load or a drive."""
     if load == "length":
         return lift(lambda start: sarrus.Polynomial((start, 0.2)))
     if load == "driven length in pieces":
         return lift(lambda start: sarrus.SmoothStep(start, start + 0.3, 0.2, 1.3))
-    return slide() if load == "travel" else two_rods(load)
+    if load == "travel":
+        return driven_slider_crank(sarrus.Sine(0.1, 1.0), "D")
+    return two_rods(load)
 
 
 DAMPED_OR_DRIVEN = ["damper", "damped torsion", *MOTIONS, "travel", "length"]

@@ -8,7 +8,7 @@ import pytest
 
 import sarrus
 from builders import bricard, n_four_bar
-from crossing_families import FAMILIES, members
+from crossing_families import FAMILIES, members, rising
 from sarrus.problems.references.n_four_bar import flat_times
 from scissors import Scissors
 
@@ -107,28 +107,12 @@ def test_crossing_beside_the_start(lean):
         assert check_same(runs, some, some, 1.5) > 0
 
 
-def rising(rng):
-    """A parallelogram that rises through the level by an angle, however small, and falls back."""
-    begin, beyond = -rng.uniform(0.3, 1.4), 10.0 ** rng.uniform(-3.7, 0.1)
-    bar, crank, width = rng.uniform(0.5, 2.0, 3)
-    end, out = np.array([np.cos(begin), np.sin(begin)]), np.array([1.0 + width, 0.0])
-    m = sarrus.Mechanism("rising")
-    m.rod("bar", end, end + out, mass=bar)
-    for k, at in enumerate((0.0 * out, out)):
-        m.rod(f"crank{k}", at, at + end, mass=crank)
-        m.revolute(f"A{k}", m.ground, f"crank{k}", at=at)
-        m.revolute(f"B{k}", f"crank{k}", "bar", at=at + end)
-    rise = 9.81 * (crank + bar) * (np.sin(beyond) - np.sin(begin))
-    m.set_angular_velocity("crank0", np.sqrt(2.0 * rise / (2.0 * crank / 3.0 + bar)))
-    return m
-
-
 @pytest.mark.slow
 def test_motions_that_turn_back():
     """They pass the level as often as their height changes its sign at close outputs, in lanes or not."""
     rng = np.random.default_rng(8)
     runs = sarrus.simulate_many(
-        [rising(rng) for _ in range(60)], 1.2, 5e-4, points=["B0"], crossings=True
+        [rising(rng, 0.1) for _ in range(60)], 1.2, 5e-4, points=["B0"], crossings=True
     )
     height = runs.position("B0")[:, :, 1]
     passed = height[:, 1:] * height[:, :-1] < 0.0

@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 
 from builders import bricard, in_plane_of, n_four_bar, rotation
 from cpu_time import least
+from crossing_families import rising
 from linkages import bennett, copy_of, goldberg, sarrus_linkage, slider_crank
 from sarrus import Mechanism, Polynomial, problems, simulate
 from sarrus.assembly import solve_start_velocity
@@ -373,23 +374,9 @@ def test_the_motions_of_a_driven_crossing():
 
 @pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 60), marks=pytest.mark.slow)])
 def test_a_motion_that_turns_back_behind_a_singular_position(seeds):
-    """A parallelogram that rises through the level by an angle, however small, and falls back passes it twice.
-
-    Its speed is that which its weight has used up at the angle.
-    """
+    """A parallelogram that rises through the level by an angle, however small, and falls back passes it twice."""
     for seed in seeds:
-        rng = np.random.default_rng(seed)
-        begin, beyond = -rng.uniform(0.3, 1.4), 10.0 ** rng.uniform(-3.7, -0.2)
-        bar, crank, width = rng.uniform(0.5, 2.0, 3)
-        end, out = np.array([np.cos(begin), np.sin(begin)]), np.array([1.0 + width, 0.0])
-        m = Mechanism("rising")
-        m.rod("bar", end, end + out, mass=bar)
-        for k, at in enumerate((0.0 * out, out)):
-            m.rod(f"crank{k}", at, at + end, mass=crank)
-            m.revolute(f"A{k}", m.ground, f"crank{k}", at=at)
-            m.revolute(f"B{k}", f"crank{k}", "bar", at=at + end)
-        rise = 9.81 * (crank + bar) * (np.sin(beyond) - np.sin(begin))
-        m.set_angular_velocity("crank0", np.sqrt(2.0 * rise / (2.0 * crank / 3.0 + bar)))
+        m = rising(np.random.default_rng(seed), -0.2)
         result = simulate(m, 1.2, 2e-4)
         height = result.position("B0")[:, 1]
         passed = result.times[:-1][height[1:] * height[:-1] < 0.0]

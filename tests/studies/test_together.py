@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sarrus
+from linkages import driven_slider_crank
 from sarrus.studies import runs
 from sarrus.studies.lanes import prepare_together
 from sarrus.studies.reading import make_study
@@ -47,22 +48,14 @@ def test_rows_are_those_of_single_runs():
 
 def test_dampers_and_drives():
     """A damper's constant and the amplitude of a motor: as one by one."""
-    m = sarrus.Mechanism("press", gravity=(0, -9.81))
-    m.rod("crank", (0, 0), (0.3, 0.4), mass=1)
-    m.rod("rod", (0.3, 0.4), (1.5, 0), mass=1)
-    m.body("ram", 1.0, (1.5, 0), 0.1)
-    m.revolute("A", m.ground, "crank", at=(0, 0))
-    m.revolute("B", "crank", "rod", at=(0.3, 0.4))
-    m.revolute("C", "rod", "ram", at=(1.5, 0))
-    m.prismatic("D", m.ground, "ram", at=(1.5, 0), axis=(1, 0))
-    m.spring("buffer", m.ground, "ram", start=(3, 0), end=(1.5, 0), stiffness=50.0, damping=5.0)
-    m.drive("motor", "A", sarrus.Sine(1.0, 0.8))
+    m = driven_slider_crank(sarrus.Sine(1.0, 0.8))
+    m.spring("buffer", m.ground, "slider", start=(3, 0), end=(1.5, 0), stiffness=50.0, damping=5.0)
     plan, values = make_plan(
         problem=None,
         mechanism=m,
         vary={
             "springs.buffer.damping": {"uniform": [1.0, 9.0]},
-            "drives.motor.sine.amplitude": {"uniform": [0.5, 2.0]},
+            "drives.d.sine.amplitude": {"uniform": [0.5, 2.0]},
         },
         record=["energy_drift", {"maximum": "C.x"}, {"final": "B.y"}],
     )
