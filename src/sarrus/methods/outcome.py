@@ -153,8 +153,8 @@ class Part:
 
     def put_back(self, times: Floats) -> Floats:
         """The energy put back before times."""
-        n = np.searchsorted(self.pieces.starts, times, side="right") - 1
-        return np.asarray(self.restored[np.clip(n, 0, len(self.restored) - 1)])
+        later = self.pieces.starts[1 : len(self.restored)]
+        return np.asarray(self.restored[later.searchsorted(times, side="right")])
 
 
 @dataclass(frozen=True)
