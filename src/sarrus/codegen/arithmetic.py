@@ -20,6 +20,35 @@ class Row:
         return self.array[(*self.at, place[0])]
 
 
+class Shifted:
+    """An array whose rows begin before zero."""
+
+    def __init__(self, array: Any, before: int) -> None:
+        self.array, self.before = array, before
+
+    def __getitem__(self, at: Any) -> Any:
+        row, column = at
+        return self.array[row + self.before, column]
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        row, column = at
+        self.array[row + self.before, column] = value
+
+
+class Once:
+    """An array of which each entry is read once, for as long as it stays as it is."""
+
+    def __init__(self, array: Any) -> None:
+        self.array, self.read = array, {}
+
+    def __getitem__(self, at: Any) -> Any:
+        row, column = at
+        key = getattr(row, "name", row), column
+        if key not in self.read:
+            self.read[key] = self.array[at]
+        return self.read[key]
+
+
 def times(o: Any, factor: Factor, x: Any) -> Any:
     """A factor times a value."""
     if isinstance(factor, Slot):
