@@ -420,12 +420,13 @@ class Ir:
         large = m > 1.4142135623730951
         m = self.where(large, m * 0.5, m)
         n = self.where(large, n + 1.0, n)
-        # log m = 2 artanh z
+        # log m = 2 artanh z; terms in pairs, that few wait for each other
         z = (m - 1.0) / (m + 1.0)
-        square, out = z * z, self.constant(1 / 15)
-        for k in range(13, 0, -2):
-            out = out * square + 1 / k
-        return n * LN2 + out * z * 2.0
+        power, terms = z * z, [self.constant(2 / k) for k in range(1, 16, 2)]
+        while len(terms) > 1:
+            terms = [terms[k + 1] * power + terms[k] for k in range(0, len(terms), 2)]
+            power = power * power
+        return n * LN2 + terms[0] * z
 
     def exp(self, a: Value) -> Value:
         """Its inverse, of -700 to 700, to 1e-12."""

@@ -56,7 +56,7 @@ from ..thresholds import (
     WEAK_PIVOT,
 )
 from . import drives, loads
-from .arithmetic import SUMS, Once, Shifted, combine, number, times, total
+from .arithmetic import Once, Shifted, combine, number, times, total
 from .structure import PLACE, Slot, Structure
 
 HUGE = 1e300
@@ -66,6 +66,10 @@ RUNNING = -1.0
 PAIR = -1
 # entries of J up to which the newest terms of sums are taken apart
 APART = 50
+# sums of products that are taken in one loop
+TOGETHER = 24
+# coefficients are looked at so many before the last one of the step before
+AHEAD = 1.0
 
 # numbers that all lanes share; the last one: values of joint equations that count as zero at a crossing
 END, TOLERANCE, MOST_STEPS, ZERO, SHARED = range(5)
@@ -393,8 +397,8 @@ def sum_products(o: Any, p: Program, m: Any, first: int) -> dict[tuple[int, ...]
     for a, b, eq, _ in s.pairs:
         wanted |= {(a, b, PAIR): None, (a, eq): None, (b, eq): None}
     keys = list(wanted)
-    for at in range(0, len(keys), SUMS):
-        group = keys[at : at + SUMS]
+    for at in range(0, len(keys), TOGETHER):
+        group = keys[at : at + TOGETHER]
         sums = [o.variable(o.constant(0.0)) for _ in group]
         for j in o.loop(first, (m + 1) // 2):
             E, lam = Once(p.E), Once(p.lam)
@@ -416,10 +420,10 @@ def sum_products(o: Any, p: Program, m: Any, first: int) -> dict[tuple[int, ...]
             E, lam, j_lam = Once(p.E), Once(p.lam), j - 2
             for out, key in zip(sums, group, strict=True):
                 e = E[j, key[0]]
-                if len(key) == 1:
-                    x = e * e * 0.5
+                if len(key) == 2:
+                    x = e * lam[j_lam, key[1]]
                 else:
-                    x = e * (lam[j_lam, key[1]] if len(key) == 2 else E[j, key[1]])
+                    x = e * e * 0.5 if len(key) == 1 else e * E[j, key[1]]
                 out.set(out.get() + x)
         wanted |= {key: out.get() for key, out in zip(group, sums, strict=True)}
     return wanted
@@ -530,12 +534,13 @@ def log_reach(o: Any, size: Any, m: Any, log_tolerance: Any, log_speed: Any) -> 
 
 
 def make_series(
-    o: Any, p: Program, w: Scratch, log_tolerance: Any, log_speed: Any, running: Any
+    o: Any, p: Program, w: Scratch, limits: tuple[Any, Any], running: Any, ahead: Any
 ) -> tuple[Any, Any, Any]:
-    """Coefficients from p.q, p.v on, as many as pay; returns the highest one of each lane, order and log of its step.
+    """Coefficients from p.q, p.v on, as many as pay; returns of each lane the highest one, order and log of the step.
 
     These are as `choose_step` says, if the order is not below the least. w: the landing there, with its factor.
-    p.log_size: log of the largest entry of each coefficient.
+    limits: logs of tolerance and speed. ahead: so many coefficients are made before the first is looked at: logs
+    and scores in between keep a processor waiting. p.log_size: log of the largest entry of each coefficient.
     """
     s = p.s
     v = [p.v[i] for i in range(s.coordinates)]
@@ -549,34 +554,41 @@ def make_series(
             p.J1[n] = value
     if p.loads is not None:
         loads.start_loads(o, s, p.loads, [p.q[i] for i in range(s.coordinates)], v)
-    best, order = o.variable(o.constant(-HUGE)), o.variable(o.constant(2.0))
-    log_step = o.variable(o.constant(-HUGE))
-    before = o.variable(o.constant(HUGE))
-    # of lanes that are at their end nothing is asked
+    # the best score so far and the one before; of lanes that are at their end nothing is asked
+    best, earlier = o.variable(o.constant(-HUGE)), o.variable(o.constant(-HUGE))
     known = o.variable(o.where(running, float(o.highest_order), o.constant(3.0)))
-    growing = o.variable(running)
+    order, log_step = o.variable(o.constant(2.0)), o.variable(o.constant(-HUGE))
+    before = o.variable(o.constant(HUGE))
     x = [o.variable(o.constant(0.0)) for _ in range(s.unknowns)]
-    for m in o.loop(2, o.highest_order + 1, lambda: o.any(growing.get())):
-        largest = next_coefficient(o, p, w, m, x)
-        number = o.value(m)
-        size = o.log(largest + 1e-300)
-        p.log_size[m] = size
-        here = growing.get()
-        log_h = log_reach(o, size, m, log_tolerance, log_speed)
-        usable = o.minimum(log_h, before.get())
-        before.set(log_h)
-        score = usable - o.table("log_cost", log_cost(), m)
-        finite = largest < HUGE
-        better = here & finite & (score > best.get())
-        best.set(score, better)
-        order.set(number, better)
-        log_step.set(usable, better)
-        enough = here & ~better & (number > o.maximum(order.get(), o.constant(3.0)) + 1.0)
-        if s.least_order > 3:
-            enough = enough & (number > float(s.least_order))
-        known.set(number, enough)
-        known.set(number - 1.0, here & ~finite)
-        growing.set(here & ~enough & finite)
+    orders = np.arange(o.highest_order + 1.0)
+    # HUGE where a step may not end yet
+    soon = np.where(orders > max(s.least_order, 4), 0.0, HUGE)
+    first, last = o.variable(o.constant(2.0)), o.variable(o.maximum(ahead, o.constant(2.0)))
+    for _ in o.repeat(lambda: o.any(first.get() <= known.get())):
+        begin, end = o.most(first.get()), o.most(last.get()) + 1
+        for m in o.loop(begin, end):
+            p.log_size[m] = next_coefficient(o, p, w, m, x)
+        # all but the best score and the highest one that is known waits for nothing
+        for m in o.loop(begin, end):
+            number, largest = o.value(m), p.log_size[m]
+            finite = largest < HUGE
+            size = p.log_size[m] = o.log(largest + 1e-300)
+            log_h = log_reach(o, size, m, *limits)
+            usable = o.minimum(log_h, before.get())
+            before.set(log_h)
+            score = usable - o.table("log_cost", log_cost(), m)
+            better = (score > best.get()) & finite & (number <= known.get())
+            order.set(number, better)
+            log_step.set(usable, better)
+            now = o.maximum(score, best.get())
+            enough = now + o.table("soon", soon, m) <= earlier.get()
+            earlier.set(best.get())
+            best.set(now)
+            highest = o.where(enough, number, float(o.highest_order))
+            highest = o.where(finite, highest, number - 1.0)
+            known.set(o.minimum(highest, known.get()))
+        first.set(last.get() + 1.0)
+        last.set(first.get())
     return known.get(), order.get(), log_step.get()
 
 
@@ -639,11 +651,12 @@ def eval_polynomial(o: Any, p: Program, order: Any, h: Any, w: Scratch) -> None:
         counts = number <= order
         for i in range(n):
             c = o.where(counts, p.C[m, i], 0.0)
+            # the derivative of what is there so far, by the same scheme
+            v[i].set(v[i].get() * h + q[i].get())
             q[i].set(q[i].get() * h + c)
-            v[i].set(v[i].get() * h + number * c)
     for i in range(n):
+        w.v[i] = v[i].get() * h + q[i].get()
         w.q[i] = q[i].get() * h + p.C[0, i]
-        w.v[i] = v[i].get()
 
 
 # a run
@@ -785,7 +798,9 @@ class LaneRun:
         if p.loads is not None:
             p.loads.begin[0] = begin
         log_tolerance = o.log(self.tolerance)
-        known, order, log_step = make_series(o, p, w, log_tolerance, self.log_speed, running)
+        # about as many pay as in the last step
+        limits, ahead = (log_tolerance, self.log_speed), self.known.get() - AHEAD
+        known, order, log_step = make_series(o, p, w, limits, running, ahead)
         self.known.set(known)
         self.order.set(order)
         self.log_step.set(log_step)
