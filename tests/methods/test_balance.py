@@ -139,13 +139,16 @@ def test_the_history_of_steps_is_bounded(monkeypatch):
 
 @pytest.mark.parametrize("tolerance", [1e-6, 1e-9])
 def test_the_global_error_is_estimated(tolerance):
-    """A pendulum over 200 s: the estimate is the true error, to a factor of three."""
+    """A pendulum over 200 s: the estimate is the true error, to a factor of four.
+
+    Of all coordinates, and the second run has errors, too: at 1e-9 half of those of the first.
+    """
     m = problems.get("simple-pendulum-a01").mechanism()
     r = simulate(m, 200.0, 1.0, tolerance=tolerance, estimate_error=True)
     true = np.abs(r.position("P1") - pendulum_reference(r.times)[:, :2]).max(axis=1)
     late = r.times > 100.0
     ratio = r.error_estimate[late].max() / true[late].max()
-    assert 1 / 3 < ratio < 3
+    assert 1 / 4 < ratio < 4
     assert any("global error" in note for note in r.notes)
 
 
@@ -199,7 +202,11 @@ def test_a_run_that_gets_nowhere_ends(at_once):
             pieces = Pieces(starts, np.full(at_once, 2), coefficients, np.zeros((at_once, 0, 0)))
             losses = np.where(np.arange(at_once) < share * at_once, 1e-9, 0.0)
             end = end or judge.look(
-                Steps(reasons.FULL, pieces, np.zeros(0), losses=losses), pieces, np.zeros(0), 1e-10
+                Steps(reasons.FULL, pieces, np.zeros(0), losses=losses),
+                pieces,
+                np.zeros(0),
+                np.zeros(at_once),
+                1e-10,
             )
         assert (end is not None) == ends
         if end is not None:

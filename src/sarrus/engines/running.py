@@ -182,5 +182,5 @@ def _record(
     pieces = Pieces(times, orders, coefficients, np.zeros((len(times), beside, 0)))
     recorder = Recorder(Run(model, velocity, times, float(times[-1]), plan.h))
     sampling = sample_own(accelerations=False, same=SAME_OUTPUT)
-    recorder.take(pieces, sampling, np.zeros(model.equations), last=True)
+    recorder.take(pieces, sampling, np.zeros(model.equations), np.zeros(len(times)), last=True)
     return recorder.record(None)

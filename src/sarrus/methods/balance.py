@@ -65,26 +65,33 @@ class Judge:
         self.cpu = 0.0
 
     def look(
-        self, steps: Steps, pieces: Pieces, carried: Floats, tolerance: float | None
+        self,
+        steps: Steps,
+        pieces: Pieces,
+        carried: Floats,
+        restored: Floats,
+        tolerance: float | None,
     ) -> Ending | None:
         """Judge some steps; how the run has to end, if it has to.
 
-        pieces: they with their angles and work, carried: both at their end; tolerance: what the steps follow,
-        None for a user's choice.
+        pieces: they with their angles and work, carried: both at their end; restored: the energy put back before
+        each, which they had gained or lost; tolerance: what the steps follow, None for a user's choice.
         """
         cpu = time.thread_time()
-        unbalanced = self._judge_energy(pieces, carried, tolerance)
+        unbalanced = self._judge_energy(pieces, carried, restored, tolerance)
         crawling = self._judge_losses(steps, tolerance)
         self.cpu += time.thread_time() - cpu
         return unbalanced or crawling
 
     def _judge_energy(
-        self, pieces: Pieces, carried: Floats, tolerance: float | None
+        self, pieces: Pieces, carried: Floats, restored: Floats, tolerance: float | None
     ) -> Ending | None:
         kinetic, potential, work, times = self._energies(pieces, carried)
         if self._start is None:
             self._start = np.array([kinetic[0] + potential[0] - work[0], potential[0]])
-        drift = np.abs(kinetic + potential - work - self._start[0])
+        # the end of the last step is that of its polynomials, before anything is put back
+        before = np.append(restored, restored[-1:])[: len(kinetic)]
+        drift = np.abs(kinetic + potential - work - before - self._start[0])
         exchanged = np.maximum(
             kinetic, np.maximum(np.abs(potential - self._start[1]), np.abs(work))
         )

@@ -75,12 +75,18 @@ class Recorder:
         self._before: Part | None = None
 
     def take(
-        self, pieces: Pieces, sampling: kernels.Sampling, usual: Floats, *, last: bool
+        self,
+        pieces: Pieces,
+        sampling: kernels.Sampling,
+        usual: Floats,
+        restored: Floats,
+        *,
+        last: bool,
     ) -> Pieces:
         """Sample the outputs in some steps; last: all that are left belong to them.
 
-        usual: pivots as usual so far. Steps without side series are walked through for their angles and work;
-        returns the steps with these.
+        usual: pivots as usual so far; restored: energy put back before each step. Steps without side series are
+        walked through for their angles and work; returns the steps with these.
         """
         if not pieces.sides.shape[2]:
             sides = np.zeros((len(pieces.orders), len(self.carried), 1))
@@ -90,7 +96,7 @@ class Recorder:
                 kernels.fill_sides(*args, self.carried)
         times, t = self._record.times, pieces.starts[-1]
         upto = len(times) if last else int(np.searchsorted(times, t, side="right"))
-        chunk = Part(pieces, sampling, usual)
+        chunk = Part(pieces, sampling, usual, restored)
         self._sample(chunk, self._record[self._done : max(upto, self._done)])
         self._done = max(self._done, upto)
         self._chunk = chunk
@@ -140,6 +146,7 @@ class Recorder:
 
     def _sample(self, part: Part, rows: Record) -> None:
         self._ws.usual[:] = part.usual
+        rows.restored[:] = part.put_back(rows.times)
         if part.sampling is not self._sampling:
             self._sampling = part.sampling
             self._side = kernels.make_side(self._problem.model.form, part.sampling, self._loads)
@@ -155,7 +162,8 @@ def _copy(part: Part, first: int) -> Part:
     orders = p.orders[first:].copy()
     coefficients = p.coefficients[first:, : int(orders.max()) + 1].copy()
     pieces = Pieces(p.starts[first:].copy(), orders, coefficients, p.sides[first:].copy())
-    return replace(part, pieces=pieces, usual=part.usual.copy())
+    restored = part.restored[first:].copy()
+    return replace(part, pieces=pieces, usual=part.usual.copy(), restored=restored)
 
 
 def _join(chunks: list[Part]) -> tuple[Part, ...]:
@@ -168,16 +176,17 @@ def _join(chunks: list[Part]) -> tuple[Part, ...]:
     for own in methods:
         moved = [c for c in own if len(c.pieces.starts) > 1] or own[:1]
         rows = max(c.pieces.coefficients.shape[1] for c in moved)
-        columns: list[list[np.ndarray]] = [[], [], [], []]
+        columns: list[list[np.ndarray]] = [[], [], [], [], []]
         for number, chunk in enumerate(moved):
             # what holds the end of a chunk is the start of the next
             count = None if number == len(moved) - 1 else len(chunk.pieces.starts) - 1
             starts, orders, coefficients, sides = (x[:count] for x in chunk.pieces)
+            restored = chunk.restored[:count]
             more = ((0, 0), (0, rows - coefficients.shape[1]), (0, 0))
             for column, values in zip(
-                columns, (starts, orders, np.pad(coefficients, more), sides), strict=True
+                columns, (starts, orders, np.pad(coefficients, more), sides, restored), strict=True
             ):
                 column.append(values)
-        pieces = Pieces(*(np.concatenate(column) for column in columns))
-        parts.append(Part(pieces, moved[-1].sampling, moved[-1].usual))
+        *arrays, restored = (np.concatenate(column) for column in columns)
+        parts.append(Part(Pieces(*arrays), moved[-1].sampling, moved[-1].usual, restored))
     return tuple(parts)
