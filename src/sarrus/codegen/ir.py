@@ -354,6 +354,11 @@ class Ir:
             top = self.line(f"select i1 {larger}, double {other}, double {top}")
         return Index(self, self.line(f"fptosi double {top} to i64"))
 
+    def index(self, value: Value) -> Index:
+        """What all lanes share, as an index."""
+        one = self._lane(value.name, self.type, 0)
+        return Index(self, self.line(f"fptosi double {one} to i64"))
+
     def table(self, name: str, values: Any, index: Any) -> Value:
         """An entry of a table of constants."""
         if not isinstance(index, Index):

@@ -26,9 +26,11 @@ from ..kernels.rules import (
     LOOSEST,
     LOW_ORDER,
     MANY_STEPS,
+    MOVES,
     NOISE,
     NOISY_ORDER,
     REFINED,
+    SAME_ENERGY,
     SHARE,
     SLACK,
     STIFF,
@@ -419,12 +421,9 @@ def sum_products(o: Any, p: Program, m: Any, first: int) -> dict[tuple[int, ...]
         for j in o.loop((m + 1) // 2, m // 2 + 1):
             E, lam, j_lam = Once(p.E), Once(p.lam), j - 2
             for out, key in zip(sums, group, strict=True):
-                e = E[j, key[0]]
-                if len(key) == 2:
-                    x = e * lam[j_lam, key[1]]
-                else:
-                    x = e * e * 0.5 if len(key) == 1 else e * E[j, key[1]]
-                out.set(out.get() + x)
+                other = lam[j_lam, key[1]] if len(key) == 2 else E[j, key[len(key) // 2]]
+                x = E[j, key[0]] * other
+                out.set(out.get() + (x * 0.5 if len(key) == 1 else x))
         wanted |= {key: out.get() for key, out in zip(group, sums, strict=True)}
     return wanted
 
@@ -536,7 +535,7 @@ def log_reach(o: Any, size: Any, m: Any, log_tolerance: Any, log_speed: Any) -> 
 def make_series(
     o: Any, p: Program, w: Scratch, limits: tuple[Any, Any], running: Any, ahead: Any
 ) -> tuple[Any, Any, Any]:
-    """Coefficients from p.q, p.v on, as many as pay; returns of each lane the highest one, order and log of the step.
+    """Coefficients from p.q, p.v on, as many as pay; returns each lane's highest one, order and log of its step.
 
     These are as `choose_step` says, if the order is not below the least. w: the landing there, with its factor.
     limits: logs of tolerance and speed. ahead: so many coefficients are made before the first is looked at: logs
@@ -563,9 +562,10 @@ def make_series(
     orders = np.arange(o.highest_order + 1.0)
     # HUGE where a step may not end yet
     soon = np.where(orders > max(s.least_order, 4), 0.0, HUGE)
-    first, last = o.variable(o.constant(2.0)), o.variable(o.maximum(ahead, o.constant(2.0)))
+    ahead = o.value(o.most(o.maximum(ahead, o.constant(2.0))))
+    first, last = o.variable(o.constant(2.0)), o.variable(ahead)
     for _ in o.repeat(lambda: o.any(first.get() <= known.get())):
-        begin, end = o.most(first.get()), o.most(last.get()) + 1
+        begin, end = o.index(first.get()), o.index(last.get()) + 1
         for m in o.loop(begin, end):
             p.log_size[m] = next_coefficient(o, p, w, m, x)
         # all but the best score and the highest one that is known waits for nothing
@@ -715,7 +715,8 @@ class LaneRun:
         self.t, self.low, self.reason = new(self.zero), new(self.zero), new(o.constant(RUNNING))
         counted = (STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED)
         self.counts = {which: new(self.zero) for which in counted}
-        self.moved, self.lost = new(self.zero), new(self.zero)
+        # how far landings were moved at most, what steps lost, and energy that was put back
+        self.moved, self.lost, self.restored = new(self.zero), new(self.zero), new(self.zero)
         self.least_pivot, self.least_drop = new(one), new(one)
         # outputs: the next one, the largest drift of the energy, least and largest of each column
         self.at, self.drift = new(self.zero), new(self.zero)
@@ -730,7 +731,7 @@ class LaneRun:
         # lanes that choose a step, of these those that ask all orders again, and those without a landing
         self.choosing, self.asking = new(o.truth(True)), new(o.truth(True))
         self.trying, self.log_local = new(o.truth(True)), new(self.zero)
-        self.begin = self.stop = self.zero
+        self.begin = self.stop = self.put_back = self.zero
         # of the balance: the largest energy exchanged, and the largest that it is a difference of
         self.exchanged, self.held = new(kinetic), new(self.weight)
         # steps until it is asked whether the motion is stiff, when it last was, and steps in between
@@ -795,6 +796,7 @@ class LaneRun:
         self.log_speed = o.where(speed > 0.0, o.log(speed * SWIFT + 1e-300), o.constant(HUGE))
         self.beside = is_beside(o, p, w, ~(speed > 0.0))
         self.begin = begin = self.t.get()
+        self.put_back = self.restored.get()
         if p.loads is not None:
             p.loads.begin[0] = begin
         log_tolerance = o.log(self.tolerance)
@@ -961,8 +963,9 @@ class LaneRun:
         )
         good = here & good & (o.abs(now - self.begun) <= allowed * DRIFT_SLACK)
         bad = here & ~good
-        self._keep(good, off, h >= left)
         self._watch_balance(good, kinetic, potential + strain, work, now)
+        now = now + self._restore_energy(good, kinetic, held, now)
+        self._keep(good, off, h >= left)
         self.energy.set(now, good)
         self.scale.set(largest, good)
         self.stored.set(strain, good)
@@ -970,6 +973,23 @@ class LaneRun:
         self.h.set(h * BEYOND, again)
         self.h.set(self.first.get() * 0.5, nearer)
         self.trying.set((again | nearer | bad) & (self.reason.get() < 0.0))
+
+    def _restore_energy(self, good: Any, kinetic: Any, held: Any, now: Any) -> Any:
+        """Put back what was gained or lost, where it is an invariant: see `restore_energy` of the general kernel.
+
+        Returns what it is, of each lane; held: what the energy now is a difference of.
+        """
+        o, w = self.o, self.w
+        if not self.s.keeps_energy:
+            return self.zero
+        gap = self.begun - now
+        seen = o.abs(gap) > (held + o.abs(self.begun)) * SAME_ENERGY
+        gap = o.where(good & (kinetic > self.scale.get() * MOVES) & seen, gap, 0.0)
+        share = o.where(kinetic > 0.0, gap / (kinetic * 2.0), 0.0)
+        for i in range(self.s.coordinates):
+            w.v[i] = w.v[i] + w.v[i] * share
+        self.restored.set(self.restored.get() + gap)
+        return gap
 
     def _keep(self, good: Any, off: Any, last: Any) -> None:
         """The landing of these lanes is where they go on; last: those at the end of the run."""
@@ -1013,7 +1033,8 @@ class LaneRun:
         self.held.set(held, good)
         setting = o.maximum(self.first_tolerance * (1 / SHARE), o.constant(SMALLEST_TOLERANCE))
         noise = o.maximum(setting * DRIFT_AT_REST, o.constant(DRIFT_ROUNDING))
-        balanced = o.abs(now - self.begun) <= setting * DRIFT_NOTED * exchanged + noise * held
+        drift = o.abs(now - self.put_back - self.begun)
+        balanced = drift <= setting * DRIFT_NOTED * exchanged + noise * held
         told = ~balanced | (self.counts[LOOSENED].get() >= float(CRAWLING_STEPS))
         if self.s.driven:
             told = told | (self.w.left[0] > CONTRADICTION)
@@ -1078,7 +1099,7 @@ class LaneRun:
         o, s, w = self.o, self.s, self.out
         kinetic, potential = eval_energy(o, s, w)
         strain, work = self._exchange(w, ahead, self.known.get())
-        energy = kinetic + potential + strain - work
+        energy = kinetic + potential + strain - work - self.put_back
         self.drift.set(o.maximum(self.drift.get(), o.abs(energy - self.begun)), now)
         for n, (column, (factors, offset)) in enumerate(zip(s.columns, s.column_rows, strict=True)):
             source = w.q if column.level == PLACE else w.v

@@ -159,6 +159,11 @@ class Structure:
         return any(isinstance(c[DAMPING], Slot) for _, c in [*self.springs, *self.torsions])
 
     @property
+    def keeps_energy(self) -> bool:
+        """Whether the energy is an invariant: as of the general kernels; users' forces have no code."""
+        return not (self.driven or self.turning or self.damped)
+
+    @property
     def breaks(self) -> bool:
         """Whether a motion changes its polynomial on the way."""
         return any(motion.pieces > 1 for motion in self.motions)

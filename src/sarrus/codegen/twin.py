@@ -104,6 +104,10 @@ class Twin:
         """The largest of the lanes, as an index."""
         return int(value.max())
 
+    def index(self, value: Any) -> int:
+        """What all lanes share, as an index."""
+        return int(value[0])
+
     def table(self, name: str, values: Any, index: Any) -> Any:
         """An entry of a table of constants."""
         return np.full(self.lanes, values[index])
