@@ -66,7 +66,7 @@ LOG_STILL = float(np.log(STILL))
 RUNNING = -1.0
 # marks sums of pairs
 PAIR = -1
-# entries of J up to which the newest terms of sums are taken apart
+# entries of J up to which the newest terms of sums are taken apart, and systems are solved in registers
 APART = 50
 # sums of products that are taken in one loop
 TOGETHER = 24
@@ -109,6 +109,27 @@ class Scratch:
         return self._make(pointer)
 
 
+class Forms:
+    """Coefficients of the forms, from the first on; those of one that is a coordinate are there already."""
+
+    def __init__(self, memory: Any, s: Structure, rows: int, C: Any) -> None:
+        self.C, self.own = C, memory.array(rows, max(s.kept_forms, 1))
+        places = iter(range(s.kept_forms))
+        self.at = [
+            (C, s.is_coordinate[f]) if f in s.is_coordinate else (self.own, next(places))
+            for f in range(len(s.forms))
+        ]
+
+    def __getitem__(self, at: Any) -> Any:
+        array, column = self.at[at[1]]
+        return array[at[0], column]
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        array, column = self.at[at[1]]
+        if array is self.own:
+            array[at[0], column] = value
+
+
 class Program:
     """State of a group of lanes, and the structure they share."""
 
@@ -120,7 +141,7 @@ class Program:
         self.usual, self.first = memory.array(s.equations), memory.array(s.equations)
         self.log_size = memory.array(rows)
         self.C = memory.array(rows, s.coordinates)
-        self.E = memory.array(rows, len(s.forms))
+        self.E = Forms(memory, s, rows, self.C)
         # before the first one there is none
         self.lam = Shifted(memory.array(rows + 1, s.equations), 1)
         self.J1 = memory.array(len(s.J))
@@ -489,7 +510,7 @@ def next_coefficient(o: Any, p: Program, w: Scratch, m: Any, x: list[Any]) -> An
 
 
 def is_apart(s: Structure) -> bool:
-    """Whether the newest terms of sums are taken apart."""
+    """Whether the newest terms of sums are taken apart, and systems solved in registers."""
     return len(s.J) <= APART
 
 
@@ -508,7 +529,17 @@ def add_newest(p: Program, share: Any, x: list[Any], b: list[Any]) -> None:
 
 
 def solve_newest(o: Any, p: Program, w: Scratch, b: list[Any], x: list[Any]) -> None:
-    """x: the solution of [M J^T; J 0] x = b, refined as often as w.wanted says; in registers, if it is not."""
+    """x: the solution of [M J^T; J 0] x = b, refined as often as w.wanted says.
+
+    In registers where there are few unknowns; more would be kept on the stack, beside what else is there.
+    """
+    if not is_apart(p.s):
+        for i, value in enumerate(b):
+            w.b[i] = value
+        o.call(solve_refined, p, w)
+        for i, y in enumerate(x):
+            y.set(w.x[i])
+        return
     solution = list(b)
     augment(o, p.s, w, solution)
     substitute(p.s, w, solution)
@@ -547,7 +578,7 @@ def make_series(
         p.C[0, i], p.C[1, i] = p.q[i], v[i]
     rates = [total(o, combine(o, terms, lambda i: v[i])) for terms in s.forms]
     for f, rate in enumerate(rates):
-        p.E[0, f], p.E[1, f] = w.e[f], rate
+        p.E[1, f] = rate
     if is_apart(s):
         for n, value in enumerate(eval_jacobian(o, s, rates.__getitem__)):
             p.J1[n] = value
