@@ -20,19 +20,19 @@ class Row:
         return self.array[(*self.at, place[0])]
 
 
-class Shifted:
-    """An array whose rows begin before zero."""
+class Columns:
+    """Rows of coefficients, column by column: what a sum reads lies side by side; some may lie before them."""
 
-    def __init__(self, array: Any, before: int) -> None:
-        self.array, self.before = array, before
+    def __init__(self, memory: Any, rows: int, columns: int, before: int = 0) -> None:
+        self.array, self.before = memory.array(max(columns, 1), rows + before), before
 
     def __getitem__(self, at: Any) -> Any:
         row, column = at
-        return self.array[row + self.before, column]
+        return self.array[column, row + self.before if self.before else row]
 
     def __setitem__(self, at: Any, value: Any) -> None:
         row, column = at
-        self.array[row + self.before, column] = value
+        self.array[column, row + self.before if self.before else row] = value
 
 
 class Once:

@@ -58,7 +58,7 @@ from ..thresholds import (
     WEAK_PIVOT,
 )
 from . import drives, loads
-from .arithmetic import Once, Shifted, combine, number, times, total
+from .arithmetic import Columns, Once, combine, number, times, total
 from .structure import PLACE, Slot, Structure
 
 HUGE = 1e300
@@ -67,7 +67,7 @@ RUNNING = -1.0
 # marks sums of pairs
 PAIR = -1
 # entries of J up to which the newest terms of sums are taken apart, and systems are solved in registers
-APART = 50
+APART = 100
 # sums of products that are taken in one loop
 TOGETHER = 24
 # coefficients are looked at so many before the last one of the step before
@@ -113,7 +113,7 @@ class Forms:
     """Coefficients of the forms, from the first on; those of one that is a coordinate are there already."""
 
     def __init__(self, memory: Any, s: Structure, rows: int, C: Any) -> None:
-        self.C, self.own = C, memory.array(rows, max(s.kept_forms, 1))
+        self.C, self.own = C, Columns(memory, rows, s.kept_forms)
         places = iter(range(s.kept_forms))
         self.at = [
             (C, s.is_coordinate[f]) if f in s.is_coordinate else (self.own, next(places))
@@ -140,10 +140,10 @@ class Program:
         self.q, self.v = memory.array(s.coordinates), memory.array(s.coordinates)
         self.usual, self.first = memory.array(s.equations), memory.array(s.equations)
         self.log_size = memory.array(rows)
-        self.C = memory.array(rows, s.coordinates)
+        self.C = Columns(memory, rows, s.coordinates)
         self.E = Forms(memory, s, rows, self.C)
         # before the first one there is none
-        self.lam = Shifted(memory.array(rows + 1, s.equations), 1)
+        self.lam = Columns(memory, rows, s.equations, before=1)
         self.J1 = memory.array(len(s.J))
         self.loads = loads.LoadState(memory, s, rows) if s.loaded else None
         # what a watch keeps, if there is one

@@ -156,7 +156,9 @@ class Structure:
     @cached_property
     def is_coordinate(self) -> dict[int, int]:
         """Forms that are a coordinate and a constant: which one."""
-        return {f: terms[0][0] for f, terms in enumerate(self.forms) if [c for _, c in terms] == [1.0]}
+        return {
+            f: terms[0][0] for f, terms in enumerate(self.forms) if [c for _, c in terms] == [1.0]
+        }
 
     @property
     def kept_forms(self) -> int:
