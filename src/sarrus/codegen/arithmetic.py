@@ -39,7 +39,8 @@ class Once:
     """An array of which each entry is read once, for as long as it stays as it is."""
 
     def __init__(self, array: Any) -> None:
-        self.array, self.read = array, {}
+        self.array = array
+        self.read: dict[Any, Any] = {}
 
     def __getitem__(self, at: Any) -> Any:
         row, column = at

@@ -449,6 +449,43 @@ def sum_products(o: Any, p: Program, m: Any, first: int) -> dict[tuple[int, ...]
     return wanted
 
 
+def right_sides(o: Any, p: Program, m: Any, first: int) -> list[Any]:
+    """The right side for q_m and lam_{m-2}, of coefficients from the first on that both have."""
+    s = p.s
+    orders = np.arange(o.highest_order + 1.0)
+    sums = sum_products(o, p, m, first)
+    # of the equations
+    sides: list[list[Any]] = [[] for _ in range(s.equations)]
+    # of the forces: Q at first, then what the multipliers so far exert
+    weight: list[list[Any]] = [[] for _ in s.forms]
+    for a, _, eq, c in s.squares:
+        sides[eq].append(times(o, c, sums[a,]))
+        weight[a].append(times(o, c, sums[a, eq]))
+    for a, b, eq, c in s.pairs:
+        sides[eq].append(times(o, c, sums[a, b, PAIR]))
+        weight[a].append(times(o, c, sums[b, eq]))
+        weight[b].append(times(o, c, sums[a, eq]))
+    begins = o.table("begins", np.where(orders == 2, 1.0, 0.0), m)
+    force = [[times(o, c, begins)] if isinstance(c, Slot) else [] for c in s.Q]
+    for terms, parts in zip(s.forms, weight, strict=True):
+        if parts:
+            exerted = -total(o, parts)
+            for i, d in terms:
+                force[i].append(times(o, d, exerted))
+    if p.loads is not None:
+        drives.add_sides(o, s, p.loads.drives, m, sides)
+        loads.add_coefficient(o, s, p.loads, m - 2, force)
+    with np.errstate(divide="ignore"):
+        inverse = 1.0 / (orders * (orders - 1.0))
+    scale = o.table("scale", np.where(orders > 1, inverse, 0.0), m)
+    out: list[Any] = [None] * s.unknowns
+    for i, parts in enumerate(force):
+        out[s.pos_q[i]] = total(o, parts) * scale
+    for eq, parts in enumerate(sides):
+        out[s.pos_c[eq]] = -total(o, parts)
+    return out
+
+
 def next_coefficient(o: Any, p: Program, w: Scratch, m: Any, x: list[Any]) -> Any:
     """q_m and lam_{m-2}; returns the largest entry of q_m.
 
@@ -457,43 +494,18 @@ def next_coefficient(o: Any, p: Program, w: Scratch, m: Any, x: list[Any]) -> An
     """
     s = p.s
     orders = np.arange(o.highest_order + 1.0)
-    k, apart = m - 2, is_apart(s)
-    sums = sum_products(o, p, m, 2 if apart else 1)
-    # right side 2
-    right: list[list[Any]] = [[] for _ in range(s.equations)]
-    # right side 1: Q at first, then what the multipliers so far exert
-    weight: list[list[Any]] = [[] for _ in s.forms]
-    for a, _, eq, c in s.squares:
-        right[eq].append(times(o, c, sums[a,]))
-        weight[a].append(times(o, c, sums[a, eq]))
-    for a, b, eq, c in s.pairs:
-        right[eq].append(times(o, c, sums[a, b, PAIR]))
-        weight[a].append(times(o, c, sums[b, eq]))
-        weight[b].append(times(o, c, sums[a, eq]))
-    if p.loads is not None:
-        drives.add_sides(o, s, p.loads.drives, m, right)
-    first = o.table("first", np.where(orders == 2, 1.0, 0.0), m)
-    force = [[times(o, c, first)] if isinstance(c, Slot) else [] for c in s.Q]
-    for terms, parts in zip(s.forms, weight, strict=True):
-        if parts:
-            y = -total(o, parts)
-            for i, d in terms:
-                force[i].append(times(o, d, y))
-    if p.loads is not None:
-        loads.add_coefficient(o, s, p.loads, k, force)
-    with np.errstate(divide="ignore"):
-        inverse = 1.0 / (orders * (orders - 1.0))
-    scale = o.table("scale", np.where(orders > 1, inverse, 0.0), m)
-    b: list[Any] = [None] * s.unknowns
-    for i, parts in enumerate(force):
-        b[s.pos_q[i]] = total(o, parts) * scale
-    for eq, parts in enumerate(right):
-        b[s.pos_c[eq]] = -total(o, parts)
-    if apart:
+    if is_apart(s):
+        b = right_sides(o, p, m, 2)
         # lam_{m-3} is (m - 1)(m - 2) times what was solved for
         share = o.table("share", (orders - 2.0) / np.maximum(orders, 1.0), m)
         add_newest(p, share, [y.get() for y in x], b)
-    solve_newest(o, p, w, b, x)
+        solve_in_registers(o, p, w, b, x)
+    else:
+        for i, value in enumerate(right_sides(o, p, m, 1)):
+            w.b[i] = value
+        o.call(solve_refined, p, w)
+        for i, y in enumerate(x):
+            y.set(w.x[i])
     back = o.table("back", orders * (orders - 1.0), m)
     row = [x[at].get() for at in s.pos_q]
     largest = o.constant(0.0)
@@ -501,7 +513,7 @@ def next_coefficient(o: Any, p: Program, w: Scratch, m: Any, x: list[Any]) -> An
         p.C[m, i] = y
         largest = o.maximum(o.abs(y), largest)
     for eq, at in enumerate(s.pos_c):
-        p.lam[k, eq] = x[at].get() * back
+        p.lam[m - 2, eq] = x[at].get() * back
     for f, terms in enumerate(s.forms):
         p.E[m, f] = total(o, combine(o, terms, lambda i: row[i]))
     if p.loads is not None:
@@ -528,18 +540,8 @@ def add_newest(p: Program, share: Any, x: list[Any], b: list[Any]) -> None:
         b[at_q] = b[at_q] - J1 * exerted[at_c]
 
 
-def solve_newest(o: Any, p: Program, w: Scratch, b: list[Any], x: list[Any]) -> None:
-    """x: the solution of [M J^T; J 0] x = b, refined as often as w.wanted says.
-
-    In registers where there are few unknowns; more would be kept on the stack, beside what else is there.
-    """
-    if not is_apart(p.s):
-        for i, value in enumerate(b):
-            w.b[i] = value
-        o.call(solve_refined, p, w)
-        for i, y in enumerate(x):
-            y.set(w.x[i])
-        return
+def solve_in_registers(o: Any, p: Program, w: Scratch, b: list[Any], x: list[Any]) -> None:
+    """x: the solution of [M J^T; J 0] x = b, refined as often as w.wanted says."""
     solution = list(b)
     augment(o, p.s, w, solution)
     substitute(p.s, w, solution)
