@@ -14,6 +14,8 @@ from sarrus.kernels import reasons
 from sarrus.kernels.layout import Pieces
 from sarrus.methods import METHODS, Run, radau, time_loop
 from sarrus.methods.balance import Judge
+from sarrus.methods.outcome import Part
+from sarrus.methods.recorder import sample_own
 from sarrus.methods.time_loop import Steps
 from sarrus.model import make_model
 from sarrus.problems.references.simple_pendulum import pendulum_reference
@@ -193,7 +195,7 @@ def test_a_run_that_gets_nowhere_ends(at_once):
     model = make_model(m)
     velocity, _ = solve_start_velocity(model, m)
     problem = Run(model, velocity, np.zeros(1), 1.0, 1e-10)
-    nq = model.coordinates
+    nq, sampling = model.coordinates, sample_own(accelerations=False)
     for share, ends in ((1.0, True), (0.3, False)):
         judge, end = Judge(problem), None
         for chunk in range(400 // at_once):
@@ -201,13 +203,9 @@ def test_a_run_that_gets_nowhere_ends(at_once):
             coefficients = np.zeros((at_once, 3, nq))
             pieces = Pieces(starts, np.full(at_once, 2), coefficients, np.zeros((at_once, 0, 0)))
             losses = np.where(np.arange(at_once) < share * at_once, 1e-9, 0.0)
-            end = end or judge.look(
-                Steps(reasons.FULL, pieces, np.zeros(0), losses=losses),
-                pieces,
-                np.zeros(0),
-                np.zeros(at_once),
-                1e-10,
-            )
+            steps = Steps(reasons.FULL, pieces, np.zeros(0), losses=losses)
+            part = Part(pieces, sampling, np.zeros(0), np.zeros(at_once))
+            end = end or judge.look(steps, part, np.zeros(0), 1e-10)
         assert (end is not None) == ends
         if end is not None:
             assert end.status == "not-converged"

@@ -677,7 +677,8 @@ def advance(form, ws, loads, t, t_end, tolerance, holds, widens, log_cost, kept,
             watch[n, LOSS] = max(local, off)
         gap = balance[0] - rounded(now)
         watch[n, RESTORED] = 0.0
-        if holds and kinetic > MOVES * scale and abs(gap) > SAME_ENERGY * (held + abs(balance[0])):
+        moves = kinetic > MOVES * scale and abs(gap) < MOVES * kinetic
+        if holds and moves and abs(gap) > SAME_ENERGY * (held + abs(balance[0])):
             restore_energy(ws.v, rounded(kinetic), gap)
             watch[n, RESTORED] = gap
             now += gap

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..arrays import Floats
+from ..kernels import reasons
 from ..kernels import record as kernels
 from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import make_loads
@@ -18,6 +20,9 @@ from .limit import States
 from .method import Run
 from .outcome import Law, Motion, Part, Record
 from .status import Ending
+
+if TYPE_CHECKING:
+    from .time_loop import Steps
 
 # numbers of polynomials that a run keeps at most: four gigabytes
 MOST_NUMBERS = 500_000_000
@@ -67,6 +72,8 @@ class Recorder:
         self.carried = np.zeros(
             len(model.loads.torsions.first) + 1 if self._loads is not None else 0
         )
+        # energy put back so far
+        self._restored = 0.0
         self._kept: list[Part] = []
         self._numbers = 0
         # the steps taken last, and copies of the last one among them and among those before
@@ -74,20 +81,12 @@ class Recorder:
         self._tail: Part | None = None
         self._before: Part | None = None
 
-    def take(
-        self,
-        pieces: Pieces,
-        sampling: kernels.Sampling,
-        usual: Floats,
-        restored: Floats,
-        *,
-        last: bool,
-    ) -> Pieces:
-        """Sample the outputs in some steps; last: all that are left belong to them.
+    def take(self, steps: Steps, sampling: kernels.Sampling) -> Part:
+        """Sample the outputs in some steps, all that are left if the run is done with them.
 
-        usual: pivots as usual so far; restored: energy put back before each step. Steps without side series are
-        walked through for their angles and work; returns the steps with these.
+        Steps without side series are walked through for their angles and work; returns them with these.
         """
+        pieces, last = steps.pieces, steps.reason == reasons.DONE
         if not pieces.sides.shape[2]:
             sides = np.zeros((len(pieces.orders), len(self.carried), 1))
             pieces = pieces._replace(sides=sides)
@@ -96,7 +95,9 @@ class Recorder:
                 kernels.fill_sides(*args, self.carried)
         times, t = self._record.times, pieces.starts[-1]
         upto = len(times) if last else int(np.searchsorted(times, t, side="right"))
-        chunk = Part(pieces, sampling, usual, restored)
+        restored = self._restored + steps.put_back()
+        self._restored = restored[-1]
+        chunk = Part(pieces, sampling, steps.usual, restored[:-1])
         self._sample(chunk, self._record[self._done : max(upto, self._done)])
         self._done = max(self._done, upto)
         self._chunk = chunk
@@ -111,7 +112,9 @@ class Recorder:
                     f"the polynomials up to t = {t:.9g} s take {8e-9 * self._numbers:.2g} GB; leave `dense` out, "
                     "or simulate less"
                 )
-        return pieces
+        if steps.carried is not None:
+            self.carried[:] = steps.carried
+        return chunk
 
     def stop_at(self, t: float) -> None:
         """Drop the outputs behind a time in the last steps, and add one exactly there."""

@@ -126,7 +126,7 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
     clock, recorder, watcher = Stopwatch(), Recorder(problem), Watcher(problem.model)
     judge, history, passages = Judge(problem), _History(), Passages(problem, watcher)
     steppers = [stepper]
-    taken, t, restored = 0, 0.0, 0.0
+    taken, t = 0, 0.0
     end: Ending | None = None
     stopped: float | None = None
     while end is None:
@@ -139,21 +139,14 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
         elif taken >= problem.max_steps:
             end = status.too_slow(t, problem.max_steps, stepper.remedy)
         with clock("record"):
-            done = steps.reason == reasons.DONE
-            before = restored + steps.put_back()
-            restored = before[-1]
-            pieces = recorder.take(
-                steps.pieces, stepper.sampling, steps.usual, before[:-1], last=done
-            )
-            if steps.carried is not None:
-                recorder.carried[:] = steps.carried
+            part = recorder.take(steps, stepper.sampling)
             history.take(steps)
         if steps.count:
-            end = judge.look(steps, pieces, recorder.carried, before[:-1], stepper.tolerance) or end
+            end = judge.look(steps, part, recorder.carried, stepper.tolerance) or end
         seen = watcher.look(steps.pieces, steps.count, last=end is not None)
         if not stepper.certified:
             left = passages.look(
-                pieces, seen, follows=stepper.tolerance is not None, last=end is not None
+                part.pieces, seen, follows=stepper.tolerance is not None, last=end is not None
             )
             judge.good_until = min(judge.good_until, passages.good_until)
             end = left or end
