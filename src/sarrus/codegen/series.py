@@ -1016,11 +1016,12 @@ class LaneRun:
         if not self.s.keeps_energy:
             return self.zero
         gap = self.begun - now
-        seen = o.abs(gap) > (held + o.abs(self.begun)) * SAME_ENERGY
-        gap = o.where(good & (kinetic > self.scale.get() * MOVES) & seen, gap, 0.0)
-        share = o.where(kinetic > 0.0, gap / (kinetic * 2.0), 0.0)
+        moves = (kinetic > self.scale.get() * MOVES) & (o.abs(gap) < kinetic * MOVES)
+        here = good & moves & (o.abs(gap) > (held + o.abs(self.begun)) * SAME_ENERGY)
+        share = o.where(here, gap / (kinetic * 2.0), 0.0)
         for i in range(self.s.coordinates):
             w.v[i] = w.v[i] + w.v[i] * share
+        gap = o.where(here, gap, 0.0)
         self.restored.set(self.restored.get() + gap)
         return gap
 
