@@ -223,6 +223,9 @@ class Ir:
     def __init__(self, lanes: int, gpu: bool = False) -> None:
         self.lanes, self.gpu = lanes, gpu
         self.highest_order = GPU_ORDER if gpu else HIGHEST_ORDER
+        # whether coefficients are made before those before are looked at: on a GPU other threads fill what waits,
+        # and those beside each other should go the same way
+        self.looks_ahead = not gpu
         self.type = f"<{lanes} x double>" if lanes > 1 else "double"
         self.truths = f"<{lanes} x i1>" if lanes > 1 else "i1"
         self.whole = f"<{lanes} x i64>" if lanes > 1 else "i64"

@@ -595,8 +595,8 @@ def make_series(
     orders = np.arange(o.highest_order + 1.0)
     # HUGE where a step may not end yet
     soon = np.where(orders > max(s.least_order, 4), 0.0, HUGE)
-    ahead = o.value(o.most(o.maximum(ahead, o.constant(2.0))))
-    first, last = o.variable(o.constant(2.0)), o.variable(ahead)
+    first = o.variable(o.constant(2.0))
+    last = o.variable(o.value(o.most(o.maximum(ahead, first.get()))))
     for _ in o.repeat(lambda: o.any(first.get() <= known.get())):
         begin, end = o.index(first.get()), o.index(last.get()) + 1
         for m in o.loop(begin, end):
@@ -834,7 +834,8 @@ class LaneRun:
             p.loads.begin[0] = begin
         log_tolerance = o.log(self.tolerance)
         # about as many pay as in the last step
-        limits, ahead = (log_tolerance, self.log_speed), self.known.get() - AHEAD
+        ahead = self.known.get() - AHEAD if o.looks_ahead else self.zero
+        limits = log_tolerance, self.log_speed
         known, order, log_step = make_series(o, p, w, limits, running, ahead)
         self.known.set(known)
         self.order.set(order)

@@ -63,6 +63,7 @@ class Twin:
     """
 
     highest_order = HIGHEST_ORDER
+    looks_ahead = True
 
     def __init__(self, numbers: Any, times: Any, arguments: Sequence[float], columns: int) -> None:
         self.numbers = np.asarray(numbers, float)
