@@ -631,9 +631,12 @@ class Ir:
             at = self._lane(chosen, self.whole, lane)
             at = self.line(f"mul i64 {at}, {self.put_columns}")
             at = self.line(f"add i64 {at}, {column}")
-            at = self.line(f"mul i64 {at}, %stride")
-            if lane:
-                at = self.line(f"add i64 {at}, {lane}")
+            if self.gpu:
+                # numbers of neighbours lie side by side
+                at = self.line(f"mul i64 {at}, %stride")
+            elif lane:
+                # rows of a run one after the other, as they are handed out
+                at = self.line(f"add i64 {at}, {self.line(f'mul i64 %row_size, {lane}')}")
             place = self.line(f"getelementptr double, ptr %results, i64 {at}")
             self.write(f"store double {self._lane(value.name, self.type, lane)}, ptr {place}")
 
