@@ -11,7 +11,7 @@ from linkages import driven_slider_crank
 from random_mechanisms import random_mechanism
 from sarrus.asked import ask_plainly
 from sarrus.many import Traced, _split
-from sarrus.problems.references.n_four_bar import flat_times
+from sarrus.problems.references.n_four_bar import flat_times, four_bar_reference
 from sarrus.solving import prepare
 from sarrus.variants import Variants
 
@@ -67,6 +67,20 @@ def test_exact_motion(windows):
         exact = problem.exact(times)[:, 0]
         # energy is held through all crossings: a step leaves 5e-12, the worst of these is off by 3e-11
         assert np.abs(runs.position("B0")[i, :, 0] - exact).max() < 1e-9
+
+
+def test_runs_end_in_time_at_singular_positions():
+    """Where a run ends at a singular position, steps land behind it: its final state is that of its end."""
+    end = sarrus.simulate(four_bar(), 3.0, 1.0).crossings[0].time
+    speeds = 1.0 + np.linspace(-1e-3, 1e-3, 33)
+    ensemble = sarrus.Ensemble(
+        four_bar(), {"velocities.B0": np.stack([speeds, 0 * speeds], axis=1)}
+    )
+    runs = ensemble.simulate(end, end, points=["B0"], keep=False)
+    assert not runs.parked.any()
+    exact = np.array([four_bar_reference(np.array([0.0, end]), 2, speed)[-1] for speed in speeds])
+    # beside the position the state is that of the series, which holds 5e-12 in place, of a step of 0.2 s
+    assert np.abs(runs.final[:, 0].reshape(-1, 4) - exact).max() < 1e-9
 
 
 def test_reductions_are_those_of_the_outputs():

@@ -874,6 +874,7 @@ class LaneRun:
         # outputs lie before the landing, and find their own angles
         landed = self._landed_loads()
         self._write_outputs(took, begin)
+        self._end_in_time(took, begin)
         self._carry_loads(landed, took)
         return begin, took
 
@@ -1108,7 +1109,7 @@ class LaneRun:
 
     def _write_outputs(self, took: Any, begin: Any) -> None:
         """Outputs of the step just taken, on the constraints; beside a singular position from the polynomial."""
-        o, w, t = self.o, self.out, self.t.get()
+        o, t = self.o, self.t.get()
         done = self.reason.get() >= 0.0
 
         def due() -> Any:
@@ -1118,16 +1119,32 @@ class LaneRun:
         for _ in o.repeat(lambda: o.any(due())):
             now = due()
             ahead = o.where(now, o.output_time(self.at.get()) - begin, 0.0)
-            eval_polynomial(o, self.p, self.order.get(), ahead, w)
-            w.time[0] = begin + ahead
-            plain = [(w.q[i], w.v[i]) for i in range(self.s.coordinates)]
-            o.call(project, self.p, w)
-            beside = (w.drop[0] < SINGULAR_LANDING) | ~(w.moved[0] + w.turned[0] < HUGE)
-            for i, (q, v) in enumerate(plain):
-                w.q[i] = o.where(beside, q, w.q[i])
-                w.v[i] = o.where(beside, v, w.v[i])
+            self._sample(begin, ahead)
             self._write_columns(now, ahead)
             self.at.set(self.at.get() + 1.0, now)
+
+    def _sample(self, begin: Any, ahead: Any) -> None:
+        """self.out: the state so far ahead of the start of the step."""
+        o, w = self.o, self.out
+        eval_polynomial(o, self.p, self.order.get(), ahead, w)
+        w.time[0] = begin + ahead
+        plain = [(w.q[i], w.v[i]) for i in range(self.s.coordinates)]
+        o.call(project, self.p, w)
+        beside = (w.drop[0] < SINGULAR_LANDING) | ~(w.moved[0] + w.turned[0] < HUGE)
+        for i, (q, v) in enumerate(plain):
+            w.q[i] = o.where(beside, q, w.q[i])
+            w.v[i] = o.where(beside, v, w.v[i])
+
+    def _end_in_time(self, took: Any, begin: Any) -> None:
+        """A run that landed beyond its end, which is at a singular position, ends with the state of its series."""
+        o, p, out = self.o, self.p, self.out
+        ahead = self.end - begin
+        beyond = took & (self.reason.get() >= 0.0) & (self.h.get() > ahead)
+        for _ in o.when(o.any(beyond)):
+            self._sample(begin, o.where(beyond, ahead, 0.0))
+            for i in range(self.s.coordinates):
+                p.q[i] = o.where(beyond, out.q[i], p.q[i])
+                p.v[i] = o.where(beyond, out.v[i], p.v[i])
 
     def _write_columns(self, now: Any, ahead: Any) -> None:
         """Columns and energy of the output that each of these lanes is at, so far ahead of the step's start."""
