@@ -625,7 +625,7 @@ def test_parts_of_any_size_give_the_same(monkeypatch):
     """How many lanes run at once, and how many outputs are copied at once, changes no bit."""
     ensemble = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": np.linspace(1, 2, 67)})
     whole = ensemble.simulate(1.0, 0.01)
-    monkeypatch.setattr("sarrus.codegen.lanes.MOST_BYTES", 1)
+    monkeypatch.setattr("sarrus.codegen.lanes.GROUPS_AT_ONCE", 1)
     monkeypatch.setattr("sarrus.many.AT_ONCE", 5)
     small = ensemble.simulate(1.0, 0.01)
     for name in ("values", "balance", "final", "least", "largest", "energy_drift"):

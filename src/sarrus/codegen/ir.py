@@ -619,25 +619,36 @@ class Ir:
             out = self.line(f"insertelement {self.type} {out}, double {x}, i64 {lane}")
         return Value(self, out)
 
-    def put(self, number: Value, column: int, value: Value, where: Mask) -> None:
-        """Write a column of the output that each lane is at; the row behind the last is for the others."""
-        self.columns = max(self.columns, column + 1)
+    def keeps(self) -> Flag:
+        """Whether anybody wants the outputs."""
+        return Flag(self.line("icmp ne ptr %all_results, null"))
+
+    def rows(self, number: Value, where: Mask) -> list[str]:
+        """The row of the output that each lane is at; the one behind the last is for the others."""
         indices = self.line(f"fptosi {self.type} {number.name} to {self.whole}")
         last = self._splat("%outputs", "i64")
         chosen = self.line(
             f"select {self.truths} {where.name}, {self.whole} {indices}, {self.whole} {last}"
         )
+        out = []
         for lane in range(self.lanes):
             at = self._lane(chosen, self.whole, lane)
             at = self.line(f"mul i64 {at}, {self.put_columns}")
-            at = self.line(f"add i64 {at}, {column}")
             if self.gpu:
                 # numbers of neighbours lie side by side
                 at = self.line(f"mul i64 {at}, %stride")
             elif lane:
                 # rows of a run one after the other, as they are handed out
                 at = self.line(f"add i64 {at}, {self.line(f'mul i64 %row_size, {lane}')}")
-            place = self.line(f"getelementptr double, ptr %results, i64 {at}")
+            out.append(self.line(f"getelementptr double, ptr %results, i64 {at}"))
+        return out
+
+    def put(self, rows: list[str], column: int, value: Value) -> None:
+        """Write a column of these rows."""
+        self.columns = max(self.columns, column + 1)
+        at = self.line(f"mul i64 %stride, {column}") if self.gpu else str(column)
+        for lane, row in enumerate(rows):
+            place = self.line(f"getelementptr double, ptr {row}, i64 {at}")
             self.write(f"store double {self._lane(value.name, self.type, lane)}, ptr {place}")
 
     # how many columns a row of results has

@@ -18,8 +18,6 @@ from .structure import Structure
 
 # groups of lanes that a thread is given at once: a new one comes when it is done
 GROUPS_AT_ONCE = 16
-# bytes of outputs of these groups; with more of them they are fewer
-MOST_BYTES = 16_000_000
 # values of a lane's memory up to which eight lanes fit into the cache; four are faster beyond
 MOST_FOR_EIGHT = 1500
 
@@ -77,28 +75,26 @@ class Lanes:
         rows = -(-runs // lanes) * lanes if keep else 0
         results = np.empty((rows, len(when), code.columns))
         summaries = np.empty((code.summaries, runs))
-        fitting = MOST_BYTES // (8 * lanes * len(when) * code.columns)
-        at_once = lanes * max(1, min(GROUPS_AT_ONCE, fitting))
         rooms = threading.local()
 
         def work(first: int, last: int) -> None:
             if not hasattr(rooms, "own"):
-                rooms.own = self._make_room(at_once, 0 if keep else len(when) * code.columns)
-            given, memory, told, unkept = rooms.own
+                rooms.own = self._make_room()
+            given, memory, told = rooms.own
             groups = -(-(last - first) // lanes)
             which = np.minimum(np.arange(first, first + groups * lanes), last - 1)
             view = given[: groups * self.structure.slots * lanes].reshape(groups, -1, lanes)
             view[:] = numbers[:, which].reshape(-1, groups, lanes).transpose(1, 0, 2)
-            out = results[first:] if keep else unkept
+            out = results[first:].ctypes.data if keep else None
             code.run(
                 given.ctypes.data, groups, memory.ctypes.data, when.ctypes.data, len(times),
-                out.ctypes.data, told.ctypes.data, shared.ctypes.data,
+                out, told.ctypes.data, shared.ctypes.data,
             )  # fmt: skip
             block = told[: groups * code.summaries * lanes].reshape(groups, -1, lanes)
             block = block.transpose(1, 0, 2).reshape(code.summaries, -1)
             summaries[:, first:last] = block[:, : last - first]
 
-        parts = list(_parts(runs, at_once))
+        parts = list(_parts(runs, lanes * GROUPS_AT_ONCE))
         if threads == 1 or len(parts) == 1:
             for part in parts:
                 work(*part)
@@ -107,14 +103,13 @@ class Lanes:
                 list(pool.map(lambda part: work(*part), parts))
         return Found(results[:runs, :-1], summaries)
 
-    def _make_room(self, runs: int, outputs: int) -> tuple[Floats, Floats, Floats, Floats]:
-        """Memory of a thread: numbers and what is told of some runs, that of a group, and outputs nobody wants."""
-        code = self.code
+    def _make_room(self) -> tuple[Floats, Floats, Floats]:
+        """Memory of a thread: numbers of some runs, that of a group, and what is told of the runs."""
+        code, runs = self.code, self.lanes * GROUPS_AT_ONCE
         return (
             _aligned(runs * self.structure.slots),
             _aligned(code.memory_size * self.lanes),
             _aligned(runs * code.summaries),
-            np.empty(runs * outputs),
         )
 
 

@@ -1153,18 +1153,21 @@ class LaneRun:
         strain, work = self._exchange(w, ahead, self.known.get())
         energy = kinetic + potential + strain - work - self.put_back
         self.drift.set(o.maximum(self.drift.get(), o.abs(energy - self.begun)), now)
-        for n, (column, (factors, offset)) in enumerate(zip(s.columns, s.column_rows, strict=True)):
+        values = []
+        for column, (factors, offset) in zip(s.columns, s.column_rows, strict=True):
             source = w.q if column.level == PLACE else w.v
             terms = list(zip(column.coordinates, factors, strict=True))
             parts = combine(o, terms, source.__getitem__)
             if isinstance(offset, Slot):
                 parts.append(o.number(offset.n))
-            value = total(o, parts)
-            o.put(self.at.get(), n, value, now)
-            least, largest = self.extremes[n]
+            values.append(total(o, parts))
+        for value, (least, largest) in zip(values, self.extremes, strict=True):
             least.set(o.minimum(least.get(), value), now)
             largest.set(o.maximum(largest.get(), value), now)
-        o.put(self.at.get(), len(s.columns), energy, now)
+        for _ in o.when(o.keeps()):
+            rows = o.rows(self.at.get(), now)
+            for n, value in enumerate([*values, energy]):
+                o.put(rows, n, value)
 
     def summarise(self) -> None:
         """What is told of each lane."""
