@@ -188,6 +188,16 @@ def is_regular(form, L):
 
 
 @kernel
+def adds_up(form, smallest, tolerance):
+    """Whether what eps leaves open in each equation counts at the far end of a chain of all of them.
+
+    It is not refined away then, but left out: where steps end at a singular position noise counts as often as there
+    are terms.
+    """
+    return tolerance * rounded(smallest) < EPS * len(form.phi0)
+
+
+@kernel
 def factorise_exactly(form, J, L):
     """K without eps, for a regular position: what is solved with it needs no refinement."""
     factorise_damped(form, J, -EPS, L)
