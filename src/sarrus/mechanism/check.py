@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .columns import Columns, read_columns
 from .elements import (
     Element,
     Known,
@@ -21,10 +22,10 @@ from .elements import (
     velocity_problems,
 )
 from .forces import LOADS
-from .joints import find_gap
+from .joints import find_gap, has_one_place
 from .mechanism import STRUCTURE, Mechanism
 from .motion import Table, make_pieces
-from .screening import doubtful, has_one_place
+from .screening import doubtful
 
 # times of a run at which a driven length is looked at
 SAMPLES = 4097
@@ -51,20 +52,24 @@ def find_problems(mechanism: Mechanism) -> list[str]:
         return wrong
     if not m.bodies:
         return [f"mechanism '{m.name}' has no bodies; add one with rod() or body()"]
-    known = Known(m)
+    known, columns = Known(m), read_columns(m)
     return [
         *_names(m),
-        *_of_parts(m, STRUCTURE, known),
+        *_of_parts(m, STRUCTURE, known, columns),
         *(line for given in m.velocities for line in velocity_problems(given, known)),
         *(line for given in m.angular_velocities for line in turning_problems(given, known)),
         *_load_names(m),
-        *_of_parts(m, LOADS, known),
+        *_of_parts(m, LOADS, known, None),
     ]
 
 
 def find_gaps(mechanism: Mechanism) -> list[str]:
     """The joints of an otherwise sound mechanism that are apart, in words."""
-    apart = [joint for joint in mechanism.joints if not has_one_place(joint)]
+    columns = _parts_of(mechanism)
+    if columns is None:
+        apart = [joint for joint in mechanism.joints if not has_one_place(joint)]
+    else:
+        apart = [mechanism.joints[i] for i in np.flatnonzero(~columns.is_one).tolist()]
     if not apart:
         return []
     known = Known(mechanism)
@@ -75,9 +80,11 @@ def find_gaps(mechanism: Mechanism) -> list[str]:
     ]
 
 
-def _of_parts(m: Mechanism, blocks: Iterable[str], known: Known) -> Iterator[str]:
+def _of_parts(
+    m: Mechanism, blocks: Iterable[str], known: Known, columns: Columns | None
+) -> Iterator[str]:
     for block in blocks:
-        for part in doubtful(block, getattr(m, block), known):
+        for part in doubtful(block, getattr(m, block), columns):
             for line in part.problems(known):
                 yield line + _where(m, block, part)
 
@@ -116,25 +123,9 @@ def check_drive_times(mechanism: Mechanism, duration: float) -> None:
 def find_remarks(mechanism: Mechanism) -> list[str]:
     """What its origin told, and what may be a slip: bodies that no joint ties to the ground."""
     names = [mechanism.GROUND, *(body.name for body in mechanism.bodies)]
-    number = {name: n for n, name in enumerate(names)}
-    # of each body another one that it is joined to, or itself
-    with_it = list(range(len(names)))
-
-    def first_of(n: int) -> int:
-        while with_it[n] != n:
-            with_it[n] = n = with_it[with_it[n]]
-        return n
-
-    for joint in mechanism.joints:
-        first = first_of(number[joint.ends[0].body])
-        for end in joint.ends[1:]:
-            other = first_of(number[end.body])
-            # the first of a group stands for it, the ground for all that it holds
-            first, other = min(first, other), max(first, other)
-            with_it[other] = first
     free: dict[int, list[str]] = {}
-    for n, name in enumerate(names):
-        if first := first_of(n):
+    for name, first in zip(names, _first_joined(mechanism, names), strict=True):
+        if first:
             free.setdefault(first, []).append(name)
     remarks = [*mechanism.told, *_overshooting(mechanism)]
     for first, group in free.items():
@@ -146,6 +137,46 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
             shown += ", ..." if len(group) > 9 else ""
             remarks.append(f"{body.what}: joined to {shown} but not to the ground, all move freely")
     return remarks
+
+
+def _first_joined(m: Mechanism, names: list[str]) -> list[int]:
+    """Of each of these, the ground and all bodies, the first that joints tie it to, or itself; by their numbers."""
+    columns = _parts_of(m)
+    if columns is not None:
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        # the ground is behind all bodies there, and before them here
+        end = (columns.body + 1) % len(names)
+        first = end[np.cumsum(columns.counts) - columns.counts][columns.joint]
+        tied = coo_array((np.ones(len(end), bool), (first, end)), shape=(len(names), len(names)))
+        _, of = connected_components(tied, directed=False)
+        _, least = np.unique(of, return_index=True)
+        found: list[int] = least[of].tolist()
+        return found
+    number = {name: n for n, name in enumerate(names)}
+    # of each body another one that it is joined to, or itself
+    with_it = list(range(len(names)))
+
+    def first_of(n: int) -> int:
+        while with_it[n] != n:
+            with_it[n] = n = with_it[with_it[n]]
+        return n
+
+    for joint in m.joints:
+        one = first_of(number[joint.ends[0].body])
+        for end in joint.ends[1:]:
+            other = first_of(number[end.body])
+            # the first of a group stands for it, the ground for all that it holds
+            one, other = min(one, other), max(one, other)
+            with_it[other] = one
+    return [first_of(n) for n in range(len(names))]
+
+
+def _parts_of(m: Mechanism) -> Columns | None:
+    """Bodies and joints as they were read, if they are still the same objects."""
+    columns = m.columns
+    return columns if columns is not None and columns.have_parts_of(m) else None
 
 
 def _overshooting(m: Mechanism) -> Iterator[str]:
@@ -167,12 +198,12 @@ def _overshooting(m: Mechanism) -> Iterator[str]:
 
 
 def _names(m: Mechanism) -> Iterator[str]:
-    bodies = Counter(body.name for body in m.bodies)
-    points = Counter([j.name for j in m.joints] + [p.name for p in m.markers])
-    for what, counts in (("bodies", bodies), ("joints or points", points)):
-        if max(counts.values(), default=1) == 1:
+    bodies = [body.name for body in m.bodies]
+    points = [j.name for j in m.joints] + [p.name for p in m.markers]
+    for what, names in (("bodies", bodies), ("joints or points", points)):
+        if len(set(names)) == len(names):
             continue
-        for name, count in counts.items():
+        for name, count in Counter(names).items():
             if count > 1:
                 yield f"{count} {what} are called '{name}'; give each a name of its own"
     if m.GROUND in bodies:

@@ -22,7 +22,7 @@ from ..arrays import Floats, Ints
 from ..mechanism import Body
 from ..tape import Abreast, Number, PartedError, Scalar, UntracedError, abreast, stacked
 from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
-from .joints import FEW, Feature, Group, Sharing
+from .joints import FEW, Feature, Group, Sharing, as_rows
 from .vectors import Vector
 
 # fewer are built one by one: about what a class costs
@@ -143,7 +143,7 @@ class Workshop:
         if len(self.sharing.groups) <= LEAST:
             return []
         try:
-            starts = np.array([f.start for f in self.sharing.features], dtype=float)
+            starts = as_rows([f.start for f in self.sharing.features])
             with abreast():
                 return [alike for groups in self._kinds() for alike in self._parts(groups, starts)]
         except UntracedError:

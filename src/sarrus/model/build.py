@@ -22,6 +22,7 @@ from ..arrays import Flags, Floats, Ints
 from ..kernels.layout import Form, pack
 from ..kinematics.pose import BodyRows
 from ..mechanism import Joint, Mechanism, MechanismError
+from ..mechanism.columns import Columns
 from ..tape import PartedError, Scalar, abreast
 from .coordinates import (
     Coordinates,
@@ -171,18 +172,26 @@ def make_model(mechanism: Mechanism) -> Model:
     return find_model(mechanism.copy())
 
 
-def draw(mechanism: Mechanism, points: Points | None = None) -> Coordinates:
-    """Every point and vector of a mechanism as rows over its coordinates; points: those that can be read."""
+def draw(
+    mechanism: Mechanism, points: Points | None = None, columns: Columns | None = None
+) -> Coordinates:
+    """Every point and vector of a mechanism as rows over its coordinates.
+
+    points: those that can be read; columns: those of the mechanism, if they were read.
+    """
     points, factors = points or readable_points(mechanism), joint_factors(mechanism)
-    skeleton = make_skeleton(mechanism, make_space(mechanism), points, factors)
+    space = make_space(mechanism, columns)
+    skeleton = make_skeleton(mechanism, space, points, factors, columns)
     products = [Product(skeleton.factor(a), skeleton.factor(b), a is b) for a, b in factors]
     return solve_relations(mechanism, skeleton, products)
 
 
-def make_blueprint(mechanism: Mechanism) -> tuple[Blueprint, Scalars]:
-    """The model's structure, and its numbers, which may be those of a tape."""
+def make_blueprint(
+    mechanism: Mechanism, columns: Columns | None = None
+) -> tuple[Blueprint, Scalars]:
+    """The model's structure, and its numbers, which may be those of a tape; columns: as they were read."""
     points = readable_points(mechanism)
-    coordinates = draw(mechanism, points)
+    coordinates = draw(mechanism, points, columns)
     space = coordinates.skeleton.space
     equations = _collect_equations(coordinates)
     features = coordinates.features()

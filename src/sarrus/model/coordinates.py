@@ -21,6 +21,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..kinematics.pose import LINK, measure_length
 from ..mechanism import Body, Mechanism
+from ..mechanism.columns import Columns
 from ..tape import PartedError, abreast, mean
 from .alike import LEAST, Alike, Workshop
 from .drives import coordinate_needs
@@ -259,16 +260,20 @@ class Coordinates:
         )
 
 
-def make_space(mechanism: Mechanism) -> Space:
+def make_space(mechanism: Mechanism, columns: Columns | None = None) -> Space:
     """The model's axes and units for a mechanism."""
-    return Space(_model_directions(mechanism), _units(mechanism))
+    return Space(_model_directions(mechanism), _units(mechanism, columns))
 
 
 def make_skeleton(
-    mechanism: Mechanism, space: Space, points: Points, factors: list[tuple[Factor, Factor]]
+    mechanism: Mechanism,
+    space: Space,
+    points: Points,
+    factors: list[tuple[Factor, Factor]],
+    columns: Columns | None = None,
 ) -> Skeleton:
     """Groups, features and frames; every frame can express what joints, loads and readers ask for."""
-    sharing = share_features(mechanism, space.place, space.direction)
+    sharing = share_features(mechanism, space.place, space.direction, columns)
     wanted: dict[int, Wanted] = defaultdict(Wanted)
 
     def of(body: str) -> Wanted:
@@ -437,9 +442,10 @@ def _directions_to(z: Vector) -> Matrix:
     return [dict(enumerate(row)) for row in (x, cross(z, x), z)]
 
 
-def _units(mechanism: Mechanism) -> Units:
+def _units(mechanism: Mechanism, columns: Columns | None) -> Units:
     """A typical link, and the mean mass."""
-    return Units(LINK * measure_length(mechanism), mean([b.mass for b in mechanism.bodies]))
+    length = LINK * measure_length(mechanism, columns)
+    return Units(length, mean([b.mass for b in mechanism.bodies]))
 
 
 def _mass(group: Group, space: Space) -> Mass:
