@@ -17,10 +17,12 @@ from .elements import GROUND
 from .joint_kinds import JointKind, Row
 
 if TYPE_CHECKING:
+    from .joints import Joint
     from .mechanism import Mechanism
 
 # bodies or joints from which on they are read so: fewer are asked one by one
 MANY = 64
+FLOAT = np.dtype(np.float64)
 # of kinds by their ids: to hash one takes longer
 _NUMBERS = {id(kind): n for n, kind in enumerate(JointKind)}
 
@@ -68,10 +70,12 @@ class Columns:
         centers, inertias = [b.center for b in bodies], [b.inertia for b in bodies]
         rods = [b.ends or (None, None) for b in bodies]
         starts, ends = [a for a, _ in rods], [b for _, b in rods]
-        self.center, self.start, self.end = (self._read(x) for x in (centers, starts, ends))
         self._read_joints()
         self._arrays = centers, inertias, starts, ends, self._places, self._axes
         self.bits = [_bits_of(x) for x in self._arrays]
+        self.center, self.start, self.end, self.places, self.axes = (
+            read_vectors(self._arrays[i], m.dimension, self.bits[i]) for i in (0, 2, 3, 4, 5)
+        )
 
     def _read_joints(self) -> None:
         joints = self.joints
@@ -84,7 +88,6 @@ class Columns:
         self.body = np.array([number.get(e.body, -1) for e in ends], dtype=np.int64)
         self._places, self.place = self._distinct([e.place for e in ends])
         self._axes, self.axis = self._distinct([e.axis for e in ends])
-        self.places, self.axes = self._read(self._places), self._read(self._axes)
         self.has_place = np.array([x is not None for x in self._places], dtype=bool)
         self.has_axis = np.array([x is not None for x in self._axes], dtype=bool)
         own = np.maximum(self.place, self.axis) >= len(joints)
@@ -105,30 +108,38 @@ class Columns:
         row[own] = n + np.arange(len(own))
         return firsts + [values[i] for i in own.tolist()], row
 
-    def _read(self, values: list[Any]) -> Vectors:
-        return read_vectors(values, self.dimension)
-
     def have_parts_of(self, m: Mechanism) -> bool:
         """Whether a mechanism has the same bodies and joints, whatever their numbers are by now."""
-        return (
-            self.bodies == m.bodies and self.joints == m.joints and self.dimension == m.dimension
-        )
+        return self.bodies == m.bodies and self.joints == m.joints and self.dimension == m.dimension
 
     def are_of(self, m: Mechanism) -> bool:
         """Whether they are those of a mechanism as it is now: parts never change, but numbers in arrays may."""
         return self.have_parts_of(m) and self.bits == [_bits_of(x) for x in self._arrays]
 
+    @property
+    def points(self) -> list[Any]:
+        """Places of the first ends of joints, as they are."""
+        return self._places[: len(self.joints)]
+
     @cached_property
     def inertia(self) -> Floats | None:
         """Inertias of all bodies, (n,) or (n, 3, 3); None if they are of several shapes."""
-        inertias = self._arrays[1]
-        if len({x.shape for x in inertias}) != 1:
+        inertias, bits = self._arrays[1], self.bits[1]
+        shapes, kinds = {x.shape for x in inertias}, {x.dtype for x in inertias}
+        if len(shapes) != 1 or kinds != {FLOAT}:
             return None
-        return np.array(inertias, dtype=float)
+        return np.frombuffer(bits).reshape(-1, *shapes.pop())
 
     def are(self, is_so: Callable[[Row], bool]) -> Flags:
         """Whether something holds for the kind of each joint."""
         return np.array([is_so(kind.row) for kind in JointKind])[self.kind]
+
+
+def joints_that(m: Mechanism, columns: Columns | None, are: Callable[[Row], bool]) -> list[Joint]:
+    """Joints of kinds for which something holds; columns: those of the mechanism, if they were read."""
+    if columns is None:
+        return [joint for joint in m.joints if are(joint.kind.row)]
+    return [m.joints[i] for i in np.flatnonzero(columns.are(are)).tolist()]
 
 
 def read_numbers(values: list[Any]) -> tuple[Floats, Flags]:
@@ -142,18 +153,25 @@ def read_numbers(values: list[Any]) -> tuple[Floats, Flags]:
     return found, good & np.isfinite(found)
 
 
-def read_vectors(values: list[Any], width: int) -> Vectors:
-    """Vectors of floats, or None, as rows."""
+def read_vectors(values: list[Any], width: int, bits: bytes) -> Vectors:
+    """Vectors of floats, or None, as rows; bits: theirs."""
     shape = (width,)
+    given = [x for x in values if x is not None]
+    usual = {x.dtype for x in given} == {FLOAT} and {x.shape for x in given} == {shape}
+    if usual and len(given) == len(values):
+        rows = np.frombuffer(bits).reshape(-1, width)
+        good = np.isfinite(rows).all(axis=1)
+        if good.all():
+            return Vectors(rows, good)
     good = np.array([x is not None and x.shape == shape for x in values], dtype=bool)
-    found = np.zeros((len(values), width))
-    some = values if good.all() else [values[i] for i in np.flatnonzero(good).tolist()]
-    if some:
-        found[good] = np.concatenate(some).astype(float).reshape(-1, width)
-    good &= np.isfinite(found).all(axis=1)
+    rows = np.zeros((len(values), width))
+    if good.any():
+        some = [values[i] for i in np.flatnonzero(good).tolist()]
+        rows[good] = np.concatenate(some).astype(float).reshape(-1, width)
+    good &= np.isfinite(rows).all(axis=1)
     # what is no number would only make noise
-    found[~good] = 0.0
-    return Vectors(found, good)
+    rows[~good] = 0.0
+    return Vectors(rows, good)
 
 
 def _bits_of(arrays: Sequence[Any]) -> bytes:

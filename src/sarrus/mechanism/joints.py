@@ -25,7 +25,7 @@ from .elements import (
 from .joint_kinds import JointKind
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class End:
     """A joint on one of its bodies: place [m], and axis, if the kind has one that this body has.
 

@@ -45,8 +45,10 @@ def _sound_joints(c: Columns) -> Flags:
     n = len(c.joints)
     # kinds whose places and axes are those of all bodies
     plain = c.are(
-        lambda row: row.axis in ("", "common")
-        and not (row.slides or row.is_link or (planar and row.in_plane))
+        lambda row: (
+            row.axis in ("", "common")
+            and not (row.slides or row.is_link or (planar and row.in_plane))
+        )
     )
     good = plain & c.is_one & (c.counts > 1) & c.places.good[:n]
     # the same body twice: neighbours when they are sorted

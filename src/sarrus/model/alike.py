@@ -156,10 +156,8 @@ class Workshop:
         alone = np.bincount(sharing.turning_with)[sharing.turning_with] == 1
         # bodies that turn as one have one frame to keep them rigid; the ground has none
         alone[0] = False
-        points, axes, bodies = (
-            np.array([len(getattr(g, name)) for g in sharing.groups])
-            for name in ("points", "axes", "bodies")
-        )
+        sizes = [(len(g.points), len(g.axes), len(g.bodies)) for g in sharing.groups]
+        points, axes, bodies = np.array(sizes).T
         usual = alone & (points + axes <= FEATURES) & (bodies == 1)
         kinds: dict[tuple, list[int]] = defaultdict(list)
         for i in np.flatnonzero(alone & ~usual & (points <= FEW)).tolist():

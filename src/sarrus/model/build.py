@@ -12,7 +12,7 @@ All is done over scalars, which are floats or the numbers of a tape (structure.p
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from ..arrays import Flags, Floats, Ints
 from ..kernels.layout import Form, pack
 from ..kinematics.pose import BodyRows
 from ..mechanism import Joint, Mechanism, MechanismError
-from ..mechanism.columns import Columns
+from ..mechanism.columns import Columns, joints_that
 from ..tape import PartedError, Scalar, abreast
 from .coordinates import (
     Coordinates,
@@ -179,7 +179,8 @@ def draw(
 
     points: those that can be read; columns: those of the mechanism, if they were read.
     """
-    points, factors = points or readable_points(mechanism), joint_factors(mechanism)
+    points = points or readable_points(mechanism, columns)
+    factors = joint_factors(mechanism, columns)
     space = make_space(mechanism, columns)
     skeleton = make_skeleton(mechanism, space, points, factors, columns)
     products = [Product(skeleton.factor(a), skeleton.factor(b), a is b) for a, b in factors]
@@ -190,7 +191,7 @@ def make_blueprint(
     mechanism: Mechanism, columns: Columns | None = None
 ) -> tuple[Blueprint, Scalars]:
     """The model's structure, and its numbers, which may be those of a tape; columns: as they were read."""
-    points = readable_points(mechanism)
+    points = readable_points(mechanism, columns)
     coordinates = draw(mechanism, points, columns)
     space = coordinates.skeleton.space
     equations = _collect_equations(coordinates)
@@ -233,14 +234,15 @@ def make_blueprint(
     return blueprint, block.values
 
 
-def joint_factors(mechanism: Mechanism) -> list[tuple[Factor, Factor]]:
+def joint_factors(
+    mechanism: Mechanism, columns: Columns | None = None
+) -> list[tuple[Factor, Factor]]:
     """What joints keep; a driven length is not kept: its equation comes with the drive."""
     driven = {drive.joint for drive in mechanism.drives}
     return [
         pair
-        for joint in mechanism.joints
-        if joint.kind.row.keeps
-        and not (joint.kind.row.coordinate == "length" and joint.name in driven)
+        for joint in joints_that(mechanism, columns, lambda row: bool(row.keeps))
+        if not (joint.kind.row.coordinate == "length" and joint.name in driven)
         for pair in kept_products(joint)
     ]
 
@@ -471,16 +473,41 @@ def _features_of(frame: Frame) -> set[int]:
     return {frame.origin, *(k // 3 for v in frame.vectors for row in v.linear for k in row)}
 
 
-def readable_points(mechanism: Mechanism) -> Points:
-    """Joints, markers, centres of bodies; a joint's name wins over a body's."""
+def readable_points(mechanism: Mechanism, columns: Columns | None = None) -> Points:
+    """Joints, markers, centres of bodies; a joint's name wins over a body's; columns: if they were read."""
     points: Points = {b.name: (b.name, b.center) for b in mechanism.bodies}
     for marker in mechanism.markers:
         points[marker.name] = (marker.body, marker.at)
-    for joint in mechanism.joints:
-        at = joint.at
-        if at is not None:
-            points[joint.name] = (_point_owner(joint), at)
+    if columns is None:
+        placed = [
+            (j.name, _point_owner(j), at) for j in mechanism.joints if (at := j.at) is not None
+        ]
+    else:
+        placed = _placed_in(columns)
+    points.update({name: (owner, at) for name, owner, at in placed})
     return points
+
+
+def _placed_in(c: Columns) -> Iterable[tuple[str, str, Any]]:
+    """Joints that have a point: name, owner and place."""
+    n, ground, link, slides = (
+        len(c.joints),
+        len(c.bodies),
+        *(c.are(is_so) for is_so in (lambda row: row.is_link, lambda row: row.slides)),
+    )
+    first = np.cumsum(c.counts) - c.counts
+    owner = np.where(slides, c.body[first + 1], c.body[first])
+    # where bodies slide the ground has no point of theirs; else it is fixed if the ground has it
+    owner = np.where(slides & (owner == ground), c.body[first], owner)
+    owner[c.joint[(c.body == ground) & ~slides[c.joint]]] = ground
+    names = [*c.names, Mechanism.GROUND]
+    which = np.flatnonzero(c.has_place[:n] & ~link)
+    joints, points = c.joints, c.points
+    owners = [names[k] for k in owner[which].tolist()]
+    if len(which) < n:
+        joints = [joints[i] for i in which.tolist()]
+        points = [points[i] for i in which.tolist()]
+    return zip([j.name for j in joints], owners, points, strict=True)
 
 
 def _point_owner(joint: Joint) -> str:

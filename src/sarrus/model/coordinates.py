@@ -275,14 +275,11 @@ def make_skeleton(
     """Groups, features and frames; every frame can express what joints, loads and readers ask for."""
     sharing = share_features(mechanism, space.place, space.direction, columns)
     wanted: dict[int, Wanted] = defaultdict(Wanted)
+    wanted |= _read_by_name(sharing, points)
 
     def of(body: str) -> Wanted:
         return wanted[sharing.group_of[body]]
 
-    for body, at in points.values():
-        own = of(body)
-        own.places.append(at)
-        own.read += 1
     for factor in (f for pair in factors for f in pair):
         if isinstance(factor, Direction):
             of(factor.body).directions.append(factor.start)
@@ -295,27 +292,44 @@ def make_skeleton(
     return _framed(sharing, space, wanted)
 
 
+def _read_by_name(sharing: Sharing, points: Points) -> Iterator[tuple[int, Wanted]]:
+    """What readers want of each group: places in the order of the points."""
+    group_of = sharing.group_of
+    groups = np.array([group_of[body] for body, _ in points.values()], dtype=np.int64)
+    order = np.argsort(groups, kind="stable")
+    places = [at for _, at in points.values()]
+    places = [places[i] for i in order.tolist()]
+    own, begin = np.unique(groups[order], return_index=True)
+    end = np.append(begin[1:], len(places))
+    for g, first, last in zip(own.tolist(), begin.tolist(), end.tolist(), strict=True):
+        yield g, Wanted(places[first:last], [], last - first)
+
+
 def _framed(sharing: Sharing, space: Space, wanted: dict[int, Wanted]) -> Skeleton:
     """A frame for each group: groups that are alike side by side, the others one by one."""
     work = Workshop(
         sharing, wanted, space.place, space.direction, lambda group: _mass(group, space)
     )
     classes = work.classes()
-    added = {i: alike.added for alike in classes for i in alike.groups.tolist()}
-    first = dict.fromkeys(added, 0)
+    # features that each group adds; -1 where it is in no class
+    added, first = np.full((2, len(sharing.groups)), -1)
+    for alike in classes:
+        added[alike.groups] = alike.added
     frames: list[Frame | None] = []
-    for i, group in enumerate(sharing.groups[1:], start=1):
-        if i in added:
+    for i, more in enumerate(added[1:].tolist(), start=1):
+        if more < 0:
+            wanted[i].find(space.place, space.direction)
+            group = sharing.groups[i]
+            frames.append(make_frame(sharing, group, _mass(group, space), wanted[i]))
+            continue
+        frames.append(None)
+        if more:
             first[i] = len(sharing.features)
             # their values stay in the class
-            sharing.features += [Feature(ZERO, False)] * added[i]
-            frames.append(None)
-        else:
-            wanted[i].find(space.place, space.direction)
-            frames.append(make_frame(sharing, group, _mass(group, space), wanted[i]))
+            sharing.features += [Feature(ZERO, False)] * more
     for alike in classes:
-        own = np.array([first[i] for i in alike.groups.tolist()])
-        alike.ids = np.hstack([alike.ids, own[:, None] + np.arange(alike.added)])
+        own = first[alike.groups][:, None] + np.arange(alike.added)
+        alike.ids = np.hstack([alike.ids, own])
     _leave_to_one(sharing, frames)
     return Skeleton(space, sharing, frames, classes)
 

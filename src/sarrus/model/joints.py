@@ -30,7 +30,7 @@ from scipy.cluster.hierarchy import DisjointSet
 
 from ..arrays import Floats, Ints
 from ..mechanism import Body, Joint, Mechanism
-from ..mechanism.columns import Columns
+from ..mechanism.columns import Columns, joints_that
 from ..tape import Number, Scalar, UntracedError, each_vector, largest, sqrt
 from ..thresholds import SAME_FEATURE
 from .vectors import Vector, across, add, cross, norm, outside, over, subtract
@@ -191,12 +191,13 @@ def share_features(
     columns: those of the mechanism, if they were read.
     """
     names = [mechanism.GROUND, *(b.name for b in mechanism.bodies)]
-    rows = [j.kind.row for j in mechanism.joints]
-    rigid = [j.bodies for j, row in zip(mechanism.joints, rows, strict=True) if row.is_rigid]
-    one_of = merged(names, ((first, b) for first, *others in rigid for b in others))
-    number = {root: i for i, root in enumerate(dict.fromkeys(one_of.values()))}
-    group_of = {n: number[root] for n, root in one_of.items()}
-    groups = [Group([], [], []) for _ in number]
+    rigid = [j.bodies for j in joints_that(mechanism, columns, lambda row: row.is_rigid)]
+    group_of = {name: i for i, name in enumerate(names)}
+    if rigid:
+        one_of = merged(names, ((first, b) for first, *others in rigid for b in others))
+        number = {root: i for i, root in enumerate(dict.fromkeys(one_of.values()))}
+        group_of = {n: number[root] for n, root in one_of.items()}
+    groups = [Group([], [], []) for _ in range(max(group_of.values()) + 1)]
     for body in mechanism.bodies:
         groups[group_of[body.name]].bodies.append(body)
 
@@ -208,7 +209,7 @@ def share_features(
 
     features: list[Feature] = []
     if columns is None:
-        pins = [j for j, row in zip(mechanism.joints, rows, strict=True) if "point" in row.shares]
+        pins = joints_that(mechanism, None, lambda row: "point" in row.shares)
         at: Any = [at for at in (j.at for j in pins) if at is not None]
         owners = _listed([members(j) for j in pins])
     else:
@@ -216,9 +217,7 @@ def share_features(
     _merge(groups, owners, each_vector(place, at), features, "points", _near)
     # groups that cannot turn against each other have all directions in common
     stiff = [
-        j.bodies
-        for j, row in zip(mechanism.joints, rows, strict=True)
-        if "directions" in row.shares
+        j.bodies for j in joints_that(mechanism, columns, lambda row: "directions" in row.shares)
     ]
     turns = merged(range(len(groups)), ((group_of[a], group_of[b]) for a, b in stiff))
     turning: dict[int, list[int]] = {}
@@ -226,7 +225,8 @@ def share_features(
         turning.setdefault(root, []).append(g)
     # the first stands for all that turn with it, and the ground for itself
     standing = {root: same[: 1 + (same[0] == GROUND)] for root, same in turning.items()}
-    with_axes = [j for j in mechanism.joints if j.ends[0].axis is not None]
+    has_axes = columns is None or columns.has_axis.any()
+    with_axes = [j for j in mechanism.joints if j.ends[0].axis is not None] if has_axes else []
     axes = [
         *((members(j), axis) for j in with_axes for axis in shared_axes(j)),
         *(([group_of[b]], axis) for j in with_axes for b, axis in own_axes(j)),
