@@ -191,8 +191,7 @@ def is_regular(form, L):
 def adds_up(form, smallest, tolerance):
     """Whether what eps leaves open in each equation counts at the far end of a chain of all of them.
 
-    It is not refined away then, but left out: where steps end at a singular position noise counts as often as there
-    are terms.
+    Before a singular position the coefficients of a series multiply it, until steps crawl.
     """
     return tolerance * rounded(smallest) < EPS * len(form.phi0)
 

@@ -384,7 +384,7 @@ def _chosen(values: Any, which: Ints) -> Any:
 
 
 def _held_places(mechanism: Mechanism) -> tuple[Ints, list[Floats]]:
-    """Where bodies are held, and which: at joints, then at links without mass, then at springs; -1 is the ground."""
+    """Which bodies are held, -1 for the ground, and where: at joints, then at links, then at springs."""
     links = [j for j in mechanism.joints if j.kind.row.is_link]
     others = [j for j in mechanism.joints if not j.kind.row.is_link] if links else mechanism.joints
     out = [(e.body, e.place) for j in (*others, *links) for e in j.ends if e.place is not None]

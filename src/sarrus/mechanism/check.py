@@ -140,7 +140,7 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
 
 
 def _first_joined(m: Mechanism, names: list[str]) -> list[int]:
-    """Of each of these, the ground and all bodies, the first that joints tie it to, or itself; by their numbers."""
+    """Of each of these, the ground and all bodies, the number of the first that joints tie it to, or its own."""
     columns = _parts_of(m)
     if columns is not None:
         from scipy.sparse import coo_array

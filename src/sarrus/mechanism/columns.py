@@ -1,4 +1,4 @@
-"""Bodies and joints of a large mechanism as arrays, read once: to read its objects takes longer than to reckon with them.
+"""Bodies and joints of a large mechanism as arrays, read once: to read objects takes longer than to reckon.
 
 They stay with the mechanism and its copies, and hold while its parts are the same objects with the same numbers.
 """
@@ -53,9 +53,9 @@ class Columns:
 
     Bodies: names, number (of each name; the ground is behind all), mass, section, is_rod, center, start, end.
     Joints: kind, counts (of their ends), is_one (whether all ends have the place and axis of the first). Ends of
-    joints, one after the other: joint, body (-1 if there is none of that name), place and axis, by their rows in `places`
-    and `axes`: those of the first ends of joints, behind them what others have of their own.
-    bits: all numbers, to compare.
+    joints, one after the other: joint, body (-1 if there is none of that name), place and axis, by their rows in
+    `places` and `axes`: those of the first ends of joints, behind them what others have of their own. bits: all
+    numbers, to compare.
     """
 
     def __init__(self, m: Mechanism) -> None:

@@ -164,6 +164,11 @@ class Known:
         elif block == "drives":
             self.drives.setdefault(part.joint, []).append(part.name)
 
+    def has_point(self, name: str) -> bool:
+        """Whether a joint or point of that name has a place."""
+        joint = self.joints.get(name)
+        return name in self._named or (joint is not None and joint.at is not None)
+
     @property
     def points(self) -> Collection[str]:
         """What a velocity may be given to: joints and points."""
@@ -231,7 +236,7 @@ def gravity_problems(name: str, gravity: Floats) -> Iterator[str]:
 def velocity_problems(given: tuple[str, Floats], known: Known) -> Iterator[str]:
     """What is wrong with the start velocity of a point."""
     name, velocity = given
-    if name not in known.points:
+    if not known.has_point(name):
         yield (
             f"velocity given for '{name}', but no joint or point has that name; "
             f"{describe_known(name, known.points)}"

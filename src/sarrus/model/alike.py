@@ -23,6 +23,7 @@ from ..mechanism import Body
 from ..tape import Abreast, Number, PartedError, Scalar, UntracedError, abreast, stacked
 from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
 from .joints import FEW, Feature, Group, Sharing, as_rows
+from .points import Wants
 from .vectors import Vector
 
 # fewer are built one by one: about what a class costs
@@ -133,7 +134,7 @@ class Workshop:
     """What classes are made of; place, direction, mass: of a place [m], a direction, bodies in the model."""
 
     sharing: Sharing
-    wanted: dict[int, Wanted]
+    wanted: Wants
     place: Callable[[Any], Vector]
     direction: Callable[[Any], Vector]
     mass: Callable[[Group], Mass]
@@ -170,7 +171,6 @@ class Workshop:
     def _usual_kinds(self, groups: Ints, points: Ints, axes: Ints) -> list[Ints]:
         """The same of groups of one body with few features, by a row of numbers for each."""
         members = [self.sharing.groups[i] for i in groups.tolist()]
-        wanted = [self.wanted[i] for i in groups.tolist()]
         ids = self._ids(members, points[groups] + axes[groups])
         order = np.argsort(ids, axis=1, kind="stable")
         rank = np.argsort(order, axis=1)
@@ -182,9 +182,7 @@ class Workshop:
                 points[groups],
                 axes[groups],
                 [g.bodies[0].inertia.ndim for g in members],
-                [w.read for w in wanted],
-                [len(w.places) for w in wanted],
-                [len(w.directions) for w in wanted],
+                self.wanted.sizes[groups],
                 rank,
                 held,
             ]
@@ -244,13 +242,9 @@ class Workshop:
         ]
         bodies = [_body_of(side, [g.bodies[n] for g in members]) for n in range(len(first.bodies))]
         group = Group(bodies, [place[k] for k in first.points], [place[k] for k in first.axes])
-        all_wanted = [self.wanted[i] for i in groups.tolist()]
-        wanted = Wanted(read=all_wanted[0].read)
-        for mine, of in (
-            (wanted.places, [w.places for w in all_wanted]),
-            (wanted.directions, [w.directions for w in all_wanted]),
-        ):
-            mine += [side.values(stacked(x)) for x in zip(*of, strict=True)]
+        columns = self.wanted.stacked(groups)
+        places, directions = ([side.values(x) for x in column] for column in columns)
+        wanted = Wanted(places, directions, int(self.wanted.sizes[groups[0], 0]))
         sharing = Sharing([Group(), group], {}, features, [0, 1])
         wanted.find(self.place, self.direction)
         frame = make_frame(sharing, group, self.mass(group), wanted)

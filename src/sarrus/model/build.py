@@ -12,7 +12,7 @@ All is done over scalars, which are floats or the numbers of a tape (structure.p
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,12 +21,11 @@ import numpy as np
 from ..arrays import Flags, Floats, Ints
 from ..kernels.layout import Form, pack
 from ..kinematics.pose import BodyRows
-from ..mechanism import Joint, Mechanism, MechanismError
+from ..mechanism import Mechanism, MechanismError
 from ..mechanism.columns import Columns, joints_that
 from ..tape import PartedError, Scalar, abreast
 from .coordinates import (
     Coordinates,
-    Points,
     Product,
     Side,
     make_skeleton,
@@ -39,6 +38,7 @@ from .joint_coordinates import add_joint_coordinates
 from .joints import GROUND, Factor, kept_products
 from .loads import collect_loads
 from .model import Model, Rows, Units
+from .points import Points, readable_points
 from .quadratic import (
     Batch,
     Entries,
@@ -179,7 +179,8 @@ def draw(
 
     points: those that can be read; columns: those of the mechanism, if they were read.
     """
-    points = points or readable_points(mechanism, columns)
+    if points is None:
+        points = readable_points(mechanism, columns)
     factors = joint_factors(mechanism, columns)
     space = make_space(mechanism, columns)
     skeleton = make_skeleton(mechanism, space, points, factors, columns)
@@ -222,11 +223,9 @@ def make_blueprint(
         form_parts=form_parts,
         loads=acting if loaded else fill(acting, np.zeros(0)),
         loaded=loaded,
-        points={name: n for n, name in enumerate(points)},
+        points=points.number,
         place_rows=(start, col, block.take(val)),
-        origins=block.take(
-            np.concatenate([at for _, at in points.values()]), -1, mechanism.dimension
-        ),
+        origins=block.take(points.flat, -1, mechanism.dimension),
         spun={name: _spun(block, coordinates, name) for name, _ in mechanism.angular_velocities},
         drive_rates=block.take(drives.start_rates(equations.count)),
         user_calls=tuple(call for call, _ in loads.users),
@@ -366,7 +365,7 @@ def _point_rows(coordinates: Coordinates, points: Points) -> tuple[Ints, Ints, S
     """World rows of all points that can be read by name, compressed."""
     group_of, metres = coordinates.skeleton.sharing.group_of, coordinates.skeleton.space.metres
     width = coordinates.dimension
-    groups = np.array([group_of[body] for body, _ in points.values()], dtype=np.int64)
+    groups = points.groups(group_of)
     order = np.argsort(groups, kind="stable")
     alone, table = np.ones(len(groups), bool), Table({})
     for side in coordinates.sides:
@@ -387,9 +386,9 @@ def _point_rows(coordinates: Coordinates, points: Points) -> tuple[Ints, Ints, S
                 own = side.table(row, coordinates.columns)
                 table.many.append((width * numbers + c, *own))
     alone &= groups != GROUND
-    named = list(points.values()) if alone.any() else []
     for n in np.flatnonzero(alone).tolist():
-        table.rows |= dict(enumerate(coordinates.world(*named[n]), start=width * n))
+        rows = coordinates.world(points.owners[n], points.places[n])
+        table.rows |= dict(enumerate(rows, start=width * n))
     return table.flatten(width * len(groups))
 
 
@@ -471,54 +470,6 @@ def _massless(coordinates: Coordinates, numbers: list[int]) -> str:
 
 def _features_of(frame: Frame) -> set[int]:
     return {frame.origin, *(k // 3 for v in frame.vectors for row in v.linear for k in row)}
-
-
-def readable_points(mechanism: Mechanism, columns: Columns | None = None) -> Points:
-    """Joints, markers, centres of bodies; a joint's name wins over a body's; columns: if they were read."""
-    points: Points = {b.name: (b.name, b.center) for b in mechanism.bodies}
-    for marker in mechanism.markers:
-        points[marker.name] = (marker.body, marker.at)
-    if columns is None:
-        placed = [
-            (j.name, _point_owner(j), at) for j in mechanism.joints if (at := j.at) is not None
-        ]
-    else:
-        placed = _placed_in(columns)
-    points.update({name: (owner, at) for name, owner, at in placed})
-    return points
-
-
-def _placed_in(c: Columns) -> Iterable[tuple[str, str, Any]]:
-    """Joints that have a point: name, owner and place."""
-    n, ground, link, slides = (
-        len(c.joints),
-        len(c.bodies),
-        *(c.are(is_so) for is_so in (lambda row: row.is_link, lambda row: row.slides)),
-    )
-    first = np.cumsum(c.counts) - c.counts
-    owner = np.where(slides, c.body[first + 1], c.body[first])
-    # where bodies slide the ground has no point of theirs; else it is fixed if the ground has it
-    owner = np.where(slides & (owner == ground), c.body[first], owner)
-    owner[c.joint[(c.body == ground) & ~slides[c.joint]]] = ground
-    names = [*c.names, Mechanism.GROUND]
-    which = np.flatnonzero(c.has_place[:n] & ~link)
-    joints, points = c.joints, c.points
-    owners = [names[k] for k in owner[which].tolist()]
-    if len(which) < n:
-        joints = [joints[i] for i in which.tolist()]
-        points = [points[i] for i in which.tolist()]
-    return zip([j.name for j in joints], owners, points, strict=True)
-
-
-def _point_owner(joint: Joint) -> str:
-    """The body whose point bears the joint's name: where the bodies slide, that of the second."""
-    if not joint.kind.row.slides:
-        for end in joint.ends:
-            if end.body == Mechanism.GROUND:
-                return Mechanism.GROUND
-        return joint.ends[0].body
-    first, second = joint.bodies
-    return first if second == Mechanism.GROUND else second
 
 
 def _shares(coordinates: Coordinates, frame: Frame, gravity: Vector) -> Shares:

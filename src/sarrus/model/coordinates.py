@@ -10,7 +10,6 @@ where the centre of a group is and which directions it spreads in.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,6 +28,7 @@ from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
 from .joints import GROUND, Direction, Factor, Feature, Group, Sharing, share_features
 from .loads import Features, load_needs
 from .model import Units
+from .points import Points, Wants
 from .reduce import Reduction, drop_fixed, reduced_rows
 from .vectors import (
     UNITS,
@@ -51,8 +51,6 @@ from .vectors import (
     vector,
 )
 
-# body and place at the start [m] of all points that can be read by name
-Points = dict[str, tuple[str, Any]]
 # axes of the model that are those of the world
 AS_THEY_ARE: Matrix = [{0: 1.0}, {1: 1.0}, {2: 1.0}]
 
@@ -274,8 +272,7 @@ def make_skeleton(
 ) -> Skeleton:
     """Groups, features and frames; every frame can express what joints, loads and readers ask for."""
     sharing = share_features(mechanism, space.place, space.direction, columns)
-    wanted: dict[int, Wanted] = defaultdict(Wanted)
-    wanted |= _read_by_name(sharing, points)
+    wanted = Wants(points, sharing.group_of, len(sharing.groups))
 
     def of(body: str) -> Wanted:
         return wanted[sharing.group_of[body]]
@@ -292,20 +289,7 @@ def make_skeleton(
     return _framed(sharing, space, wanted)
 
 
-def _read_by_name(sharing: Sharing, points: Points) -> Iterator[tuple[int, Wanted]]:
-    """What readers want of each group: places in the order of the points."""
-    group_of = sharing.group_of
-    groups = np.array([group_of[body] for body, _ in points.values()], dtype=np.int64)
-    order = np.argsort(groups, kind="stable")
-    places = [at for _, at in points.values()]
-    places = [places[i] for i in order.tolist()]
-    own, begin = np.unique(groups[order], return_index=True)
-    end = np.append(begin[1:], len(places))
-    for g, first, last in zip(own.tolist(), begin.tolist(), end.tolist(), strict=True):
-        yield g, Wanted(places[first:last], [], last - first)
-
-
-def _framed(sharing: Sharing, space: Space, wanted: dict[int, Wanted]) -> Skeleton:
+def _framed(sharing: Sharing, space: Space, wanted: Wants) -> Skeleton:
     """A frame for each group: groups that are alike side by side, the others one by one."""
     work = Workshop(
         sharing, wanted, space.place, space.direction, lambda group: _mass(group, space)

@@ -139,7 +139,7 @@ def _axis(joint: Joint, k: int = 0) -> Sequence[Scalar]:
     return unit(axis)
 
 
-@dataclass
+@dataclass(slots=True)
 class Feature:
     """A joint point or unit axis shared by bodies; start: its value at the start position."""
 
@@ -147,7 +147,7 @@ class Feature:
     fixed: bool
 
 
-@dataclass
+@dataclass(slots=True)
 class Group:
     """Bodies that move as one; group 0 is the ground and whatever is welded to it."""
 
