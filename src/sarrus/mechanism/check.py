@@ -147,9 +147,10 @@ def _first_joined(m: Mechanism, names: list[str]) -> list[int]:
         from scipy.sparse.csgraph import connected_components
 
         # the ground is behind all bodies there, and before them here
-        end = (columns.body + 1) % len(names)
-        first = end[np.cumsum(columns.counts) - columns.counts][columns.joint]
-        tied = coo_array((np.ones(len(end), bool), (first, end)), shape=(len(names), len(names)))
+        other = (columns.body + 1) % len(names)
+        first = other[np.cumsum(columns.counts) - columns.counts][columns.joint]
+        shape = len(names), len(names)
+        tied = coo_array((np.ones(len(other), bool), (first, other)), shape=shape)
         _, of = connected_components(tied, directed=False)
         _, least = np.unique(of, return_index=True)
         found: list[int] = least[of].tolist()
@@ -166,10 +167,10 @@ def _first_joined(m: Mechanism, names: list[str]) -> list[int]:
     for joint in m.joints:
         one = first_of(number[joint.ends[0].body])
         for end in joint.ends[1:]:
-            other = first_of(number[end.body])
+            more = first_of(number[end.body])
             # the first of a group stands for it, the ground for all that it holds
-            one, other = min(one, other), max(one, other)
-            with_it[other] = one
+            one, more = min(one, more), max(one, more)
+            with_it[more] = one
     return [first_of(n) for n in range(len(names))]
 
 

@@ -160,9 +160,8 @@ def read_vectors(values: list[Any], width: int, bits: bytes) -> Vectors:
     usual = {x.dtype for x in given} == {FLOAT} and {x.shape for x in given} == {shape}
     if usual and len(given) == len(values):
         rows = np.frombuffer(bits).reshape(-1, width)
-        good = np.isfinite(rows).all(axis=1)
-        if good.all():
-            return Vectors(rows, good)
+        if np.isfinite(rows).all():
+            return Vectors(rows, np.ones(len(rows), bool))
     good = np.array([x is not None and x.shape == shape for x in values], dtype=bool)
     rows = np.zeros((len(values), width))
     if good.any():

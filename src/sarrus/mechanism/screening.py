@@ -90,7 +90,7 @@ def _sound_inertias(c: Columns) -> Flags:
         return np.zeros(len(c.bodies), bool)
     if c.dimension == 2:
         return np.isfinite(inertia) & (inertia >= 0.0)
-    good = np.isfinite(inertia).all(axis=(1, 2))
+    good: Flags = np.asarray(np.isfinite(inertia).all(axis=(1, 2)))
     matrix = np.where(good[:, None, None], inertia, 0.0)
     size = np.abs(matrix).max(axis=(1, 2))
     skew = np.abs(matrix - np.swapaxes(matrix, 1, 2)).max(axis=(1, 2))

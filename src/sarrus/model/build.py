@@ -387,8 +387,8 @@ def _point_rows(coordinates: Coordinates, points: Points) -> tuple[Ints, Ints, S
                 table.many.append((width * numbers + c, *own))
     alone &= groups != GROUND
     for n in np.flatnonzero(alone).tolist():
-        rows = coordinates.world(points.owners[n], points.places[n])
-        table.rows |= dict(enumerate(rows, start=width * n))
+        own_rows = coordinates.world(points.owners[n], points.places[n])
+        table.rows |= dict(enumerate(own_rows, start=width * n))
     return table.flatten(width * len(groups))
 
 
