@@ -219,9 +219,11 @@ def share_features(
     stiff = [
         j.bodies for j in joints_that(mechanism, columns, lambda row: "directions" in row.shares)
     ]
-    turns = merged(range(len(groups)), ((group_of[a], group_of[b]) for a, b in stiff))
+    turns: dict[int, int] = {}
+    if stiff:
+        turns = merged(range(len(groups)), ((group_of[a], group_of[b]) for a, b in stiff))
     turning: dict[int, list[int]] = {}
-    for g, root in turns.items() if stiff else ():
+    for g, root in turns.items():
         turning.setdefault(root, []).append(g)
     # the first stands for all that turn with it, and the ground for itself
     standing = {root: same[: 1 + (same[0] == GROUND)] for root, same in turning.items()}
@@ -314,11 +316,10 @@ def _merge(
         for items in _not_apart(values, item[order], several)
         for a, b in same_pairs([values[i] for i in items])
     ]
-    roots = merged(range(n), pairs)
-    one = np.fromiter(roots.values(), np.int64, n) if pairs else np.arange(n)
     # numbered as they come
-    come = of = one
+    one = come = of = np.arange(n)
     if pairs:
+        one = np.fromiter(merged(range(n), pairs).values(), np.int64, n)
         _, come, of = np.unique(one, return_index=True, return_inverse=True)
     number = len(features) + np.argsort(np.argsort(come))[of]
     fixed = np.zeros(len(features) + len(come), bool)
