@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .columns import Columns, read_columns
+from .columns import Columns, parts_of, read_columns
 from .elements import (
     Element,
     Known,
@@ -65,7 +65,7 @@ def find_problems(mechanism: Mechanism) -> list[str]:
 
 def find_gaps(mechanism: Mechanism) -> list[str]:
     """The joints of an otherwise sound mechanism that are apart, in words."""
-    columns = _parts_of(mechanism)
+    columns = parts_of(mechanism)
     if columns is None:
         apart = [joint for joint in mechanism.joints if not has_one_place(joint)]
     else:
@@ -141,7 +141,7 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
 
 def _first_joined(m: Mechanism, names: list[str]) -> list[int]:
     """Of each of these, the ground and all bodies, the number of the first that joints tie it to, or its own."""
-    columns = _parts_of(m)
+    columns = parts_of(m)
     if columns is not None:
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
@@ -172,12 +172,6 @@ def _first_joined(m: Mechanism, names: list[str]) -> list[int]:
             one, more = min(one, more), max(one, more)
             with_it[more] = one
     return [first_of(n) for n in range(len(names))]
-
-
-def _parts_of(m: Mechanism) -> Columns | None:
-    """Bodies and joints as they were read, if they are still the same objects."""
-    columns = m.columns
-    return columns if columns is not None and columns.have_parts_of(m) else None
 
 
 def _overshooting(m: Mechanism) -> Iterator[str]:

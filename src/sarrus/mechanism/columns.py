@@ -48,6 +48,12 @@ def read_columns(m: Mechanism) -> Columns | None:
     return known
 
 
+def parts_of(m: Mechanism) -> Columns | None:
+    """The columns that were read last, if bodies and joints are still the same objects, whatever their numbers."""
+    known = m.columns
+    return known if known is not None and known.have_parts_of(m) else None
+
+
 class Columns:
     """What is read of bodies and joints.
 

@@ -165,11 +165,14 @@ def sum_up(parts: list[Scalar]) -> Scalar:
     return out
 
 
-def make_model(mechanism: Mechanism) -> Model:
-    """Choose natural coordinates and assemble the quadratic form of a checked mechanism."""
+def make_model(mechanism: Mechanism, columns: Columns | None = None) -> Model:
+    """Choose natural coordinates and assemble the quadratic form of a checked mechanism.
+
+    columns: bodies and joints as the check has read them just now, if it has.
+    """
     from .structure import find_model
 
-    return find_model(mechanism.copy())
+    return find_model(mechanism.copy(), columns)
 
 
 def draw(

@@ -53,11 +53,13 @@ _LARGE: dict[Key, tuple[Blueprint, Any]] = {}
 _KEEPING = Lock()
 
 
-def find_model(mechanism: Mechanism) -> Model:
-    """The model of a mechanism, by a known structure if there is one."""
+def find_model(mechanism: Mechanism, columns: Columns | None = None) -> Model:
+    """The model of a mechanism, by a known structure if there is one; columns: if they were read just now."""
     described = describe(mechanism)
     if described is None:
-        return _find_large(mechanism) if is_large(mechanism) else build_anew(mechanism)
+        if not is_large(mechanism):
+            return build_anew(mechanism)
+        return _find_large(mechanism, columns or read_columns(mechanism))
     key, numbers = described
     known = _remember(key)
     for structure in known.structures:
@@ -82,9 +84,8 @@ def is_large(m: Mechanism) -> bool:
     return len(m.bodies) + len(m.joints) > MOST_PARTS
 
 
-def _find_large(mechanism: Mechanism) -> Model:
+def _find_large(mechanism: Mechanism, columns: Columns | None) -> Model:
     """The model of a large mechanism, by the one it was given the last time if all of it is the same."""
-    columns = read_columns(mechanism)
     key = None if columns is None else outline(mechanism, columns)
     if key is None:
         return build_anew(mechanism, columns)
