@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..arrays import Ints
 from .columns import Columns, parts_of, read_columns
 from .elements import (
     Element,
@@ -124,9 +125,10 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
     """What its origin told, and what may be a slip: bodies that no joint ties to the ground."""
     names = [mechanism.GROUND, *(body.name for body in mechanism.bodies)]
     free: dict[int, list[str]] = {}
-    for name, first in zip(names, _first_joined(mechanism, names), strict=True):
-        if first:
-            free.setdefault(first, []).append(name)
+    joined = _first_joined(mechanism, names)
+    # the ground is 0
+    for n in np.flatnonzero(joined).tolist():
+        free.setdefault(int(joined[n]), []).append(names[n])
     remarks = [*mechanism.told, *_overshooting(mechanism)]
     for first, group in free.items():
         body = mechanism.bodies[first - 1]
@@ -139,7 +141,7 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
     return remarks
 
 
-def _first_joined(m: Mechanism, names: list[str]) -> list[int]:
+def _first_joined(m: Mechanism, names: list[str]) -> Ints:
     """Of each of these, the ground and all bodies, the number of the first that joints tie it to, or its own."""
     columns = parts_of(m)
     if columns is not None:
@@ -153,8 +155,7 @@ def _first_joined(m: Mechanism, names: list[str]) -> list[int]:
         tied = coo_array((np.ones(len(other), bool), (first, other)), shape=shape)
         _, of = connected_components(tied, directed=False)
         _, least = np.unique(of, return_index=True)
-        found: list[int] = least[of].tolist()
-        return found
+        return np.asarray(least[of])
     number = {name: n for n, name in enumerate(names)}
     # of each body another one that it is joined to, or itself
     with_it = list(range(len(names)))
@@ -171,7 +172,7 @@ def _first_joined(m: Mechanism, names: list[str]) -> list[int]:
             # the first of a group stands for it, the ground for all that it holds
             one, more = min(one, more), max(one, more)
             with_it[more] = one
-    return [first_of(n) for n in range(len(names))]
+    return np.array([first_of(n) for n in range(len(names))])
 
 
 def _overshooting(m: Mechanism) -> Iterator[str]:

@@ -197,9 +197,11 @@ def share_features(
         one_of = merged(names, ((first, b) for first, *others in rigid for b in others))
         number = {root: i for i, root in enumerate(dict.fromkeys(one_of.values()))}
         group_of = {n: number[root] for n, root in one_of.items()}
-    groups = [Group([], [], []) for _ in range(max(group_of.values()) + 1)]
-    for body in mechanism.bodies:
-        groups[group_of[body.name]].bodies.append(body)
+        groups = [Group([], [], []) for _ in number]
+        for body in mechanism.bodies:
+            groups[group_of[body.name]].bodies.append(body)
+    else:
+        groups = [Group([], [], []), *[Group([body], [], []) for body in mechanism.bodies]]
 
     def members(joint: Joint) -> list[int]:
         found = [group_of[e.body] for e in joint.ends]
