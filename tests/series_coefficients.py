@@ -5,7 +5,7 @@ import numpy as np
 from sarrus.assembly import solve_start_velocity
 from sarrus.kernels.layout import Pieces, make_workspace
 from sarrus.kernels.loads import make_loads
-from sarrus.kernels.series import Kept, advance
+from sarrus.kernels.series import SEEN, Kept, advance
 from sarrus.model import make_model
 
 
@@ -21,10 +21,10 @@ def point_series(m, name, order):
     state = np.array([np.zeros(nq), v])
     advance(
         form, make_workspace(form, order), make_loads(model.loads, order), 0.0, 1e-9, 1e-13,
-        False, -50.0 * np.arange(order + 1.0),
+        False, False, -50.0 * np.arange(order + 1.0),
         Kept(state, np.zeros(beside), np.zeros(4), np.zeros(5, np.int64)),
         Pieces(np.zeros(2), np.zeros(1, np.int64), coefficients, sides),
-        np.zeros((1, 4)),
+        np.zeros((1, SEEN)),
     )  # fmt: skip
     rows = model.point_rows(name).toarray()
     series = coefficients[0] @ rows.T

@@ -282,8 +282,19 @@ class Result(Readout):
 
     @property
     def energy_balance(self) -> Floats:
-        """Total energy minus work, counted from its start [J], shape (n,): zero but for errors."""
+        """Total energy minus work and what was put back, counted from its start [J], (n,): zero but for errors.
+
+        So it tells what the steps gained and lost in sum, also where the method takes that back.
+        """
         return np.asarray((self.record.energy - self.start.energy) * self.model.units.energy)
+
+    @property
+    def restored_energy(self) -> Floats:
+        """Energy that the method put back since the start, where its steps had lost some [J], shape (n,).
+
+        `series` holds the energy of mechanisms that have no drives, dampers, torques or user forces.
+        """
+        return np.asarray(self.record.restored * self.model.units.energy)
 
     @property
     def energy(self) -> Floats:

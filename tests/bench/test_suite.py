@@ -86,7 +86,7 @@ def test_a_record_of_another_problem_version_is_not_taken(short, tmp_path):
 
 def test_two_precision_classes_have_two_winners(tmp_path):
     """A02: a loose setting wins the low class, a tight one the high class."""
-    problem = replace(problems.get("n-four-bar", windows=2), duration=4.0)
+    problem = problems.get("n-four-bar", windows=2)
     records = run_cells(
         make_cells([problem], ["series"], "1e-2..1e-10", "0.01"), tmp_path, 1, "test"
     )

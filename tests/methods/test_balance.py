@@ -14,6 +14,8 @@ from sarrus.kernels import reasons
 from sarrus.kernels.layout import Pieces
 from sarrus.methods import METHODS, Run, radau, time_loop
 from sarrus.methods.balance import Judge
+from sarrus.methods.outcome import Part
+from sarrus.methods.recorder import sample_own
 from sarrus.methods.time_loop import Steps
 from sarrus.model import make_model
 from sarrus.problems.references.simple_pendulum import pendulum_reference
@@ -139,13 +141,16 @@ def test_the_history_of_steps_is_bounded(monkeypatch):
 
 @pytest.mark.parametrize("tolerance", [1e-6, 1e-9])
 def test_the_global_error_is_estimated(tolerance):
-    """A pendulum over 200 s: the estimate is the true error, to a factor of three."""
+    """A pendulum over 200 s: the estimate is the true error, to a factor of four.
+
+    Of all coordinates, and the second run has errors, too: at 1e-9 half of those of the first.
+    """
     m = problems.get("simple-pendulum-a01").mechanism()
     r = simulate(m, 200.0, 1.0, tolerance=tolerance, estimate_error=True)
     true = np.abs(r.position("P1") - pendulum_reference(r.times)[:, :2]).max(axis=1)
     late = r.times > 100.0
     ratio = r.error_estimate[late].max() / true[late].max()
-    assert 1 / 3 < ratio < 3
+    assert 1 / 4 < ratio < 4
     assert any("global error" in note for note in r.notes)
 
 
@@ -190,7 +195,7 @@ def test_a_run_that_gets_nowhere_ends(at_once):
     model = make_model(m)
     velocity, _ = solve_start_velocity(model, m)
     problem = Run(model, velocity, np.zeros(1), 1.0, 1e-10)
-    nq = model.coordinates
+    nq, sampling = model.coordinates, sample_own(accelerations=False)
     for share, ends in ((1.0, True), (0.3, False)):
         judge, end = Judge(problem), None
         for chunk in range(400 // at_once):
@@ -198,9 +203,9 @@ def test_a_run_that_gets_nowhere_ends(at_once):
             coefficients = np.zeros((at_once, 3, nq))
             pieces = Pieces(starts, np.full(at_once, 2), coefficients, np.zeros((at_once, 0, 0)))
             losses = np.where(np.arange(at_once) < share * at_once, 1e-9, 0.0)
-            end = end or judge.look(
-                Steps(reasons.FULL, pieces, np.zeros(0), losses=losses), pieces, np.zeros(0), 1e-10
-            )
+            steps = Steps(reasons.FULL, pieces, np.zeros(0), losses=losses)
+            part = Part(pieces, sampling, np.zeros(0), np.zeros(at_once))
+            end = end or judge.look(steps, part, np.zeros(0), 1e-10)
         assert (end is not None) == ends
         if end is not None:
             assert end.status == "not-converged"

@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import Floats
 from ..asked import CONTINUE, Asked
 from ..assembly import solve_start_velocity
-from ..kernels import polynomials
+from ..kernels import polynomials, reasons
 from ..kernels.layout import Pieces
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import in_space, read_rows, read_spins
@@ -22,7 +22,7 @@ from ..mechanism import Mechanism, find_remarks
 from ..methods import Outcome, Record, Run, Status
 from ..methods.outcome import COUNTERS, Taken
 from ..methods.recorder import Recorder, sample_own
-from ..methods.time_loop import Stopwatch
+from ..methods.time_loop import Steps, Stopwatch
 from ..model import Model, make_model
 from ..result import Result
 from ..thresholds import FLOWN_OFF, SAME_OUTPUT
@@ -182,5 +182,5 @@ def _record(
     pieces = Pieces(times, orders, coefficients, np.zeros((len(times), beside, 0)))
     recorder = Recorder(Run(model, velocity, times, float(times[-1]), plan.h))
     sampling = sample_own(accelerations=False, same=SAME_OUTPUT)
-    recorder.take(pieces, sampling, np.zeros(model.equations), last=True)
+    recorder.take(Steps(reasons.DONE, pieces, np.zeros(model.equations)), sampling)
     return recorder.record(None)

@@ -74,6 +74,12 @@ def is_damped(loads: Loads) -> bool:
     return spring.is_damped(loads.springs) or torsion.is_damped(loads.torsions)
 
 
+def keeps_energy(loads: Loads) -> bool:
+    """Whether all that they do has a potential: nothing drives or damps, and no torque or user's force acts."""
+    others = len(loads.drives.equations) + len(loads.turning.a) + len(loads.user.calls)
+    return not others and not is_damped(loads)
+
+
 def make_loads(loads: Loads, order: int) -> Loads | None:
     """The loads with scratch memory for series up to the given order; None if there are none."""
     forms = len(loads.f0)

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 
 from ..arrays import Floats
+from ..thresholds import ROUND_OFF
 
 HIGHEST_ORDER = 30
 # a step holds this share of the tolerance, so that a whole run comes near to it; above 1e-6 the share
@@ -41,6 +42,11 @@ BESIDE = 1e-2
 NOISY_ORDER = 14
 # a step of higher order has a series without noise: it may land on this side of a singular position
 LOW_ORDER = 12
+# behind a step the energy is put back where the kinetic energy is at least this share of the largest so far: there
+# a small change of the velocity does it; about a turn of the motion it would be a large one
+MOVES = 1e-2
+# energies that differ by less than this, of all that they are differences of, are the same
+SAME_ENERGY = 4.0 * ROUND_OFF
 # steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one
 TRIES = 4
 LOOSEST = 1e-5

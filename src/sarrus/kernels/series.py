@@ -42,9 +42,11 @@ from .rules import (
     LOOSEST,
     LOST,
     LOW_ORDER,
+    MOVES,
     NOISE,
     NOISY_ORDER,
     REFINED,
+    SAME_ENERGY,
     SLACK,
     STILL,
     SWIFT,
@@ -83,8 +85,9 @@ LARGEST = 1e300
 # places in the counters
 STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
 # columns of what is seen at the end of a step: the smallest pivot, how far the landing was moved, the smallest
-# pivot against what is usual, and what the step may have lost
-PIVOT, MOVED, DROP, LOSS = 0, 1, 2, 3
+# pivot against what is usual, what the step may have lost, and the energy that was put back behind it
+PIVOT, MOVED, DROP, LOSS, RESTORED = 0, 1, 2, 3, 4
+SEEN = 5
 
 
 class Kept(NamedTuple):
@@ -486,14 +489,28 @@ def begin(form, ws, loads, q, v, carried):
     return smallest, drop, kinetic, energy, stored
 
 
+@kernel
+def restore_energy(v, kinetic, gap):
+    """Change the velocity so that the kinetic energy grows by a gap, small against it.
+
+    Energy is an invariant of the motion as the constraints are [HairerLubichWanner2006, section IV.4]. What steps
+    gain or lose of it would add up, and what that does to the place add up again. Of all velocities with the right
+    energy the multiple is the nearest, measured by the masses, and it stays on the constraints.
+    """
+    share = gap / (2.0 * kinetic)
+    for i in range(len(v)):
+        v[i] += share * v[i]
+
+
 @entry
-def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces, watch):
+def advance(form, ws, loads, t, t_end, tolerance, holds, widens, log_cost, kept, pieces, watch):
     """Step from t to t_end or until the buffers are full; returns the reason and how many steps.
 
-    kept: updated; loads: None if there is nothing but constant forces; widens: whether steps that begin beside a
-    singular position are left to wide numbers, which leave all others to doubles. Outputs: pieces: start, order,
-    coefficients and sides of each step; watch: smallest pivot after it, how far its landing was moved,
-    the smallest pivot against what is usual, and what the step may have lost if it was loosened.
+    kept: updated; loads: None if there is nothing but constant forces; holds: whether the energy stays what it is,
+    and is put back behind each step; widens: whether steps that begin beside a singular position are left to wide
+    numbers, which leave all others to doubles. Outputs: pieces: start, order, coefficients and sides of each step;
+    watch: smallest pivot after it, how far its landing was moved, the smallest pivot against what is usual, what
+    the step may have lost if it was loosened, and the energy that was put back.
     """
     state, carried, balance, counters = kept
     starts, orders, coefficients, sides = pieces
@@ -659,6 +676,13 @@ def advance(form, ws, loads, t, t_end, tolerance, widens, log_cost, kept, pieces
         if local > tolerance or off > LOST * max(tolerance, ROUND_OFF):
             counters[LOOSENED] += 1
             watch[n, LOSS] = max(local, off)
+        gap = balance[0] - rounded(now)
+        watch[n, RESTORED] = 0.0
+        moves = kinetic > MOVES * scale and abs(gap) < MOVES * kinetic
+        if holds and moves and abs(gap) > SAME_ENERGY * (held + abs(balance[0])):
+            restore_energy(ws.v, rounded(kinetic), gap)
+            watch[n, RESTORED] = gap
+            now += gap
         for i in range(nq):
             q[i] = ws.q[i]
             v[i] = ws.v[i]

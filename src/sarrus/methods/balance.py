@@ -39,6 +39,7 @@ from .status import Ending
 
 if TYPE_CHECKING:
     from .method import Run
+    from .outcome import Part
     from .time_loop import Steps
 
 
@@ -65,26 +66,26 @@ class Judge:
         self.cpu = 0.0
 
     def look(
-        self, steps: Steps, pieces: Pieces, carried: Floats, tolerance: float | None
+        self, steps: Steps, part: Part, carried: Floats, tolerance: float | None
     ) -> Ending | None:
         """Judge some steps; how the run has to end, if it has to.
 
-        pieces: they with their angles and work, carried: both at their end; tolerance: what the steps follow,
-        None for a user's choice.
+        part: they with their angles and work, carried: both at their end; tolerance: what the steps follow, None
+        for a user's choice.
         """
         cpu = time.thread_time()
-        unbalanced = self._judge_energy(pieces, carried, tolerance)
+        unbalanced = self._judge_energy(part, carried, tolerance)
         crawling = self._judge_losses(steps, tolerance)
         self.cpu += time.thread_time() - cpu
         return unbalanced or crawling
 
-    def _judge_energy(
-        self, pieces: Pieces, carried: Floats, tolerance: float | None
-    ) -> Ending | None:
-        kinetic, potential, work, times = self._energies(pieces, carried)
+    def _judge_energy(self, part: Part, carried: Floats, tolerance: float | None) -> Ending | None:
+        kinetic, potential, work, times = self._energies(part.pieces, carried)
         if self._start is None:
             self._start = np.array([kinetic[0] + potential[0] - work[0], potential[0]])
-        drift = np.abs(kinetic + potential - work - self._start[0])
+        # what was put back, the steps had gained or lost; the end of the last is that of its polynomials
+        before = np.append(part.restored, part.restored[-1:])[: len(kinetic)]
+        drift = np.abs(kinetic + potential - work - before - self._start[0])
         exchanged = np.maximum(
             kinetic, np.maximum(np.abs(potential - self._start[1]), np.abs(work))
         )

@@ -29,7 +29,7 @@ from ..kernels import reasons
 from ..kernels import series as kernels
 from ..kernels.compiler import COMPILES
 from ..kernels.layout import Form, Pieces, Workspace, make_wide, make_wide_workspace, set_apart
-from ..kernels.loads import Loads, make_loads
+from ..kernels.loads import Loads, keeps_energy, make_loads
 from ..kernels.rules import FLOOR, HIGHEST_ORDER, LONG_FLOOR, SHARE, local_tolerance, log_cost
 from ..kernels.wide import narrow, shift, widen
 from ..kinematics.closing import DENSE
@@ -94,6 +94,7 @@ class MoreDigits:
         self.given = wants_digits(tolerance) and COMPILES
         self.tolerance = LONG_FLOOR if self.given else self.without
         self.taken = 0
+        self._holds = loads is None or keeps_energy(loads)
         # by how much dimensions were changed at most, of a length; since when doubles go on alone [s]
         self._mended = 0.0
         self._alone: float | None = None
@@ -141,7 +142,18 @@ class MoreDigits:
             some = coefficients[: most - steps]
             rest = set_apart(room.some(steps, most)._replace(coefficients=some))
             reason, more = kernels.advance(
-                form, ws, loads, t, t_end, tolerance, True, log_cost(), wide, rest, seen[steps:]
+                form,
+                ws,
+                loads,
+                t,
+                t_end,
+                tolerance,
+                self._holds,
+                True,
+                log_cost(),
+                wide,
+                rest,
+                seen[steps:],
             )
             spoilt = wide.counters[SPOILT] > kept.counters[SPOILT]
             crawls = seen[steps : steps + more, kernels.DROP] < SINGULAR_LANDING
@@ -224,5 +236,5 @@ def warm_up(form: Form, loads: Loads) -> None:
     room = Pieces(
         np.zeros(2), np.zeros(1, np.int64), np.zeros((1, rows, nq)), np.zeros((1, beside, 2 * rows))
     )
-    more.advance(Stretch(0.0, 1e-3, LONG_FLOOR, kept, room, np.zeros((1, 4))))
+    more.advance(Stretch(0.0, 1e-3, LONG_FLOOR, kept, room, np.zeros((1, kernels.SEEN))))
     more.expand(0.0, kept.state)

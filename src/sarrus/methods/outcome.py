@@ -34,7 +34,8 @@ class Law:
 class Record:
     """States at the outputs, in model units; what follows from them is computed when first asked for.
 
-    angles: of the torsions [rad]; work: of loads without potential and of drives. kept: where `own` has the
+    angles: of the torsions [rad]; work: of loads without potential and of drives; restored: the energy that the
+    method put back so far, so that errors of its steps do not add up. kept: where `own` has the
     acceleration already, as kernels/record.py says (the method's own, or beside a singular position, where no
     equation gives it); law: what gives the others.
     """
@@ -47,6 +48,7 @@ class Record:
     work: Floats = field(repr=False)
     own: Floats = field(repr=False)
     kept: Ints = field(repr=False)
+    restored: Floats = field(repr=False)
     law: Law | None = field(repr=False, default=None)
 
     @classmethod
@@ -54,9 +56,9 @@ class Record:
         """Room for so many outputs."""
         nq, torsions = model.coordinates, len(model.loads.torsions.first)
         q, v, own = (np.zeros((count, nq)) for _ in range(3))
-        angles, work = np.zeros((count, torsions)), np.zeros(count)
+        angles, work, restored = np.zeros((count, torsions)), np.zeros(count), np.zeros(count)
         kept = np.zeros(count, np.int64)
-        return cls(model, np.zeros(count), q, v, angles, work, own, kept)
+        return cls(model, np.zeros(count), q, v, angles, work, own, kept, restored)
 
     def __len__(self) -> int:
         return len(self.times)
@@ -102,8 +104,11 @@ class Record:
 
     @property
     def energy(self) -> Floats:
-        """What is conserved: kinetic and potential energy minus the work (n,)."""
-        return self.kinetic + self.potential - self.work
+        """What is conserved: kinetic and potential energy minus the work, and minus what the method put back (n,).
+
+        So it drifts by what steps gained or lost, and tells how exact they were.
+        """
+        return self.kinetic + self.potential - self.work - self.restored
 
     @cached_property
     def drive_forces(self) -> Floats:
@@ -134,16 +139,22 @@ class Record:
         return kernels.Outputs(a=np.ascontiguousarray(self.own), **arrays)
 
 
-_ROWS = ("times", "q", "v", "angles", "work", "own", "kept")
+_ROWS = ("times", "q", "v", "angles", "work", "own", "kept", "restored")
 
 
 @dataclass(frozen=True)
 class Part:
-    """Steps of one method: their polynomials, and how they are sampled."""
+    """Steps of one method: their polynomials, how they are sampled, and the energy put back before each."""
 
     pieces: Pieces
     sampling: kernels.Sampling
     usual: Floats
+    restored: Floats
+
+    def put_back(self, times: Floats) -> Floats:
+        """The energy put back before times."""
+        later = self.pieces.starts[1 : len(self.restored)]
+        return np.asarray(self.restored[later.searchsorted(times, side="right")])
 
 
 @dataclass(frozen=True)
@@ -187,6 +198,7 @@ class Motion:
             )
             ws.usual[:] = part.usual
             rows = record[first:last].outputs
+            record.restored[first:last] = part.put_back(wanted[first:last])
             kernels.sample(
                 self.model.form,
                 ws,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..arrays import Floats
+from ..kernels import reasons
 from ..kernels import record as kernels
 from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import make_loads
@@ -18,6 +20,9 @@ from .limit import States
 from .method import Run
 from .outcome import Law, Motion, Part, Record
 from .status import Ending
+
+if TYPE_CHECKING:
+    from .time_loop import Steps
 
 # numbers of polynomials that a run keeps at most: four gigabytes
 MOST_NUMBERS = 500_000_000
@@ -67,6 +72,8 @@ class Recorder:
         self.carried = np.zeros(
             len(model.loads.torsions.first) + 1 if self._loads is not None else 0
         )
+        # energy put back so far
+        self._restored = 0.0
         self._kept: list[Part] = []
         self._numbers = 0
         # the steps taken last, and copies of the last one among them and among those before
@@ -74,14 +81,12 @@ class Recorder:
         self._tail: Part | None = None
         self._before: Part | None = None
 
-    def take(
-        self, pieces: Pieces, sampling: kernels.Sampling, usual: Floats, *, last: bool
-    ) -> Pieces:
-        """Sample the outputs in some steps; last: all that are left belong to them.
+    def take(self, steps: Steps, sampling: kernels.Sampling) -> Part:
+        """Sample the outputs in some steps, all that are left if the run is done with them.
 
-        usual: pivots as usual so far. Steps without side series are walked through for their angles and work;
-        returns the steps with these.
+        Steps without side series are walked through for their angles and work; returns them with these.
         """
+        pieces, last = steps.pieces, steps.reason == reasons.DONE
         if not pieces.sides.shape[2]:
             sides = np.zeros((len(pieces.orders), len(self.carried), 1))
             pieces = pieces._replace(sides=sides)
@@ -90,7 +95,9 @@ class Recorder:
                 kernels.fill_sides(*args, self.carried)
         times, t = self._record.times, pieces.starts[-1]
         upto = len(times) if last else int(np.searchsorted(times, t, side="right"))
-        chunk = Part(pieces, sampling, usual)
+        restored = self._restored + steps.put_back()
+        self._restored = restored[-1]
+        chunk = Part(pieces, sampling, steps.usual, restored[:-1])
         self._sample(chunk, self._record[self._done : max(upto, self._done)])
         self._done = max(self._done, upto)
         self._chunk = chunk
@@ -105,7 +112,9 @@ class Recorder:
                     f"the polynomials up to t = {t:.9g} s take {8e-9 * self._numbers:.2g} GB; leave `dense` out, "
                     "or simulate less"
                 )
-        return pieces
+        if steps.carried is not None:
+            self.carried[:] = steps.carried
+        return chunk
 
     def stop_at(self, t: float) -> None:
         """Drop the outputs behind a time in the last steps, and add one exactly there."""
@@ -140,6 +149,7 @@ class Recorder:
 
     def _sample(self, part: Part, rows: Record) -> None:
         self._ws.usual[:] = part.usual
+        rows.restored[:] = part.put_back(rows.times)
         if part.sampling is not self._sampling:
             self._sampling = part.sampling
             self._side = kernels.make_side(self._problem.model.form, part.sampling, self._loads)
@@ -155,7 +165,8 @@ def _copy(part: Part, first: int) -> Part:
     orders = p.orders[first:].copy()
     coefficients = p.coefficients[first:, : int(orders.max()) + 1].copy()
     pieces = Pieces(p.starts[first:].copy(), orders, coefficients, p.sides[first:].copy())
-    return replace(part, pieces=pieces, usual=part.usual.copy())
+    restored = part.restored[first:].copy()
+    return replace(part, pieces=pieces, usual=part.usual.copy(), restored=restored)
 
 
 def _join(chunks: list[Part]) -> tuple[Part, ...]:
@@ -168,16 +179,17 @@ def _join(chunks: list[Part]) -> tuple[Part, ...]:
     for own in methods:
         moved = [c for c in own if len(c.pieces.starts) > 1] or own[:1]
         rows = max(c.pieces.coefficients.shape[1] for c in moved)
-        columns: list[list[np.ndarray]] = [[], [], [], []]
+        columns: list[list[np.ndarray]] = [[], [], [], [], []]
         for number, chunk in enumerate(moved):
             # what holds the end of a chunk is the start of the next
             count = None if number == len(moved) - 1 else len(chunk.pieces.starts) - 1
             starts, orders, coefficients, sides = (x[:count] for x in chunk.pieces)
+            restored = chunk.restored[:count]
             more = ((0, 0), (0, rows - coefficients.shape[1]), (0, 0))
             for column, values in zip(
-                columns, (starts, orders, np.pad(coefficients, more), sides), strict=True
+                columns, (starts, orders, np.pad(coefficients, more), sides, restored), strict=True
             ):
                 column.append(values)
-        pieces = Pieces(*(np.concatenate(column) for column in columns))
-        parts.append(Part(pieces, moved[-1].sampling, moved[-1].usual))
+        *arrays, restored = (np.concatenate(column) for column in columns)
+        parts.append(Part(Pieces(*arrays), moved[-1].sampling, moved[-1].usual, restored))
     return tuple(parts)

@@ -27,7 +27,7 @@ from ..arrays import Floats
 from ..kernels import own, reasons
 from ..kernels import series as kernels
 from ..kernels.layout import Pieces, make_workspace
-from ..kernels.loads import is_damped, make_loads
+from ..kernels.loads import is_damped, keeps_energy, make_loads
 from ..kernels.rules import (
     BUFFER_BYTES,
     CORRECTIONS,
@@ -40,7 +40,7 @@ from ..kernels.rules import (
     buffer_steps,
     log_cost,
 )
-from ..kernels.series import DROP, LOSS, MOVED, PIVOT
+from ..kernels.series import DROP, LOSS, MOVED, PIVOT, RESTORED
 from ..kinematics.closing import DENSE
 from ..kinematics.constraints import Constraints
 from ..thresholds import (
@@ -261,7 +261,7 @@ def _make_room(steps: int, rows: int, coordinates: int, beside: int) -> tuple[Pi
         coefficients=coefficients,
         sides=np.zeros((steps, beside, 2 * rows)),
     )
-    return pieces, np.zeros((steps, 4))
+    return pieces, np.zeros((steps, kernels.SEEN))
 
 
 def run(problem: Run) -> Outcome:
@@ -312,6 +312,7 @@ class Series:
         # where dampers are, errors die out
         self._regular = not is_damped(model.loads)
         self._lost = 0.0
+        self._holds = keeps_energy(model.loads)
         # of the smallest pivot at the last landing
         self._root = 1.0
         # outputs of loose steps move too far for one factor
@@ -372,7 +373,10 @@ class Series:
         taken = pieces.some(0, steps) if steps else start
         losses = seen[:, LOSS].copy()
         self._lost += float(losses.sum())
-        return Steps(reason, taken, self._ws.usual, 0, seen[:, 0], kept.carried, end, losses)
+        restored = seen[:, RESTORED].copy()
+        return Steps(
+            reason, taken, self._ws.usual, 0, seen[:, 0], kept.carried, end, losses, restored
+        )
 
     def _take(self, room: Pieces) -> tuple[int, int]:
         """Steps until the memory is full or the run ends; with more digits where these are wanted."""
@@ -382,7 +386,7 @@ class Series:
             t = self._t if steps == 0 else float(room.starts[steps])
             reason, more = own.run(
                 kernels.advance, form, self._ws, self._loads, t, self._problem.duration, self._local,
-                self._digits.given, self._log_cost, kept, rest, seen,
+                self._holds, self._digits.given, self._log_cost, kept, rest, seen,
             )  # fmt: skip
             steps += more
             if reason != reasons.OTHER_DIGITS:
@@ -499,7 +503,7 @@ class Series:
         kept.carried[:] = np.polynomial.polynomial.polyval(ahead, pieces.sides[n].T)
         pieces.starts[n + 1], pieces.orders[n] = time, order
         lost = max(moved, left)
-        self._seen[n] = pivot, lost, 1.0, lost if left else 0.0
+        self._seen[n] = pivot, lost, 1.0, lost if left else 0.0, 0.0
         return True
 
     def _begin_again(self, steps: int, kept: int) -> int:

@@ -58,7 +58,8 @@ class Steps:
     orders: of the method, if not those of the polynomials; pivots: the smallest relative one after each step;
     usual: pivots as usual so far; carried: angles and work at the end, where the pieces have side series;
     end: how the run ended, if the method says it in words of its own; losses: what each step may have lost
-    that could not hold the tolerance, over the mechanism's length.
+    that could not hold the tolerance, over the mechanism's length; restored: the energy that was put back behind
+    each, in model units, if any was.
     """
 
     reason: int
@@ -69,11 +70,19 @@ class Steps:
     carried: Floats | None = None
     end: Ending | None = None
     losses: Floats = field(default_factory=lambda: np.zeros(0))
+    restored: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def count(self) -> int:
         """How many steps there are."""
         return len(self.pieces.starts) - 1
+
+    def put_back(self) -> Floats:
+        """The energy put back before each of them, and in all."""
+        before = np.zeros(max(self.count, 1) + 1)
+        if len(self.restored):
+            np.cumsum(self.restored, out=before[1:])
+        return before
 
     @property
     def mean(self) -> float:
@@ -130,17 +139,14 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
         elif taken >= problem.max_steps:
             end = status.too_slow(t, problem.max_steps, stepper.remedy)
         with clock("record"):
-            done = steps.reason == reasons.DONE
-            pieces = recorder.take(steps.pieces, stepper.sampling, steps.usual, last=done)
-            if steps.carried is not None:
-                recorder.carried[:] = steps.carried
+            part = recorder.take(steps, stepper.sampling)
             history.take(steps)
         if steps.count:
-            end = judge.look(steps, pieces, recorder.carried, stepper.tolerance) or end
+            end = judge.look(steps, part, recorder.carried, stepper.tolerance) or end
         seen = watcher.look(steps.pieces, steps.count, last=end is not None)
         if not stepper.certified:
             left = passages.look(
-                pieces, seen, follows=stepper.tolerance is not None, last=end is not None
+                part.pieces, seen, follows=stepper.tolerance is not None, last=end is not None
             )
             judge.good_until = min(judge.good_until, passages.good_until)
             end = left or end
