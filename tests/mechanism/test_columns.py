@@ -10,14 +10,17 @@ from sarrus import Mechanism
 from sarrus.kinematics.pose import measure_length
 from sarrus.mechanism import columns, find_remarks
 from sarrus.mechanism.columns import read_columns
+from sarrus.model import alike, coordinates
 from sarrus.model.points import readable_points
 from sarrus.model.structure import build_anew
 
 
 @pytest.fixture(autouse=True)
 def many(monkeypatch):
-    """Mechanisms of any size are read so."""
+    """Mechanisms of any size are read so, and two bodies make a class."""
     monkeypatch.setattr(columns, "MANY", 1)
+    for room in (alike, coordinates):
+        monkeypatch.setattr(room, "LEAST", 2)
 
 
 def mechanisms():

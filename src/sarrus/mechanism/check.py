@@ -55,7 +55,7 @@ def find_problems(mechanism: Mechanism) -> list[str]:
         return [f"mechanism '{m.name}' has no bodies; add one with rod() or body()"]
     known, columns = Known(m), read_columns(m)
     return [
-        *_names(m),
+        *_names(m, columns),
         *_of_parts(m, STRUCTURE, known, columns),
         *(line for given in m.velocities for line in velocity_problems(given, known)),
         *(line for given in m.angular_velocities for line in turning_problems(given, known)),
@@ -193,9 +193,10 @@ def _overshooting(m: Mechanism) -> Iterator[str]:
             )
 
 
-def _names(m: Mechanism) -> Iterator[str]:
-    bodies = [body.name for body in m.bodies]
-    points = [j.name for j in m.joints] + [p.name for p in m.markers]
+def _names(m: Mechanism, columns: Columns | None) -> Iterator[str]:
+    bodies = [body.name for body in m.bodies] if columns is None else columns.names
+    joints = [joint.name for joint in m.joints] if columns is None else columns.joint_names
+    points = joints + [p.name for p in m.markers]
     for what, names in (("bodies", bodies), ("joints or points", points)):
         if len(set(names)) == len(names):
             continue

@@ -58,10 +58,10 @@ class Columns:
     """What is read of bodies and joints.
 
     Bodies: names, number (of each name; the ground is behind all), mass, section, is_rod, center, start, end.
-    Joints: kind, counts (of their ends), is_one (whether all ends have the place and axis of the first). Ends of
-    joints, one after the other: joint, body (-1 if there is none of that name), place and axis, by their rows in
-    `places` and `axes`: those of the first ends of joints, behind them what others have of their own. bits: all
-    numbers, to compare.
+    Joints: joint_names, kind, counts (of their ends), is_one (whether all ends have the place and axis of the
+    first). Ends of joints, one after the other: joint, body (-1 if there is none of that name), place and axis, by
+    their rows in `places` and `axes`: those of first ends of joints, behind them what others have of their own.
+    bits: all numbers, to compare.
     """
 
     def __init__(self, m: Mechanism) -> None:
@@ -85,6 +85,7 @@ class Columns:
 
     def _read_joints(self) -> None:
         joints = self.joints
+        self.joint_names = [j.name for j in joints]
         self.kind = np.array([_NUMBERS[id(j.kind)] for j in joints], dtype=np.int64)
         each = [j.ends for j in joints]
         ends = [end for own in each for end in own]

@@ -272,7 +272,7 @@ def make_skeleton(
 ) -> Skeleton:
     """Groups, features and frames; every frame can express what joints, loads and readers ask for."""
     sharing = share_features(mechanism, space.place, space.direction, columns)
-    wanted = Wants(points, sharing.group_of, len(sharing.groups))
+    wanted = Wants(points, points.groups(sharing.group_of), len(sharing.groups))
 
     def of(body: str) -> Wanted:
         return wanted[sharing.group_of[body]]
@@ -286,14 +286,15 @@ def make_skeleton(
     for body, where, directions in [*load_needs(mechanism), *coordinate_needs(mechanism)]:
         of(body).places += [] if where is None else [where]
         of(body).directions += directions
-    return _framed(sharing, space, wanted)
+    # bodies that move as one are no more what was read
+    apart = columns is not None and len(sharing.groups) == len(columns.bodies) + 1
+    return _framed(sharing, space, wanted, columns if apart else None)
 
 
-def _framed(sharing: Sharing, space: Space, wanted: Wants) -> Skeleton:
+def _framed(sharing: Sharing, space: Space, wanted: Wants, columns: Columns | None) -> Skeleton:
     """A frame for each group: groups that are alike side by side, the others one by one."""
-    work = Workshop(
-        sharing, wanted, space.place, space.direction, lambda group: _mass(group, space)
-    )
+    place, turn = space.place, space.direction
+    work = Workshop(sharing, wanted, place, turn, lambda group: _mass(group, space), columns)
     classes = work.classes()
     # features that each group adds; -1 where it is in no class
     added, first = np.full((2, len(sharing.groups)), -1)

@@ -77,7 +77,7 @@ def _placed_in(c: Columns) -> tuple[list[str], list[str], Floats]:
     which = np.flatnonzero(c.has_place[:n] & ~c.are(lambda row: row.is_link))
     names = [*c.names, Mechanism.GROUND]
     return (
-        [c.joints[i].name for i in which.tolist()],
+        [c.joint_names[i] for i in which.tolist()],
         [names[k] for k in owner[which].tolist()],
         c.places.rows[which],
     )
@@ -100,8 +100,7 @@ class Wants:
     Groups of which nothing else is wanted are told by numbers alone: there may be many.
     """
 
-    def __init__(self, points: Points, group_of: dict[str, int], count: int) -> None:
-        groups = points.groups(group_of)
+    def __init__(self, points: Points, groups: Ints, count: int) -> None:
         self._places = points.places
         self._order = np.argsort(groups, kind="stable")
         self._read = np.bincount(groups, minlength=count)

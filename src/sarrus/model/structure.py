@@ -113,7 +113,7 @@ def outline(mechanism: Mechanism, c: Columns) -> Key | None:
     return (
         described[0],
         tuple(c.names),
-        tuple([j.name for j in c.joints]),
+        tuple(c.joint_names),
         *(x.tobytes() for x in (*whole, np.array(described[1]))),
         *c.bits,
     )
