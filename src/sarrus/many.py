@@ -330,20 +330,21 @@ class Traced:
         found, good = self.replay.many(inputs)
         # no file holds larger ones
         alike = np.flatnonzero(good & (np.abs(inputs) <= LARGEST).all(axis=0))
-        found = found[:, alike]
+        if len(alike) < found.shape[1]:
+            found = found[:, alike]
         velocity, fits, open_start = self._start_velocities(found)
         good = fits & (open_start == self.open)
-        whole = np.concatenate([found, velocity.T])
         numbers = []
         for (x, constants), known in zip(self.slots, self.known, strict=True):
-            own = whole[x.astype(int)]
+            own = _rows(found, velocity.T, x.astype(int))
             for mine, base in zip(_flags(own, constants), known, strict=True):
                 good &= (mine == base[:, None]).all(axis=0)
             numbers.append(own[~np.any(known, axis=0)] if known else own)
         which = np.flatnonzero(good)
         units = int(self.places.units.length)
         length, mass = found[units : units + 2, which]
-        block = np.concatenate(numbers)[:, which]
+        block = np.concatenate(numbers)
+        block = block if len(which) == block.shape[1] else block[:, which]
         notes = [self.ready.notes] * len(which)
         return Group(alike[which], self.structure, block, mass * length * length, notes)
 
@@ -389,6 +390,13 @@ def _floats(arrays: Any) -> list[Floats]:
 
 def _agree(x: Floats, other: Floats) -> bool:
     return bool(np.abs(x - other).max(initial=0.0) <= AGREE * np.abs(x).max(initial=0.0))
+
+
+def _rows(first: Floats, second: Floats, at: Any) -> Floats:
+    """Rows of two arrays as if they were one: they are long, and few are wanted."""
+    out, inside = np.empty((len(at), first.shape[1])), at < len(first)
+    out[inside], out[~inside] = first[at[inside]], second[at[~inside] - len(first)]
+    return out
 
 
 def _flags(values: Floats, constants: tuple[float, ...]) -> list[Flags]:

@@ -20,6 +20,36 @@ class Row:
         return self.array[(*self.at, place[0])]
 
 
+class Columns:
+    """Rows of coefficients, column by column: what a sum reads lies side by side; some may lie before them."""
+
+    def __init__(self, memory: Any, rows: int, columns: int, before: int = 0) -> None:
+        self.array, self.before = memory.array(max(columns, 1), rows + before), before
+
+    def __getitem__(self, at: Any) -> Any:
+        row, column = at
+        return self.array[column, row + self.before if self.before else row]
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        row, column = at
+        self.array[column, row + self.before if self.before else row] = value
+
+
+class Once:
+    """An array of which each entry is read once, for as long as it stays as it is."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.read: dict[Any, Any] = {}
+
+    def __getitem__(self, at: Any) -> Any:
+        row, column = at
+        key = getattr(row, "name", row), column
+        if key not in self.read:
+            self.read[key] = self.array[at]
+        return self.read[key]
+
+
 def times(o: Any, factor: Factor, x: Any) -> Any:
     """A factor times a value."""
     if isinstance(factor, Slot):

@@ -223,6 +223,9 @@ class Ir:
     def __init__(self, lanes: int, gpu: bool = False) -> None:
         self.lanes, self.gpu = lanes, gpu
         self.highest_order = GPU_ORDER if gpu else HIGHEST_ORDER
+        # whether coefficients are made before those before are looked at: on a GPU other threads fill what waits,
+        # and those beside each other should go the same way
+        self.looks_ahead = not gpu
         self.type = f"<{lanes} x double>" if lanes > 1 else "double"
         self.truths = f"<{lanes} x i1>" if lanes > 1 else "i1"
         self.whole = f"<{lanes} x i64>" if lanes > 1 else "i64"
@@ -354,6 +357,11 @@ class Ir:
             top = self.line(f"select i1 {larger}, double {other}, double {top}")
         return Index(self, self.line(f"fptosi double {top} to i64"))
 
+    def index(self, value: Value) -> Index:
+        """What all lanes share, as an index."""
+        one = self._lane(value.name, self.type, 0)
+        return Index(self, self.line(f"fptosi double {one} to i64"))
+
     def table(self, name: str, values: Any, index: Any) -> Value:
         """An entry of a table of constants."""
         if not isinstance(index, Index):
@@ -420,12 +428,13 @@ class Ir:
         large = m > 1.4142135623730951
         m = self.where(large, m * 0.5, m)
         n = self.where(large, n + 1.0, n)
-        # log m = 2 artanh z
+        # log m = 2 artanh z; terms in pairs, that few wait for each other
         z = (m - 1.0) / (m + 1.0)
-        square, out = z * z, self.constant(1 / 15)
-        for k in range(13, 0, -2):
-            out = out * square + 1 / k
-        return n * LN2 + out * z * 2.0
+        power, terms = z * z, [self.constant(2 / k) for k in range(1, 16, 2)]
+        while len(terms) > 1:
+            terms = [terms[k + 1] * power + terms[k] for k in range(0, len(terms), 2)]
+            power = power * power
+        return n * LN2 + terms[0] * z
 
     def exp(self, a: Value) -> Value:
         """Its inverse, of -700 to 700, to 1e-12."""
@@ -610,22 +619,36 @@ class Ir:
             out = self.line(f"insertelement {self.type} {out}, double {x}, i64 {lane}")
         return Value(self, out)
 
-    def put(self, number: Value, column: int, value: Value, where: Mask) -> None:
-        """Write a column of the output that each lane is at; the row behind the last is for the others."""
-        self.columns = max(self.columns, column + 1)
+    def keeps(self) -> Flag:
+        """Whether anybody wants the outputs."""
+        return Flag(self.line("icmp ne ptr %all_results, null"))
+
+    def rows(self, number: Value, where: Mask) -> list[str]:
+        """The row of the output that each lane is at; the one behind the last is for the others."""
         indices = self.line(f"fptosi {self.type} {number.name} to {self.whole}")
         last = self._splat("%outputs", "i64")
         chosen = self.line(
             f"select {self.truths} {where.name}, {self.whole} {indices}, {self.whole} {last}"
         )
+        out = []
         for lane in range(self.lanes):
             at = self._lane(chosen, self.whole, lane)
             at = self.line(f"mul i64 {at}, {self.put_columns}")
-            at = self.line(f"add i64 {at}, {column}")
-            at = self.line(f"mul i64 {at}, %stride")
-            if lane:
-                at = self.line(f"add i64 {at}, {lane}")
-            place = self.line(f"getelementptr double, ptr %results, i64 {at}")
+            if self.gpu:
+                # numbers of neighbours lie side by side
+                at = self.line(f"mul i64 {at}, %stride")
+            elif lane:
+                # rows of a run one after the other, as they are handed out
+                at = self.line(f"add i64 {at}, {self.line(f'mul i64 %row_size, {lane}')}")
+            out.append(self.line(f"getelementptr double, ptr %results, i64 {at}"))
+        return out
+
+    def put(self, rows: list[str], column: int, value: Value) -> None:
+        """Write a column of these rows."""
+        self.columns = max(self.columns, column + 1)
+        at = self.line(f"mul i64 %stride, {column}") if self.gpu else str(column)
+        for lane, row in enumerate(rows):
+            place = self.line(f"getelementptr double, ptr {row}, i64 {at}")
             self.write(f"store double {self._lane(value.name, self.type, lane)}, ptr {place}")
 
     # how many columns a row of results has

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,8 +18,6 @@ from .structure import Structure
 
 # groups of lanes that a thread is given at once: a new one comes when it is done
 GROUPS_AT_ONCE = 16
-# bytes of outputs of these groups; with more of them they are fewer
-MOST_BYTES = 16_000_000
 # values of a lane's memory up to which eight lanes fit into the cache; four are faster beyond
 MOST_FOR_EIGHT = 1500
 
@@ -69,44 +68,49 @@ class Lanes:
         values of the joint equations count as at a crossing.
         """
         runs, lanes, code = numbers.shape[1], self.lanes, self.code
-        local = local_tolerance(tolerance)
         shared = _aligned(series.SHARED)
-        shared[:] = end, local, most_steps, zero or 0.0
+        shared[:] = end, local_tolerance(tolerance), most_steps, zero or 0.0
         when = np.append(times, np.inf)
-        results = np.empty((runs if keep else 0, len(times), code.columns))
+        # lanes that are left over repeat the last run; the last row of each takes what is written to no output
+        rows = -(-runs // lanes) * lanes if keep else 0
+        results = np.empty((rows, len(when), code.columns))
         summaries = np.empty((code.summaries, runs))
+        rooms = threading.local()
 
         def work(first: int, last: int) -> None:
+            if not hasattr(rooms, "own"):
+                rooms.own = self._make_room()
+            given, memory, told = rooms.own
             groups = -(-(last - first) // lanes)
-            # lanes that are left over repeat the last run
             which = np.minimum(np.arange(first, first + groups * lanes), last - 1)
-            given = _aligned(groups * self.structure.slots * lanes)
-            view = given.reshape(groups, self.structure.slots, lanes)
+            view = given[: groups * self.structure.slots * lanes].reshape(groups, -1, lanes)
             view[:] = numbers[:, which].reshape(-1, groups, lanes).transpose(1, 0, 2)
-            memory = _aligned(code.memory_size * lanes)
-            out = _aligned(groups * (len(times) + 1) * code.columns * lanes)
-            told = _aligned(groups * code.summaries * lanes)
+            out = results[first:].ctypes.data if keep else None
             code.run(
                 given.ctypes.data, groups, memory.ctypes.data, when.ctypes.data, len(times),
-                out.ctypes.data, told.ctypes.data, shared.ctypes.data,
+                out, told.ctypes.data, shared.ctypes.data,
             )  # fmt: skip
-            count = last - first
-            rows = told.reshape(groups, code.summaries, lanes).transpose(1, 0, 2)
-            summaries[:, first:last] = rows.reshape(code.summaries, -1)[:, :count]
-            if keep:
-                blocks = out.reshape(groups, len(times) + 1, code.columns, lanes)
-                columns = blocks[:, :-1].transpose(0, 3, 1, 2)
-                results[first:last] = columns.reshape(-1, len(times), code.columns)[:count]
+            block = told[: groups * code.summaries * lanes].reshape(groups, -1, lanes)
+            block = block.transpose(1, 0, 2).reshape(code.summaries, -1)
+            summaries[:, first:last] = block[:, : last - first]
 
-        fitting = MOST_BYTES // (8 * lanes * len(when) * code.columns)
-        parts = list(_parts(runs, lanes * max(1, min(GROUPS_AT_ONCE, fitting))))
+        parts = list(_parts(runs, lanes * GROUPS_AT_ONCE))
         if threads == 1 or len(parts) == 1:
             for part in parts:
                 work(*part)
         else:
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(lambda part: work(*part), parts))
-        return Found(results, summaries)
+        return Found(results[:runs, :-1], summaries)
+
+    def _make_room(self) -> tuple[Floats, Floats, Floats]:
+        """Memory of a thread: numbers of some runs, that of a group, and what is told of the runs."""
+        code, runs = self.code, self.lanes * GROUPS_AT_ONCE
+        return (
+            _aligned(runs * self.structure.slots),
+            _aligned(code.memory_size * self.lanes),
+            _aligned(runs * code.summaries),
+        )
 
 
 @lru_cache(maxsize=64)

@@ -26,9 +26,11 @@ from ..kernels.rules import (
     LOOSEST,
     LOW_ORDER,
     MANY_STEPS,
+    MOVES,
     NOISE,
     NOISY_ORDER,
     REFINED,
+    SAME_ENERGY,
     SHARE,
     SLACK,
     STIFF,
@@ -56,12 +58,20 @@ from ..thresholds import (
     WEAK_PIVOT,
 )
 from . import drives, loads
-from .arithmetic import combine, convolve, number, times, total
+from .arithmetic import Columns, Once, combine, number, times, total
 from .structure import PLACE, Slot, Structure
 
 HUGE = 1e300
 LOG_STILL = float(np.log(STILL))
 RUNNING = -1.0
+# marks sums of pairs
+PAIR = -1
+# entries of J up to which the newest terms of sums are taken apart, and systems are solved in registers
+APART = 100
+# sums of products that are taken in one loop
+TOGETHER = 24
+# coefficients are looked at so many before the last one of the step before
+AHEAD = 1.0
 
 # numbers that all lanes share; the last one: values of joint equations that count as zero at a crossing
 END, TOLERANCE, MOST_STEPS, ZERO, SHARED = range(5)
@@ -99,6 +109,27 @@ class Scratch:
         return self._make(pointer)
 
 
+class Forms:
+    """Coefficients of the forms, from the first on; those of one that is a coordinate are there already."""
+
+    def __init__(self, memory: Any, s: Structure, rows: int, C: Any) -> None:
+        self.C, self.own = C, Columns(memory, rows, s.kept_forms)
+        places = iter(range(s.kept_forms))
+        self.at = [
+            (C, s.is_coordinate[f]) if f in s.is_coordinate else (self.own, next(places))
+            for f in range(len(s.forms))
+        ]
+
+    def __getitem__(self, at: Any) -> Any:
+        array, column = self.at[at[1]]
+        return array[at[0], column]
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        array, column = self.at[at[1]]
+        if array is self.own:
+            array[at[0], column] = value
+
+
 class Program:
     """State of a group of lanes, and the structure they share."""
 
@@ -109,9 +140,11 @@ class Program:
         self.q, self.v = memory.array(s.coordinates), memory.array(s.coordinates)
         self.usual, self.first = memory.array(s.equations), memory.array(s.equations)
         self.log_size = memory.array(rows)
-        self.C = memory.array(rows, s.coordinates)
-        self.E = memory.array(rows, len(s.forms))
-        self.lam = memory.array(rows, s.equations)
+        self.C = Columns(memory, rows, s.coordinates)
+        self.E = Forms(memory, s, rows, self.C)
+        # before the first one there is none
+        self.lam = Columns(memory, rows, s.equations, before=1)
+        self.J1 = memory.array(len(s.J))
         self.loads = loads.LoadState(memory, s, rows) if s.loaded else None
         # what a watch keeps, if there is one
         self.seen: Any = None
@@ -203,15 +236,19 @@ def eliminate(o: Any, s: Structure, w: Scratch, L: list[Any]) -> None:
 def solve(o: Any, p: Program, w: Scratch) -> None:
     """Solve K x = r in place of w.r, with the augmentation of the right side."""
     s = p.s
-    n = s.unknowns
-    x = [w.r[i] for i in range(n)]
+    x = [w.r[i] for i in range(s.unknowns)]
+    augment(o, s, w, x)
+    substitute(s, w, x)
+    for i, value in enumerate(x):
+        w.r[i] = value
+
+
+def augment(o: Any, s: Structure, w: Scratch, x: list[Any]) -> None:
+    """The right side that belongs to K, in place of x."""
     for m, (k, i, _) in enumerate(s.J):
         if isinstance(s.rho[k], Slot):
-            i, k_at = s.pos_q[i], s.pos_c[k]
-            x[i] = x[i] + times(o, s.rho[k], w.J[m] * x[k_at])
-    substitute(s, w, x)
-    for i in range(n):
-        w.r[i] = x[i]
+            at = s.pos_q[i]
+            x[at] = x[at] + times(o, s.rho[k], w.J[m] * x[s.pos_c[k]])
 
 
 def substitute(s: Structure, w: Scratch, x: list[Any]) -> None:
@@ -252,6 +289,12 @@ def solve_refined(o: Any, p: Program, w: Scratch) -> None:
     o.call(solve, p, w)
     for i in range(n):
         w.x[i] = w.r[i]
+    o.call(refine, p, w)
+
+
+def refine(o: Any, p: Program, w: Scratch) -> None:
+    """w.x: refined as often as w.wanted says."""
+    n = p.s.unknowns
     for turn in o.loop(0, 2):
         needed = w.wanted[0] > o.value(turn)
         for _ in o.when(o.any(needed)):
@@ -364,66 +407,113 @@ def eval_energy(o: Any, s: Structure, w: Scratch) -> tuple[Any, Any]:
 # a series
 
 
-def next_coefficient(o: Any, p: Program, w: Scratch, m: Any) -> Any:
-    """q_m and lam_{m-2}; returns the largest entry of q_m."""
+def sum_products(o: Any, p: Program, m: Any, first: int) -> dict[tuple[int, ...], Any]:
+    """Sums of products for q_m and lam_{m-2}, of coefficients from the first on that both have.
+
+    By (form,) half of the sum of E_j E_{m-j}, by (a, b, -1) that of pairs, by (form, equation) that of lam_{j-2}
+    E_{m-j}. Rows j and m - j are read once, for all of them.
+    """
+    s = p.s
+    wanted: dict[tuple[int, ...], Any] = {}
+    for a, _, eq, _ in s.squares:
+        wanted |= {(a,): None, (a, eq): None}
+    for a, b, eq, _ in s.pairs:
+        wanted |= {(a, b, PAIR): None, (a, eq): None, (b, eq): None}
+    keys = list(wanted)
+    for at in range(0, len(keys), TOGETHER):
+        group = keys[at : at + TOGETHER]
+        sums = [o.variable(o.constant(0.0)) for _ in group]
+        for j in o.loop(first, (m + 1) // 2):
+            E, lam = Once(p.E), Once(p.lam)
+            i = m - j
+            j_lam, i_lam = j - 2, i - 2
+            for out, key in zip(sums, group, strict=True):
+                x = out.get()
+                if len(key) == 1:
+                    x = x + E[j, key[0]] * E[i, key[0]]
+                elif len(key) == 2:
+                    f, eq = key
+                    x = x + lam[j_lam, eq] * E[i, f] + lam[i_lam, eq] * E[j, f]
+                else:
+                    a, b, _ = key
+                    x = x + E[j, a] * E[i, b] + E[j, b] * E[i, a]
+                out.set(x)
+        # of even orders the middle one
+        for j in o.loop((m + 1) // 2, m // 2 + 1):
+            E, lam, j_lam = Once(p.E), Once(p.lam), j - 2
+            for out, key in zip(sums, group, strict=True):
+                other = lam[j_lam, key[1]] if len(key) == 2 else E[j, key[len(key) // 2]]
+                x = E[j, key[0]] * other
+                out.set(out.get() + (x * 0.5 if len(key) == 1 else x))
+        wanted |= {key: out.get() for key, out in zip(group, sums, strict=True)}
+    return wanted
+
+
+def right_sides(o: Any, p: Program, m: Any, first: int) -> list[Any]:
+    """The right side for q_m and lam_{m-2}, of coefficients from the first on that both have."""
     s = p.s
     orders = np.arange(o.highest_order + 1.0)
-    k = m - 2
-    # right side 2: squares are symmetric, half of the sum and half of the middle term
-    forms = sorted({a for a, *_ in s.squares})
-    sums = convolve(o, [(p.E, f, p.E, f) for f in forms], 1, (m + 1) // 2, m)
-    middle = o.table("middle", np.where(orders % 2 == 0, 0.5, 0.0), m)
-    half = {}
-    for f, x in zip(forms, sums, strict=True):
-        e = p.E[m // 2, f]
-        half[f] = x + middle * e * e
-    crossed = sorted({(a, b) for a, b, *_ in s.pairs})
-    sums = convolve(o, [(p.E, a, p.E, b) for a, b in crossed], 1, m, m)
-    whole = dict(zip(crossed, sums, strict=True))
-    right: list[list[Any]] = [[] for _ in range(s.equations)]
-    for a, _, eq, c in s.squares:
-        right[eq].append(times(o, c, half[a]))
-    for a, b, eq, c in s.pairs:
-        right[eq].append(times(o, c, whole[a, b]))
-    if p.loads is not None:
-        drives.add_sides(o, s, p.loads.drives, m, right)
-    right_side(o, s, w, [-total(o, terms) for terms in right])
-    # right side 1: Q at first, then what the multipliers so far exert
-    acting = sorted(
-        {(eq, a) for a, _, eq, _ in s.squares}
-        | {x for a, b, eq, _ in s.pairs for x in ((eq, a), (eq, b))}
-    )
-    sums = convolve(o, [(p.lam, eq, p.E, f) for eq, f in acting], 0, k, k)
-    conv = dict(zip(acting, sums, strict=True))
+    sums = sum_products(o, p, m, first)
+    # of the equations
+    sides: list[list[Any]] = [[] for _ in range(s.equations)]
+    # of the forces: Q at first, then what the multipliers so far exert
     weight: list[list[Any]] = [[] for _ in s.forms]
     for a, _, eq, c in s.squares:
-        weight[a].append(times(o, c, conv[eq, a]))
+        sides[eq].append(times(o, c, sums[a,]))
+        weight[a].append(times(o, c, sums[a, eq]))
     for a, b, eq, c in s.pairs:
-        weight[a].append(times(o, c, conv[eq, b]))
-        weight[b].append(times(o, c, conv[eq, a]))
-    first = o.table("first", np.where(orders == 2, 1.0, 0.0), m)
-    force = [[times(o, c, first)] if isinstance(c, Slot) else [] for c in s.Q]
+        sides[eq].append(times(o, c, sums[a, b, PAIR]))
+        weight[a].append(times(o, c, sums[b, eq]))
+        weight[b].append(times(o, c, sums[a, eq]))
+    begins = o.table("begins", np.where(orders == 2, 1.0, 0.0), m)
+    force = [[times(o, c, begins)] if isinstance(c, Slot) else [] for c in s.Q]
     for terms, parts in zip(s.forms, weight, strict=True):
         if parts:
-            x = -total(o, parts)
+            exerted = -total(o, parts)
             for i, d in terms:
-                force[i].append(times(o, d, x))
+                force[i].append(times(o, d, exerted))
     if p.loads is not None:
-        loads.add_coefficient(o, s, p.loads, k, force)
+        drives.add_sides(o, s, p.loads.drives, m, sides)
+        loads.add_coefficient(o, s, p.loads, m - 2, force)
     with np.errstate(divide="ignore"):
         inverse = 1.0 / (orders * (orders - 1.0))
     scale = o.table("scale", np.where(orders > 1, inverse, 0.0), m)
+    out: list[Any] = [None] * s.unknowns
     for i, parts in enumerate(force):
-        w.b[s.pos_q[i]] = total(o, parts) * scale
-    o.call(solve_refined, p, w)
+        out[s.pos_q[i]] = total(o, parts) * scale
+    for eq, parts in enumerate(sides):
+        out[s.pos_c[eq]] = -total(o, parts)
+    return out
+
+
+def next_coefficient(o: Any, p: Program, w: Scratch, m: Any, x: list[Any]) -> Any:
+    """q_m and lam_{m-2}; returns the largest entry of q_m.
+
+    x: variables with the solution for the coefficients before, then for these. What those before add is taken
+    apart where it is little, by J_1: the other sums wait for nothing.
+    """
+    s = p.s
+    orders = np.arange(o.highest_order + 1.0)
+    if is_apart(s):
+        b = right_sides(o, p, m, 2)
+        # lam_{m-3} is (m - 1)(m - 2) times what was solved for
+        share = o.table("share", (orders - 2.0) / np.maximum(orders, 1.0), m)
+        add_newest(p, share, [y.get() for y in x], b)
+        solve_in_registers(o, p, w, b, x)
+    else:
+        for i, value in enumerate(right_sides(o, p, m, 1)):
+            w.b[i] = value
+        o.call(solve_refined, p, w)
+        for i, y in enumerate(x):
+            y.set(w.x[i])
     back = o.table("back", orders * (orders - 1.0), m)
-    row = [w.x[at] for at in s.pos_q]
+    row = [x[at].get() for at in s.pos_q]
     largest = o.constant(0.0)
-    for i, x in enumerate(row):
-        p.C[m, i] = x
-        largest = o.maximum(o.abs(x), largest)
+    for i, y in enumerate(row):
+        p.C[m, i] = y
+        largest = o.maximum(o.abs(y), largest)
     for eq, at in enumerate(s.pos_c):
-        p.lam[k, eq] = w.x[at] * back
+        p.lam[m - 2, eq] = x[at].get() * back
     for f, terms in enumerate(s.forms):
         p.E[m, f] = total(o, combine(o, terms, lambda i: row[i]))
     if p.loads is not None:
@@ -431,54 +521,108 @@ def next_coefficient(o: Any, p: Program, w: Scratch, m: Any) -> Any:
     return largest
 
 
+def is_apart(s: Structure) -> bool:
+    """Whether the newest terms of sums are taken apart, and systems solved in registers."""
+    return len(s.J) <= APART
+
+
+def add_newest(p: Program, share: Any, x: list[Any], b: list[Any]) -> None:
+    """What the coefficients just before add, by J_1: those of q as they are, those of lam times a share.
+
+    Unknowns that were solved for first come first.
+    """
+    s = p.s
+    entries = [(s.pos_c[k], s.pos_q[i], p.J1[n]) for n, (k, i, _) in enumerate(s.J)]
+    for at_c, at_q, J1 in sorted(entries, key=lambda entry: -entry[1]):
+        b[at_c] = b[at_c] - J1 * x[at_q]
+    exerted = {at: share * x[at] for at in s.pos_c}
+    for at_c, at_q, J1 in sorted(entries, key=lambda entry: -entry[0]):
+        b[at_q] = b[at_q] - J1 * exerted[at_c]
+
+
+def solve_in_registers(o: Any, p: Program, w: Scratch, b: list[Any], x: list[Any]) -> None:
+    """x: the solution of [M J^T; J 0] x = b, refined as often as w.wanted says."""
+    solution = list(b)
+    augment(o, p.s, w, solution)
+    substitute(p.s, w, solution)
+    for y, value in zip(x, solution, strict=True):
+        y.set(value)
+    for _ in o.when(o.any(w.wanted[0] > 0.0)):
+        for i, y in enumerate(x):
+            w.b[i], w.x[i] = b[i], y.get()
+        o.call(refine, p, w)
+        for i, y in enumerate(x):
+            y.set(w.x[i])
+
+
 def log_reach(o: Any, size: Any, m: Any, log_tolerance: Any, log_speed: Any) -> Any:
-    """Log of the step at which a term of order m is small enough: see `log_reach` of the general kernel."""
+    """Log of the step at which a term of order m is small enough: see `eval_reaches` of the general kernel."""
+    orders = np.maximum(np.arange(o.highest_order + 1.0), 2.0)
+    inverse = o.table("inverse", 1.0 / orders, m)
     left = log_tolerance - size
-    swift = o.maximum((left + log_speed) / (m - 1.0), (left + LOG_STILL) / m)
-    return o.minimum(left / m, swift)
+    swift = (left + log_speed) * o.table("inverse_before", 1.0 / (orders - 1.0), m)
+    swift = o.maximum(swift, (left + LOG_STILL) * inverse)
+    return o.minimum(left * inverse, swift)
 
 
 def make_series(
-    o: Any, p: Program, w: Scratch, log_tolerance: Any, log_speed: Any, running: Any
-) -> Any:
-    """Coefficients from p.q, p.v on, as many as pay; returns the highest one of each lane.
+    o: Any, p: Program, w: Scratch, limits: tuple[Any, Any], running: Any, ahead: Any
+) -> tuple[Any, Any, Any]:
+    """Coefficients from p.q, p.v on, as many as pay; returns each lane's highest one, order and log of its step.
 
-    w: the landing there, with its factor. p.log_size: log of the largest entry of each coefficient.
+    These are as `choose_step` says, if the order is not below the least. w: the landing there, with its factor.
+    limits: logs of tolerance and speed. ahead: so many coefficients are made before the first is looked at: logs
+    and scores in between keep a processor waiting. p.log_size: log of the largest entry of each coefficient.
     """
     s = p.s
     v = [p.v[i] for i in range(s.coordinates)]
     for i in range(s.coordinates):
         p.C[0, i], p.C[1, i] = p.q[i], v[i]
-    for f, terms in enumerate(s.forms):
-        p.E[0, f] = w.e[f]
-        p.E[1, f] = total(o, combine(o, terms, lambda i: v[i]))
+    rates = [total(o, combine(o, terms, lambda i: v[i])) for terms in s.forms]
+    for f, rate in enumerate(rates):
+        p.E[1, f] = rate
+    if is_apart(s):
+        for n, value in enumerate(eval_jacobian(o, s, rates.__getitem__)):
+            p.J1[n] = value
     if p.loads is not None:
         loads.start_loads(o, s, p.loads, [p.q[i] for i in range(s.coordinates)], v)
-    best, order = o.variable(o.constant(-HUGE)), o.variable(o.constant(3.0))
-    before = o.variable(o.constant(HUGE))
-    # of lanes that are at their end nothing is asked
+    # the best score so far and the one before; of lanes that are at their end nothing is asked
+    best, earlier = o.variable(o.constant(-HUGE)), o.variable(o.constant(-HUGE))
     known = o.variable(o.where(running, float(o.highest_order), o.constant(3.0)))
-    growing = o.variable(running)
-    for m in o.loop(2, o.highest_order + 1, lambda: o.any(growing.get())):
-        largest = next_coefficient(o, p, w, m)
-        number = o.value(m)
-        size = o.log(largest + 1e-300)
-        p.log_size[m] = size
-        log_h = log_reach(o, size, number, log_tolerance, log_speed)
-        score = o.minimum(log_h, before.get()) - o.table("log_cost", log_cost(), m)
-        before.set(log_h)
-        better = score > best.get()
-        best.set(score, better)
-        order.set(o.maximum(number, o.constant(3.0)), better)
-        here = growing.get()
-        enough = here & ~better & (number > order.get() + 1.0)
-        if s.least_order > 3:
-            enough = enough & (number > float(s.least_order))
-        finite = largest < HUGE
-        known.set(number, enough)
-        known.set(number - 1.0, here & ~finite)
-        growing.set(here & ~enough & finite)
-    return known.get()
+    order, log_step = o.variable(o.constant(2.0)), o.variable(o.constant(-HUGE))
+    before = o.variable(o.constant(HUGE))
+    x = [o.variable(o.constant(0.0)) for _ in range(s.unknowns)]
+    orders = np.arange(o.highest_order + 1.0)
+    # HUGE where a step may not end yet
+    soon = np.where(orders > max(s.least_order, 4), 0.0, HUGE)
+    first = o.variable(o.constant(2.0))
+    last = o.variable(o.value(o.most(o.maximum(ahead, first.get()))))
+    for _ in o.repeat(lambda: o.any(first.get() <= known.get())):
+        begin, end = o.index(first.get()), o.index(last.get()) + 1
+        for m in o.loop(begin, end):
+            p.log_size[m] = next_coefficient(o, p, w, m, x)
+        # all but the best score and the highest one that is known waits for nothing
+        for m in o.loop(begin, end):
+            number, largest = o.value(m), p.log_size[m]
+            finite = largest < HUGE
+            size = p.log_size[m] = o.log(largest + 1e-300)
+            log_h = log_reach(o, size, m, *limits)
+            usable = o.minimum(log_h, before.get())
+            before.set(log_h)
+            score = usable - o.table("log_cost", log_cost(), m)
+            better = (score > best.get()) & finite & (number <= known.get())
+            order.set(number, better)
+            log_step.set(usable, better)
+            now = o.maximum(score, best.get())
+            enough = now + o.table("soon", soon, m) <= earlier.get()
+            earlier.set(best.get())
+            best.set(now)
+            highest = o.where(enough, number, float(o.highest_order))
+            highest = o.where(finite, highest, number - 1.0)
+            known.set(o.minimum(highest, known.get()))
+        first.set(last.get() + 1.0)
+        last.set(first.get())
+    return known.get(), order.get(), log_step.get()
 
 
 def choose_step(
@@ -488,12 +632,10 @@ def choose_step(
     least = o.minimum(o.constant(float(p.s.least_order)), known)
     best, log_step = o.variable(o.constant(-HUGE)), o.variable(o.constant(-HUGE))
     order = o.variable(least)
-    second = log_reach(o, p.log_size[2], o.constant(2.0), log_tolerance, log_speed)
-    before = o.variable(second)
-    end = o.most(known) + 1
-    for m in o.loop(3, end):
+    before = o.variable(log_reach(o, p.log_size[2], 2, log_tolerance, log_speed))
+    for m in o.loop(3, o.most(known) + 1):
         number = o.value(m)
-        log_h = log_reach(o, p.log_size[m], number, log_tolerance, log_speed)
+        log_h = log_reach(o, p.log_size[m], m, log_tolerance, log_speed)
         usable = o.minimum(log_h, before.get())
         before.set(log_h)
         score = usable - o.table("log_cost", log_cost(), m)
@@ -503,12 +645,23 @@ def choose_step(
         best.set(score, better)
         order.set(number, better)
         log_step.set(usable, better)
-    for m in o.loop(4, end):
+    step = log_step.get()
+    return raise_order(o, p, order.get(), known, step, log_tolerance), step
+
+
+def raise_order(
+    o: Any, p: Program, order: Any, known: Any, log_step: Any, log_tolerance: Any
+) -> Any:
+    """Further coefficients are used as far as their terms stay below the tolerance: they are there."""
+    out = o.variable(order)
+    # lanes at their end have no step
+    first = o.where(log_step > -HUGE, order, float(o.highest_order))
+    for m in o.loop(1 - o.most(-first), o.most(known) + 1):
         number = o.value(m)
-        following = (order.get() >= number - 1.0) & (order.get() < number) & (number <= known)
-        small = p.log_size[m] + number * log_step.get() <= log_tolerance
-        order.set(number, following & small)
-    return order.get(), log_step.get()
+        following = (out.get() >= number - 1.0) & (out.get() < number) & (number <= known)
+        small = p.log_size[m] + number * log_step <= log_tolerance
+        out.set(number, following & small)
+    return out.get()
 
 
 def log_reached(o: Any, p: Program, order: Any, log_step: Any) -> Any:
@@ -531,11 +684,12 @@ def eval_polynomial(o: Any, p: Program, order: Any, h: Any, w: Scratch) -> None:
         counts = number <= order
         for i in range(n):
             c = o.where(counts, p.C[m, i], 0.0)
+            # the derivative of what is there so far, by the same scheme
+            v[i].set(v[i].get() * h + q[i].get())
             q[i].set(q[i].get() * h + c)
-            v[i].set(v[i].get() * h + number * c)
     for i in range(n):
+        w.v[i] = v[i].get() * h + q[i].get()
         w.q[i] = q[i].get() * h + p.C[0, i]
-        w.v[i] = v[i].get()
 
 
 # a run
@@ -594,7 +748,8 @@ class LaneRun:
         self.t, self.low, self.reason = new(self.zero), new(self.zero), new(o.constant(RUNNING))
         counted = (STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED)
         self.counts = {which: new(self.zero) for which in counted}
-        self.moved, self.lost = new(self.zero), new(self.zero)
+        # how far landings were moved at most, what steps lost, and energy that was put back
+        self.moved, self.lost, self.restored = new(self.zero), new(self.zero), new(self.zero)
         self.least_pivot, self.least_drop = new(one), new(one)
         # outputs: the next one, the largest drift of the energy, least and largest of each column
         self.at, self.drift = new(self.zero), new(self.zero)
@@ -606,8 +761,10 @@ class LaneRun:
         self.h, self.order, self.log_step = new(self.zero), new(self.zero), new(self.zero)
         self.local, self.attempts, self.most = new(self.zero), new(self.zero), new(self.zero)
         self.beyond, self.first = new(self.zero), new(self.zero)
-        self.choosing, self.trying = new(o.truth(True)), new(o.truth(True))
-        self.begin = self.stop = self.zero
+        # lanes that choose a step, of these those that ask all orders again, and those without a landing
+        self.choosing, self.asking = new(o.truth(True)), new(o.truth(True))
+        self.trying, self.log_local = new(o.truth(True)), new(self.zero)
+        self.begin = self.stop = self.put_back = self.zero
         # of the balance: the largest energy exchanged, and the largest that it is a difference of
         self.exchanged, self.held = new(kinetic), new(self.weight)
         # steps until it is asked whether the motion is stiff, when it last was, and steps in between
@@ -627,6 +784,8 @@ class LaneRun:
             p.q[i], p.v[i] = self.zero, v
             w.q[i], w.v[i] = self.zero, v
             speed = o.maximum(o.abs(v), speed)
+        for k in range(s.equations):
+            p.lam[-1, k] = self.zero
         w.tolerance[0], self.out.tolerance[0] = self.tolerance, self.zero
         eval_forms(o, s, w)
         o.call(factorise, p, w)
@@ -670,10 +829,18 @@ class LaneRun:
         self.log_speed = o.where(speed > 0.0, o.log(speed * SWIFT + 1e-300), o.constant(HUGE))
         self.beside = is_beside(o, p, w, ~(speed > 0.0))
         self.begin = begin = self.t.get()
+        self.put_back = self.restored.get()
         if p.loads is not None:
             p.loads.begin[0] = begin
-        known = make_series(o, p, w, o.log(self.tolerance), self.log_speed, running)
+        log_tolerance = o.log(self.tolerance)
+        # about as many pay as in the last step
+        ahead = self.known.get() - AHEAD if o.looks_ahead else self.zero
+        limits = log_tolerance, self.log_speed
+        known, order, log_step = make_series(o, p, w, limits, running, ahead)
         self.known.set(known)
+        self.order.set(order)
+        self.log_step.set(log_step)
+        self.log_local.set(log_tolerance)
         if p.loads is not None:
             loads.make_work(o, self.s, p.loads, p.lam, known)
         self._count(COEFFICIENTS, running, known - 1.0)
@@ -690,6 +857,7 @@ class LaneRun:
         self.beyond.set(self.zero)
         self.most.set(o.where(self.beside, left, o.minimum(left, self._closed_for())))
         self.choosing.set(running)
+        self.asking.set(running & (order < float(self.s.least_order)))
         self.trying.set(running)
         for _ in o.repeat(lambda: o.any(self.trying.get())):
             self._choose(known)
@@ -706,6 +874,7 @@ class LaneRun:
         # outputs lie before the landing, and find their own angles
         landed = self._landed_loads()
         self._write_outputs(took, begin)
+        self._end_in_time(took, begin)
         self._carry_loads(landed, took)
         return begin, took
 
@@ -759,11 +928,16 @@ class LaneRun:
         """Order and step, where they are to be chosen."""
         o, p = self.o, self.p
         for _ in o.when(o.any(self.choosing.get())):
-            now, local = self.choosing.get(), self.local.get()
-            log_local = o.log(local)
-            order, log_step = choose_step(o, p, known, log_local, self.log_speed)
+            now = self.choosing.get()
+            for _ in o.when(o.any(self.asking.get())):
+                asking = self.asking.get()
+                self.log_local.set(o.log(self.local.get()), asking)
+                order, log_step = choose_step(o, p, known, self.log_local.get(), self.log_speed)
+                self.order.set(order, asking)
+                self.log_step.set(log_step, asking)
+            log_local, log_step = self.log_local.get(), self.log_step.get()
+            order = raise_order(o, p, self.order.get(), known, log_step, log_local)
             self.order.set(order, now)
-            self.log_step.set(log_step, now)
             # from rest: there is no velocity but what this step reaches
             resting = now & ~(self.speed.get() > 0.0)
             for _ in o.when(o.any(resting)):
@@ -780,6 +954,7 @@ class LaneRun:
             step = o.maximum(o.minimum(log_step, o.constant(600.0)), o.constant(-600.0))
             self.h.set(o.minimum(o.exp(step), self.most.get()), now)
             self.choosing.set(o.truth(False))
+            self.asking.set(o.truth(False))
 
     def _land(self, left: Any) -> None:
         """The end of a step: kept, tried a little further on, or refused; left: of the run."""
@@ -823,8 +998,9 @@ class LaneRun:
         )
         good = here & good & (o.abs(now - self.begun) <= allowed * DRIFT_SLACK)
         bad = here & ~good
-        self._keep(good, off, h >= left)
         self._watch_balance(good, kinetic, potential + strain, work, now)
+        now = now + self._restore_energy(good, kinetic, held, now)
+        self._keep(good, off, h >= left)
         self.energy.set(now, good)
         self.scale.set(largest, good)
         self.stored.set(strain, good)
@@ -832,6 +1008,24 @@ class LaneRun:
         self.h.set(h * BEYOND, again)
         self.h.set(self.first.get() * 0.5, nearer)
         self.trying.set((again | nearer | bad) & (self.reason.get() < 0.0))
+
+    def _restore_energy(self, good: Any, kinetic: Any, held: Any, now: Any) -> Any:
+        """Put back what was gained or lost, where it is an invariant: see `restore_energy` of the general kernel.
+
+        Returns what it is, of each lane; held: what the energy now is a difference of.
+        """
+        o, w = self.o, self.w
+        if not self.s.keeps_energy:
+            return self.zero
+        gap = self.begun - now
+        moves = (kinetic > self.scale.get() * MOVES) & (o.abs(gap) < kinetic * MOVES)
+        here = good & moves & (o.abs(gap) > (held + o.abs(self.begun)) * SAME_ENERGY)
+        share = o.where(here, gap / (kinetic * 2.0), 0.0)
+        for i in range(self.s.coordinates):
+            w.v[i] = w.v[i] + w.v[i] * share
+        gap = o.where(here, gap, 0.0)
+        self.restored.set(self.restored.get() + gap)
+        return gap
 
     def _keep(self, good: Any, off: Any, last: Any) -> None:
         """The landing of these lanes is where they go on; last: those at the end of the run."""
@@ -875,7 +1069,8 @@ class LaneRun:
         self.held.set(held, good)
         setting = o.maximum(self.first_tolerance * (1 / SHARE), o.constant(SMALLEST_TOLERANCE))
         noise = o.maximum(setting * DRIFT_AT_REST, o.constant(DRIFT_ROUNDING))
-        balanced = o.abs(now - self.begun) <= setting * DRIFT_NOTED * exchanged + noise * held
+        drift = o.abs(now - self.put_back - self.begun)
+        balanced = drift <= setting * DRIFT_NOTED * exchanged + noise * held
         told = ~balanced | (self.counts[LOOSENED].get() >= float(CRAWLING_STEPS))
         if self.s.driven:
             told = told | (self.w.left[0] > CONTRADICTION)
@@ -908,12 +1103,13 @@ class LaneRun:
         self.attempts.set(self.zero, looser)
         self.local.set(self.local.get() * 10.0, looser)
         self.choosing.set(looser)
+        self.asking.set(looser)
         stuck = looser & (self.local.get() > LOOSEST)
         self.reason.set(o.constant(float(STUCK)), stuck)
 
     def _write_outputs(self, took: Any, begin: Any) -> None:
         """Outputs of the step just taken, on the constraints; beside a singular position from the polynomial."""
-        o, w, t = self.o, self.out, self.t.get()
+        o, t = self.o, self.t.get()
         done = self.reason.get() >= 0.0
 
         def due() -> Any:
@@ -923,36 +1119,55 @@ class LaneRun:
         for _ in o.repeat(lambda: o.any(due())):
             now = due()
             ahead = o.where(now, o.output_time(self.at.get()) - begin, 0.0)
-            eval_polynomial(o, self.p, self.order.get(), ahead, w)
-            w.time[0] = begin + ahead
-            plain = [(w.q[i], w.v[i]) for i in range(self.s.coordinates)]
-            o.call(project, self.p, w)
-            beside = (w.drop[0] < SINGULAR_LANDING) | ~(w.moved[0] + w.turned[0] < HUGE)
-            for i, (q, v) in enumerate(plain):
-                w.q[i] = o.where(beside, q, w.q[i])
-                w.v[i] = o.where(beside, v, w.v[i])
+            self._sample(begin, ahead)
             self._write_columns(now, ahead)
             self.at.set(self.at.get() + 1.0, now)
+
+    def _sample(self, begin: Any, ahead: Any) -> None:
+        """self.out: the state so far ahead of the start of the step."""
+        o, w = self.o, self.out
+        eval_polynomial(o, self.p, self.order.get(), ahead, w)
+        w.time[0] = begin + ahead
+        plain = [(w.q[i], w.v[i]) for i in range(self.s.coordinates)]
+        o.call(project, self.p, w)
+        beside = (w.drop[0] < SINGULAR_LANDING) | ~(w.moved[0] + w.turned[0] < HUGE)
+        for i, (q, v) in enumerate(plain):
+            w.q[i] = o.where(beside, q, w.q[i])
+            w.v[i] = o.where(beside, v, w.v[i])
+
+    def _end_in_time(self, took: Any, begin: Any) -> None:
+        """A run that landed beyond its end, which is at a singular position, ends with the state of its series."""
+        o, p, out = self.o, self.p, self.out
+        ahead = self.end - begin
+        beyond = took & (self.reason.get() >= 0.0) & (self.h.get() > ahead)
+        for _ in o.when(o.any(beyond)):
+            self._sample(begin, o.where(beyond, ahead, 0.0))
+            for i in range(self.s.coordinates):
+                p.q[i] = o.where(beyond, out.q[i], p.q[i])
+                p.v[i] = o.where(beyond, out.v[i], p.v[i])
 
     def _write_columns(self, now: Any, ahead: Any) -> None:
         """Columns and energy of the output that each of these lanes is at, so far ahead of the step's start."""
         o, s, w = self.o, self.s, self.out
         kinetic, potential = eval_energy(o, s, w)
         strain, work = self._exchange(w, ahead, self.known.get())
-        energy = kinetic + potential + strain - work
+        energy = kinetic + potential + strain - work - self.put_back
         self.drift.set(o.maximum(self.drift.get(), o.abs(energy - self.begun)), now)
-        for n, (column, (factors, offset)) in enumerate(zip(s.columns, s.column_rows, strict=True)):
+        values = []
+        for column, (factors, offset) in zip(s.columns, s.column_rows, strict=True):
             source = w.q if column.level == PLACE else w.v
             terms = list(zip(column.coordinates, factors, strict=True))
             parts = combine(o, terms, source.__getitem__)
             if isinstance(offset, Slot):
                 parts.append(o.number(offset.n))
-            value = total(o, parts)
-            o.put(self.at.get(), n, value, now)
-            least, largest = self.extremes[n]
+            values.append(total(o, parts))
+        for value, (least, largest) in zip(values, self.extremes, strict=True):
             least.set(o.minimum(least.get(), value), now)
             largest.set(o.maximum(largest.get(), value), now)
-        o.put(self.at.get(), len(s.columns), energy, now)
+        for _ in o.when(o.keeps()):
+            rows = o.rows(self.at.get(), now)
+            for n, value in enumerate([*values, energy]):
+                o.put(rows, n, value)
 
     def summarise(self) -> None:
         """What is told of each lane."""

@@ -153,10 +153,27 @@ class Structure:
         """Which of the driven equations an equation is."""
         return {d.equation: n for n, d in enumerate(self.driven)}
 
+    @cached_property
+    def is_coordinate(self) -> dict[int, int]:
+        """Forms that are a coordinate and a constant: which one."""
+        return {
+            f: terms[0][0] for f, terms in enumerate(self.forms) if [c for _, c in terms] == [1.0]
+        }
+
+    @property
+    def kept_forms(self) -> int:
+        """Forms whose coefficients are not those of a coordinate."""
+        return len(self.forms) - len(self.is_coordinate)
+
     @property
     def damped(self) -> bool:
         """Whether there are dampers."""
         return any(isinstance(c[DAMPING], Slot) for _, c in [*self.springs, *self.torsions])
+
+    @property
+    def keeps_energy(self) -> bool:
+        """Whether the energy is an invariant: as of the general kernels; users' forces have no code."""
+        return not (self.driven or self.turning or self.damped)
 
     @property
     def breaks(self) -> bool:

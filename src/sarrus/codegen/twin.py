@@ -63,6 +63,7 @@ class Twin:
     """
 
     highest_order = HIGHEST_ORDER
+    looks_ahead = True
 
     def __init__(self, numbers: Any, times: Any, arguments: Sequence[float], columns: int) -> None:
         self.numbers = np.asarray(numbers, float)
@@ -103,6 +104,10 @@ class Twin:
     def most(self, value: Any) -> int:
         """The largest of the lanes, as an index."""
         return int(value.max())
+
+    def index(self, value: Any) -> int:
+        """What all lanes share, as an index."""
+        return int(value[0])
 
     def table(self, name: str, values: Any, index: Any) -> Any:
         """An entry of a table of constants."""
@@ -182,9 +187,16 @@ class Twin:
         times = np.append(self.times, np.inf)
         return times[np.minimum(number.astype(int), len(self.times))]
 
-    def put(self, number: Any, column: int, value: Any, where: Any) -> None:
-        """Write a column of the output that each lane is at."""
-        rows = np.where(where, number, len(self.times)).astype(int)
+    def keeps(self) -> bool:
+        """Whether anybody wants the outputs."""
+        return True
+
+    def rows(self, number: Any, where: Any) -> Any:
+        """The row of the output that each lane is at; the one behind the last is for the others."""
+        return np.where(where, number, len(self.times)).astype(int)
+
+    def put(self, rows: Any, column: int, value: Any) -> None:
+        """Write a column of these rows."""
         self.results[rows, column, np.arange(self.lanes)] = value
 
     def summarise(self, place: int, value: Any) -> None:
