@@ -142,6 +142,8 @@ def assert_same(general, by_own):
 
 MECHANISMS = {
     "pendulum": pendulum,
+    "few unknowns, through singular positions": lambda: n_four_bar(1),
+    "few unknowns with pairs": lambda: random_mechanism(90, 2, sliding=True),
     "through singular positions": lambda: n_four_bar(2),
     "plane": lambda: random_mechanism(4, 2),
     "space": lambda: random_mechanism(9, 3),

@@ -18,7 +18,8 @@ from dense_series import (
     dense_series,
 )
 from random_mechanisms import random_mechanism
-from sarrus.kernels import forms, polynomials, series, solve
+from sarrus import problems
+from sarrus.kernels import coefficients, forms, polynomials, series, solve
 from sarrus.kernels.compiler import entry
 from sarrus.kernels.lanes import rows_of_lanes
 from sarrus.kernels.layout import make_workspace
@@ -64,13 +65,31 @@ def call_solve_refined(form, J, L, b, refinements, r, x):
 @entry
 def call_sum_products(form, ws, k, apart):
     """Call the kernel of that name."""
-    series.sum_products(form, ws, k, apart)
+    coefficients.sum_products(form, ws, k, apart)
 
 
 @entry
 def call_next_coefficient(form, ws, k, refinements, qc):
     """Call the kernel of that name."""
-    return series.next_coefficient(form, ws, None, k, refinements, qc)
+    return coefficients.next_coefficient(form, ws, None, k, refinements, qc)
+
+
+@entry
+def call_make_coefficients(form, ws, refinements, first, last, qc):
+    """Call the kernel of that name."""
+    coefficients.make_coefficients(form, ws, None, refinements, first, last, qc)
+
+
+@entry
+def call_spread_forms(form, ws):
+    """Call the kernel of that name."""
+    coefficients.spread_forms(form, ws)
+
+
+@entry
+def call_is_regular(form, L):
+    """Call the kernel of that name."""
+    return solve.is_regular(form, L)
 
 
 @entry
@@ -95,8 +114,8 @@ def call_project_velocity(form, ws, refinements, v):
 class Case:
     """A model with random coordinates and velocities; q need not obey the constraints."""
 
-    def __init__(self, name):
-        self.model = make_model(MODELS[name]())
+    def __init__(self, mechanism):
+        self.model = make_model(mechanism)
         self.form = self.model.form
         self.rng = np.random.default_rng(0)
         self.nq, self.nc = len(self.form.Q), len(self.form.phi0)
@@ -131,7 +150,7 @@ class Case:
 @pytest.fixture(params=MODELS)
 def case(request):
     """A model and random numbers for it."""
-    return Case(request.param)
+    return Case(MODELS[request.param]())
 
 
 def test_eval_forms_is_d_q_plus_e0(case):
@@ -281,8 +300,8 @@ def test_sums_of_products(name, apart):
             np.testing.assert_allclose(found, expected, atol=10 * ROUNDING)
 
 
-def start_series(case, q, v):
-    """Coefficients by the kernel from q, v on: the steps of make_series, one by one."""
+def begin_series(case, q, v):
+    """Coefficients 0 and 1 and what the kernels need of them, as make_series begins."""
     form, ws = case.form, case.ws
     qc = np.zeros((13, case.nq))
     qc[0], qc[1] = q, v
@@ -291,9 +310,16 @@ def start_series(case, q, v):
     J = case.entries(dense_jacobian(form, q))
     ws.J[:] = J
     factorise(form, ws.J, ws.L)
-    plain(series.gather)(form, ws, 0, ws.e)
-    plain(series.gather)(form, ws, 1, D @ v)
+    plain(coefficients.gather)(form, ws, 0, ws.e)
+    plain(coefficients.gather)(form, ws, 1, D @ v)
     ws.J1[:] = case.entries(dense_jacobian(form, q + v) - dense_jacobian(form, q))
+    return qc
+
+
+def start_series(case, q, v):
+    """Coefficients by the kernel from q, v on: the steps of make_series, one by one."""
+    form, ws = case.form, case.ws
+    qc = begin_series(case, q, v)
     for k in range(11):
         largest = call_next_coefficient(form, ws, k, 2, qc)
         assert largest == np.abs(qc[k + 2]).max()
@@ -476,3 +502,54 @@ def test_choose_step_of_a_geometric_series(radius):
     order, short = choose(np.log(speed))
     assert short < log_step
     assert np.exp(log_size[order] + (order - 1) * short) <= tolerance * speed * (1 + 1e-9)
+
+
+def few_unknowns():
+    """Random mechanisms that move, of up to eight unknowns; one has no inertia in a direction."""
+    cases = [Case(problems.get("light-cart-pole").mechanism())]
+    for seed in range(120):
+        for dimension in (2, 3):
+            case = Case(random_mechanism(seed, dimension, sliding=seed % 4 > 1))
+            if len(case.ws.inverse) > 0 and case.nq > case.nc:
+                cases.append(case)
+    return cases
+
+
+def test_few_unknowns_by_the_inverse():
+    """K^-1 is that of NumPy, and coefficients by it are those of the dense recursion; ahead or one by one."""
+    taken, paired = 0, 0
+    for case in few_unknowns():
+        form, ws = case.form, case.ws
+        q, J = np.zeros(case.nq), dense_jacobian(case.form, np.zeros(case.nq))
+        v = case.v - np.linalg.pinv(J) @ (J @ case.v)
+        qc = begin_series(case, q, v)
+        if not call_is_regular(form, ws.L):
+            continue
+        taken += 1
+        paired += len(form.bl_c) > 0
+        call_spread_forms(form, ws)
+        call_make_coefficients(form, ws, 0, 2, 12, qc)
+        K = np.block([[dense_mass(form), J.T], [J, -np.diag(form.eps)]])
+        rounding = 1e-15 * np.linalg.cond(K)
+        order = np.concatenate([form.pos_q, form.pos_c])
+        inverse = np.linalg.inv(K)
+        # sides that are augmented leave one part in 1 / (rho eps) of the multipliers
+        bound = (10 * rounding + (form.rho * form.eps).max(initial=0.0)) * np.abs(inverse).max()
+        np.testing.assert_allclose(ws.inverse[np.ix_(order, order)], inverse, rtol=0, atol=bound)
+        np.testing.assert_array_equal(ws.size[2:13], np.abs(qc[2:]).max(axis=1))
+        by_steps = begin_series(case, q, v)
+        for first, last in ((2, 2), (3, 6), (7, 7), (8, 12)):
+            call_make_coefficients(form, ws, 0, first, last, by_steps)
+        np.testing.assert_array_equal(qc, by_steps)
+        by_factor = begin_series(case, q, v)
+        for k in range(11):
+            call_next_coefficient(form, ws, k, 0, by_factor)
+        expected, _ = dense_series(form, q, v, 12)
+        size = np.abs(expected).max(axis=1) + 1e-300
+        error = np.abs(qc - expected).max(axis=1) / size
+        # each is one solve on top of the lower ones (eps, condition 700), and no worse than by the factor
+        assert error.max() < 1e-8
+        lost = np.abs(by_factor - expected).max(axis=1) / size + rounding
+        assert np.all(error < 10 * lost)
+    assert taken > 30
+    assert paired > 2

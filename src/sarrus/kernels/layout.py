@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from .lanes import fill_lanes
+from .lanes import WIDTH, fill_lanes
 from .wide import widen
 
 
@@ -111,6 +111,15 @@ class Workspace(NamedTuple):
     usual: Floats
     # all forces together
     Q: Floats
+    # of mechanisms of few unknowns, rows of lanes: K^-1; what unknowns of before, and sums of products, add to the
+    # unknowns; these; what they add to forms and multipliers at squares, and at pairs
+    inverse: Floats
+    newest: Floats
+    columns: Floats
+    solution: Floats
+    sq_of: Floats
+    bl_of_a: Floats
+    bl_of_b: Floats
 
 
 class Pieces(NamedTuple):
@@ -254,6 +263,8 @@ def _shapes(form: Form, order: int, fill: Callable[[int], int]) -> list[tuple[in
     nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
     ns, nb = fill(len(form.sq_c)), fill(len(form.bl_c))
     nj, n, rows, filled = len(form.J_eq), nq + nc, order + 1, fill_lanes(order + 1)
+    few = n if n <= WIDTH else 0
+    columns = 2 * len(form.sq_c) + 3 * len(form.bl_c) if few else 0
     return [
         # e, de, phi, J, J1, L; b, r, x, w
         (nf,), (nf,), (nc,), (nj,), (nj,), (n + len(form.L_row),), (n,), (n,), (n,), (nf,),
@@ -263,4 +274,6 @@ def _shapes(form: Form, order: int, fill: Callable[[int], int]) -> list[tuple[in
         (ns,), (nb,), (ns,), (nb,), (nb,),
         # q, v, dq; size, log_size, reach; usual, Q
         (nq,), (nq,), (nq,), (filled,), (filled,), (filled,), (nc,), (nq,),
+        # inverse, newest, columns, solution; sq_of, bl_of_a, bl_of_b
+        (few, WIDTH), (few, WIDTH), (columns, WIDTH), (WIDTH,), (few, ns), (few, nb), (few, nb),
     ]  # fmt: skip

@@ -15,16 +15,15 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..thresholds import ROUND_OFF, SINGULAR_LANDING
+from .coefficients import gather, make_coefficients, spread_forms
 from .compiler import block, entry, kernel
-from .elements.drive import add_sides, drive_constraints, next_break, start_drives
+from .elements.drive import drive_constraints, next_break, start_drives
 from .elements.torsion import ANGLE
 from .forms import eval_constraints, eval_energy, eval_form_rates, eval_forms, eval_jacobian
-from .lanes import WIDTH, choose, fill_lanes, lanes_from, rows_of_lanes
+from .lanes import WIDTH, choose, fill_lanes, rows_of_lanes
 from .loads import (
-    add_load_coefficient,
     eval_load_energy,
     eval_load_forms,
-    keep_load_forms,
     land_loads,
     start_loads,
     work_coefficients,
@@ -63,10 +62,9 @@ from .solve import (
     learn_pivots,
     project_state,
     refinements_for,
-    solve_refined,
 )
 from .stepping import add_time
-from .wide import alike, is_wide, rounded
+from .wide import is_wide, rounded
 
 LOG_STILL = np.log(STILL)
 # of the orders of terms, and of those before
@@ -76,9 +74,6 @@ LOG_TWO = np.log(2.0)
 ROOT_HALF = np.sqrt(0.5)
 # coordinates up to which coefficients are made ahead: of larger mechanisms one too many costs more
 SMALL = 8
-# entries of J up to which the newest terms of sums are taken apart: where a system takes long to solve, the sums
-# of the next have time
-APART = 50
 # of a coefficient: numbers end at 1e308
 LARGEST = 1e300
 
@@ -102,185 +97,6 @@ class Kept(NamedTuple):
     carried: Floats
     balance: Floats
     counters: Ints
-
-
-@kernel
-def gather(form, ws, row, de):
-    """Copy the forms of coefficient `row` to where the Cauchy products read them."""
-    for t in range(len(form.sq_c)):
-        ws.sq_e[row, t] = de[form.sq_form[t]]
-    for t in range(len(form.bl_c)):
-        ws.bl_ea[row, t] = de[form.bl_a[t]]
-        ws.bl_eb[row, t] = de[form.bl_b[t]]
-
-
-@kernel
-def sum_squares(form, ws, k, apart, t):
-    """The t-th lanes of the sums of squares, see `sum_products`: coefficients j and m - j are read once."""
-    m = k + 2
-    ns = len(form.sq_c)
-    s, l0, l1 = 0.0, 0.0, 0.0
-    if not apart:
-        x = lanes_from(ws.sq_e[1], t, ns)[0]
-        s += x * lanes_from(ws.sq_e[m - 1], t, ns)[0]
-        l0 += lanes_from(ws.sq_l[k - 1], t, ns)[0] * x
-    # that of the equation is symmetric, half of it is enough
-    for j in range(2, (m + 1) // 2):
-        x = lanes_from(ws.sq_e[j], t, ns)[0]
-        y = lanes_from(ws.sq_e[m - j], t, ns)[0]
-        s += x * y
-        l0 += lanes_from(ws.sq_l[j - 2], t, ns)[0] * y
-        l1 += lanes_from(ws.sq_l[m - j - 2], t, ns)[0] * x
-    if m % 2 == 0:
-        x = lanes_from(ws.sq_e[m // 2], t, ns)[0]
-        s += 0.5 * x * x
-        l0 += lanes_from(ws.sq_l[m // 2 - 2], t, ns)[0] * x
-    lanes_from(ws.acc_sq, t, ns)[0] = s
-    lanes_from(ws.acc_sl, t, ns)[0] = l0 + l1
-
-
-@kernel
-def sum_pairs(form, ws, k, apart, t):
-    """The same for pairs."""
-    m = k + 2
-    nb = len(form.bl_c)
-    s0, s1, a0, a1, b0, b1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    if not apart:
-        x = lanes_from(ws.bl_ea[1], t, nb)[0]
-        y = lanes_from(ws.bl_eb[1], t, nb)[0]
-        z = lanes_from(ws.bl_l[k - 1], t, nb)[0]
-        s0 += x * lanes_from(ws.bl_eb[m - 1], t, nb)[0]
-        s1 += y * lanes_from(ws.bl_ea[m - 1], t, nb)[0]
-        a0 += z * y
-        b0 += z * x
-    for j in range(2, (m + 1) // 2):
-        x = lanes_from(ws.bl_ea[j], t, nb)[0]
-        y = lanes_from(ws.bl_eb[j], t, nb)[0]
-        u = lanes_from(ws.bl_ea[m - j], t, nb)[0]
-        v = lanes_from(ws.bl_eb[m - j], t, nb)[0]
-        s0 += x * v
-        s1 += y * u
-        z = lanes_from(ws.bl_l[j - 2], t, nb)[0]
-        a0 += z * v
-        b0 += z * u
-        z = lanes_from(ws.bl_l[m - j - 2], t, nb)[0]
-        a1 += z * y
-        b1 += z * x
-    if m % 2 == 0:
-        x = lanes_from(ws.bl_ea[m // 2], t, nb)[0]
-        y = lanes_from(ws.bl_eb[m // 2], t, nb)[0]
-        z = lanes_from(ws.bl_l[m // 2 - 2], t, nb)[0]
-        s0 += x * y
-        a0 += z * y
-        b0 += z * x
-    lanes_from(ws.acc_bl, t, nb)[0] = s0 + s1
-    lanes_from(ws.acc_al, t, nb)[0] = a0 + a1
-    lanes_from(ws.acc_lb, t, nb)[0] = b0 + b1
-
-
-@kernel
-def sum_products(form, ws, k, apart):
-    """Sums of products for q_m and lam_k, m = k + 2 > 2: of the equations and of the forces, entry by entry,
-
-        acc_sq = 1/2 sum e_j e_{m-j},   acc_bl = sum a_j b_{m-j},   j = 1 .. m - 1
-        acc_sl = sum l_j e_{k-j},   acc_al = sum l_j b_{k-j},   acc_lb = sum l_j a_{k-j},   j = 0 .. k - 1
-
-    apart: 1 to leave out those with q_{m-1} and lam_{k-1}, else 0. Those left wait for nothing: processors take
-    them while the coefficients before are on their way.
-    """
-    for t in range(len(rows_of_lanes(ws.acc_sq))):
-        sum_squares(form, ws, k, apart, t)
-    for t in range(len(rows_of_lanes(ws.acc_bl))):
-        sum_pairs(form, ws, k, apart, t)
-
-
-@kernel
-def force_products(form, ws, scale, b):
-    """Scatter the sums of forces: b -= scale D^T w with D^T w = sum_{j<k-1} J_{k-j}^T lam_j."""
-    w = ws.w
-    for f in range(len(w)):
-        w[f] = 0.0
-    for t in range(len(form.sq_c)):
-        w[form.sq_form[t]] += ws.acc_sl[t]
-    for t in range(len(form.bl_c)):
-        w[form.bl_a[t]] += ws.acc_al[t]
-        w[form.bl_b[t]] += ws.acc_lb[t]
-    for f in range(len(w)):
-        x = scale * w[f]
-        for n in range(form.D_start[f], form.D_start[f + 1]):
-            b[form.pos_q[form.D_col[n]]] -= form.D_val[n] * x
-
-
-@kernel
-def equation_products(form, ws, b):
-    """Scatter the sums of equations: b minus the part of the m-th coefficient of Phi without q_m and q_{m-1}."""
-    for t in range(len(form.sq_c)):
-        b[form.pos_c[form.sq_eq[t]]] -= form.sq_c[t] * ws.acc_sq[t]
-    for t in range(len(form.bl_c)):
-        b[form.pos_c[form.bl_eq[t]]] -= form.bl_c[t] * ws.acc_bl[t]
-
-
-@kernel
-def add_newest(form, J1, share, x, b):
-    """What the coefficients just before add, by J_1: those of q as they are, those of lam times a share."""
-    for n in range(len(J1)):
-        i = form.pos_q[form.J_col[n]]
-        c = form.pos_c[form.J_eq[n]]
-        b[i] -= J1[n] * (share * x[c])
-        b[c] -= J1[n] * x[i]
-
-
-@kernel
-def next_coefficient(form, ws, loads, k, refinements, qc):
-    """Compute q_{k+2} and lam_k; returns the largest entry of q_{k+2}, no number where one is none or infinite.
-
-    ws.x: the solution for the coefficients before, on entry.
-    """
-    nq = len(form.Q)
-    nc = len(form.phi0)
-    m = k + 2
-    b = ws.b
-    scale = alike(1.0, b) / (m * (m - 1.0))
-    for i in range(nq + nc):
-        b[i] = 0.0
-    if k == 0:
-        for i in range(nq):
-            b[form.pos_q[i]] = scale * form.Q[i]
-        for n in range(len(form.J_eq)):
-            b[form.pos_c[form.J_eq[n]]] -= 0.5 * ws.J1[n] * qc[1, form.J_col[n]]
-    else:
-        apart = 1 if len(form.J_eq) <= APART else 0
-        sum_products(form, ws, k, apart)
-        force_products(form, ws, scale, b)
-        equation_products(form, ws, b)
-        if apart:
-            # lam_{k-1} is (m - 1)(m - 2) times what was solved for
-            add_newest(form, ws.J1, alike(m - 2.0, b) / m, ws.x, b)
-    if loads is not None:
-        add_load_coefficient(form, loads, k, scale, b)
-        add_sides(form, loads, m, b)
-    solve_refined(form, ws.J, ws.L, b, refinements, ws.r, ws.x)
-    largest = 0.0
-    total = 0.0
-    row = qc[m]
-    for i in range(nq):
-        x = ws.x[form.pos_q[i]]
-        row[i] = x
-        largest = max(largest, abs(x))
-        total += abs(x)
-    lam = ws.lam[k]
-    for c in range(nc):
-        lam[c] = ws.x[form.pos_c[c]] * (m * (m - 1.0))
-    for t in range(len(form.sq_c)):
-        ws.sq_l[k, t] = form.sq_c[t] * lam[form.sq_eq[t]]
-    for t in range(len(form.bl_c)):
-        ws.bl_l[k, t] = form.bl_c[t] * lam[form.bl_eq[t]]
-    eval_form_rates(form, row, ws.de)
-    gather(form, ws, m, ws.de)
-    if loads is not None:
-        keep_load_forms(loads, m, row)
-    # of a number and one that is none the larger may be either
-    return largest + 0.0 * total
 
 
 @kernel
@@ -366,9 +182,7 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
     last = min(max(ahead, 2), qc.shape[0] - 1)
     known = qc.shape[0] - 1
     while first <= known:
-        for m in range(first, last + 1):
-            largest = next_coefficient(form, ws, loads, m - 2, refinements, qc)
-            ws.size[m] = rounded(largest)
+        make_coefficients(form, ws, loads, refinements, first, last, qc)
         eval_log_sizes(ws, first, last)
         eval_reaches(ws, first, last, log_tolerance, log_speed)
         for m in range(first, last + 1):
@@ -474,6 +288,8 @@ def begin(form, ws, loads, q, v, carried):
     """Factor of K at a state; returns its smallest pivot, also against what is usual, kinetic energy, balance,
     what loads have stored.
     """
+    if len(ws.inverse) > 0:
+        spread_forms(form, ws)
     eval_forms(form, q, ws.e)
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
@@ -569,8 +385,8 @@ def advance(form, ws, loads, t, t_end, tolerance, holds, widens, log_cost, kept,
         known, order, log_step = make_series(
             form, ws, loads, t, log_tolerance, log_speed, log_cost, refinements, ahead, qc
         )
-        # about as many pay in the next step
-        ahead = known - 2 if nq <= SMALL else 0
+        # about as many pay in the next step; of quick ones two too many cost less than to look twice more
+        ahead = 0 if nq > SMALL else known if len(ws.inverse) > 0 else known - 2
         counters[COEFFICIENTS] += known - 1
         if loads is not None:
             known = min(known, work_coefficients(loads, ws.lam, known))

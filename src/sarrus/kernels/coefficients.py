@@ -1,0 +1,377 @@
+"""One coefficient of a series after the other: sums of products, the solve, what the next ones need of it.
+
+Mechanisms of up to WIDTH unknowns at regular positions go a shorter way. There K^-1 is at hand, once a step, and
+with it the columns by which sums of products make the unknowns; those of the coefficient before come last, by
+-K^-1 [0 J_1^T; J_1 0]. From one coefficient to the next nothing waits but these few products.
+"""
+
+import numpy as np
+
+from .compiler import kernel
+from .elements.drive import add_sides
+from .forms import eval_form_rates
+from .lanes import WIDTH, in_lanes, lanes_from, rows_of_lanes
+from .loads import add_load_coefficient, keep_load_forms
+from .rules import HIGHEST_ORDER
+from .solve import add_augmentation, is_regular, solve_factored, solve_refined
+from .wide import alike, is_wide, rounded
+
+UNITS = np.eye(WIDTH)
+# of the order m = k + 2: 1 / (m (m - 1)), and what lam_{k-1}, as it was solved for, counts there
+_M = np.maximum(np.arange(HIGHEST_ORDER + 1.0), 2.0)
+SCALES = 1.0 / (_M * (_M - 1.0))
+SHARES = (_M - 2.0) / _M
+# entries of J up to which the newest terms of sums are taken apart: where a system takes long to solve, the sums
+# of the next have time
+APART = 50
+
+
+@kernel
+def gather(form, ws, row, de):
+    """Copy the forms of coefficient `row` to where the Cauchy products read them."""
+    for t in range(len(form.sq_c)):
+        ws.sq_e[row, t] = de[form.sq_form[t]]
+    for t in range(len(form.bl_c)):
+        ws.bl_ea[row, t] = de[form.bl_a[t]]
+        ws.bl_eb[row, t] = de[form.bl_b[t]]
+
+
+@kernel
+def sum_squares(form, ws, k, apart, t):
+    """The t-th lanes of the sums of squares, see `sum_products`: coefficients j and m - j are read once."""
+    m = k + 2
+    ns = len(form.sq_c)
+    s, l0, l1 = 0.0, 0.0, 0.0
+    if not apart:
+        x = lanes_from(ws.sq_e[1], t, ns)[0]
+        s += x * lanes_from(ws.sq_e[m - 1], t, ns)[0]
+        l0 += lanes_from(ws.sq_l[k - 1], t, ns)[0] * x
+    # that of the equation is symmetric, half of it is enough; the newest last where coefficients are quick
+    for i in range(2, (m + 1) // 2):
+        j = (m + 1) // 2 + 1 - i if len(ws.inverse) > 0 else i
+        x = lanes_from(ws.sq_e[j], t, ns)[0]
+        y = lanes_from(ws.sq_e[m - j], t, ns)[0]
+        s += x * y
+        l0 += lanes_from(ws.sq_l[j - 2], t, ns)[0] * y
+        l1 += lanes_from(ws.sq_l[m - j - 2], t, ns)[0] * x
+    if m % 2 == 0:
+        x = lanes_from(ws.sq_e[m // 2], t, ns)[0]
+        s += 0.5 * x * x
+        l0 += lanes_from(ws.sq_l[m // 2 - 2], t, ns)[0] * x
+    lanes_from(ws.acc_sq, t, ns)[0] = s
+    lanes_from(ws.acc_sl, t, ns)[0] = l0 + l1
+
+
+@kernel
+def sum_pairs(form, ws, k, apart, t):
+    """The same for pairs."""
+    m = k + 2
+    nb = len(form.bl_c)
+    s0, s1, a0, a1, b0, b1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    if not apart:
+        x = lanes_from(ws.bl_ea[1], t, nb)[0]
+        y = lanes_from(ws.bl_eb[1], t, nb)[0]
+        z = lanes_from(ws.bl_l[k - 1], t, nb)[0]
+        s0 += x * lanes_from(ws.bl_eb[m - 1], t, nb)[0]
+        s1 += y * lanes_from(ws.bl_ea[m - 1], t, nb)[0]
+        a0 += z * y
+        b0 += z * x
+    for i in range(2, (m + 1) // 2):
+        j = (m + 1) // 2 + 1 - i if len(ws.inverse) > 0 else i
+        x = lanes_from(ws.bl_ea[j], t, nb)[0]
+        y = lanes_from(ws.bl_eb[j], t, nb)[0]
+        u = lanes_from(ws.bl_ea[m - j], t, nb)[0]
+        v = lanes_from(ws.bl_eb[m - j], t, nb)[0]
+        s0 += x * v
+        s1 += y * u
+        z = lanes_from(ws.bl_l[j - 2], t, nb)[0]
+        a0 += z * v
+        b0 += z * u
+        z = lanes_from(ws.bl_l[m - j - 2], t, nb)[0]
+        a1 += z * y
+        b1 += z * x
+    if m % 2 == 0:
+        x = lanes_from(ws.bl_ea[m // 2], t, nb)[0]
+        y = lanes_from(ws.bl_eb[m // 2], t, nb)[0]
+        z = lanes_from(ws.bl_l[m // 2 - 2], t, nb)[0]
+        s0 += x * y
+        a0 += z * y
+        b0 += z * x
+    lanes_from(ws.acc_bl, t, nb)[0] = s0 + s1
+    lanes_from(ws.acc_al, t, nb)[0] = a0 + a1
+    lanes_from(ws.acc_lb, t, nb)[0] = b0 + b1
+
+
+@kernel
+def sum_products(form, ws, k, apart):
+    """Sums of products for q_m and lam_k, m = k + 2 > 2: of the equations and of the forces, entry by entry,
+
+        acc_sq = 1/2 sum e_j e_{m-j},   acc_bl = sum a_j b_{m-j},   j = 1 .. m - 1
+        acc_sl = sum l_j e_{k-j},   acc_al = sum l_j b_{k-j},   acc_lb = sum l_j a_{k-j},   j = 0 .. k - 1
+
+    apart: 1 to leave out those with q_{m-1} and lam_{k-1}, else 0. Those left wait for nothing: processors take
+    them while the coefficients before are on their way.
+    """
+    for t in range(len(rows_of_lanes(ws.acc_sq))):
+        sum_squares(form, ws, k, apart, t)
+    for t in range(len(rows_of_lanes(ws.acc_bl))):
+        sum_pairs(form, ws, k, apart, t)
+
+
+@kernel
+def force_products(form, ws, scale, b):
+    """Scatter the sums of forces: b -= scale D^T w with D^T w = sum_{j<k-1} J_{k-j}^T lam_j."""
+    w = ws.w
+    for f in range(len(w)):
+        w[f] = 0.0
+    for t in range(len(form.sq_c)):
+        w[form.sq_form[t]] += ws.acc_sl[t]
+    for t in range(len(form.bl_c)):
+        w[form.bl_a[t]] += ws.acc_al[t]
+        w[form.bl_b[t]] += ws.acc_lb[t]
+    for f in range(len(w)):
+        x = scale * w[f]
+        for n in range(form.D_start[f], form.D_start[f + 1]):
+            b[form.pos_q[form.D_col[n]]] -= form.D_val[n] * x
+
+
+@kernel
+def equation_products(form, ws, b):
+    """Scatter the sums of equations: b minus the part of the m-th coefficient of Phi without q_m and q_{m-1}."""
+    for t in range(len(form.sq_c)):
+        b[form.pos_c[form.sq_eq[t]]] -= form.sq_c[t] * ws.acc_sq[t]
+    for t in range(len(form.bl_c)):
+        b[form.pos_c[form.bl_eq[t]]] -= form.bl_c[t] * ws.acc_bl[t]
+
+
+@kernel
+def add_newest(form, J1, share, x, b):
+    """What the coefficients just before add, by J_1: those of q as they are, those of lam times a share."""
+    for n in range(len(J1)):
+        i = form.pos_q[form.J_col[n]]
+        c = form.pos_c[form.J_eq[n]]
+        b[i] -= J1[n] * (share * x[c])
+        b[c] -= J1[n] * x[i]
+
+
+@kernel
+def next_coefficient(form, ws, loads, k, refinements, qc):
+    """Compute q_{k+2} and lam_k; returns the largest entry of q_{k+2}, no number where one is none or infinite.
+
+    ws.x: the solution for the coefficients before, on entry.
+    """
+    nq = len(form.Q)
+    nc = len(form.phi0)
+    m = k + 2
+    b = ws.b
+    scale = alike(1.0, b) / (m * (m - 1.0))
+    for i in range(nq + nc):
+        b[i] = 0.0
+    if k == 0:
+        for i in range(nq):
+            b[form.pos_q[i]] = scale * form.Q[i]
+        for n in range(len(form.J_eq)):
+            b[form.pos_c[form.J_eq[n]]] -= 0.5 * ws.J1[n] * qc[1, form.J_col[n]]
+    else:
+        apart = 1 if len(form.J_eq) <= APART else 0
+        sum_products(form, ws, k, apart)
+        force_products(form, ws, scale, b)
+        equation_products(form, ws, b)
+        if apart:
+            # lam_{k-1} is (m - 1)(m - 2) times what was solved for
+            add_newest(form, ws.J1, alike(m - 2.0, b) / m, ws.x, b)
+    if loads is not None:
+        add_load_coefficient(form, loads, k, scale, b)
+        add_sides(form, loads, m, b)
+    solve_refined(form, ws.J, ws.L, b, refinements, ws.r, ws.x)
+    largest = 0.0
+    total = 0.0
+    row = qc[m]
+    for i in range(nq):
+        x = ws.x[form.pos_q[i]]
+        row[i] = x
+        largest = max(largest, abs(x))
+        total += abs(x)
+    lam = ws.lam[k]
+    for c in range(nc):
+        lam[c] = ws.x[form.pos_c[c]] * (m * (m - 1.0))
+    for t in range(len(form.sq_c)):
+        ws.sq_l[k, t] = form.sq_c[t] * lam[form.sq_eq[t]]
+    for t in range(len(form.bl_c)):
+        ws.bl_l[k, t] = form.bl_c[t] * lam[form.bl_eq[t]]
+    eval_form_rates(form, row, ws.de)
+    gather(form, ws, m, ws.de)
+    if loads is not None:
+        keep_load_forms(loads, m, row)
+    # of a number and one that is none the larger may be either
+    return largest + 0.0 * total
+
+
+@kernel
+def spread_forms(form, ws):
+    """What each unknown adds to the forms and multipliers at products: constant during a run."""
+    for i in range(len(ws.sq_of)):
+        for t in range(len(form.sq_c)):
+            ws.sq_of[i, t] = 0.0
+        for t in range(len(form.bl_c)):
+            ws.bl_of_a[i, t] = 0.0
+            ws.bl_of_b[i, t] = 0.0
+    for t in range(len(form.sq_c)):
+        f = form.sq_form[t]
+        for n in range(form.D_start[f], form.D_start[f + 1]):
+            ws.sq_of[form.pos_q[form.D_col[n]], t] += form.D_val[n]
+        ws.sq_of[form.pos_c[form.sq_eq[t]], t] = form.sq_c[t]
+    for t in range(len(form.bl_c)):
+        f = form.bl_a[t]
+        for n in range(form.D_start[f], form.D_start[f + 1]):
+            ws.bl_of_a[form.pos_q[form.D_col[n]], t] += form.D_val[n]
+        f = form.bl_b[t]
+        for n in range(form.D_start[f], form.D_start[f + 1]):
+            ws.bl_of_b[form.pos_q[form.D_col[n]], t] += form.D_val[n]
+        ws.bl_of_a[form.pos_c[form.bl_eq[t]], t] = form.bl_c[t]
+
+
+@kernel
+def make_force_column(form, inverse, f, k, columns):
+    """Column k, by which a force on a form counts: -K^-1 D^T."""
+    for n in range(form.D_start[f], form.D_start[f + 1]):
+        columns[k] -= form.D_val[n] * inverse[form.pos_q[form.D_col[n]]]
+
+
+@kernel
+def invert(form, ws):
+    """K^-1 with the factor at hand, which is symmetric, and what is made of it: newest terms and columns.
+
+    columns: of each square those of its sums for equation and force, of each pair those of the equation and of the
+    forces on its first and second form.
+    """
+    inverse, newest, columns = in_lanes(ws.inverse), in_lanes(ws.newest), in_lanes(ws.columns)
+    ns = len(form.sq_c)
+    for i in range(len(inverse)):
+        inverse[i] = rows_of_lanes(UNITS[i])[0]
+        newest[i] = 0.0
+    if len(form.K_A):
+        add_augmentation(form, ws.J, inverse)
+    solve_factored(form, ws.L, inverse)
+    for n in range(len(form.J_eq)):
+        i = form.pos_q[form.J_col[n]]
+        c = form.pos_c[form.J_eq[n]]
+        newest[i] -= ws.J1[n] * inverse[c]
+        newest[c] -= ws.J1[n] * inverse[i]
+    for n in range(len(columns)):
+        columns[n] = 0.0
+    for t in range(ns):
+        columns[t] -= form.sq_c[t] * inverse[form.pos_c[form.sq_eq[t]]]
+        make_force_column(form, inverse, form.sq_form[t], ns + t, columns)
+    for t in range(len(form.bl_c)):
+        first = 2 * ns + 3 * t
+        columns[first] -= form.bl_c[t] * inverse[form.pos_c[form.bl_eq[t]]]
+        make_force_column(form, inverse, form.bl_a[t], first + 1, columns)
+        make_force_column(form, inverse, form.bl_b[t], first + 2, columns)
+
+
+@kernel
+def next_explicit(form, ws, k, qc):
+    """Compute q_{k+2} and lam_k as `next_coefficient` does, k > 0, by K^-1.
+
+    ws.solution: the unknowns of the coefficient before, on entry.
+    """
+    nq = len(form.Q)
+    nc = len(form.phi0)
+    ns = len(form.sq_c)
+    nb = len(form.bl_c)
+    n = nq + nc
+    m = k + 2
+    scale = SCALES[m]
+    share = SHARES[m]
+    sum_products(form, ws, k, 1)
+    for t in range(len(rows_of_lanes(ws.acc_sl))):
+        lanes_from(ws.acc_sl, t, ns)[0] *= scale
+    for t in range(len(rows_of_lanes(ws.acc_al))):
+        lanes_from(ws.acc_al, t, nb)[0] *= scale
+        lanes_from(ws.acc_lb, t, nb)[0] *= scale
+    x, y = 0.0, 0.0
+    for t in range(ns):
+        x += lanes_from(ws.columns[t], 0, n)[0] * ws.acc_sq[t]
+        y += lanes_from(ws.columns[ns + t], 0, n)[0] * ws.acc_sl[t]
+    for t in range(nb):
+        first = 2 * ns + 3 * t
+        x += lanes_from(ws.columns[first], 0, n)[0] * ws.acc_bl[t]
+        y += lanes_from(ws.columns[first + 1], 0, n)[0] * ws.acc_al[t]
+        x += lanes_from(ws.columns[first + 2], 0, n)[0] * ws.acc_lb[t]
+    # only these wait for the coefficient before
+    for i in range(0, nq, 2):
+        x += lanes_from(ws.newest[form.pos_q[i]], 0, n)[0] * ws.solution[form.pos_q[i]]
+    for i in range(1, nq, 2):
+        y += lanes_from(ws.newest[form.pos_q[i]], 0, n)[0] * ws.solution[form.pos_q[i]]
+    for c in range(0, nc, 2):
+        y += (share * lanes_from(ws.newest[form.pos_c[c]], 0, n)[0]) * ws.solution[form.pos_c[c]]
+    for c in range(1, nc, 2):
+        x += (share * lanes_from(ws.newest[form.pos_c[c]], 0, n)[0]) * ws.solution[form.pos_c[c]]
+    lanes_from(ws.solution, 0, n)[0] = x + y
+    largest = 0.0
+    total = 0.0
+    for i in range(nq):
+        z = ws.solution[form.pos_q[i]]
+        qc[m, i] = z
+        largest = max(largest, abs(z))
+        total += abs(z)
+    spread(form, ws, m)
+    return largest + 0.0 * total
+
+
+@kernel
+def spread(form, ws, m):
+    """Forms and multipliers of coefficient m to where the Cauchy products read them."""
+    nq = len(form.Q)
+    nc = len(form.phi0)
+    ns = len(form.sq_c)
+    nb = len(form.bl_c)
+    back = m * (m - 1.0)
+    for t in range(len(rows_of_lanes(ws.acc_sq))):
+        e, w = 0.0, 0.0
+        for i in range(nq):
+            e += lanes_from(ws.sq_of[form.pos_q[i]], t, ns)[0] * ws.solution[form.pos_q[i]]
+        for c in range(nc):
+            w += lanes_from(ws.sq_of[form.pos_c[c]], t, ns)[0] * ws.solution[form.pos_c[c]]
+        lanes_from(ws.sq_e[m], t, ns)[0] = e
+        lanes_from(ws.sq_l[m - 2], t, ns)[0] = back * w
+    for t in range(len(rows_of_lanes(ws.acc_bl))):
+        a, b, w = 0.0, 0.0, 0.0
+        for i in range(nq):
+            a += lanes_from(ws.bl_of_a[form.pos_q[i]], t, nb)[0] * ws.solution[form.pos_q[i]]
+            b += lanes_from(ws.bl_of_b[form.pos_q[i]], t, nb)[0] * ws.solution[form.pos_q[i]]
+        for c in range(nc):
+            w += lanes_from(ws.bl_of_a[form.pos_c[c]], t, nb)[0] * ws.solution[form.pos_c[c]]
+        lanes_from(ws.bl_ea[m], t, nb)[0] = a
+        lanes_from(ws.bl_eb[m], t, nb)[0] = b
+        lanes_from(ws.bl_l[m - 2], t, nb)[0] = back * w
+
+
+@kernel
+def make_explicitly(form, ws, first, last, qc):
+    """Coefficients first .. last by K^-1; the first of all, q_2 and lam_0, as any other."""
+    if first == 2:
+        ws.size[2] = next_coefficient(form, ws, None, 0, 0, qc)
+        for i in range(len(ws.x)):
+            ws.solution[i] = ws.x[i]
+        invert(form, ws)
+    for m in range(max(first, 3), last + 1):
+        ws.size[m] = next_explicit(form, ws, m - 2, qc)
+
+
+@kernel
+def make_coefficients(form, ws, loads, refinements, first, last, qc):
+    """Coefficients first .. last, and ws.size, the largest entry of each."""
+    if (
+        loads is None
+        and not is_wide(ws.x)
+        and len(ws.inverse) > 0
+        and refinements == 0
+        and is_regular(form, ws.L)
+    ):
+        make_explicitly(form, ws, first, last, qc)
+    else:
+        for m in range(first, last + 1):
+            largest = next_coefficient(form, ws, loads, m - 2, refinements, qc)
+            ws.size[m] = rounded(largest)
