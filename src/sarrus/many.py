@@ -39,8 +39,9 @@ from .methods.digits import describe_floor, wants_digits
 from .methods.series import describe_loosened
 from .methods.status import done
 from .model import Model
-from .model.build import make_blueprint, readable_points
+from .model.build import make_blueprint
 from .model.model import Rows
+from .model.points import readable_points
 from .names import pick
 from .result import Result
 from .solving import Prepared, is_held, prepare, solve

@@ -232,7 +232,7 @@ class Abreast(Tape):
 MANY = 16
 
 
-def each(function: Callable[..., Scalar], *columns: Sequence[Any]) -> list[Scalar]:
+def each(function: Callable[..., Scalar], *columns: Sequence[Any] | Floats) -> list[Scalar]:
     """A function of the entries of arrays, of each row of some columns; floats of many side by side."""
     if len(columns[0]) >= MANY:
         try:
@@ -251,7 +251,7 @@ def each(function: Callable[..., Scalar], *columns: Sequence[Any]) -> list[Scala
 
 
 def each_vector(
-    function: Callable[[Any], Sequence[Scalar]], column: Sequence[Any]
+    function: Callable[[Any], Sequence[Scalar]], column: Sequence[Any] | Floats
 ) -> list[Sequence[Scalar]]:
     """A function from arrays to tuples of scalars, of each array of a column; floats of many side by side."""
     if len(column) >= MANY:
@@ -268,8 +268,10 @@ def each_vector(
     return [function(x) for x in column]
 
 
-def stacked(column: Sequence[Any]) -> Floats:
+def stacked(column: Sequence[Any] | Floats) -> Floats:
     """Floats or arrays of floats of many, (n, ...); of what a tape sees UntracedError."""
+    if isinstance(column, np.ndarray):
+        return column.astype(float)
     first = column[0]
     if isinstance(first, np.ndarray) and first.ndim == 1:
         # in a third of the time that a list of small arrays takes

@@ -53,6 +53,7 @@ from .rules import (
     WIDE_CORRECTIONS,
 )
 from .solve import (
+    adds_up,
     eval_pivots,
     factorise,
     factorise_exactly,
@@ -372,9 +373,9 @@ def advance(form, ws, loads, t, t_end, tolerance, holds, widens, log_cost, kept,
             return OTHER_DIGITS, n
         # without eps there is as little left as after a refinement
         refined = refinements
-        if refinements > 0 and is_regular(form, ws.L):
+        if (refinements > 0 or adds_up(form, smallest, tolerance)) and is_regular(form, ws.L):
             factorise_exactly(form, ws.J, ws.L)
-            refinements = 0
+            refined, refinements = 1, 0
         if loads is not None:
             for i in range(na):
                 loads.theta[i] = carried[i]

@@ -188,6 +188,15 @@ def is_regular(form, L):
 
 
 @kernel
+def adds_up(form, smallest, tolerance):
+    """Whether what eps leaves open in each equation counts at the far end of a chain of all of them.
+
+    Before a singular position the coefficients of a series multiply it, until steps crawl.
+    """
+    return tolerance * rounded(smallest) < EPS * len(form.phi0)
+
+
+@kernel
 def factorise_exactly(form, J, L):
     """K without eps, for a regular position: what is solved with it needs no refinement."""
     factorise_damped(form, J, -EPS, L)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..arrays import Ints
+from .columns import Columns, parts_of, read_columns
 from .elements import (
     Element,
     Known,
@@ -21,10 +23,10 @@ from .elements import (
     velocity_problems,
 )
 from .forces import LOADS
-from .joints import find_gap
+from .joints import find_gap, has_one_place
 from .mechanism import STRUCTURE, Mechanism
 from .motion import Table, make_pieces
-from .screening import doubtful, has_one_place
+from .screening import doubtful
 
 # times of a run at which a driven length is looked at
 SAMPLES = 4097
@@ -51,20 +53,24 @@ def find_problems(mechanism: Mechanism) -> list[str]:
         return wrong
     if not m.bodies:
         return [f"mechanism '{m.name}' has no bodies; add one with rod() or body()"]
-    known = Known(m)
+    known, columns = Known(m), read_columns(m)
     return [
-        *_names(m),
-        *_of_parts(m, STRUCTURE, known),
+        *_names(m, columns),
+        *_of_parts(m, STRUCTURE, known, columns),
         *(line for given in m.velocities for line in velocity_problems(given, known)),
         *(line for given in m.angular_velocities for line in turning_problems(given, known)),
         *_load_names(m),
-        *_of_parts(m, LOADS, known),
+        *_of_parts(m, LOADS, known, None),
     ]
 
 
 def find_gaps(mechanism: Mechanism) -> list[str]:
     """The joints of an otherwise sound mechanism that are apart, in words."""
-    apart = [joint for joint in mechanism.joints if not has_one_place(joint)]
+    columns = parts_of(mechanism)
+    if columns is None:
+        apart = [joint for joint in mechanism.joints if not has_one_place(joint)]
+    else:
+        apart = [mechanism.joints[i] for i in np.flatnonzero(~columns.is_one).tolist()]
     if not apart:
         return []
     known = Known(mechanism)
@@ -75,9 +81,11 @@ def find_gaps(mechanism: Mechanism) -> list[str]:
     ]
 
 
-def _of_parts(m: Mechanism, blocks: Iterable[str], known: Known) -> Iterator[str]:
+def _of_parts(
+    m: Mechanism, blocks: Iterable[str], known: Known, columns: Columns | None
+) -> Iterator[str]:
     for block in blocks:
-        for part in doubtful(block, getattr(m, block), known):
+        for part in doubtful(block, getattr(m, block), columns):
             for line in part.problems(known):
                 yield line + _where(m, block, part)
 
@@ -116,26 +124,11 @@ def check_drive_times(mechanism: Mechanism, duration: float) -> None:
 def find_remarks(mechanism: Mechanism) -> list[str]:
     """What its origin told, and what may be a slip: bodies that no joint ties to the ground."""
     names = [mechanism.GROUND, *(body.name for body in mechanism.bodies)]
-    number = {name: n for n, name in enumerate(names)}
-    # of each body another one that it is joined to, or itself
-    with_it = list(range(len(names)))
-
-    def first_of(n: int) -> int:
-        while with_it[n] != n:
-            with_it[n] = n = with_it[with_it[n]]
-        return n
-
-    for joint in mechanism.joints:
-        first = first_of(number[joint.ends[0].body])
-        for end in joint.ends[1:]:
-            other = first_of(number[end.body])
-            # the first of a group stands for it, the ground for all that it holds
-            first, other = min(first, other), max(first, other)
-            with_it[other] = first
     free: dict[int, list[str]] = {}
-    for n, name in enumerate(names):
-        if first := first_of(n):
-            free.setdefault(first, []).append(name)
+    joined = _first_joined(mechanism, names)
+    # the ground is 0
+    for n in np.flatnonzero(joined).tolist():
+        free.setdefault(int(joined[n]), []).append(names[n])
     remarks = [*mechanism.told, *_overshooting(mechanism)]
     for first, group in free.items():
         body = mechanism.bodies[first - 1]
@@ -146,6 +139,40 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
             shown += ", ..." if len(group) > 9 else ""
             remarks.append(f"{body.what}: joined to {shown} but not to the ground, all move freely")
     return remarks
+
+
+def _first_joined(m: Mechanism, names: list[str]) -> Ints:
+    """Of each of these, the ground and all bodies, the number of the first that joints tie it to, or its own."""
+    columns = parts_of(m)
+    if columns is not None:
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        # the ground is behind all bodies there, and before them here
+        other = (columns.body + 1) % len(names)
+        first = other[np.cumsum(columns.counts) - columns.counts][columns.joint]
+        shape = len(names), len(names)
+        tied = coo_array((np.ones(len(other), bool), (first, other)), shape=shape)
+        _, of = connected_components(tied, directed=False)
+        _, least = np.unique(of, return_index=True)
+        return np.asarray(least[of])
+    number = {name: n for n, name in enumerate(names)}
+    # of each body another one that it is joined to, or itself
+    with_it = list(range(len(names)))
+
+    def first_of(n: int) -> int:
+        while with_it[n] != n:
+            with_it[n] = n = with_it[with_it[n]]
+        return n
+
+    for joint in m.joints:
+        one = first_of(number[joint.ends[0].body])
+        for end in joint.ends[1:]:
+            more = first_of(number[end.body])
+            # the first of a group stands for it, the ground for all that it holds
+            one, more = min(one, more), max(one, more)
+            with_it[more] = one
+    return np.array([first_of(n) for n in range(len(names))])
 
 
 def _overshooting(m: Mechanism) -> Iterator[str]:
@@ -166,13 +193,14 @@ def _overshooting(m: Mechanism) -> Iterator[str]:
             )
 
 
-def _names(m: Mechanism) -> Iterator[str]:
-    bodies = Counter(body.name for body in m.bodies)
-    points = Counter([j.name for j in m.joints] + [p.name for p in m.markers])
-    for what, counts in (("bodies", bodies), ("joints or points", points)):
-        if max(counts.values(), default=1) == 1:
+def _names(m: Mechanism, columns: Columns | None) -> Iterator[str]:
+    bodies = [body.name for body in m.bodies] if columns is None else columns.names
+    joints = [joint.name for joint in m.joints] if columns is None else columns.joint_names
+    points = joints + [p.name for p in m.markers]
+    for what, names in (("bodies", bodies), ("joints or points", points)):
+        if len(set(names)) == len(names):
             continue
-        for name, count in counts.items():
+        for name, count in Counter(names).items():
             if count > 1:
                 yield f"{count} {what} are called '{name}'; give each a name of its own"
     if m.GROUND in bodies:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -121,21 +122,39 @@ class Known:
 
     def __init__(self, m: Mechanism) -> None:
         self.dimension = m.dimension
-        self.bodies: dict[str, Body] = {b.name: b for b in m.bodies}
-        # their places in the list
-        self.numbers: dict[str, int] = {b.name: n for n, b in enumerate(m.bodies)}
-        self.joints: dict[str, Joint] = {j.name: j for j in m.joints}
+        self._bodies, self._joints = m.bodies, m.joints
         self.drives: dict[str, list[str]] = {}
         self._named: dict[str, None] = dict.fromkeys(p.name for p in m.markers)
-        self._placed: dict[str, None] = {j.name: None for j in m.joints if j.at is not None}
         for drive in m.drives:
             self.add("drives", drive)
+
+    # of many only what is asked for
+
+    @cached_property
+    def bodies(self) -> dict[str, Body]:
+        """Bodies by name."""
+        return {b.name: b for b in self._bodies}
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Their places in the list."""
+        return {b.name: n for n, b in enumerate(self._bodies)}
+
+    @cached_property
+    def joints(self) -> dict[str, Joint]:
+        """Joints by name."""
+        return {j.name: j for j in self._joints}
+
+    @cached_property
+    def _placed(self) -> dict[str, None]:
+        return {j.name: None for j in self._joints if j.at is not None}
 
     def add(self, block: str, part: Any) -> None:
         """One part more."""
         if block == "bodies":
             self.bodies[part.name] = part
-            self.numbers[part.name] = len(self.numbers)
+            # it may be in the list already
+            self.numbers.setdefault(part.name, len(self.numbers))
         elif block == "joints":
             self.joints[part.name] = part
             if part.at is not None:
@@ -144,6 +163,11 @@ class Known:
             self._named[part.name] = None
         elif block == "drives":
             self.drives.setdefault(part.joint, []).append(part.name)
+
+    def has_point(self, name: str) -> bool:
+        """Whether a joint or point of that name has a place."""
+        joint = self.joints.get(name)
+        return name in self._named or (joint is not None and joint.at is not None)
 
     @property
     def points(self) -> Collection[str]:
@@ -212,7 +236,7 @@ def gravity_problems(name: str, gravity: Floats) -> Iterator[str]:
 def velocity_problems(given: tuple[str, Floats], known: Known) -> Iterator[str]:
     """What is wrong with the start velocity of a point."""
     name, velocity = given
-    if name not in known.points:
+    if not known.has_point(name):
         yield (
             f"velocity given for '{name}', but no joint or point has that name; "
             f"{describe_known(name, known.points)}"

@@ -25,7 +25,7 @@ from .elements import (
 from .joint_kinds import JointKind
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class End:
     """A joint on one of its bodies: place [m], and axis, if the kind has one that this body has.
 
@@ -189,6 +189,12 @@ class Joint(Element):
         elif axes:
             entry[row.key] = _plain_each(axes)
         return entry
+
+
+def has_one_place(joint: Joint) -> bool:
+    """Whether all bodies of a joint have the same place and axis, as they were given."""
+    first, *others = joint.ends
+    return all(end.place is first.place and end.axis is first.axis for end in others)
 
 
 def one_or_each(values: Sequence[Floats]) -> Sequence[Floats]:

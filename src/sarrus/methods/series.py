@@ -250,15 +250,17 @@ START = 1e-6
 
 def _make_room(steps: int, rows: int, coordinates: int, beside: int) -> tuple[Pieces, Floats]:
     """Memory for some steps, and for what is seen at their ends."""
+    # beyond the order of a step nobody reads: of much only what is needed is ever touched
+    coefficients = np.empty((steps, rows, coordinates))
+    # memory is handed out when it is first touched: do that now, not in the solve
+    if coefficients.nbytes <= BUFFER_BYTES:
+        coefficients.fill(0.0)
     pieces = Pieces(
         starts=np.zeros(steps + 1),
         orders=np.zeros(steps, np.int64),
-        coefficients=np.zeros((steps, rows, coordinates)),
+        coefficients=coefficients,
         sides=np.zeros((steps, beside, 2 * rows)),
     )
-    # memory is handed out when it is first touched: do that now, not in the solve; of much, only what is needed
-    if pieces.coefficients.nbytes <= BUFFER_BYTES:
-        pieces.coefficients.fill(0.0)
     return pieces, np.zeros((steps, kernels.SEEN))
 
 

@@ -20,9 +20,11 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..mechanism import Body
+from ..mechanism.columns import Columns
 from ..tape import Abreast, Number, PartedError, Scalar, UntracedError, abreast, stacked
 from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
-from .joints import FEW, Feature, Group, Sharing
+from .joints import FEW, Feature, Group, Sharing, as_rows
+from .points import Wants
 from .vectors import Vector
 
 # fewer are built one by one: about what a class costs
@@ -130,73 +132,86 @@ def _renumbered_rows(
 
 @dataclass(frozen=True)
 class Workshop:
-    """What classes are made of; place, direction, mass: of a place [m], a direction, bodies in the model."""
+    """What classes are made of; place, direction, mass: of a place [m], a direction, bodies in the model.
+
+    columns: bodies as arrays, if each is a group of its own, in their order, and they were read so.
+    """
 
     sharing: Sharing
-    wanted: dict[int, Wanted]
+    wanted: Wants
     place: Callable[[Any], Vector]
     direction: Callable[[Any], Vector]
     mass: Callable[[Group], Mass]
+    columns: Columns | None
 
     def classes(self) -> list[Alike]:
         """All classes of many; what is of its own kind is in none of them."""
         if len(self.sharing.groups) <= LEAST:
             return []
         try:
-            starts = np.array([f.start for f in self.sharing.features], dtype=float)
+            starts = as_rows([f.start for f in self.sharing.features])
             with abreast():
-                return [alike for groups in self._kinds() for alike in self._parts(groups, starts)]
+                return [alike for kind in self._kinds() for alike in self._parts(*kind, starts)]
         except UntracedError:
             # a tape writes down what each of them does
             return []
 
-    def _kinds(self) -> list[Ints]:
-        """Groups that have as many bodies, features and wanted places as each other, held alike."""
+    def _kinds(self) -> list[tuple[Ints, Ints]]:
+        """Groups of as many bodies, features and wanted places as each other, held alike; with these features."""
         sharing = self.sharing
         alone = np.bincount(sharing.turning_with)[sharing.turning_with] == 1
         # bodies that turn as one have one frame to keep them rigid; the ground has none
         alone[0] = False
-        points, axes, bodies = (
-            np.array([len(getattr(g, name)) for g in sharing.groups])
-            for name in ("points", "axes", "bodies")
-        )
+        points = np.array([len(g.points) for g in sharing.groups])
+        axes = np.array([len(g.axes) for g in sharing.groups])
+        bodies = np.array([len(g.bodies) for g in sharing.groups])
         usual = alone & (points + axes <= FEATURES) & (bodies == 1)
         kinds: dict[tuple, list[int]] = defaultdict(list)
         for i in np.flatnonzero(alone & ~usual & (points <= FEW)).tolist():
             kinds[self._kind(i, sharing.groups[i])].append(i)
-        found = [np.array(groups) for groups in kinds.values()]
+        few = [np.array(groups) for groups in kinds.values()]
+        counts = points + axes
+        found = [(groups, np.sort(self._ids(groups, counts[groups]), axis=1)) for groups in few]
         if usual.any():
             found += self._usual_kinds(np.flatnonzero(usual), points, axes)
-        return sorted(found, key=lambda groups: groups[0])
+        return sorted(found, key=lambda kind: kind[0][0])
 
-    def _usual_kinds(self, groups: Ints, points: Ints, axes: Ints) -> list[Ints]:
+    def _usual_kinds(self, groups: Ints, points: Ints, axes: Ints) -> list[tuple[Ints, Ints]]:
         """The same of groups of one body with few features, by a row of numbers for each."""
-        members = [self.sharing.groups[i] for i in groups.tolist()]
-        wanted = [self.wanted[i] for i in groups.tolist()]
-        ids = self._ids(members, points[groups] + axes[groups])
+        counts = points[groups] + axes[groups]
+        ids = self._ids(groups, counts)
         order = np.argsort(ids, axis=1, kind="stable")
         rank = np.argsort(order, axis=1)
+        ids = np.take_along_axis(ids, order, axis=1)
         fixed = np.array([*(f.fixed for f in self.sharing.features), False])
         # what is beyond their number is the same for all
-        held = fixed[np.minimum(np.take_along_axis(ids, order, axis=1), len(fixed) - 1)]
+        held = fixed[np.minimum(ids, len(fixed) - 1)]
         rows = np.column_stack(
             [
                 points[groups],
                 axes[groups],
-                [g.bodies[0].inertia.ndim for g in members],
-                [w.read for w in wanted],
-                [len(w.places) for w in wanted],
-                [len(w.directions) for w in wanted],
+                self._shapes(groups),
+                self.wanted.sizes[groups],
                 rank,
                 held,
             ]
         )
         order = np.lexsort(rows.T)
         begins = np.append(True, (rows[order][1:] != rows[order][:-1]).any(axis=1))
-        return np.split(groups[order], np.flatnonzero(begins)[1:])
+        cuts = np.flatnonzero(begins)[1:]
+        parts = (np.split(x[order], cuts) for x in (groups, ids, counts))
+        return [(own, found[:, : count[0]]) for own, found, count in zip(*parts, strict=True)]
 
-    def _ids(self, members: list[Group], counts: Ints) -> Ints:
+    def _shapes(self, groups: Ints) -> Ints:
+        """How many dimensions the inertias of groups of one body have."""
+        if self.columns is not None and self.columns.inertia is not None:
+            return np.zeros_like(groups)
+        members = [self.sharing.groups[i] for i in groups.tolist()]
+        return np.array([g.bodies[0].inertia.ndim for g in members])
+
+    def _ids(self, groups: Ints, counts: Ints) -> Ints:
         """Features of groups, points before axes, (n, features); behind the last of a group large numbers."""
+        members = [self.sharing.groups[i] for i in groups.tolist()]
         points = [g.points for g in members]
         out = np.full((len(members), counts.max(initial=0)), np.iinfo(np.int64).max)
         place = np.arange(out.shape[1])
@@ -221,53 +236,49 @@ class Workshop:
             len(wanted.directions),
         )
 
-    def _parts(self, groups: Ints, starts: Floats) -> Iterator[Alike]:
-        """Classes of groups of a kind: those that decide alike."""
+    def _parts(self, groups: Ints, ids: Ints, starts: Floats) -> Iterator[Alike]:
+        """Classes of groups of a kind: those that decide alike; ids: their features, in order."""
         if len(groups) < LEAST:
             return
         try:
-            yield self._make(groups, starts)
+            yield self._make(groups, ids, starts)
         except PartedError as parted:
-            yield from self._parts(groups[parted.args[0]], starts)
-            yield from self._parts(groups[~parted.args[0]], starts)
+            for some in (parted.args[0], ~parted.args[0]):
+                yield from self._parts(groups[some], ids[some], starts)
         except FloatingPointError:
             # whatever it is, one by one it is told as it is
             return
 
-    def _make(self, groups: Ints, starts: Floats) -> Alike:
+    def _make(self, groups: Ints, ids: Ints, starts: Floats) -> Alike:
         side, first = Abreast(), self.sharing.groups[groups[0]]
-        members = [self.sharing.groups[i] for i in groups.tolist()]
-        counts = np.full(len(members), len(first.points) + len(first.axes))
-        ids = np.sort(self._ids(members, counts), axis=1)
         place = {k: n for n, k in enumerate(ids[0].tolist())}
         features = [
             Feature(tuple(side.values(starts[ids[:, n]])), self.sharing.features[k].fixed)
             for k, n in place.items()
         ]
-        bodies = [_body_of(side, [g.bodies[n] for g in members]) for n in range(len(first.bodies))]
+        bodies = [self._body_of(side, groups, n) for n in range(len(first.bodies))]
         group = Group(bodies, [place[k] for k in first.points], [place[k] for k in first.axes])
-        all_wanted = [self.wanted[i] for i in groups.tolist()]
-        wanted = Wanted(read=all_wanted[0].read)
-        for mine, of in (
-            (wanted.places, [w.places for w in all_wanted]),
-            (wanted.directions, [w.directions for w in all_wanted]),
-        ):
-            mine += [side.values(stacked(x)) for x in zip(*of, strict=True)]
+        columns = self.wanted.stacked(groups)
+        places, directions = ([side.values(x) for x in column] for column in columns)
+        wanted = Wanted(places, directions, int(self.wanted.sizes[groups[0], 0]))
         sharing = Sharing([Group(), group], {}, features, [0, 1])
         wanted.find(self.place, self.direction)
         frame = make_frame(sharing, group, self.mass(group), wanted)
         places = [frame.point(p) for p in wanted.points[: wanted.read]]
         return Alike(groups, ids, sharing, frame, places)
 
-
-def _body_of(side: Abreast, bodies: list[Body]) -> Body:
-    """Bodies side by side as one."""
-    mass, center, inertia = (
-        side.values(stacked(x))
-        for x in (
-            [b.mass for b in bodies],
-            [b.center for b in bodies],
-            [b.inertia for b in bodies],
-        )
-    )
-    return Body("", mass.item(), center, inertia)
+    def _body_of(self, side: Abreast, groups: Ints, n: int) -> Body:
+        """The n-th bodies of groups side by side as one."""
+        c = self.columns
+        if c is not None and c.inertia is not None:
+            own = groups - 1
+            columns: tuple[Any, ...] = c.mass[own], c.center.rows[own], c.inertia[own]
+        else:
+            bodies = [self.sharing.groups[i].bodies[n] for i in groups.tolist()]
+            columns = (
+                [b.mass for b in bodies],
+                [b.center for b in bodies],
+                [b.inertia for b in bodies],
+            )
+        mass, center, inertia = (side.values(stacked(x)) for x in columns)
+        return Body("", mass.item(), center, inertia)

@@ -21,11 +21,11 @@ import numpy as np
 from ..arrays import Flags, Floats, Ints
 from ..kernels.layout import Form, pack
 from ..kinematics.pose import BodyRows
-from ..mechanism import Joint, Mechanism, MechanismError
+from ..mechanism import Mechanism, MechanismError
+from ..mechanism.columns import Columns, joints_that
 from ..tape import PartedError, Scalar, abreast
 from .coordinates import (
     Coordinates,
-    Points,
     Product,
     Side,
     make_skeleton,
@@ -38,6 +38,7 @@ from .joint_coordinates import add_joint_coordinates
 from .joints import GROUND, Factor, kept_products
 from .loads import collect_loads
 from .model import Model, Rows, Units
+from .points import Points, readable_points
 from .quadratic import (
     Batch,
     Entries,
@@ -164,25 +165,38 @@ def sum_up(parts: list[Scalar]) -> Scalar:
     return out
 
 
-def make_model(mechanism: Mechanism) -> Model:
-    """Choose natural coordinates and assemble the quadratic form of a checked mechanism."""
+def make_model(mechanism: Mechanism, columns: Columns | None = None) -> Model:
+    """Choose natural coordinates and assemble the quadratic form of a checked mechanism.
+
+    columns: bodies and joints as the check has read them just now, if it has.
+    """
     from .structure import find_model
 
-    return find_model(mechanism.copy())
+    return find_model(mechanism.copy(), columns)
 
 
-def draw(mechanism: Mechanism, points: Points | None = None) -> Coordinates:
-    """Every point and vector of a mechanism as rows over its coordinates; points: those that can be read."""
-    points, factors = points or readable_points(mechanism), joint_factors(mechanism)
-    skeleton = make_skeleton(mechanism, make_space(mechanism), points, factors)
+def draw(
+    mechanism: Mechanism, points: Points | None = None, columns: Columns | None = None
+) -> Coordinates:
+    """Every point and vector of a mechanism as rows over its coordinates.
+
+    points: those that can be read; columns: those of the mechanism, if they were read.
+    """
+    if points is None:
+        points = readable_points(mechanism, columns)
+    factors = joint_factors(mechanism, columns)
+    space = make_space(mechanism, columns)
+    skeleton = make_skeleton(mechanism, space, points, factors, columns)
     products = [Product(skeleton.factor(a), skeleton.factor(b), a is b) for a, b in factors]
     return solve_relations(mechanism, skeleton, products)
 
 
-def make_blueprint(mechanism: Mechanism) -> tuple[Blueprint, Scalars]:
-    """The model's structure, and its numbers, which may be those of a tape."""
-    points = readable_points(mechanism)
-    coordinates = draw(mechanism, points)
+def make_blueprint(
+    mechanism: Mechanism, columns: Columns | None = None
+) -> tuple[Blueprint, Scalars]:
+    """The model's structure, and its numbers, which may be those of a tape; columns: as they were read."""
+    points = readable_points(mechanism, columns)
+    coordinates = draw(mechanism, points, columns)
     space = coordinates.skeleton.space
     equations = _collect_equations(coordinates)
     features = coordinates.features()
@@ -212,11 +226,9 @@ def make_blueprint(mechanism: Mechanism) -> tuple[Blueprint, Scalars]:
         form_parts=form_parts,
         loads=acting if loaded else fill(acting, np.zeros(0)),
         loaded=loaded,
-        points={name: n for n, name in enumerate(points)},
+        points=points.number,
         place_rows=(start, col, block.take(val)),
-        origins=block.take(
-            np.concatenate([at for _, at in points.values()]), -1, mechanism.dimension
-        ),
+        origins=block.take(points.flat, -1, mechanism.dimension),
         spun={name: _spun(block, coordinates, name) for name, _ in mechanism.angular_velocities},
         drive_rates=block.take(drives.start_rates(equations.count)),
         user_calls=tuple(call for call, _ in loads.users),
@@ -224,14 +236,15 @@ def make_blueprint(mechanism: Mechanism) -> tuple[Blueprint, Scalars]:
     return blueprint, block.values
 
 
-def joint_factors(mechanism: Mechanism) -> list[tuple[Factor, Factor]]:
+def joint_factors(
+    mechanism: Mechanism, columns: Columns | None = None
+) -> list[tuple[Factor, Factor]]:
     """What joints keep; a driven length is not kept: its equation comes with the drive."""
     driven = {drive.joint for drive in mechanism.drives}
     return [
         pair
-        for joint in mechanism.joints
-        if joint.kind.row.keeps
-        and not (joint.kind.row.coordinate == "length" and joint.name in driven)
+        for joint in joints_that(mechanism, columns, lambda row: bool(row.keeps))
+        if not (joint.kind.row.coordinate == "length" and joint.name in driven)
         for pair in kept_products(joint)
     ]
 
@@ -355,7 +368,7 @@ def _point_rows(coordinates: Coordinates, points: Points) -> tuple[Ints, Ints, S
     """World rows of all points that can be read by name, compressed."""
     group_of, metres = coordinates.skeleton.sharing.group_of, coordinates.skeleton.space.metres
     width = coordinates.dimension
-    groups = np.array([group_of[body] for body, _ in points.values()], dtype=np.int64)
+    groups = points.groups(group_of)
     order = np.argsort(groups, kind="stable")
     alone, table = np.ones(len(groups), bool), Table({})
     for side in coordinates.sides:
@@ -376,9 +389,9 @@ def _point_rows(coordinates: Coordinates, points: Points) -> tuple[Ints, Ints, S
                 own = side.table(row, coordinates.columns)
                 table.many.append((width * numbers + c, *own))
     alone &= groups != GROUND
-    named = list(points.values()) if alone.any() else []
     for n in np.flatnonzero(alone).tolist():
-        table.rows |= dict(enumerate(coordinates.world(*named[n]), start=width * n))
+        own_rows = coordinates.world(points.owners[n], points.places[n])
+        table.rows |= dict(enumerate(own_rows, start=width * n))
     return table.flatten(width * len(groups))
 
 
@@ -460,29 +473,6 @@ def _massless(coordinates: Coordinates, numbers: list[int]) -> str:
 
 def _features_of(frame: Frame) -> set[int]:
     return {frame.origin, *(k // 3 for v in frame.vectors for row in v.linear for k in row)}
-
-
-def readable_points(mechanism: Mechanism) -> Points:
-    """Joints, markers, centres of bodies; a joint's name wins over a body's."""
-    points: Points = {b.name: (b.name, b.center) for b in mechanism.bodies}
-    for marker in mechanism.markers:
-        points[marker.name] = (marker.body, marker.at)
-    for joint in mechanism.joints:
-        at = joint.at
-        if at is not None:
-            points[joint.name] = (_point_owner(joint), at)
-    return points
-
-
-def _point_owner(joint: Joint) -> str:
-    """The body whose point bears the joint's name: where the bodies slide, that of the second."""
-    if not joint.kind.row.slides:
-        for end in joint.ends:
-            if end.body == Mechanism.GROUND:
-                return Mechanism.GROUND
-        return joint.ends[0].body
-    first, second = joint.bodies
-    return first if second == Mechanism.GROUND else second
 
 
 def _shares(coordinates: Coordinates, frame: Frame, gravity: Vector) -> Shares:

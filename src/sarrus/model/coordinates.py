@@ -10,7 +10,6 @@ where the centre of a group is and which directions it spreads in.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,6 +20,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..kinematics.pose import LINK, measure_length
 from ..mechanism import Body, Mechanism
+from ..mechanism.columns import Columns
 from ..tape import PartedError, abreast, mean
 from .alike import LEAST, Alike, Workshop
 from .drives import coordinate_needs
@@ -28,6 +28,7 @@ from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
 from .joints import GROUND, Direction, Factor, Feature, Group, Sharing, share_features
 from .loads import Features, load_needs
 from .model import Units
+from .points import Points, Wants
 from .reduce import Reduction, drop_fixed, reduced_rows
 from .vectors import (
     UNITS,
@@ -50,8 +51,6 @@ from .vectors import (
     vector,
 )
 
-# body and place at the start [m] of all points that can be read by name
-Points = dict[str, tuple[str, Any]]
 # axes of the model that are those of the world
 AS_THEY_ARE: Matrix = [{0: 1.0}, {1: 1.0}, {2: 1.0}]
 
@@ -259,25 +258,25 @@ class Coordinates:
         )
 
 
-def make_space(mechanism: Mechanism) -> Space:
+def make_space(mechanism: Mechanism, columns: Columns | None = None) -> Space:
     """The model's axes and units for a mechanism."""
-    return Space(_model_directions(mechanism), _units(mechanism))
+    return Space(_model_directions(mechanism), _units(mechanism, columns))
 
 
 def make_skeleton(
-    mechanism: Mechanism, space: Space, points: Points, factors: list[tuple[Factor, Factor]]
+    mechanism: Mechanism,
+    space: Space,
+    points: Points,
+    factors: list[tuple[Factor, Factor]],
+    columns: Columns | None = None,
 ) -> Skeleton:
     """Groups, features and frames; every frame can express what joints, loads and readers ask for."""
-    sharing = share_features(mechanism, space.place, space.direction)
-    wanted: dict[int, Wanted] = defaultdict(Wanted)
+    sharing = share_features(mechanism, space.place, space.direction, columns)
+    wanted = Wants(points, points.groups(sharing.group_of), len(sharing.groups))
 
     def of(body: str) -> Wanted:
         return wanted[sharing.group_of[body]]
 
-    for body, at in points.values():
-        own = of(body)
-        own.places.append(at)
-        own.read += 1
     for factor in (f for pair in factors for f in pair):
         if isinstance(factor, Direction):
             of(factor.body).directions.append(factor.start)
@@ -287,30 +286,35 @@ def make_skeleton(
     for body, where, directions in [*load_needs(mechanism), *coordinate_needs(mechanism)]:
         of(body).places += [] if where is None else [where]
         of(body).directions += directions
-    return _framed(sharing, space, wanted)
+    # bodies that move as one are no more what was read
+    apart = columns is not None and len(sharing.groups) == len(columns.bodies) + 1
+    return _framed(sharing, space, wanted, columns if apart else None)
 
 
-def _framed(sharing: Sharing, space: Space, wanted: dict[int, Wanted]) -> Skeleton:
+def _framed(sharing: Sharing, space: Space, wanted: Wants, columns: Columns | None) -> Skeleton:
     """A frame for each group: groups that are alike side by side, the others one by one."""
-    work = Workshop(
-        sharing, wanted, space.place, space.direction, lambda group: _mass(group, space)
-    )
+    place, turn = space.place, space.direction
+    work = Workshop(sharing, wanted, place, turn, lambda group: _mass(group, space), columns)
     classes = work.classes()
-    added = {i: alike.added for alike in classes for i in alike.groups.tolist()}
-    first = dict.fromkeys(added, 0)
+    # features that each group adds; -1 where it is in no class
+    added, first = np.full((2, len(sharing.groups)), -1)
+    for alike in classes:
+        added[alike.groups] = alike.added
     frames: list[Frame | None] = []
-    for i, group in enumerate(sharing.groups[1:], start=1):
-        if i in added:
+    for i, more in enumerate(added[1:].tolist(), start=1):
+        if more < 0:
+            wanted[i].find(space.place, space.direction)
+            group = sharing.groups[i]
+            frames.append(make_frame(sharing, group, _mass(group, space), wanted[i]))
+            continue
+        frames.append(None)
+        if more:
             first[i] = len(sharing.features)
             # their values stay in the class
-            sharing.features += [Feature(ZERO, False)] * added[i]
-            frames.append(None)
-        else:
-            wanted[i].find(space.place, space.direction)
-            frames.append(make_frame(sharing, group, _mass(group, space), wanted[i]))
+            sharing.features += [Feature(ZERO, False)] * more
     for alike in classes:
-        own = np.array([first[i] for i in alike.groups.tolist()])
-        alike.ids = np.hstack([alike.ids, own[:, None] + np.arange(alike.added)])
+        own = first[alike.groups][:, None] + np.arange(alike.added)
+        alike.ids = np.hstack([alike.ids, own])
     _leave_to_one(sharing, frames)
     return Skeleton(space, sharing, frames, classes)
 
@@ -437,9 +441,10 @@ def _directions_to(z: Vector) -> Matrix:
     return [dict(enumerate(row)) for row in (x, cross(z, x), z)]
 
 
-def _units(mechanism: Mechanism) -> Units:
+def _units(mechanism: Mechanism, columns: Columns | None) -> Units:
     """A typical link, and the mean mass."""
-    return Units(LINK * measure_length(mechanism), mean([b.mass for b in mechanism.bodies]))
+    length = LINK * measure_length(mechanism, columns)
+    return Units(length, mean([b.mass for b in mechanism.bodies]))
 
 
 def _mass(group: Group, space: Space) -> Mass:

@@ -119,7 +119,7 @@ class Mass:
     moments: list[Vector]
 
 
-@dataclass
+@dataclass(slots=True)
 class Wanted:
     """Further places [m] and directions of a group that its frame must be able to express.
 

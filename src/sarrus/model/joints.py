@@ -28,8 +28,9 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 
-from ..arrays import Ints
+from ..arrays import Floats, Ints
 from ..mechanism import Body, Joint, Mechanism
+from ..mechanism.columns import Columns, joints_that
 from ..tape import Number, Scalar, UntracedError, each_vector, largest, sqrt
 from ..thresholds import SAME_FEATURE
 from .vectors import Vector, across, add, cross, norm, outside, over, subtract
@@ -138,7 +139,7 @@ def _axis(joint: Joint, k: int = 0) -> Sequence[Scalar]:
     return unit(axis)
 
 
-@dataclass
+@dataclass(slots=True)
 class Feature:
     """A joint point or unit axis shared by bodies; start: its value at the start position."""
 
@@ -146,7 +147,7 @@ class Feature:
     fixed: bool
 
 
-@dataclass
+@dataclass(slots=True)
 class Group:
     """Bodies that move as one; group 0 is the ground and whatever is welded to it."""
 
@@ -183,17 +184,24 @@ def share_features(
     mechanism: Mechanism,
     place: Callable[[Any], Vector],
     turn: Callable[[Any], Vector],
+    columns: Columns | None = None,
 ) -> Sharing:
-    """Find groups and features; `place` and `turn` bring points and directions into the model."""
+    """Find groups and features; `place` and `turn` bring points and directions into the model.
+
+    columns: those of the mechanism, if they were read.
+    """
     names = [mechanism.GROUND, *(b.name for b in mechanism.bodies)]
-    rows = [j.kind.row for j in mechanism.joints]
-    rigid = [j.bodies for j, row in zip(mechanism.joints, rows, strict=True) if row.is_rigid]
-    one_of = merged(names, ((first, b) for first, *others in rigid for b in others))
-    number = {root: i for i, root in enumerate(dict.fromkeys(one_of.values()))}
-    group_of = {n: number[root] for n, root in one_of.items()}
-    groups = [Group() for _ in number]
-    for body in mechanism.bodies:
-        groups[group_of[body.name]].bodies.append(body)
+    rigid = [j.bodies for j in joints_that(mechanism, columns, lambda row: row.is_rigid)]
+    group_of = {name: i for i, name in enumerate(names)}
+    if rigid:
+        one_of = merged(names, ((first, b) for first, *others in rigid for b in others))
+        number = {root: i for i, root in enumerate(dict.fromkeys(one_of.values()))}
+        group_of = {n: number[root] for n, root in one_of.items()}
+        groups = [Group([], [], []) for _ in number]
+        for body in mechanism.bodies:
+            groups[group_of[body.name]].bodies.append(body)
+    else:
+        groups = [Group([], [], []), *[Group([body], [], []) for body in mechanism.bodies]]
 
     def members(joint: Joint) -> list[int]:
         found = [group_of[e.body] for e in joint.ends]
@@ -201,32 +209,37 @@ def share_features(
             return found
         return sorted(set(found))
 
-    pins = [j for j, row in zip(mechanism.joints, rows, strict=True) if "point" in row.shares]
     features: list[Feature] = []
-    places: list[Any] = each_vector(place, [at for at in (j.at for j in pins) if at is not None])
-    _merge(groups, [members(j) for j in pins], places, features, "points", _near)
+    if columns is None:
+        pins = joints_that(mechanism, None, lambda row: "point" in row.shares)
+        at: Any = [at for at in (j.at for j in pins) if at is not None]
+        owners = _listed([members(j) for j in pins])
+    else:
+        at, owners = _pins(columns, np.array([*(group_of[name] for name in names[1:]), GROUND]))
+    _merge(groups, owners, each_vector(place, at), features, "points", _near)
     # groups that cannot turn against each other have all directions in common
     stiff = [
-        j.bodies
-        for j, row in zip(mechanism.joints, rows, strict=True)
-        if "directions" in row.shares
+        j.bodies for j in joints_that(mechanism, columns, lambda row: "directions" in row.shares)
     ]
-    turns = merged(range(len(groups)), ((group_of[a], group_of[b]) for a, b in stiff))
+    turns: dict[int, int] = {}
+    if stiff:
+        turns = merged(range(len(groups)), ((group_of[a], group_of[b]) for a, b in stiff))
     turning: dict[int, list[int]] = {}
-    for g, root in turns.items() if stiff else ():
+    for g, root in turns.items():
         turning.setdefault(root, []).append(g)
     # the first stands for all that turn with it, and the ground for itself
     standing = {root: same[: 1 + (same[0] == GROUND)] for root, same in turning.items()}
-    with_axes = [j for j in mechanism.joints if j.ends[0].axis is not None]
+    has_axes = columns is None or columns.has_axis.any()
+    with_axes = [j for j in mechanism.joints if j.ends[0].axis is not None] if has_axes else []
     axes = [
         *((members(j), axis) for j in with_axes for axis in shared_axes(j)),
         *(([group_of[b]], axis) for j in with_axes for b, axis in own_axes(j)),
     ]
-    owners = [of for of, _ in axes]
+    bearers = [of for of, _ in axes]
     if stiff:
-        owners = [sorted({g for one in of for g in standing[turns[one]]}) for of in owners]
-    directions = [turn(axis) for _, axis in axes]
-    _merge(groups, owners, directions, features, "axes", _parallel)
+        bearers = [sorted({g for one in of for g in standing[turns[one]]}) for of in bearers]
+    directions: Any = [turn(axis) for _, axis in axes]
+    _merge(groups, _listed(bearers), directions, features, "axes", _parallel)
     for root, same in turning.items():
         for g in same:
             groups[g].axes = list(groups[g if g == GROUND else standing[root][-1]].axes)
@@ -257,10 +270,33 @@ def merged(names: Sequence[Name], pairs: Iterable[tuple[Name, Name]]) -> dict[Na
     return {n: sets[n] for n in names}
 
 
+# of things and those that have them, by the former: the numbers of both
+Owners = tuple[Ints, Ints]
+
+
+def _listed(members: list[list[int]]) -> Owners:
+    """From lists of groups."""
+    sizes = np.fromiter(map(len, members), np.int64, len(members))
+    owner = np.fromiter(chain.from_iterable(members), np.int64, int(sizes.sum()))
+    return np.repeat(np.arange(len(members)), sizes), owner
+
+
+def _pins(c: Columns, group: Ints) -> tuple[Floats, Owners]:
+    """Places of joints that share a point, and their groups; group: of each body and the ground."""
+    pins = c.are(lambda row: "point" in row.shares)
+    ends = pins[c.joint]
+    item, owner = (np.cumsum(pins) - 1)[c.joint[ends]], group[c.body[ends]]
+    # each once, in their order
+    order = np.lexsort((owner, item))
+    item, owner = item[order], owner[order]
+    new = np.append(True, (np.diff(item) > 0) | (np.diff(owner) > 0)) if len(item) else pins[:0]
+    return c.places.rows[: len(pins)][pins], (item[new], owner[new])
+
+
 def _merge(
     groups: list[Group],
-    members: list[list[int]],
-    values: list[Vector],
+    owners: Owners,
+    values: Sequence[Any],
     features: list[Feature],
     kind: str,
     same_pairs: Callable[[list[Vector]], list[tuple[int, int]]],
@@ -269,9 +305,7 @@ def _merge(
     n = len(values)
     if not n:
         return
-    sizes = np.fromiter(map(len, members), np.int64, n)
-    owner = np.fromiter(chain.from_iterable(members), np.int64, sizes.sum())
-    item = np.repeat(np.arange(n), sizes)
+    item, owner = owners
     # features of each group, in their order
     order = np.argsort(owner, kind="stable")
     first = np.flatnonzero(np.diff(owner[order], prepend=-1))
@@ -284,27 +318,27 @@ def _merge(
         for items in _not_apart(values, item[order], several)
         for a, b in same_pairs([values[i] for i in items])
     ]
-    roots = merged(range(n), pairs)
-    one = np.fromiter(roots.values(), np.int64, n) if pairs else np.arange(n)
     # numbered as they come
-    come = of = one
+    one = come = of = np.arange(n)
     if pairs:
+        one = np.fromiter(merged(range(n), pairs).values(), np.int64, n)
         _, come, of = np.unique(one, return_index=True, return_inverse=True)
     number = len(features) + np.argsort(np.argsort(come))[of]
     fixed = np.zeros(len(features) + len(come), bool)
     fixed[number[item[owner == GROUND]]] = True
-    for i in np.sort(come).tolist():
-        features.append(Feature(values[int(one[i])], bool(fixed[number[i]])))
+    come = np.sort(come)
+    starts = [values[i] for i in one[come].tolist()]
+    features += map(Feature, starts, fixed[number[come]].tolist())
     numbers = number[item[order]].tolist()
     for g, (begin, end) in zip(owner[order][first].tolist(), runs.tolist(), strict=True):
         held = numbers[begin:end]
         setattr(groups[g], kind, list(dict.fromkeys(held)) if pairs else held)
 
 
-def _not_apart(values: list[Vector], items: Ints, runs: Ints) -> list[list[int]]:
+def _not_apart(values: Sequence[Any], items: Ints, runs: Ints) -> list[list[int]]:
     """Runs of features without those of two that are far apart for certain, of which there are many."""
     try:
-        at = np.array(values, dtype=float).reshape(-1, 3)
+        at = as_rows(values)
     except UntracedError:
         return [items[begin:end].tolist() for begin, end in runs.tolist()]
     two = runs[:, 1] - runs[:, 0] == 2
@@ -315,6 +349,12 @@ def _not_apart(values: list[Vector], items: Ints, runs: Ints) -> list[list[int]]
     near = np.ones(len(runs), bool)
     near[two] = apart <= 10.0 * SAME_FEATURE * (1.0 + size)
     return [items[begin:end].tolist() for begin, end in runs[near].tolist()]
+
+
+def as_rows(vectors: Sequence[Any]) -> Floats:
+    """Vectors of floats as the rows of an array; of what a tape sees UntracedError."""
+    flat = np.fromiter(chain.from_iterable(vectors), float, 3 * len(vectors))
+    return flat.reshape(-1, 3)
 
 
 def _near(places: list[Vector]) -> list[tuple[int, int]]:

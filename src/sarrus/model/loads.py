@@ -6,7 +6,7 @@ length^2 / energy. Elements and their formulas: kernels/elements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -162,7 +162,7 @@ def named_parts(
 
 
 def collect_loads(
-    mechanism: Mechanism, features: Features, points: dict[str, tuple[str, Any]], nq: int
+    mechanism: Mechanism, features: Features, points: Mapping[str, tuple[str, Any]], nq: int
 ) -> LoadRows:
     """All loads of a mechanism; points: body and place of what user forces may name."""
     loads = LoadRows([0.0] * nq, user_factor=1.0 / features.energy)

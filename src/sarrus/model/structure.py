@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 
 from ..mechanism import Mechanism
+from ..mechanism.columns import Columns, read_columns
 from ..mechanism.forces import LOADS, Coupling
 from ..mechanism.joints import End, Joint
 from ..mechanism.motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
-from ..tape import Replay, Tape, UntracedError, stacked
+from ..tape import Replay, Tape, UntracedError
 from .build import Blueprint, make_blueprint
 from .model import Model
 
@@ -52,11 +53,13 @@ _LARGE: dict[Key, tuple[Blueprint, Any]] = {}
 _KEEPING = Lock()
 
 
-def find_model(mechanism: Mechanism) -> Model:
-    """The model of a mechanism, by a known structure if there is one."""
+def find_model(mechanism: Mechanism, columns: Columns | None = None) -> Model:
+    """The model of a mechanism, by a known structure if there is one; columns: if they were read just now."""
     described = describe(mechanism)
     if described is None:
-        return _find_large(mechanism) if is_large(mechanism) else build_anew(mechanism)
+        if not is_large(mechanism):
+            return build_anew(mechanism)
+        return _find_large(mechanism, columns or read_columns(mechanism))
     key, numbers = described
     known = _remember(key)
     for structure in known.structures:
@@ -81,16 +84,16 @@ def is_large(m: Mechanism) -> bool:
     return len(m.bodies) + len(m.joints) > MOST_PARTS
 
 
-def _find_large(mechanism: Mechanism) -> Model:
+def _find_large(mechanism: Mechanism, columns: Columns | None) -> Model:
     """The model of a large mechanism, by the one it was given the last time if all of it is the same."""
-    key = outline(mechanism)
+    key = None if columns is None else outline(mechanism, columns)
     if key is None:
-        return build_anew(mechanism)
+        return build_anew(mechanism, columns)
     with _KEEPING:
         kept = _LARGE.pop(key, None)
     if kept is None:
         with _no_collection():
-            kept = make_blueprint(mechanism)
+            kept = make_blueprint(mechanism, columns)
     with _KEEPING:
         _LARGE[key] = kept
         while len(_LARGE) > MOST_LARGE:
@@ -99,37 +102,21 @@ def _find_large(mechanism: Mechanism) -> Model:
     return blueprint.make(mechanism, values)
 
 
-def outline(mechanism: Mechanism) -> Key | None:
+def outline(mechanism: Mechanism, c: Columns) -> Key | None:
     """All that the model of a checked mechanism is made of, in few pieces; None where more may differ."""
-    rest, bodies, joints = mechanism.copy(), mechanism.bodies, mechanism.joints
+    rest = mechanism.copy()
     rest.bodies, rest.joints = [], []
     described = describe(rest)
     if described is None:
         return None
-    ends = [end for joint in joints for end in joint.ends]
-    places, axes = [e.place for e in ends], [e.axis for e in ends]
-    words: tuple[list[Any], ...] = (
-        [b.name for b in bodies],
-        [j.name for j in joints],
-        [id(j.kind) for j in joints],
-        [len(j.ends) for j in joints],
-        [e.body for e in ends],
-        [place is None for place in places],
-        [axis is None for axis in axes],
-    )
-    arrays = [b.center for b in bodies], [b.inertia for b in bodies], places, axes
-    numbers = [b.mass for b in bodies] + described[1]
+    whole = c.kind, c.counts, c.body, c.place, c.has_place, c.axis, c.has_axis, c.mass
     return (
         described[0],
-        *map(tuple, words),
-        np.array(numbers).tobytes(),
-        *(_bytes_of(some) for some in arrays),
+        tuple(c.names),
+        tuple(c.joint_names),
+        *(x.tobytes() for x in (*whole, np.array(described[1]))),
+        *c.bits,
     )
-
-
-def _bytes_of(arrays: Sequence[Any]) -> bytes:
-    given = [x for x in arrays if x is not None]
-    return stacked(given).tobytes() if given else b""
 
 
 def _remember(key: Key) -> Known:
@@ -143,10 +130,10 @@ def _remember(key: Key) -> Known:
     return known
 
 
-def build_anew(mechanism: Mechanism) -> Model:
-    """The model, whatever was seen before."""
+def build_anew(mechanism: Mechanism, columns: Columns | None = None) -> Model:
+    """The model, whatever was seen before; columns: those of the mechanism, if they were read."""
     with _no_collection():
-        blueprint, values = make_blueprint(mechanism)
+        blueprint, values = make_blueprint(mechanism, columns)
         return blueprint.make(mechanism, values)
 
 
