@@ -292,7 +292,7 @@ class Result(Readout):
     def restored_energy(self) -> Floats:
         """Energy that the method put back since the start, where its steps had lost some [J], shape (n,).
 
-        `series` holds the energy of mechanisms that have no drives, dampers, torques or user forces.
+        `series` holds the energy where nothing acts but weights and constant forces, on one part that is held.
         """
         return np.asarray(self.record.restored * self.model.units.energy)
 

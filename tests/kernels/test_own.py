@@ -140,10 +140,19 @@ def assert_same(general, by_own):
         np.testing.assert_array_equal(a, b)
 
 
+def rod_on_a_cross():
+    """A thin rod on a universal joint: five squares fill a register, two pairs half of one."""
+    m = sarrus.Mechanism("rod on a cross", gravity=(0.3, 0.1, -9.81))
+    m.rod("rod", (0, 0, 0), (1, 0.2, 0.2), mass=1.3)
+    m.universal("cross", m.ground, "rod", at=(0, 0, 0), axis=(0, 1, 0), second_axis=(1, 0, 0))
+    return m
+
+
 MECHANISMS = {
     "pendulum": pendulum,
     "few unknowns, through singular positions": lambda: n_four_bar(1),
     "few unknowns with pairs": lambda: random_mechanism(90, 2, sliding=True),
+    "few unknowns, more squares than pairs": rod_on_a_cross,
     "through singular positions": lambda: n_four_bar(2),
     "plane": lambda: random_mechanism(4, 2),
     "space": lambda: random_mechanism(9, 3),

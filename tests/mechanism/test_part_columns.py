@@ -1,5 +1,7 @@
 """Bodies and joints read as arrays: to the same models and remarks as one by one, and never out of date."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from everything import plane_of_everything, space_of_everything
@@ -106,3 +108,18 @@ def test_they_are_read_again_when_anything_changed():
     assert read_columns(m).places.rows[2, 1] == 0.25
     m.joints.pop()
     assert len(read_columns(m).joints) == len(m.joints)
+
+
+def test_numbers_that_do_not_lie_in_a_row():
+    """Transposed matrices and every second entry of an array are numbers as any other."""
+    inertia = np.array([[1.0, 0.1, 0.0], [0.1, 1.2, 0.05], [0.0, 0.05, 0.9]])
+    lengths = []
+    for turned in (inertia, np.asfortranarray(inertia)):
+        m = Mechanism("bodies", gravity=(0, 0, -9.81))
+        for i in range(3):
+            m.body(f"b{i}", mass=1.0, center=(float(i), 0.0, 0.0), inertia=turned)
+            m.revolute(f"j{i}", m.ground, f"b{i}", at=(i + 0.5, 0.0, 0.0), axis=(0, 1, 0))
+        m.bodies[0] = replace(m.bodies[0], center=np.repeat(m.bodies[0].center, 2)[::2])
+        lengths.append(measure_length(m, read_columns(m)))
+        assert build_anew(m).coordinates
+    assert lengths[0] == lengths[1]

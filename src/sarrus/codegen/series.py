@@ -19,8 +19,10 @@ from ..kernels.rules import (
     BEYOND,
     CORRECTIONS,
     DRIFT_SLACK,
+    ENERGY_NOISE,
     ENERGY_SLACK,
     FIRST_STEPS,
+    FLOOR,
     LEFT,
     LONG_FLOOR,
     LOOSEST,
@@ -1018,8 +1020,11 @@ class LaneRun:
         if not self.s.keeps_energy:
             return self.zero
         gap = self.begun - now
+        all_held = held + o.abs(self.begun)
         moves = (kinetic > self.scale.get() * MOVES) & (o.abs(gap) < kinetic * MOVES)
-        here = good & moves & (o.abs(gap) > (held + o.abs(self.begun)) * SAME_ENERGY)
+        counts = kinetic * o.maximum(self.tolerance, o.constant(FLOOR))
+        here = good & moves & (all_held * ENERGY_NOISE < counts)
+        here = here & (o.abs(gap) > all_held * SAME_ENERGY)
         share = o.where(here, gap / (kinetic * 2.0), 0.0)
         for i in range(self.s.coordinates):
             w.v[i] = w.v[i] + w.v[i] * share

@@ -16,6 +16,7 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels.elements.spring import DAMPING
 from ..kernels.layout import Form
+from ..kernels.loads import keeps_energy
 
 # columns of results: of the coordinates, of their rates
 PLACE, RATE = 0, 1
@@ -131,6 +132,8 @@ class Structure:
     column_rows: list[tuple[list[Factor], Factor]]
     slots: int
     digest: str
+    # whether the energy is put back behind steps
+    keeps_energy: bool
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Structure) and other.digest == self.digest
@@ -169,11 +172,6 @@ class Structure:
     def damped(self) -> bool:
         """Whether there are dampers."""
         return any(isinstance(c[DAMPING], Slot) for _, c in [*self.springs, *self.torsions])
-
-    @property
-    def keeps_energy(self) -> bool:
-        """Whether the energy is an invariant: as of the general kernels; users' forces have no code."""
-        return not (self.driven or self.turning or self.damped)
 
     @property
     def breaks(self) -> bool:
@@ -318,6 +316,7 @@ def make_structure(
         ],
         slots=layout.slots,
         digest=text.hexdigest(),
+        keeps_energy=keeps_energy(form, loads),
         **acting,
     )
 

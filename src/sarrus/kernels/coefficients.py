@@ -337,15 +337,16 @@ def spread(form, ws, m):
         lanes_from(ws.sq_e[m], t, ns)[0] = e
         lanes_from(ws.sq_l[m - 2], t, ns)[0] = back * w
     for t in range(len(rows_of_lanes(ws.acc_bl))):
-        a, b, w = 0.0, 0.0, 0.0
+        # other names than above: these lanes may be half as wide
+        a, b, u = 0.0, 0.0, 0.0
         for i in range(nq):
             a += lanes_from(ws.bl_of_a[form.pos_q[i]], t, nb)[0] * ws.solution[form.pos_q[i]]
             b += lanes_from(ws.bl_of_b[form.pos_q[i]], t, nb)[0] * ws.solution[form.pos_q[i]]
         for c in range(nc):
-            w += lanes_from(ws.bl_of_a[form.pos_c[c]], t, nb)[0] * ws.solution[form.pos_c[c]]
+            u += lanes_from(ws.bl_of_a[form.pos_c[c]], t, nb)[0] * ws.solution[form.pos_c[c]]
         lanes_from(ws.bl_ea[m], t, nb)[0] = a
         lanes_from(ws.bl_eb[m], t, nb)[0] = b
-        lanes_from(ws.bl_l[m - 2], t, nb)[0] = back * w
+        lanes_from(ws.bl_l[m - 2], t, nb)[0] = back * u
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .compiler import kernel
+from .compiler import entry, kernel
 
 
 @kernel
@@ -104,3 +104,66 @@ def norm(x):
     for i in range(len(x)):
         s += x[i] * x[i]
     return np.sqrt(s)
+
+
+@kernel
+def first_of(with_it, i):
+    """The first of all that are tied to it; with_it: of each another one, or itself."""
+    while with_it[i] != i:
+        with_it[i] = with_it[with_it[i]]
+        i = with_it[i]
+    return i
+
+
+@kernel
+def tie(with_it, i, j):
+    """Two, and all that are tied to them, are one group."""
+    a = first_of(with_it, i)
+    b = first_of(with_it, j)
+    with_it[max(a, b)] = min(a, b)
+
+
+@kernel
+def hold_form(form, f, held):
+    """Coordinates of a form of an equation: one alone cannot be shifted, several only together."""
+    first = form.D_start[f]
+    for n in range(first, form.D_start[f + 1]):
+        tie(held, form.D_col[first], form.D_col[n])
+    if form.D_start[f + 1] == first + 1:
+        tie(held, form.D_col[first], len(form.Q))
+
+
+@entry
+def is_one_held_part(form, groups):
+    """Whether all coordinates are tied to each other by masses and equations, and none can be shifted.
+
+    groups: memory, three rows for as many as there are coordinates and one more, and equations. What says no of
+    a mechanism that is held after all (forms of several coordinates may hold them, too) does no harm.
+    """
+    nq = len(form.Q)
+    parts = groups[0]
+    held = groups[1]
+    of = groups[2]
+    for i in range(nq + 1):
+        parts[i] = i
+        held[i] = i
+    for k in range(len(form.phi0)):
+        of[k] = -1
+    for i in range(nq):
+        for n in range(form.M_start[i], form.M_start[i + 1]):
+            tie(parts, i, form.M_col[n])
+    for n in range(len(form.J_eq)):
+        k = form.J_eq[n]
+        if of[k] < 0:
+            of[k] = form.J_col[n]
+        tie(parts, of[k], form.J_col[n])
+    for t in range(len(form.sq_c)):
+        hold_form(form, form.sq_form[t], held)
+    for t in range(len(form.bl_c)):
+        hold_form(form, form.bl_a[t], held)
+        hold_form(form, form.bl_b[t], held)
+    ground = first_of(held, nq)
+    apart = 0
+    for i in range(nq):
+        apart += first_of(parts, i) != first_of(parts, 0) or first_of(held, i) != ground
+    return apart == 0

@@ -23,7 +23,8 @@ from .elements.spring import Springs
 from .elements.torsion import Torsions
 from .elements.turning import Turning
 from .elements.user import User
-from .layout import NONE, pack
+from .forms import is_one_held_part
+from .layout import NONE, Form, pack
 
 # entries that are not listed yet
 NO_PLACES = np.zeros(0, np.int64)
@@ -74,10 +75,17 @@ def is_damped(loads: Loads) -> bool:
     return spring.is_damped(loads.springs) or torsion.is_damped(loads.torsions)
 
 
-def keeps_energy(loads: Loads) -> bool:
-    """Whether all that they do has a potential: nothing drives or damps, and no torque or user's force acts."""
-    others = len(loads.drives.equations) + len(loads.turning.a) + len(loads.user.calls)
-    return not others and not is_damped(loads)
+def keeps_energy(form: Form, loads: Loads | None) -> bool:
+    """Whether the energy is an invariant by which all velocities may be scaled.
+
+    Nothing acts but constant forces: the strain of stiff springs is rounding beside slow motions. And all
+    coordinates belong to one part that cannot be shifted: what one part lost would be taken from another, and the
+    momentum of a part that nothing ties to the ground, which is exact, would be lost.
+    """
+    if loads is not None and (len(loads.f0) or len(loads.drives.equations)):
+        return False
+    room = max(len(form.Q) + 1, len(form.phi0))
+    return bool(is_one_held_part(form, np.zeros((3, room), np.int64)))
 
 
 def make_loads(loads: Loads, order: int) -> Loads | None:

@@ -45,6 +45,10 @@ LOW_ORDER = 12
 # behind a step the energy is put back where the kinetic energy is at least this share of the largest so far: there
 # a small change of the velocity does it; about a turn of the motion it would be a large one
 MOVES = 1e-2
+# of all that an energy is a difference of: places meet their constraints to some roundings, and weights do work on
+# that. Where this counts beside the tolerance of what moves nothing is put back: slow motions beside heavy
+# weights that balance each other would be scaled by noise
+ENERGY_NOISE = 100.0 * np.finfo(float).eps
 # energies that differ by less than this, of all that they are differences of, are the same
 SAME_ENERGY = 4.0 * ROUND_OFF
 # steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one

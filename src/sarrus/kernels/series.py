@@ -36,7 +36,9 @@ from .rules import (
     CORRECTIONS,
     DRIFT_SLACK,
     ELSEWHERE,
+    ENERGY_NOISE,
     ENERGY_SLACK,
+    FLOOR,
     HIGHEST_ORDER,
     LOOSEST,
     LOST,
@@ -322,8 +324,8 @@ def restore_energy(v, kinetic, gap):
 def advance(form, ws, loads, t, t_end, tolerance, holds, widens, log_cost, kept, pieces, watch):
     """Step from t to t_end or until the buffers are full; returns the reason and how many steps.
 
-    kept: updated; loads: None if there is nothing but constant forces; holds: whether the energy stays what it is,
-    and is put back behind each step; widens: whether steps that begin beside a singular position are left to wide
+    kept: updated; loads: None if there is nothing but constant forces; holds: whether energy is put back behind
+    steps (see `keeps_energy`); widens: whether steps that begin beside a singular position are left to wide
     numbers, which leave all others to doubles. Outputs: pieces: start, order, coefficients and sides of each step;
     watch: smallest pivot after it, how far its landing was moved, the smallest pivot against what is usual, what
     the step may have lost if it was loosened, and the energy that was put back.
@@ -494,7 +496,11 @@ def advance(form, ws, loads, t, t_end, tolerance, holds, widens, log_cost, kept,
             watch[n, LOSS] = max(local, off)
         gap = balance[0] - rounded(now)
         watch[n, RESTORED] = 0.0
-        moves = kinetic > MOVES * scale and abs(gap) < MOVES * kinetic
+        moves = (
+            kinetic > MOVES * scale
+            and abs(gap) < MOVES * kinetic
+            and ENERGY_NOISE * (held + abs(balance[0])) < max(tolerance, FLOOR) * kinetic
+        )
         if holds and moves and abs(gap) > SAME_ENERGY * (held + abs(balance[0])):
             restore_energy(ws.v, rounded(kinetic), gap)
             watch[n, RESTORED] = gap

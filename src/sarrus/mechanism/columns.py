@@ -184,6 +184,6 @@ def _bits_of(arrays: Sequence[Any]) -> bytes:
     given = [x for x in arrays if x is not None]
     try:
         return b"".join(given)
-    except (BufferError, ValueError):
+    except (BufferError, TypeError, ValueError):
         # not in a row in memory
         return b"".join([x.tobytes() for x in given])

@@ -29,7 +29,7 @@ from ..kernels import reasons
 from ..kernels import series as kernels
 from ..kernels.compiler import COMPILES
 from ..kernels.layout import Form, Pieces, Workspace, make_wide, make_wide_workspace, set_apart
-from ..kernels.loads import Loads, keeps_energy, make_loads
+from ..kernels.loads import Loads, make_loads
 from ..kernels.rules import FLOOR, HIGHEST_ORDER, LONG_FLOOR, SHARE, local_tolerance, log_cost
 from ..kernels.wide import narrow, shift, widen
 from ..kinematics.closing import DENSE
@@ -88,13 +88,15 @@ class MoreDigits:
     steps were.
     """
 
-    def __init__(self, form: Form, loads: Loads | None, usual: Floats, tolerance: float) -> None:
+    def __init__(
+        self, form: Form, loads: Loads | None, holds: bool, usual: Floats, tolerance: float
+    ) -> None:
         self._asked = tolerance
         self.without, _ = local_tolerance(tolerance)
         self.given = wants_digits(tolerance) and COMPILES
         self.tolerance = LONG_FLOOR if self.given else self.without
         self.taken = 0
-        self._holds = loads is None or keeps_energy(loads)
+        self._holds = holds
         # by how much dimensions were changed at most, of a length; since when doubles go on alone [s]
         self._mended = 0.0
         self._alone: float | None = None
@@ -230,7 +232,7 @@ def warm_up(form: Form, loads: Loads) -> None:
     """Compile (or load) all that is needed, by a step of a small mechanism."""
     nq, rows, beside = len(form.Q), HIGHEST_ORDER + 1, len(loads.torsions.first) + 1
     more = MoreDigits(
-        form, make_loads(loads, HIGHEST_ORDER), np.zeros(len(form.phi0)), TIGHTEST_TOLERANCE
+        form, make_loads(loads, HIGHEST_ORDER), False, np.zeros(len(form.phi0)), TIGHTEST_TOLERANCE
     )
     kept = kernels.Kept(np.zeros((2, nq)), np.zeros(beside), np.zeros(4), np.zeros(5, np.int64))
     room = Pieces(

@@ -152,9 +152,9 @@ class Part:
     restored: Floats
 
     def put_back(self, times: Floats) -> Floats:
-        """The energy put back before times."""
+        """The energy put back before times; at the end of a step nothing is put back yet, as it is sampled."""
         later = self.pieces.starts[1 : len(self.restored)]
-        return np.asarray(self.restored[later.searchsorted(times, side="right")])
+        return np.asarray(self.restored[later.searchsorted(times, side="left")])
 
 
 @dataclass(frozen=True)

@@ -300,7 +300,10 @@ class Series:
             balance=np.zeros(4),
             counters=np.zeros(5, np.int64),
         )
-        self._digits = MoreDigits(model.form, self._loads, self._ws.usual, problem.setting)
+        self._holds = keeps_energy(model.form, model.loads)
+        self._digits = MoreDigits(
+            model.form, self._loads, self._holds, self._ws.usual, problem.setting
+        )
         self._local = self._digits.tolerance
         self._first_local = self._local
         self._log_cost = log_cost()
@@ -312,7 +315,6 @@ class Series:
         # where dampers are, errors die out
         self._regular = not is_damped(model.loads)
         self._lost = 0.0
-        self._holds = keeps_energy(model.loads)
         # of the smallest pivot at the last landing
         self._root = 1.0
         # outputs of loose steps move too far for one factor
