@@ -311,6 +311,7 @@ DRIVEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DRIVEN)
 def test_drives(name):
     """Numbers of the motion of a drive, masses of what it moves: as one by one."""
@@ -344,6 +345,7 @@ def test_driven_parallelograms_through_flat_positions():
         assert np.abs(arm - circle)[fast].max() < 1e-7
 
 
+@pytest.mark.slow
 def test_drives_that_reach_a_limit_or_contradict_each_other():
     """Sliders driven beyond the reach of their crank, two motors that disagree: each as `simulate` tells it."""
     ensemble = sarrus.Ensemble(

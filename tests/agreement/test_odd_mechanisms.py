@@ -70,6 +70,7 @@ def test_zero_velocity_given_beside_others():
     assert simulate(m, 0.1, 0.05).status == "done"
 
 
+@pytest.mark.slow
 def test_zero_velocity_given_in_random_mechanisms():
     """Zeros among the given velocities are met to rounding of the others, in any mechanism."""
     refused = {}

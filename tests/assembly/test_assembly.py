@@ -110,6 +110,7 @@ def test_other_loops_are_not_touched():
 # closing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dimension", "seeds"), [(2, range(8)), (3, range(7))])
 def test_disturbed_random_mechanisms_close(dimension, seeds):
     """Random trees and loops, each body displaced by about 5 %, close to rounding."""

@@ -167,6 +167,7 @@ def test_schema_is_one_json_document():
     assert {"bodies", "joints", "springs", "drives"} <= set(schema["properties"])
 
 
+@pytest.mark.slow
 def test_inspect_takes_a_file(tmp_path):
     """The same verdict as for the problem."""
     path = tmp_path / "my.yaml"

@@ -55,6 +55,7 @@ def test_words_that_make_no_sense(study, tmp_path, monkeypatch, capsys, words, m
     assert message in refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o", *words)
 
 
+@pytest.mark.slow
 def test_nobody_at_the_address(study, tmp_path, monkeypatch, capsys):
     """Refused with a sentence, soon."""
     monkeypatch.setattr("sarrus.studies.cluster.PATIENCE", 2.0)

@@ -124,6 +124,7 @@ def crossings_of(structure, summaries, lane):
     return [summaries[first + 1 + n][lane] for n in range(count)]
 
 
+@pytest.mark.slow
 def test_watching_lanes_are_their_twin():
     """Both ways find the crossings of the general kernel, each lane its own; more than are kept are for others."""
     times = np.array([0.0, 3.0])
@@ -242,6 +243,7 @@ def test_loads_agree_with_the_general_kernel(load):
     assert np.abs(found.results[0, :, -1] - found.results[0, 0, -1] - energy).max() < 1e-8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", ["spring", "torsion", "force", *DAMPED_OR_DRIVEN])
 def test_loads_have_a_twin(load):
     """As LLVM's language and with NumPy the same, in a tenth of a second."""

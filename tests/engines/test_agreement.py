@@ -59,6 +59,7 @@ def test_open_chains(engine, make):
     assert result.violation().max() < 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", LOOPS)
 @pytest.mark.parametrize("engine", ROWS)
 def test_loops(engine, make):
@@ -178,6 +179,7 @@ def test_an_engine_that_is_not_there_says_how_to_install_it(monkeypatch):
         simulate_with("mujoco", double_pendulum(), 1.0, step=0.01)
 
 
+@pytest.mark.slow
 def test_a_result_like_any_other(tmp_path):
     needs("mujoco")
     result = simulate_with("mujoco", four_bar(), 1.0, step=0.002)

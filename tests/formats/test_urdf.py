@@ -50,6 +50,7 @@ def test_6d_closure_makes_two_links_one_body(tmp_path):
     assert sarrus.inspect(found.mechanism).mobility_motion == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("element", "closing"),
     [
@@ -182,6 +183,7 @@ MIMIC = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ratio", [1.0, -2.0, 0.3333333333])
 def test_mimic_is_a_coupling(tmp_path, ratio):
     """A hinge that copies another one turns in proportion; the freedoms are those that the file believes in."""

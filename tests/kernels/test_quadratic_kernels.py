@@ -515,6 +515,7 @@ def few_unknowns():
     return cases
 
 
+@pytest.mark.slow
 def test_few_unknowns_by_the_inverse():
     """K^-1 is that of NumPy, and coefficients by it are those of the dense recursion; ahead or one by one."""
     taken, paired = 0, 0

@@ -139,18 +139,18 @@ def test_the_history_of_steps_is_bounded(monkeypatch):
     assert any("are kept" in note for note in r.notes)
 
 
-@pytest.mark.parametrize("tolerance", [1e-6, 1e-9])
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-8])
 def test_the_global_error_is_estimated(tolerance):
-    """A pendulum over 200 s: the estimate is the true error, to a factor of four.
+    """A pendulum over 200 s: the estimate is the true error, to a factor of three.
 
-    Of all coordinates, and the second run has errors, too: at 1e-9 half of those of the first.
+    Below 1e-8 rounding is as much in the second run, and the estimate is too large.
     """
     m = problems.get("simple-pendulum-a01").mechanism()
     r = simulate(m, 200.0, 1.0, tolerance=tolerance, estimate_error=True)
     true = np.abs(r.position("P1") - pendulum_reference(r.times)[:, :2]).max(axis=1)
     late = r.times > 100.0
     ratio = r.error_estimate[late].max() / true[late].max()
-    assert 1 / 4 < ratio < 4
+    assert 1 / 3 < ratio < 3
     assert any("global error" in note for note in r.notes)
 
 

@@ -23,6 +23,7 @@ def open_chain():
     return m
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "build",
     [open_chain, bricard, lambda: n_four_bar(2), lambda: bricard(0.2, rotation(1))],

@@ -278,6 +278,7 @@ def test_time_symmetries(t, section):
     assert np.abs(later - row * [-1, 1, 1, -1, 1, 1]).max() < 4e-12
 
 
+@pytest.mark.slow
 @given(scale=st.floats(0.1, 10.0), mass=st.floats(0.1, 10.0), t=st.floats(0.0, 20.0))
 def test_scaling(scale, mass, t):
     """A linkage scaled in all lengths moves alike in time sqrt(scale); the mass cancels."""

@@ -44,6 +44,7 @@ def everything():
     return m
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", sarrus.problems.names()[:4])
 def test_points_of_the_scene_are_those_of_the_model(problem):
     """Two routes: frames of bodies against the rows that the model reads joints with."""

@@ -80,6 +80,7 @@ def test_times_of_closed_form():
         assert times == pytest.approx(s.crossings(2.0), abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [-0.03, -1e-3, -1e-9, 0.0, 1e-9, 1e-3, 0.03])
 def test_crossing_beside_the_end(off):
     """A run that ends at a crossing, a little before or behind it, tells what `simulate` tells."""

@@ -25,6 +25,7 @@ def check(scissors, tolerance, duration=2.0, **options):
     return result.status == "done"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 5, 8, 12])
 def test_every_crossing_once(n):
     """At the default tolerance, of scissors of any length."""

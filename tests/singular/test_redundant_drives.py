@@ -27,6 +27,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_every_output_has_its_force(name):
     """No force is missing, loops are closed, and the power of the drive is what the energy gains."""

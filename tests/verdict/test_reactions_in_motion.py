@@ -251,6 +251,7 @@ def test_all_outputs_at_once_are_each_alone():
     assert compared >= 8
 
 
+@pytest.mark.slow
 def test_poses_that_an_order_does_not_suit_are_solved_in_another_way(monkeypatch):
     """Lanes / singular vectors at each pose: whatever an order may be, answers and flags are the same."""
     for result, stiffness in stacked_cases():

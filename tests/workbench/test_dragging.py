@@ -53,6 +53,7 @@ def test_a_dragged_mechanism_stays_on_its_joints(name):
     sarrus.mechanism.check_mechanism(moved)
 
 
+@pytest.mark.slow
 def test_a_crank_follows_the_hand_to_where_the_circle_is_nearest():
     """The end of a rod on a pin is pulled to a place far off: it ends on the line from the pin to that place."""
     m = sarrus.Mechanism("crank", gravity=(0, -9.81))

@@ -112,6 +112,7 @@ def test_every_number_of_a_file_has_a_slider(name):
             assert (along in found) == bool(rods_at(data, block, part, key))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_sliders_hold_their_value_and_change_it(name):
     """The value lies in its range; another one stands in the data afterwards, and the data are still a model."""
