@@ -84,8 +84,10 @@ class Judge:
         if self._start is None:
             self._start = np.array([kinetic[0] + potential[0] - work[0], potential[0]])
         # what was put back, the steps had gained or lost; the end of the last is that of its polynomials
-        before = np.append(part.restored, part.restored[-1:])[: len(kinetic)]
-        drift = np.abs(kinetic + potential - work - before - self._start[0])
+        drift = kinetic + potential - work - self._start[0]
+        drift[: len(part.restored)] -= part.restored[: len(drift)]
+        drift[len(part.restored) :] -= part.restored[-1]
+        drift = np.abs(drift)
         exchanged = np.maximum(
             kinetic, np.maximum(np.abs(potential - self._start[1]), np.abs(work))
         )

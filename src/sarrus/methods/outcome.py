@@ -152,9 +152,11 @@ class Part:
     restored: Floats
 
     def put_back(self, times: Floats) -> Floats:
-        """The energy put back before times; at the end of a step nothing is put back yet, as it is sampled."""
-        later = self.pieces.starts[1 : len(self.restored)]
-        return np.asarray(self.restored[later.searchsorted(times, side="left")])
+        """The energy put back before increasing times; at the end of a step, as sampled, nothing is yet."""
+        edges = np.empty(len(self.restored) + 1, np.int64)
+        edges[0], edges[-1] = 0, len(times)
+        edges[1:-1] = times.searchsorted(self.pieces.starts[1 : len(self.restored)], side="right")
+        return self.restored.repeat(edges[1:] - edges[:-1])
 
 
 @dataclass(frozen=True)
