@@ -14,8 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
-from sys import getrefcount
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -204,35 +202,9 @@ def _with_leaves(arrays: Any, leaves: Iterator[Any]) -> Any:
 def make_room(*shapes: tuple[int, ...]) -> list[Floats]:
     """Arrays of zeros side by side in memory, as `pack` lays them."""
     total, places = _places(shapes)
-    block = _zeros(total)
+    block = np.zeros(total)
     first = -block.ctypes.data % 64
     return [np.ndarray(shape, block.dtype, block, first + at) for shape, at in places]
-
-
-# Large blocks are kept for the next run: the system takes back what is let go, and to touch new memory costs as
-# much as what is done in it (0.05 s for 31 MB). Numbers of a block from and up to which that pays; how many
-KEPT_FROM, KEPT_TO, MOST_KEPT = 1_000_000, 8_000_000, 2
-_KEPT: list[Floats] = []
-_KEEPING = Lock()
-# references to a block that nobody uses: the list, who looks at it, and the call that counts
-NOBODY = 3
-
-
-def _zeros(count: int) -> Floats:
-    """Zeros; in a block of that size which was used before and is not any more, if there is one."""
-    if not KEPT_FROM <= count <= KEPT_TO:
-        return np.zeros(count)
-    with _KEEPING:
-        for block in _KEPT:
-            if len(block) == count and getrefcount(block) == NOBODY:
-                break
-        else:
-            block = np.zeros(count)
-            _KEPT.append(block)
-            del _KEPT[:-MOST_KEPT]
-            return block
-    block.fill(0.0)
-    return block
 
 
 @lru_cache(maxsize=64)
