@@ -246,7 +246,8 @@ class Result(Readout):
     @property
     def error_estimate(self) -> Floats | None:
         """Global error at the outputs [m], shape (n,): how far a second, more exact run is away in any
-        coordinate; good to a factor of two or so, too large below a tolerance of 1e-8. None without `simulate(..., estimate_error=True)`.
+        coordinate; good to a factor of two or so, too large below a tolerance of 1e-8. None without
+        `simulate(..., estimate_error=True)`.
         """
         error = self.outcome.error
         return None if error is None else np.asarray(error * self.model.units.length)
