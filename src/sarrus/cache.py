@@ -24,6 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from .arrays import plain_sum
 from .disk import HANDLES, UNFINISHED, Directory, UnsafeFileError
 from .names import shown
 
@@ -208,7 +209,7 @@ def list_kept() -> list[Kept]:
                 status = root.status(name)
                 if status is not None and stat.S_ISDIR(status.st_mode) and _is_ours(status):
                     sizes = [p.lstat().st_size for p in (place / name).rglob("*") if p.is_file()]
-                    found.append(Kept(place / name, sum(sizes), len(sizes), status.st_mtime))
+                    found.append(Kept(place / name, plain_sum(sizes), len(sizes), status.st_mtime))
     return sorted(found, key=lambda kept: -kept.used)
 
 
@@ -217,7 +218,7 @@ def clear() -> int:
     kept = list_kept()
     for version in kept:
         shutil.rmtree(version.path, ignore_errors=True)
-    return sum(version.size for version in kept)
+    return plain_sum(version.size for version in kept)
 
 
 def _roots() -> Iterator[tuple[Path, Directory]]:

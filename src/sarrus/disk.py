@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from .arrays import plain_sum
 from .names import shown
 
 # what a half-written file is called
@@ -23,7 +24,9 @@ UNFINISHED = ".unfinished"
 
 HANDLES = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 # no links, and no waiting for the other end of a pipe
-_OPEN = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+_OPEN = plain_sum(
+    getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
+)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 

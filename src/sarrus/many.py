@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Flags, Floats
+from .arrays import Flags, Floats, plain_sum
 from .asked import Asked
 from .assembly.velocities import solve_start_velocities
 from .codegen import series
@@ -213,7 +213,7 @@ def _trace_groups(
     left, found = np.arange(len(ensemble)), {}  # type: Any, dict[str, list[Group]]
     held: list[int] = []
     untraced = 0
-    while len(left) and (len(held) < TAPES or sum(held[-TAPES:]) >= WORTH * TAPES):
+    while len(left) and (len(held) < TAPES or plain_sum(held[-TAPES:]) >= WORTH * TAPES):
         # those that cannot be often stand beside each other
         at = int(len(held) * GOLDEN % 1.0 * len(left))
         held.append(0)
@@ -231,7 +231,7 @@ def _trace_groups(
         found.setdefault(group.structure.digest, []).append(replace(group, which=which))
     for groups in found.values():
         # what a model's builder decides is often no other structure for its code
-        if sum(len(group.which) for group in groups) >= FEWEST_RUNS:
+        if plain_sum(len(group.which) for group in groups) >= FEWEST_RUNS:
             yield Group(
                 np.concatenate([group.which for group in groups]),
                 groups[0].structure,

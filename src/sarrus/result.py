@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arrays import Floats, Ints
+from .arrays import Floats, Ints, plain_sum
 from .asked import DEFAULT_TOLERANCE, Asked, check_times
 from .export import LEVELS, TIME, point_columns, quality_columns, reaction_columns
 from .mechanism import Mechanism, MechanismError
@@ -122,7 +122,7 @@ class Result(Readout):
         if not dampers:
             return
         off = tolerance * float(np.abs(self.rates).max(initial=0.0)) * self.model.units.length
-        mass = sum(b.mass for b in self.mechanism.bodies)
+        mass = plain_sum(b.mass for b in self.mechanism.bodies)
         weight = mass * float(np.linalg.norm(self.mechanism.gravity))
         usual = max(weight, float(self.kinetic_energy.max()) / size)
         found = [(c * off, max(usual, force), name) for name, c, force in dampers]

@@ -21,7 +21,7 @@ from typing import BinaryIO, NoReturn
 import numpy as np
 
 from .. import problems
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
 from ..problems import Problem
 from .heads import HeadError, Meaning, find_meaning
 
@@ -372,7 +372,7 @@ def _looks_like_row(line: str) -> bool:
     """Whether a line that cannot be read was meant as numbers: it begins so, and half of it is."""
     fields = [f for f in re.split(r"[\s,;]+", line) if f]
     numbers = [_number(f) is not None for f in fields]
-    return len(fields) > 1 and numbers[0] and 2 * sum(numbers) >= len(fields)
+    return len(fields) > 1 and numbers[0] and 2 * plain_sum(numbers) >= len(fields)
 
 
 def _number(field: str) -> float | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
 from .parts import (
     EQUATIONS,
     GROUND,
@@ -290,7 +290,7 @@ class _Reader:
             body, place = self.model.site_bodyid[k], np.array(self.model.site_pos[k])
             if body:
                 self.parts.points.append((self.name("site", k), self.bodies[body], place))
-        rows = sum(self.add_equality(k) for k in range(self.model.neq))
+        rows = plain_sum(self.add_equality(k) for k in range(self.model.neq))
         self.parts.believed = int(self.model.nv) - rows
         self.tell_rest()
         return self.parts

@@ -15,7 +15,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
 from ..kinematics.pose import in_space
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files.writing import save_text
@@ -270,7 +270,7 @@ def _mjcf_joints(m: Mechanism, joint: WrittenJoint, report: Report) -> Iterator[
     words = {REVOLUTE: "hinge", PRISMATIC: "slide", SPHERICAL: "ball"}
     for name, kind, axis in _steps(joint) if joint.kind != WELD else ():
         loads = _torsion(m, name, report) if kind == REVOLUTE else {}
-        armature = sum(
+        armature = plain_sum(
             r.inertia + r.mass for r in m.rotors if name in (r.joint, f"{r.joint} travel")
         )
         if armature:
@@ -282,8 +282,8 @@ def _mjcf_joints(m: Mechanism, joint: WrittenJoint, report: Report) -> Iterator[
 def _torsion(m: Mechanism, name: str, report: Report) -> dict[str, Any]:
     """Stiffness, damping and rest of the torsional springs in a hinge."""
     found = [t for t in m.torsions if t.joint == name]
-    k, c = sum(t.stiffness for t in found), sum(t.damping for t in found)
-    pull = sum(t.stiffness * t.free_angle + t.torque for t in found)
+    k, c = plain_sum(t.stiffness for t in found), plain_sum(t.damping for t in found)
+    pull = plain_sum(t.stiffness * t.free_angle + t.torque for t in found)
     if pull and not k:
         report.drop("constant torques of hinges", *(t.name for t in found))
     values = {"stiffness": k, "damping": c, "springref": pull / k if k else 0.0}
@@ -417,7 +417,7 @@ class _Urdf:
         """A joint, its child's frame standing at its place."""
         words = {REVOLUTE: "continuous", WELD: "fixed", PRISMATIC: "prismatic"}
         above = "world" if parent == GROUND else parent
-        damping = sum(t.damping for t in self.m.torsions if t.joint == name)
+        damping = plain_sum(t.damping for t in self.m.torsions if t.joint == name)
         self.lines += [
             f"  {_tag('joint', name=name, type=words.get(kind, kind))}>",
             f"    {_tag('origin', xyz=at - self.origin[parent])}/>",

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from .. import progress
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
 from ..kernels import reasons
 from ..kernels.layout import Pieces
 from ..kernels.record import Sampling
@@ -177,7 +177,7 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
     return Outcome(
         *end,
         record=recorder.record(stepper.law),
-        counters={name: sum(c.get(name, 0) for c in counted) for name in COUNTERS},
+        counters={name: plain_sum(c.get(name, 0) for c in counted) for name in COUNTERS},
         timings={**clock.timings, "watch_cpu": watcher.cpu + judge.cpu + passages.cpu},
         notes=[
             *(note for s in steppers for note in s.notes()),

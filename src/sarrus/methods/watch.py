@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..arrays import Flags, Floats, Ints
+from ..arrays import Flags, Floats, Ints, plain_sum
 from ..kernels import watch as kernels
 from ..kernels.layout import Form, Pieces, make_workspace
 from ..model import Model
@@ -232,7 +232,7 @@ class Watcher:
         """What a user should know of it."""
         if self._blind is None:
             return []
-        dips = sum(len(s.times) for s in self._stretches)
+        dips = plain_sum(len(s.times) for s in self._stretches)
         return [
             f"crossings are told up to t = {self._blind:.9g} s: the motion around {dips} near-singular moments is "
             "kept until then, and more would fill the memory; simulate the rest from there"

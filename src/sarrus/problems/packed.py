@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
 from ..disk import write_file
 from ..mechanism import Mechanism
 from .problem import Figure, Limits, Panel, Problem
@@ -118,8 +118,8 @@ def interpolate(times: Floats, motion: Floats) -> Callable[[Floats], Floats]:
         i = np.clip(np.searchsorted(times, t, "right") - 1, 0, len(h) - 1)
         s = (t - times[i])[:, None] / h[i]
         powers = [s**k for k in range(6)]
-        found = sum(c[k, i] * powers[k] for k in range(6))
-        rate = sum(k * c[k, i] * powers[k - 1] for k in range(1, 6)) / h[i]
+        found = plain_sum(c[k, i] * powers[k] for k in range(6))
+        rate = plain_sum(k * c[k, i] * powers[k - 1] for k in range(1, 6)) / h[i]
         out = np.hstack([found, rate])
         # at a time of the table it is the table, to the last bit
         near = i + (s[:, 0] > 0.5)

@@ -10,6 +10,7 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from ..arrays import plain_sum
 from ..disk import write_file
 from ..runs.benchmark import Record, classes
 from ..scene.player import pack
@@ -90,7 +91,7 @@ def standing_row(s: Standing) -> list[str]:
     """A standing as a row of a table."""
     shown = s.dependable or s.fastest
     judged = shown["judgement"] if shown else {}
-    tried = sum(r["status"] != "skipped" for r in s.records)
+    tried = plain_sum(r["status"] != "skipped" for r in s.records)
     return [
         s.problem + (f" ({s.kind})" if s.kind else ""),
         s.engine,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import plain_sum
 from ..disk import write_file
 from ..progress import part
 from ..runs.folder import RunFolder, load_run
@@ -156,7 +157,7 @@ def _head(label: str, single: bool) -> str:
 def _lead(run: RunFolder) -> str:
     record, sketch = run.record, run.scene.sketch
     where = "in the plane" if sketch.dimension == 2 else "in space"
-    joints = sum(s.kind not in ("spring", "point") for s in sketch.signs)
+    joints = plain_sum(s.kind not in ("spring", "point") for s in sketch.signs)
     return (
         f"{record['duration']:g} s of {sketch.name}: {len(sketch.shapes)} bodies and {joints} joints "
         f"{where}, by the method {record['method']} with {show_setting(record)}."

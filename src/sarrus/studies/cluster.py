@@ -22,6 +22,7 @@ from distributed import Client, Future, KilledWorker, LocalCluster
 from distributed.client import FutureCancelledError
 from distributed.security import Security
 
+from ..arrays import plain_sum
 from .runs import (
     OUT_OF_MEMORY,
     TIME_LIMIT,
@@ -339,7 +340,7 @@ class _Loop:
             self.restart(outcome.worker)
         elif not batch.alone:
             each = outcome.seconds / max(len(outcome.rows), 1)
-            numbers = sum(len(t["t"]) * len(t) for t in outcome.trajectories)
+            numbers = plain_sum(len(t["t"]) * len(t) for t in outcome.trajectories)
             fits = MOST_NUMBERS * len(outcome.rows) / max(numbers, 1)
             wanted = min(BATCH_SECONDS / max(each, 1e-9), fits, LARGEST_BATCH, 2 * self.size)
             self.size = max(int(wanted), 1)

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..arrays import plain_sum
 from ..disk import Directory
 from ..runs.provenance import command_line
 from .study import StudyError, StudyStopped
@@ -186,7 +187,7 @@ class _Session:
         pending: Iterator[int] = (i for i in range(samples.runs) if not self.folder.done[i])
         work = Work(self.study, samples, islice(pending, limit), self.write)
         with connect(scheduler, workers) as client:
-            threads = sum(client.nthreads().values())
+            threads = plain_sum(client.nthreads().values())
             begin = time.perf_counter()
             try:
                 self.work = work

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...arrays import Complex, Floats
+from ...arrays import Complex, Floats, plain_sum
 from .quadrature import TimeOfAngle, make_clock
 
 A, B, C = -0.06934 - 0.00227j, -0.03635 + 0.03273j, 0.014 + 0.072j
@@ -106,7 +106,7 @@ def squeezer_pose(beta: ArrayLike) -> SqueezerPose:
 def squeezer_energy(beta: ArrayLike) -> tuple[Floats, Floats]:
     """Effective inertia m(beta) [kg m2] and energy of the spring V(beta) [J]."""
     pose = squeezer_pose(beta)
-    inertia = sum(
+    inertia = plain_sum(
         m * np.abs(rate) ** 2 + i * spin**2
         for m, i, rate, spin in zip(MASSES, INERTIAS, pose.center_rates, pose.spins, strict=True)
     )
