@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import Floats, Ints, plain_sum
+from ..arrays import Flags, Floats, Ints, plain_sum
 from ..kinematics.pose import LINK, in_space, measure_length, turn_matrices, unit
 from ..mechanism import Body, Mechanism, MechanismError
 from ..mechanism.forces import BODY
@@ -327,7 +327,7 @@ class Poses:
         return Poses(*(part[rows] for part in parts))
 
     @property
-    def finite(self) -> Floats:
+    def finite(self) -> Flags:
         """Whether each output is a finite pose, (n,)."""
         flat = (x.reshape(len(x), -1) for x in (self.centers, self.turns, self.velocities))
         return np.asarray(np.all([np.isfinite(x).all(axis=1) for x in flat], axis=0))

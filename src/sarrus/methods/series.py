@@ -463,7 +463,8 @@ class Series:
 
         Beside singular positions rounding rules, and it would only be loosened again.
         """
-        self._regular = self._regular and seen[:, DROP].min(initial=1.0) >= SINGULAR_LANDING
+        lowest = float(seen[:, DROP].min(initial=1.0))
+        self._regular = self._regular and lowest >= SINGULAR_LANDING
         expected = (
             self._kept.counters[kernels.STEPS] * self._problem.duration / max(self._t, 1e-300)
         )
