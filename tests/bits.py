@@ -21,7 +21,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src"
 LIBRARIES = ("numpy", "scipy", "llvmlite", "numba")
-RANDOM, VARIANTS = 12, 24
+RANDOM, VARIANTS = 40, 24
 
 
 def digest(*arrays):
@@ -56,7 +56,7 @@ def find_digests():
 
     import sarrus
     from agreement.test_random_loads import add_loads
-    from random_mechanisms import random_mechanism
+    from soak import make
 
     found = {}
     for name in sarrus.problems.names():
@@ -64,7 +64,7 @@ def find_digests():
         result = sarrus.simulate(problem.mechanism(), problem.duration, problem.output_step)
         found[name] = digest_of_result(result)
     for seed in range(RANDOM):
-        m = add_loads(random_mechanism(seed, 2 + seed % 2, sliding=seed % 3 == 2), seed)
+        m = add_loads(make(seed), seed)
         found[m.name] = digest_of_result(sarrus.simulate(m, 0.3, 0.05, misfit=0.0))
     four_bar = sarrus.problems.get("double-four-bar").mechanism()
     masses = {"bodies.crank 1.mass": np.linspace(0.5, 2.0, VARIANTS)}
