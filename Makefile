@@ -33,10 +33,10 @@ check: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
 check-versions: $(VENV)/installed-dev
-	$(call for_others,echo "make check on Python $$version"; $(MAKE) check VENV=$$venv PYTHON=$$python)
+	@$(call for_others,echo "make check on Python $$version"; $(MAKE) check VENV=$$venv PYTHON=$$python)
 
 bits: $(VENV)/installed-dev
-	$(call for_others,$(MAKE) $$venv/installed-dev VENV=$$venv PYTHON=$$python)
+	@$(call for_others,$(MAKE) $$venv/installed-dev VENV=$$venv PYTHON=$$python)
 	$(BIN)/python tests/bits.py --compare $$($(call for_others,echo $$venv/bin/python))
 
 test-nojit: $(VENV)/installed-dev

@@ -4,9 +4,8 @@
     python tests/bits.py --compare [PYTHON ...]   compare them with those of other interpreters
 
 All problems by the default method, random mechanisms under loads, and variants of a mechanism, in lanes and by the
-generic kernels. Linear algebra is that of NumPy and SciPy, whose last bits change with their versions. So an
-interpreter with other versions of them runs with those of this one, installed for it in a temporary folder.
-Nothing compiled is shared: the translation to machine code must not depend on the version either.
+generic kernels. Linear algebra is that of NumPy and SciPy, whose last bits change with their versions: so all
+interpreters run with the libraries of the oldest one, which are installed for the others in temporary folders.
 """
 
 import argparse
@@ -75,59 +74,67 @@ def find_digests():
     return found
 
 
+def find_versions():
+    """Versions of Python and of the libraries here."""
+    libraries = {name: version(name) for name in LIBRARIES}
+    return {"python": list(sys.version_info[:3]), "libraries": libraries}
+
+
 def describe():
     """Digests with the versions that made them."""
-    libraries = {name: version(name) for name in LIBRARIES}
-    return {
-        "python": ".".join(map(str, sys.version_info[:3])),
-        "libraries": libraries,
-        "digests": find_digests(),
-    }
+    return find_versions() | {"digests": find_digests()}
 
 
-def run(python, libraries=""):
-    """What an interpreter finds, with an empty cache; libraries: a folder that comes before its own."""
-    path = os.pathsep.join([str(SOURCE), *filter(None, [libraries])])
+def ask(python, *arguments, path=""):
+    """What this script prints on another interpreter; path: folders that come before its own."""
+    found = os.pathsep.join(filter(None, [str(SOURCE), str(path)]))
+    # nothing compiled is shared: the translation to machine code must not depend on the version either
     with tempfile.TemporaryDirectory() as cache:
-        env = os.environ | {"SARRUS_CACHE_DIR": cache, "PYTHONPATH": path}
-        done = subprocess.run(
-            [python, __file__], env=env, stdout=subprocess.PIPE, text=True, check=True
-        )
+        env = os.environ | {"SARRUS_CACHE_DIR": cache, "PYTHONPATH": found}
+        command = [python, __file__, *arguments]
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
 
 
-def install_libraries(python, folder):
-    """Put the libraries of this interpreter, as far as another one has others, into a folder for it."""
-    code = f"import importlib.metadata as m; print(*(m.version(n) for n in {LIBRARIES}))"
-    has = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout
-    pairs = zip(LIBRARIES, has.split(), strict=True)
-    wanted = [f"{name}=={version(name)}" for name, other in pairs if other != version(name)]
-    if wanted:
-        command = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder]
-        subprocess.run([*command, *wanted], check=True)
+def describe_with(python, libraries):
+    """What an interpreter finds with these libraries; those that it has in other versions are installed aside."""
+    own = ask(python, "--versions")["libraries"]
+    wanted = [f"{name}=={number}" for name, number in libraries.items() if own[name] != number]
+    with tempfile.TemporaryDirectory() as folder:
+        if wanted:
+            command = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder]
+            subprocess.run([*command, *wanted], check=True)
+        return ask(python, path=folder)
 
 
 def differences(ours, theirs):
     """Sentences on what differs between two descriptions."""
-    who = f"Python {theirs['python']}"
+    who = f"Python {show(theirs)}"
     if theirs["libraries"] != ours["libraries"]:
         return [f"{who} has other libraries: {theirs['libraries']}, not {ours['libraries']}"]
     a, b = ours["digests"], theirs["digests"]
     return [f"{who}: '{name}' is another result" for name in a | b if a.get(name) != b.get(name)]
 
 
+def show(described):
+    """The version of Python as it is written."""
+    return ".".join(map(str, described["python"]))
+
+
 def compare(pythons):
-    """Sentences on what other interpreters find otherwise than this one."""
-    ours, found = run(sys.executable), []
-    for python in pythons:
-        with tempfile.TemporaryDirectory() as folder:
-            install_libraries(python, folder)
-            theirs = run(python, folder)
-        wrong = differences(ours, theirs)
+    """Sentences on what newer versions of Python find otherwise than the oldest one."""
+    # libraries of the oldest version run on the newer ones too, but not the other way round
+    oldest, *others = sorted(pythons, key=lambda python: ask(python, "--versions")["python"])
+    libraries = ask(oldest, "--versions")["libraries"]
+    first, found = describe_with(oldest, libraries), []
+    print(f"Python {show(first)} with {libraries}", flush=True)
+    for python in others:
+        theirs = describe_with(python, libraries)
+        wrong = differences(first, theirs)
         found += wrong
+        same = len(first["digests"]) - len(wrong)
         print(
-            f"Python {theirs['python']}: {len(ours['digests']) - len(wrong)} of {len(ours['digests'])} results "
-            f"have the bits of Python {ours['python']}",
+            f"Python {show(theirs)}: {same} of {len(first['digests'])} have the same bits",
             flush=True,
         )
     return found
@@ -137,12 +144,13 @@ def main():
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--compare", nargs="*", metavar="PYTHON")
-    pythons = parser.parse_args().compare
-    if pythons is None:
-        print(json.dumps(describe(), indent=1))
-    elif not pythons:
+    parser.add_argument("--versions", action="store_true")
+    asked = parser.parse_args()
+    if asked.compare is None:
+        print(json.dumps(find_versions() if asked.versions else describe(), indent=1))
+    elif not asked.compare:
         print("this machine has no other version of Python: nothing to compare")
-    elif found := compare(pythons):
+    elif found := compare([sys.executable, *asked.compare]):
         sys.exit("\n".join(found))
 
 

@@ -14,7 +14,7 @@ FINDER = Path(__file__).parents[2] / ".ci" / "pythons"
 
 
 def described(digests, numpy="2.0"):
-    return {"python": "3.x", "libraries": {"numpy": numpy}, "digests": digests}
+    return {"python": [3, 13, 0], "libraries": {"numpy": numpy}, "digests": digests}
 
 
 def test_a_bit_is_another_digest():
