@@ -145,6 +145,10 @@ class Directory:
         with suppress(FileNotFoundError):
             os.unlink(*self._at(name), **self._by())
 
+    def remove_empty(self, name: str) -> None:
+        """Delete a folder in this one; raises OSError if it holds anything, or is a link."""
+        os.rmdir(*self._at(name), **self._by())
+
     def _at(self, name: str) -> tuple[Any]:
         if name in ("", ".", "..") or "/" in name or os.sep in name or "\0" in name:
             raise UnsafeFileError(f"{shown(name)!r} is no name of a file in {shown(self.path)}")
