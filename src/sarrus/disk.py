@@ -31,6 +31,30 @@ class UnsafeFileError(OSError):
     """A link, a pipe, or somebody else's file where a plain one of ours should be; the message says which."""
 
 
+class FullDiskError(OSError):
+    """There is no room for a file, or it may not be so large; the message says which."""
+
+
+# no room, no more room for this user, larger than a file may be
+_FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG}
+
+
+@contextmanager
+def explain_full_disk(path: Path) -> Iterator[None]:
+    """Give the system's errors of full disks a sentence that names what was to be written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.errno not in _FULL:
+            raise
+        full = FullDiskError(
+            f"{shown(path)} cannot be written: {os.strerror(error.errno)}; what was there before is unchanged. "
+            "Make room, or choose another folder"
+        )
+        full.errno = error.errno
+        raise full from error
+
+
 class Directory:
     """A folder of the disk; what is done in it stays in it."""
 
@@ -109,12 +133,22 @@ class Directory:
         return content
 
     def write(self, name: str, content: bytes, *, mode: int = 0o666, sync: bool = False) -> None:
-        """Write a file whole or not at all; sync: also after a power failure. A link is replaced."""
+        """Write a file whole or not at all; sync: also after a power failure.
+
+        A link is replaced. Rights of a file that is replaced are kept.
+        """
+        with explain_full_disk(self.path / name):
+            self._write(name, content, mode, sync)
+
+    def _write(self, name: str, content: bytes, mode: int, sync: bool) -> None:
         self.check_target(name)
+        before = self.status(name)
         beside = f"{name}.{secrets.token_hex(6)}{UNFINISHED}"
         number = self.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             with os.fdopen(number, "wb") as file:
+                if HANDLES and before is not None and stat.S_ISREG(before.st_mode):
+                    os.fchmod(number, stat.S_IMODE(before.st_mode))
                 file.write(content)
                 if sync:
                     file.flush()
@@ -191,7 +225,7 @@ def write_file(path: str | Path, content: str | bytes) -> Path:
 def new_file(path: str | Path) -> Iterator[Path]:
     """An empty file beside a path, for others to write; it takes the path's place once all went well."""
     path = Path(path)
-    with Directory(path.parent) as folder:
+    with explain_full_disk(path), Directory(path.parent) as folder:
         folder.check_target(path.name)
         # some tell the format by the end of a name
         beside = f"{UNFINISHED}-{secrets.token_hex(6)}-{path.name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -13,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats
-from ..disk import new_file
+from ..disk import new_file, write_file
+from ..outputs import check_outputs, new_outputs
 from ..scene import Camera, Scene
 from ..scene.draw import GREY, INK, PAPER, Picture, as_shown
 
@@ -76,37 +78,38 @@ def save_movie(
         known = ", ".join((*FILMS, ".png"))
         raise ValueError(f"{path}: movies end with {known}; a folder gets one picture a frame")
     count = len(film.times(scene))
-    folder = path.parent if kind else path
-    there = folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
     if kind not in FILMS:
-        from PIL import Image
-
-        stem, digits = path.stem if kind else "frame", len(str(count - 1))
-        made: list[Path] = []
-        try:
-            for i, frame in enumerate(draw_frames(scene, film)):
-                made.append(folder / f"{stem}-{i:0{digits}d}.png")
-                Image.fromarray(frame).save(made[-1])
-                on_frame(i + 1, count)
-        except BaseException:
-            # a part of a movie is none
-            for picture in made:
-                picture.unlink(missing_ok=True)
-            if not there:
-                folder.rmdir()
-            raise
+        folder, stem = (path.parent, path.stem) if kind else (path, "frame")
+        _save_pictures(folder, stem, scene, film, on_frame)
         return folder
     if FILMS[kind]:
         # codecs want even sides
         width, height = film.size
         film = replace(film, size=(width + width % 2, height + height % 2))
+    path.parent.mkdir(parents=True, exist_ok=True)
     # its own exit would not close it on an error, and the film would be finished later
     with new_file(path) as half, closing(_open(half, film)) as writer:
         for i, frame in enumerate(draw_frames(scene, film)):
             writer.append_data(frame)
             on_frame(i + 1, count)
     return path
+
+
+def _save_pictures(
+    folder: Path, stem: str, scene: Scene, film: Film, on_frame: Callable[[int, int], None]
+) -> None:
+    """Write a picture for each frame, all of them or none."""
+    from PIL import Image
+
+    count = len(film.times(scene))
+    names = [f"{stem}-{i:0{len(str(count - 1))}d}.png" for i in range(count)]
+    check_outputs(folder, names)
+    with new_outputs(folder) as stage:
+        for i, frame in enumerate(draw_frames(scene, film)):
+            content = io.BytesIO()
+            Image.fromarray(frame).save(content, format="png")
+            write_file(stage / names[i], content.getvalue())
+            on_frame(i + 1, count)
 
 
 def draw_frames(scene: Scene, film: Film) -> Iterator[NDArray[np.uint8]]:

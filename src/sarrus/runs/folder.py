@@ -27,6 +27,7 @@ from ..export import point_columns, save_csv, without_units
 from ..mechanism import Mechanism
 from ..mechanism.files import to_data, to_text
 from ..names import shown
+from ..outputs import new_outputs
 from ..result import Result, load_result
 from ..scene import Scene, load_scene, scene_arrays
 from ..storage import add_arrays, load_arrays
@@ -35,6 +36,8 @@ from .provenance import describe_origin
 
 VERSION = 1
 RECORD, DATA = "run.json", "result.h5"
+# of a user's own simulation
+COLUMNS, MODEL = "columns.csv", "model.yaml"
 PICTURES = "pictures"
 # a record is not larger [bytes]
 MOST_BYTES = 100_000_000
@@ -338,13 +341,10 @@ def save_simulation(
     reactions: bool = False,
 ) -> dict[str, Any]:
     """Write columns.csv, model.yaml, run.json and result.h5; returns what run.json holds."""
-    folder.mkdir(parents=True, exist_ok=True)
     # all points: then also springs, torsions and drives, as in Python
     every = points == choose_points(mechanism, result, ())
     columns = result.columns(*([] if every else points), reactions=reactions)
-    save_csv(folder / "columns.csv", columns)
     data = to_data(mechanism)
-    write_file(folder / "model.yaml", to_text(data))
     record = {
         "schema": 1,
         "model": {
@@ -365,8 +365,11 @@ def save_simulation(
         **describe_verdict(result),
         **describe_origin(command),
     }
-    _save_pictures(folder, result, points)
-    return save_record(folder, record)
+    with new_outputs(folder) as stage:
+        save_csv(stage / COLUMNS, columns)
+        write_file(stage / MODEL, to_text(data))
+        _save_pictures(stage, result, points)
+        return save_record(stage, record)
 
 
 def _save_pictures(folder: Path, result: Result, points: list[str]) -> None:
