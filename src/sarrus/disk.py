@@ -236,3 +236,17 @@ def new_file(path: str | Path) -> Iterator[Path]:
         except BaseException:
             folder.remove(beside)
             raise
+
+
+@contextmanager
+def made_folder(folder: Path) -> Iterator[None]:
+    """Make a folder and those above it; after an error those that are new and empty are removed."""
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        for path in new:
+            with suppress(OSError):
+                path.rmdir()
+        raise

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .disk import UNFINISHED, Directory, UnsafeFileError, explain_full_disk, write_file
+from .disk import UNFINISHED, Directory, UnsafeFileError, explain_full_disk, made_folder, write_file
 from .names import shown
 
 LIST = ".sarrus-files"
@@ -41,7 +41,7 @@ def new_outputs(folder: str | Path) -> Iterator[Path]:
     replaced.
     """
     folder = Path(folder)
-    with _made(folder), explain_full_disk(folder), Directory(folder) as place:
+    with explain_full_disk(folder), made_folder(folder), Directory(folder) as place:
         stage = f"{UNFINISHED}-{secrets.token_hex(6)}"
         with place.child(stage, make=True, mode=0o700) as inner:
             try:
@@ -129,17 +129,3 @@ def _digest(place: Directory, name: str) -> str:
         while piece := file.read(PIECE):
             found.update(piece)
     return found.hexdigest()
-
-
-@contextmanager
-def _made(folder: Path) -> Iterator[None]:
-    """Make a folder and those above it; after an error those that are new and empty are removed."""
-    new = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    except BaseException:
-        for path in new:
-            with suppress(OSError):
-                path.rmdir()
-        raise

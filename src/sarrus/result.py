@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .arrays import Floats, Ints
 from .asked import DEFAULT_TOLERANCE, Asked, check_times
@@ -520,10 +521,7 @@ class Result(Readout):
 
     def save(self, path: str | Path) -> Path:
         """Write everything to one HDF5 file, which `sarrus.load_result` reads back to the last bit."""
-        from .storage import save_parts
-
-        parts = {name: getattr(self, name) for name in STORED}
-        return save_parts(path, self.mechanism, self.model, parts)
+        return save_result(path, self, {})
 
     def save_csv(self, path: str | Path, *names: str, reactions: bool = False) -> Path:
         """Write the columns as CSV; the first line has names with units."""
@@ -619,6 +617,16 @@ class Result(Readout):
         ]
         title = f"{self.name}, {self.duration:g} s"
         return notebook.make_card(title, rows, self.plot())
+
+
+def save_result(
+    path: str | Path, result: Result, groups: dict[str, dict[str, NDArray[Any]]]
+) -> Path:
+    """Write a result, and with it groups of further arrays, which `storage.load_arrays` reads."""
+    from .storage import save_parts
+
+    parts = {name: getattr(result, name) for name in STORED}
+    return save_parts(path, result.mechanism, result.model, parts, groups)
 
 
 def load_result(path: str | Path) -> Result:

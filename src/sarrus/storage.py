@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from .arrays import Floats
 from .asked import Asked
-from .disk import new_file
+from .disk import write_file
+from .export import make_hdf5
 from .mechanism import Mechanism, MechanismError
 from .mechanism.files import to_data, to_text
 from .thresholds import SAME_MODEL
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     import h5py
 
     from .model import Model
+
+Arrays = dict[str, NDArray[Any]]
 
 FORMAT = "sarrus result"
 VERSION = 1
@@ -42,18 +45,22 @@ class SavedResultError(ValueError):
     """A file that holds no result, or one that cannot be read; the message says which and why."""
 
 
-def save_parts(path: str | Path, mechanism: Mechanism, model: Model, parts: dict[str, Any]) -> Path:
-    """Write the parts of a result; the file appears whole or not at all."""
-    import h5py
-
+def save_parts(
+    path: str | Path,
+    mechanism: Mechanism,
+    model: Model,
+    parts: dict[str, Any],
+    groups: dict[str, Arrays],
+) -> Path:
+    """Write the parts of a result, and groups of further arrays; the file appears whole or not at all."""
     from . import __version__
 
-    path = Path(path)
     plain = mechanism.copy()
     plain.user_forces = []
     forces = [(force.name, *force.points) for force in mechanism.user_forces]
     derived = {name: getattr(parts["outcome"].record, name) for name in DERIVED}
-    with new_file(path) as half, h5py.File(half, "w") as file:
+
+    def fill(file: h5py.File) -> None:
         file.attrs.update(format=FORMAT, version=VERSION, program=f"sarrus {__version__}")
         file["mechanism"] = to_text(to_data(plain))
         _write(file, "user_forces", forces, model)
@@ -62,7 +69,10 @@ def save_parts(path: str | Path, mechanism: Mechanism, model: Model, parts: dict
             _write(file, name, part, model)
         for name, values in derived.items():
             _write(file, f"derived/{name}", values, model)
-    return path
+        for name, arrays in groups.items():
+            _write_arrays(file.create_group(name), arrays)
+
+    return write_file(path, make_hdf5(fill))
 
 
 def load_parts(path: str | Path, names: Iterable[str]) -> tuple[Mechanism, Model, dict[str, Any]]:
@@ -97,19 +107,8 @@ def load_parts(path: str | Path, names: Iterable[str]) -> tuple[Mechanism, Model
             ) from error
 
 
-def add_arrays(path: Path, group: str, arrays: dict[str, NDArray[Any]]) -> None:
-    """Put further arrays into the file of a result, under any names."""
-    import h5py
-
-    with h5py.File(path, "a") as file:
-        below = file.create_group(group)
-        for i, (name, values) in enumerate(arrays.items()):
-            # a slash in a name would open a group
-            _write_array(below, str(i), values).attrs["name"] = name
-
-
-def load_arrays(path: Path, group: str) -> dict[str, NDArray[Any]]:
-    """What `add_arrays` wrote; raises what h5py raises, and ValueError for other things than plain numbers."""
+def load_arrays(path: Path, group: str) -> Arrays:
+    """A group of further arrays; raises what h5py raises, and ValueError for other things than plain numbers."""
     import h5py
 
     with h5py.File(path, "r") as file:
@@ -160,6 +159,13 @@ def _write(group: h5py.Group, name: str, value: Any, model: Model) -> None:
     below.attrs["class"] = type(value).__name__
     for part, item in parts.items():
         _write(below, part, item, model)
+
+
+def _write_arrays(group: h5py.Group, arrays: Arrays) -> None:
+    """Write arrays under any names."""
+    for i, (name, values) in enumerate(arrays.items()):
+        # a slash in a name would open a group
+        _write_array(group, str(i), values).attrs["name"] = name
 
 
 def _write_array(group: h5py.Group, name: str, values: NDArray[Any]) -> h5py.Dataset:

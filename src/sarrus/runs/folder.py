@@ -28,9 +28,9 @@ from ..mechanism import Mechanism
 from ..mechanism.files import to_data, to_text
 from ..names import shown
 from ..outputs import new_outputs
-from ..result import Result, load_result
+from ..result import Result, load_result, save_result
 from ..scene import Scene, load_scene, scene_arrays
-from ..storage import add_arrays, load_arrays
+from ..storage import load_arrays
 from .columns import LEVELS, Columns, Figure, Panel, quality, unit_of
 from .provenance import describe_origin
 
@@ -239,7 +239,7 @@ def save_motion(
         "step_pivots": result.step_pivots,
         **scene_arrays(result.scene.observing(observed)),
     }
-    add_arrays(result.save(folder / DATA), PICTURES, arrays)
+    save_result(folder / DATA, result, {PICTURES: arrays})
 
 
 def load_run(folder: Path) -> RunFolder:

@@ -37,15 +37,19 @@ def locked(folder: Directory) -> Iterator[None]:
             )
         file.seek(0)
         _check_owner(folder, file.read(MOST_CHARACTERS), me["host"])
-        file.truncate(0)
-        file.seek(0)
-        file.write(json.dumps(me))
-        file.flush()
         try:
+            _write_owner(number, me)
             yield
         finally:
-            file.truncate(0)
-            file.flush()
+            os.ftruncate(number, 0)
+
+
+def _write_owner(number: int, me: dict[str, Any]) -> None:
+    text = json.dumps(me).encode()
+    os.ftruncate(number, 0)
+    os.lseek(number, 0, os.SEEK_SET)
+    while text:
+        text = text[os.write(number, text) :]
 
 
 def _try_lock(file: Any) -> bool:
