@@ -15,7 +15,7 @@ from ..bench import judge, run_problem, save_run
 from ..bench.runner import RESULTS
 from ..mechanism import Mechanism, find_remarks
 from ..names import shown
-from ..outputs import check_outputs, new_output
+from ..outputs import LIST, check_outputs, new_output
 from ..report import library_error, run_table, save_figures
 from ..report.figures import figure_names, save_motion_figure
 from ..report.page import REPORT
@@ -245,5 +245,5 @@ def _show_simulation(record: dict[str, Any], notes: list[str]) -> None:
 
 def list_files(folder: Path) -> str:
     """A folder and what lies in it."""
-    names = sorted(path.name for path in folder.iterdir())
+    names = sorted(path.name for path in folder.iterdir() if path.name != LIST)
     return f"{folder}/ ({', '.join(names)})"
