@@ -629,13 +629,14 @@ def save_result(
     return save_parts(path, result.mechanism, result.model, parts, groups)
 
 
-def load_result(path: str | Path) -> Result:
+def load_result(path: str | Path, *, verify: bool = True) -> Result:
     """Read a result that `Result.save` wrote; everything can be asked of it that could be before.
 
-    Raises SavedResultError with a sentence if the file holds none. User forces are Python functions, which no
-    file holds: what needs them again says so.
+    verify: compare the bytes with the digest that was written with them; files of earlier versions have none.
+    Raises SavedResultError with a sentence if the file holds none, or was changed. User forces are Python
+    functions, which no file holds: what needs them again says so.
     """
     from .storage import load_parts
 
-    mechanism, model, parts = load_parts(path, STORED)
+    mechanism, model, parts = load_parts(path, STORED, verify)
     return Result(mechanism, model, **parts)

@@ -3,15 +3,20 @@
 The file holds the mechanism as the text of a model file, what was asked, and the outcome: a group for each
 dataclass, a dataset for each array, JSON for words and numbers. The model is built again from the mechanism;
 of forms only what differs from the model's is kept. Python functions (user forces) are kept by name alone.
+
+After the last byte of HDF5 comes the SHA-256 of all before it: a flipped bit is an error, not another number.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +38,11 @@ Arrays = dict[str, NDArray[Any]]
 
 FORMAT = "sarrus result"
 VERSION = 1
+# says in a file that a digest stands at its end, and what this begins with
+SEALED, SEAL = "sealed", b"\nsarrus sha256 "
+SEAL_BYTES = len(SEAL) + 64
+# bytes that are hashed at once
+PIECE = 1 << 20
 # arrays smaller than this are not worth compressing
 SMALL = 256
 # bytes that a byte of a file may become: the most that gzip can, and some for what is small
@@ -62,6 +72,7 @@ def save_parts(
 
     def fill(file: h5py.File) -> None:
         file.attrs.update(format=FORMAT, version=VERSION, program=f"sarrus {__version__}")
+        file.attrs[SEALED] = True
         file["mechanism"] = to_text(to_data(plain))
         _write(file, "user_forces", forces, model)
         _write(file, "model", _signature(model), model)
@@ -72,23 +83,64 @@ def save_parts(
         for name, arrays in groups.items():
             _write_arrays(file.create_group(name), arrays)
 
-    return write_file(path, make_hdf5(fill))
+    content = make_hdf5(fill)
+    return write_file(path, content + SEAL + hashlib.sha256(content).hexdigest().encode())
 
 
-def load_parts(path: str | Path, names: Iterable[str]) -> tuple[Mechanism, Model, dict[str, Any]]:
-    """The mechanism, its model, and parts by name; raises SavedResultError with a sentence."""
+@contextmanager
+def _open(path: Path, verify: bool) -> Iterator[h5py.File]:
+    """The file of a result; verify: compare its bytes with the digest that was written with them, if one was."""
     import h5py
 
-    path = Path(path)
     if not path.is_file():
         raise SavedResultError(f"there is no file {path}")
-    try:
-        file = h5py.File(path, "r")
-    except OSError as error:
-        raise SavedResultError(
-            f"{path} holds no result: it is no HDF5 file, or damaged ({_first_line(error)})"
-        ) from error
-    with file:
+    with open(path, "rb") as stream:
+        intact = _is_intact(stream) if verify else None
+        if intact is False:
+            raise _changed(path)
+        try:
+            # what follows the bytes of HDF5 is nothing to it
+            file = h5py.File(stream, "r")
+        except OSError as error:
+            raise SavedResultError(
+                f"{path} holds no result: it is no HDF5 file, or damaged ({_first_line(error)})"
+            ) from error
+        with file:
+            if verify and intact is None and SEALED in file.attrs:
+                raise _changed(path)
+            yield file
+
+
+def _changed(path: Path) -> SavedResultError:
+    return SavedResultError(
+        f"{path} was changed or damaged since it was written: its bytes do not have their digest; save the result "
+        "again, or read it with verify=False"
+    )
+
+
+def _is_intact(stream: BinaryIO) -> bool | None:
+    """Whether the bytes of a file have the digest at its end; None if there is none."""
+    size = stream.seek(0, os.SEEK_END) - SEAL_BYTES
+    if size < 0:
+        return None
+    stream.seek(size)
+    seal = stream.read()
+    if not seal.startswith(SEAL):
+        return None
+    stream.seek(0)
+    found = hashlib.sha256()
+    while size > 0 and (piece := stream.read(min(PIECE, size))):
+        found.update(piece)
+        size -= len(piece)
+    return seal == SEAL + found.hexdigest().encode()
+
+
+def load_parts(
+    path: str | Path, names: Iterable[str], verify: bool
+) -> tuple[Mechanism, Model, dict[str, Any]]:
+    """The mechanism, its model, and parts by name; raises SavedResultError with a sentence."""
+    path = Path(path)
+    with _open(path, verify) as file:
         if file.attrs.get("format") != FORMAT:
             raise SavedResultError(f"{path} holds no result that `Result.save` wrote")
         if file.attrs.get("version") != VERSION:
@@ -107,11 +159,9 @@ def load_parts(path: str | Path, names: Iterable[str]) -> tuple[Mechanism, Model
             ) from error
 
 
-def load_arrays(path: Path, group: str) -> Arrays:
+def load_arrays(path: Path, group: str, verify: bool) -> Arrays:
     """A group of further arrays; raises what h5py raises, and ValueError for other things than plain numbers."""
-    import h5py
-
-    with h5py.File(path, "r") as file:
+    with _open(path, verify) as file:
         found, below = {}, _member(file, group)
         for i in range(len(below)):
             item = _member(below, str(i))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from sys import float_info
@@ -54,7 +54,8 @@ class RunFolder:
     """A run read back from its folder.
 
     record: what run.json holds; columns and exact: by name, over columns["t"]; figures: which columns are
-    drawn together; steps: times, orders and pivots of the method's steps.
+    drawn together; steps: times, orders and pivots of the method's steps; verify: whether the digest of the
+    result's file is compared when it is read.
     """
 
     folder: Path
@@ -64,11 +65,12 @@ class RunFolder:
     figures: tuple[Figure, ...]
     steps: Columns
     scene: Scene
+    verify: bool = True
 
     @cached_property
     def result(self) -> Result:
         """The whole result, read when first asked for."""
-        return load_result(self.folder / DATA)
+        return load_result(self.folder / DATA, verify=self.verify)
 
     @property
     def id(self) -> str:
@@ -242,16 +244,20 @@ def save_motion(
     save_result(folder / DATA, result, {PICTURES: arrays})
 
 
-def load_run(folder: Path) -> RunFolder:
-    """Read a run back; raises RunFolderError with a sentence if that cannot be done."""
+def load_run(folder: Path, *, verify: bool = True) -> RunFolder:
+    """Read a run back; raises RunFolderError with a sentence if that cannot be done.
+
+    verify: as in `load_result`.
+    """
     record = _load_record(folder / RECORD)
     path = folder / DATA
-    try:
-        return _read_motion(folder, record, load_arrays(path, PICTURES))
-    except FileNotFoundError:
+    if not path.exists():
         raise RunFolderError(
             f"{path} is missing; repeat the run: {RECORD} alone does not tell how it moved"
-        ) from None
+        )
+    try:
+        run = _read_motion(folder, record, load_arrays(path, PICTURES, verify))
+        return replace(run, verify=verify)
     except (ValueError, KeyError, TypeError, OSError, RuntimeError) as error:
         raise RunFolderError(f"{path} cannot be read ({error}); repeat the run") from error
 
