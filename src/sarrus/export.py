@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import importlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from .arrays import Floats
 from .disk import new_file, write_file
+from .hdf5 import make_hdf5
 from .names import shown
 
 if TYPE_CHECKING:
@@ -162,21 +163,6 @@ def save_hdf5(path: str | Path, columns: Columns, about: dict[str, str]) -> Path
             dataset.attrs["name"] = quantity
 
     return write_file(path, make_hdf5(fill))
-
-
-def make_hdf5(fill: Callable[[h5py.File], None]) -> bytes:
-    """The bytes of an HDF5 file that `fill` writes into.
-
-    It is made in memory: a disk that is full when HDF5 closes a file ends the process by a signal.
-    """
-    import h5py
-
-    with h5py.File(
-        "in memory", "w", driver="core", backing_store=False, block_size=1 << 20
-    ) as file:
-        fill(file)
-        file.flush()
-        return bytes(file.id.get_file_image())
 
 
 def make_dataset(

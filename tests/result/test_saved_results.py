@@ -15,8 +15,8 @@ import sarrus
 from cpu_time import least
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism, MechanismError, Result, SavedResultError, load_result, simulate
+from sarrus.hdf5 import SEAL, SEAL_BYTES, SEALED
 from sarrus.mechanism import to_data
-from sarrus.storage import SEAL, SEAL_BYTES, SEALED
 
 
 def machine():
@@ -261,9 +261,9 @@ def spoil(path, change):
 SPOILT = {
     "foreign": (lambda f: f.attrs.pop("format"), "holds no result that `Result.save` wrote"),
     "newer": (lambda f: f.attrs.__setitem__("version", 2), "has version 2, this program reads 1"),
-    "no outcome": (lambda f: f.pop("outcome"), "is damaged"),
+    "no outcome": (lambda f: f.pop("outcome"), "'/outcome' is missing"),
     "odd class": (lambda f: f["outcome"].attrs.__setitem__("class", "os.system"), "is damaged"),
-    "no mechanism": (lambda f: f.pop("mechanism"), "is damaged"),
+    "no mechanism": (lambda f: f.pop("mechanism"), "'/mechanism' is missing"),
     "bad status": (
         lambda f: f["outcome/status"].write_direct(np.array('"well"', object)),
         "is damaged",
@@ -274,9 +274,12 @@ SPOILT = {
     ),
     "link elsewhere": (
         lambda f: put(f, "mechanism", h5py.ExternalLink("other.h5", "/x")),
-        "is missing, or a link",
+        "'/mechanism' is a link to another place",
     ),
-    "link inside": (lambda f: put(f, "asked", h5py.SoftLink("/outcome")), "is missing, or a link"),
+    "link inside": (
+        lambda f: put(f, "asked", h5py.SoftLink("/outcome")),
+        "'/asked' is a link to another place",
+    ),
     "another's bytes": (
         lambda f: replace_array(f, "model", (8,), external=[("/proc/self/environ", 0, 64)]),
         "takes its numbers from another file",
@@ -286,7 +289,10 @@ SPOILT = {
         "more than the file can hold",
     ),
     "words": (lambda f: put(f, "model", np.array([b"a", b"b"])), "holds no plain numbers"),
-    "a loop": (lambda f: put(f, "outcome/record/again", f["outcome"]), "is damaged"),
+    "a loop": (
+        lambda f: put(f, "outcome/record/again", f["outcome"]),
+        "'/outcome/record/again' is also found under another name",
+    ),
 }
 
 
@@ -323,7 +329,7 @@ def test_no_hdf5_file_is_told_in_a_sentence(content, tmp_path):
     """Some other file, and none at all."""
     path = tmp_path / "run.h5"
     path.write_bytes(content)
-    with pytest.raises(SavedResultError, match="holds no result: it is no HDF5 file"):
+    with pytest.raises(SavedResultError, match="cannot be read: it is no HDF5 file"):
         load_result(path)
     with pytest.raises(SavedResultError, match="there is no file"):
         load_result(tmp_path / "nothing.h5")
@@ -398,7 +404,9 @@ def test_a_file_without_a_digest_is_read(tmp_path):
     noted = result.save(tmp_path / "noted.h5")
     with h5py.File(noted, "a") as file:
         file.attrs["note"] = "mine"
-    with pytest.raises(SavedResultError, match=r"noted\.h5 was changed .* verify=False"):
+    with pytest.raises(
+        SavedResultError, match=r"noted\.h5 cannot be read: it was changed .* verify=False"
+    ):
         load_result(noted)
     same(load_result(noted, verify=False).outcome.record.q, result.outcome.record.q)
 

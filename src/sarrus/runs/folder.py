@@ -30,7 +30,7 @@ from ..names import shown
 from ..outputs import new_outputs
 from ..result import Result, load_result, save_result
 from ..scene import Scene, load_scene, scene_arrays
-from ..storage import load_arrays
+from ..storage import SavedResultError, load_arrays
 from .columns import LEVELS, Columns, Figure, Panel, quality, unit_of
 from .provenance import describe_origin
 
@@ -70,7 +70,13 @@ class RunFolder:
     @cached_property
     def result(self) -> Result:
         """The whole result, read when first asked for."""
-        return load_result(self.folder / DATA, verify=self.verify)
+        path = self.folder / DATA
+        result = load_result(path, verify=self.verify)
+        if len(result.times) != len(self.times):
+            raise RunFolderError(
+                f"{path} holds {len(result.times)} outputs, and {len(self.times)} of its columns; repeat the run"
+            )
+        return result
 
     @property
     def id(self) -> str:
@@ -258,7 +264,9 @@ def load_run(folder: Path, *, verify: bool = True) -> RunFolder:
     try:
         run = _read_motion(folder, record, load_arrays(path, PICTURES, verify))
         return replace(run, verify=verify)
-    except (ValueError, KeyError, TypeError, OSError, RuntimeError) as error:
+    except SavedResultError as error:
+        raise RunFolderError(f"{error}; repeat the run") from error
+    except (ValueError, KeyError, TypeError, OSError, RuntimeError, RecursionError) as error:
         raise RunFolderError(f"{path} cannot be read ({error}); repeat the run") from error
 
 
@@ -305,15 +313,26 @@ def _read_motion(
     if version != VERSION:
         raise ValueError(f"it has version {version}, this program reads {VERSION}")
     words = json.loads(bytes(arrays["words"]).decode())
-    return RunFolder(
-        folder,
-        record,
-        _prefixed(arrays, "column_"),
-        _prefixed(arrays, "exact_"),
-        tuple(_read_figure(figure) for figure in words["figures"]),
-        _prefixed(arrays, "step_"),
-        load_scene(arrays),
-    )
+    columns, exact, steps = (_prefixed(arrays, kind) for kind in ("column_", "exact_", "step_"))
+    figures = tuple(_read_figure(figure) for figure in words["figures"])
+    for name, values in (columns | {f"exact {k}": x for k, x in exact.items()}).items():
+        _check_array(name, values, "float64", int(record["outputs"]))
+    for name, dtype in (("times", "float64"), ("orders", "int64"), ("pivots", "float64")):
+        # methods without pivots keep none
+        count = len(steps["times"]) if len(steps[name]) or name != "pivots" else 0
+        _check_array(f"step {name}", steps[name], dtype, count)
+    missing = {c for f in figures for p in f.panels for c in p.columns} | {"t"} | set(exact)
+    if missing := missing - set(columns):
+        raise ValueError(f"it lacks the column '{shown(min(missing))}'")
+    return RunFolder(folder, record, columns, exact, figures, steps, load_scene(arrays))
+
+
+def _check_array(name: str, values: NDArray[Any], dtype: str, count: int) -> None:
+    if values.dtype != dtype or values.shape != (count,):
+        raise ValueError(
+            f"'{shown(name)}' is an array of {values.dtype} of shape {values.shape}, not of {dtype} of shape "
+            f"({count},)"
+        )
 
 
 def _read_figure(words: dict[str, Any]) -> Figure:
@@ -321,9 +340,9 @@ def _read_figure(words: dict[str, Any]) -> Figure:
     return Figure(words["name"], words["title"], tuple(panels), words["until"])
 
 
-def _prefixed(arrays: dict[str, NDArray[Any]], prefix: str) -> Columns:
+def _prefixed(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
     return {
-        name.removeprefix(prefix): np.asarray(values, dtype=float)
+        name.removeprefix(prefix): values
         for name, values in arrays.items()
         if name.startswith(prefix)
     }
