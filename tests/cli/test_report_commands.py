@@ -94,7 +94,7 @@ def test_movie_of_a_folder(tmp_path, folder):
     out = tmp_path / "frames"
     answer = call("movie", folder, out, "--fps", "4", "--size", "160x120", "--speed", "2")
     assert answer.exit_code == 0, answer.output
-    assert len(list(out.iterdir())) == 2
+    assert len(list(out.glob("*.png"))) == 2
 
 
 def test_view_opens_files_problems_folders_and_an_empty_plane(tmp_path, folder, monkeypatch):

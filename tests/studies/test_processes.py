@@ -237,7 +237,9 @@ def test_a_killed_program_goes_on(begin, study, undisturbed, tmp_path):
     finished = parts_of(out)
     assert sum(int(p.name.split("-")[2]) for p in finished) < 40
     finished[0].write_bytes(finished[0].read_bytes()[:-7])
-    (out / "parts" / "run-00000039-1-0123456789abcdef.parquet.unfinished").write_bytes(b"PAR1")
+    (out / "parts" / "run-00000039-1-0123456789abcdef.parquet.0123456789ab.unfinished").write_bytes(
+        b"PAR1"
+    )
     text = end(start(study, out, "--workers", "1"))
     assert f"part {finished[0].name} is damaged" in text
     check_equal(out, undisturbed)

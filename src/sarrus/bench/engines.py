@@ -23,6 +23,7 @@ from typing import Any
 
 from .. import __version__
 from ..engines import known_engines
+from ..outputs import check_outputs
 from ..problems import Problem
 from ..runs.benchmark import Record, classes, write_cell
 from ..runs.provenance import THREAD_SETTINGS
@@ -248,6 +249,7 @@ class _Bench:
         path = cell.path(self.folder)
         record = _load(path, cell)
         if record is None:
+            check_outputs(path.parent, [path.name])
             record = self._too_long(cell, before) or self._ask(cell, FIRST_LOOK, 0.5)
             write_cell(path, record)
         return record

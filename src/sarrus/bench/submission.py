@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import re
 import tempfile
 import zipfile
@@ -70,10 +71,18 @@ def pack_run(folder: Path, out: Path) -> Path:
                 zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED
             )
     digest = hashlib.sha256(sums.encode()).hexdigest()[:10]
-    out.mkdir(parents=True, exist_ok=True)
     # a method has any name; a file has not
     method = re.sub(r"[^\w.-]", "_", record["method"])[:60]
-    return write_file(out / f"{record['problem']['id']}-{method}-{digest}.zip", buffer.getvalue())
+    path = out / f"{record['problem']['id']}-{method}-{digest}.zip"
+    if os.path.lexists(path) and not _holds(path, buffer.getvalue()):
+        raise SubmissionError(f"{path} exists already and holds something else; give another --out")
+    out.mkdir(parents=True, exist_ok=True)
+    return write_file(path, buffer.getvalue())
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    """Whether a plain file has these bytes."""
+    return path.is_file() and not path.is_symlink() and read_file(path, LARGEST) == content
 
 
 def collect_records(places: list[Path]) -> tuple[list[dict[str, Any]], list[str]]:

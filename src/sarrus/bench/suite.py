@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import __version__
 from ..methods import get_method
+from ..outputs import check_outputs
 from ..problems import Problem
 from ..runs.benchmark import CELLS, Record, winners, write_cell
 from .judge import judge
@@ -97,6 +98,7 @@ def run_cells(
         path = cell.path(folder)
         record = load_record(path, cell)
         if record is None:
+            check_outputs(path.parent, [path.name])
             before = [records[c] for c in cells if c in records and _same_row(c, cell)]
             record = _too_long(cell, before, budget) or _run(cell, FIRST_LOOK, command)
             write_cell(path, record)

@@ -7,6 +7,7 @@ start, in URDF in the place of their joint: so numbers stay what they are.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from ..arrays import Floats, plain_sum
+from ..disk import read_file
 from ..kinematics.pose import in_space
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files.writing import save_text
@@ -39,6 +41,9 @@ from .report import Report
 
 # these close a loop in MJCF; all others must hang a body in the tree
 EASY = (REVOLUTE, SPHERICAL, WELD)
+# all that stands in a file of closures; more than any holds [bytes]
+_CLOSURES = re.compile(rb"closed_loop: \[.*\]\ntype: \[.*\]\n")
+MOST_BYTES = 10_000_000
 # a slider of URDF must tell limits
 WIDE = '<limit lower="-1e9" upper="1e9" effort="1e9" velocity="1e9"/>'
 
@@ -364,7 +369,8 @@ def save_osim(mechanism: Mechanism, path: Path) -> Report:
 
 
 def save_urdf(mechanism: Mechanism, path: Path) -> Report:
-    """Write URDF, and beside it, with the ending .yaml, its closures."""
+    """Write URDF, and next to it, with the ending .yaml, its closures, which replace only closures of a URDF."""
+    _check_closures(path.with_suffix(".yaml"))
     mechanism, tree, report = _begin(mechanism, path, "URDF")
     report.drop("gravity (URDF tells none)", " ".join(f"{g:g}" for g in mechanism.gravity))
     for t in mechanism.torsions:
@@ -385,6 +391,16 @@ def save_urdf(mechanism: Mechanism, path: Path) -> Report:
     save_text(f"closed_loop: [{frames}]\ntype: [{kinds}]\n", closures)
     report.taken.append(f"closures in {closures.name}")
     return report
+
+
+def _check_closures(path: Path) -> None:
+    """Refuse to replace a file that is not what `save_urdf` writes."""
+    if path.is_symlink() or (
+        path.exists() and not _CLOSURES.fullmatch(read_file(path, MOST_BYTES))
+    ):
+        raise MechanismError(
+            f"{path.name} exists, and the closures of the URDF would replace it; choose another name for the URDF"
+        )
 
 
 class _Urdf:

@@ -19,6 +19,7 @@ import numpy as np
 from ..arrays import Floats, plain_sum
 from ..disk import write_file
 from ..mechanism import Mechanism
+from ..outputs import new_outputs
 from .problem import Figure, Limits, Panel, Problem
 
 MODEL, PROBLEM, REFERENCE = "model.yaml", "problem.json", "reference.csv"
@@ -67,14 +68,15 @@ class OwnProblem:
 
     def save(self, folder: Path) -> None:
         """Write the three files."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.mechanism.save(folder / MODEL)
         text = json.dumps(self.numbers, indent=2) + "\n"
-        write_file(folder / PROBLEM, text)
         letters = "xyz"[: self.motion.shape[1] // 3]
         names = ["t", *(kind + c for kind in ("", "v", "a") for c in letters)]
         table = np.column_stack([self.times, self.motion])
-        np.savetxt(folder / REFERENCE, table, "%.17g", ",", header=",".join(names), comments="")
+        head = ",".join(names)
+        with new_outputs(folder) as stage:
+            self.mechanism.save(stage / MODEL)
+            write_file(stage / PROBLEM, text)
+            np.savetxt(stage / REFERENCE, table, "%.17g", ",", header=head, comments="")
 
 
 def is_packed(folder: str | Path) -> bool:

@@ -10,10 +10,12 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
-from ..disk import new_file, write_file
+from ..disk import write_file
+from ..outputs import new_outputs
 from ..runs.benchmark import Record, grades, load_benchmark, winners
 from ..runs.provenance import describe_machine, describe_threads, describe_versions
-from .page import facts, figures_html, render, section, sentences, table
+from .figures import save_page
+from .page import REPORT, facts, figures_html, render, section, sentences, table
 from .plots import work_precision
 from .tables import library_error, passed_word, show_seconds, show_setting
 
@@ -136,14 +138,8 @@ def behaviour(records: Iterable[Record]) -> list[str]:
 def save_benchmark(
     folder: Path, records: list[Record], best: list[tuple[str, Record]], command: str
 ) -> Path:
-    """Write report.md and a work-precision diagram for each problem; returns the report's path."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write report.md, its page and a work-precision diagram for each problem; returns the report's path."""
     names = list(dict.fromkeys(r["problem"]["id"] for r in records))
-    for name in names:
-        save_work_precision(
-            folder / f"work-precision-{name}.png",
-            [r for r in records if r["problem"]["id"] == name],
-        )
     lines = ["# Benchmark", "", "Fastest setting of each method that keeps the limits"]
     lines += ["(of a precision class, where there are two).", ""]
     lines += _markdown(list(HEADS), winner_rows(best))
@@ -166,8 +162,15 @@ def save_benchmark(
         ("threads", describe_threads()),
     ):
         lines.append(f"- {title}: " + ", ".join(f"{k} {v}" for k, v in told.items()))
-    path = folder / "report.md"
-    return write_file(path, "\n".join(lines) + "\n")
+    with new_outputs(folder) as stage:
+        for name in names:
+            save_work_precision(
+                stage / f"work-precision-{name}.png",
+                [r for r in records if r["problem"]["id"] == name],
+            )
+        write_file(stage / "report.md", "\n".join(lines) + "\n")
+        write_file(stage / REPORT, make_bench_report(records))
+    return folder / "report.md"
 
 
 def save_work_precision(path: Path, records: list[Record]) -> None:
@@ -201,8 +204,7 @@ def save_work_precision(path: Path, records: list[Record]) -> None:
     axes.grid(alpha=0.3, lw=0.5, which="major")
     axes.legend(fontsize=8, title="filled: keeps all limits", title_fontsize=8)
     axes.set_title(records[0]["problem"]["title"], fontsize=11)
-    with new_file(path) as half:
-        page.savefig(half, dpi=150)
+    save_page(path, page)
 
 
 def _markdown(heads: list[str], rows: list[list[str]]) -> list[str]:

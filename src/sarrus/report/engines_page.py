@@ -12,6 +12,7 @@ from rich.table import Table
 
 from ..arrays import plain_sum
 from ..disk import write_file
+from ..outputs import new_outputs
 from ..runs.benchmark import Record, classes
 from ..scene.player import pack
 from .benchmark import made_with
@@ -129,11 +130,10 @@ def engine_table(records: Sequence[Record]) -> Table:
 
 def save_engine_report(folder: Path, records: list[Record], command: str) -> Path:
     """Write the page and the same tables as Markdown; returns the page's path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_file(folder / "engines.md", _markdown(records, command))
-    page = folder / REPORT
-    write_file(page, make_engine_report(records))
-    return page
+    with new_outputs(folder) as stage:
+        write_file(stage / "engines.md", _markdown(records, command))
+        write_file(stage / REPORT, make_engine_report(records))
+    return folder / REPORT
 
 
 def make_engine_report(records: list[Record]) -> str:

@@ -14,6 +14,9 @@ from typing import Any
 from ..scene.player import POLICY, asset, inline_json
 from .plots import Plot
 
+# of a run, of several, of a benchmark
+REPORT = "report.html"
+
 
 def render(
     title: str,

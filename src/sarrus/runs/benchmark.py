@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..disk import write_file
+from ..outputs import write_output
 from .folder import RunFolderError, find_wrong_types, read_record
 
 Record = dict[str, Any]
@@ -45,8 +45,7 @@ def load_benchmark(folder: Path) -> list[Record]:
 
 def write_cell(path: Path, record: Record) -> None:
     """Write a record whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_file(path, json.dumps(record, indent=2) + "\n")
+    write_output(path, json.dumps(record, indent=2) + "\n")
 
 
 def grades(record: Record) -> list[str]:

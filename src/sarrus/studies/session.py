@@ -93,14 +93,14 @@ def read_table(out: Path) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from .folder import ENDING, PARTS, RESULTS
+    from .folder import PARTS, RESULTS, part_names
 
     with Directory(out) as place:
         if place.status(RESULTS) is not None:
             contents = [place.read(RESULTS)]
         else:
             with place.child(PARTS) as parts:
-                contents = [parts.read(name) for name in parts.names(ENDING)]
+                contents = [parts.read(name) for name in part_names(parts)]
     tables = [pq.read_table(pa.BufferReader(content)) for content in contents]
     return pa.concat_tables(tables).sort_by("run").to_pandas()
 
