@@ -43,7 +43,8 @@ def report(
     screen = Screen(soft_wrap=True)
     if len(folders) == 1 and is_benchmark(folders[0]):
         with Screen(stderr=True).progress("a page of the benchmark"):
-            path = save_bench_report(folders[0], out or folders[0] / REPORT)
+            path = out or folders[0] / REPORT
+            bad = save_bench_report(folders[0], path)
     else:
         runs = [run for folder in folders for run in find_runs(folder)]
         if not runs:
@@ -52,7 +53,10 @@ def report(
             )
         single = len(runs) == 1 or len(folders) == 1
         with Screen(stderr=True).progress(f"a page of {len(runs)} run{'s' * (len(runs) > 1)}"):
-            path = save_report(runs, out or (folders[0] / REPORT if single else Path(REPORT)))
+            path = out or (folders[0] / REPORT if single else Path(REPORT))
+            bad = save_report(runs, path)
+    for place, why in bad:
+        screen.print(f"left out: {place}: {why}", highlight=False)
     screen.print(f"report: {path}", highlight=False)
 
 

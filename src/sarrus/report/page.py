@@ -113,6 +113,11 @@ def sentences(lines: Iterable[str]) -> str:
     return f'<ul class="said">{items}</ul>' if items else ""
 
 
+def left_out(bad: Sequence[tuple[str, str]]) -> str:
+    """A section of the files that could not be read, each with its reason; nothing if there are none."""
+    return section("Left out", table(("file", "reason"), bad)) if bad else ""
+
+
 def figures_html(plots: Sequence[Plot], first: int = 0) -> str:
     """Places for plots, numbered from `first`."""
     cards = []
