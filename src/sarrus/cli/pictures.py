@@ -112,10 +112,15 @@ def view(
     data, opened, given = _new_document(target) if new else _document(target, options, screen)
     problem = (target, options) if not new and target in problems.names() else None
     bench = Workbench(data, opened, duration or given, port, problem)
-    screen.print(f"workbench: {bench.address} (ctrl-c ends it)", highlight=False)
-    if browser:
-        webbrowser.open(bench.address)
+    page = bench.opening.path.as_uri()
+    screen.print(f"workbench: {page} (ctrl-c ends it)", highlight=False)
     try:
+        if browser:
+            # command lines can be read by every user of the machine: this address holds no secret
+            webbrowser.open(page)
+        elif screen.is_terminal:
+            # for a browser elsewhere, through a tunnel; not where lines may be logged
+            screen.print(f"or once: {bench.guard.make_address()}", highlight=False)
         bench.serve()
     except KeyboardInterrupt:
         pass
