@@ -31,6 +31,7 @@ import pyarrow.parquet as pq
 
 from ..arrays import Flags
 from ..disk import UNFINISHED, Directory, UnsafeFileError
+from ..foreign import ForeignError, Limits, ask
 from ..names import shown
 from ..runs.provenance import describe_origin, describe_versions, now
 from .locking import LOCK, locked
@@ -43,6 +44,8 @@ from .study import Study, StudyError, differences, digest
 PARTS, TRAJECTORIES, DAMAGED = "parts", "trajectories", "damaged"
 MANIFEST, RESULTS, OVERVIEW = "study.json", "results.parquet", "overview.html"
 BEFORE = "before-"
+# bytes of parts that are read in a second, at least
+READ_RATE = 5_000_000
 # study.json is not larger [bytes]; numbers in sentences, which differ from run to run
 MOST_BYTES = 100_000_000
 _NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
@@ -310,7 +313,9 @@ def _read_parts(folder: Folder) -> None:
         for left in inner.names(UNFINISHED):
             inner.remove(left)
     used = set()
-    for name in folder.inner[PARTS].names(ENDING):
+    names = folder.inner[PARTS].names(ENDING)
+    _try_parts(folder, names)
+    for name in names:
         try:
             table, trajectories = _verify(folder, name)
         except _DamagedError as why:
@@ -324,6 +329,23 @@ def _read_parts(folder: Folder) -> None:
             if name not in used:
                 # its part was not finished, so it will be written again
                 folder.inner[TRAJECTORIES].remove(name)
+
+
+def _try_parts(folder: Folder, names: list[str]) -> None:
+    """Read parts in a child process first, with limits on time and memory: they may come from a stranger."""
+    if not names:
+        return
+    place = folder.inner[PARTS]
+    found = [status for name in names if (status := place.status(name)) is not None]
+    # beyond its start, what reading takes for large studies
+    limits = Limits(cpu=Limits().cpu + sum(status.st_size for status in found) / READ_RATE)
+    try:
+        ask("parquet", {"tried": [str((place.path / name).absolute()) for name in names]}, limits)
+    except ForeignError as error:
+        raise StudyError(
+            f"the parts of folder {shown(folder.path)} cannot be read: {error}; choose another --out, or give "
+            "--fresh to begin again"
+        ) from error
 
 
 class _DamagedError(Exception):
