@@ -3,8 +3,10 @@
 import http.client
 import json
 import os
+import socket
 import stat
 import threading
+from contextlib import suppress
 
 import pytest
 
@@ -139,8 +141,8 @@ def test_codes_that_nobody_uses_are_not_kept_for_ever():
     guard = Guard(1)
     addresses = [guard.make_address() for _ in range(3 * MOST_CODES)]
     assert len(guard.codes) == MOST_CODES
-    assert not guard.redeem(addresses[0])
-    assert guard.redeem(addresses[-1])
+    assert not guard.redeem(addresses[0].partition("?")[2])
+    assert guard.redeem(addresses[-1].partition("?")[2])
 
 
 @pytest.mark.parametrize("target", ["/solve", "/pull", "/edit", "/from-here", "/text", "/save"])
@@ -477,6 +479,61 @@ def test_an_empty_plane_is_no_error(client):
     assert answer["empty"]
     assert answer["errors"] == []
     assert answer["picture"]["frames"] == 1
+
+
+@pytest.mark.parametrize("port", [-1, 65536, 99999, 10**300])
+def test_ports_that_no_machine_has_are_refused(port):
+    """A sentence with the number, however long it is."""
+    with pytest.raises(ValueError, match=r"^port \S{1,20}; give a number from 0 to 65535$"):
+        Workbench(EMPTY, OpenedFile(None), port=port)
+
+
+LINES = (
+    *(b"GET http://[ HTTP/1.1", b"GET //[::1 HTTP/1.1", b"GET http://[x]:y/ HTTP/1.1", b"GET", b""),
+    *(
+        b"POST http://[ HTTP/1.1",
+        b"GET /?code=%ff%00 HTTP/1.1",
+        b"GET /?" + b"&" * 5000 + b" HTTP/1.1",
+    ),
+    *(
+        b"\xff\xfe\x00",
+        b"GET / HTTP/9.9",
+        b"GET / HTTP/1.x",
+        b"BREW / HTTP/1.1",
+        b"GET " + b"/" * 70_000,
+    ),
+    *(b"GET /\x00 HTTP/1.1", b"get / http/1.1", b"GET  /  HTTP/1.1", b"HEAD http://[ HTTP/1.1"),
+)
+HEADS = (
+    *(
+        b"",
+        b"Host: {host}",
+        b"Host: [",
+        b"Host: {host}\r\nCookie: =;;=\x00",
+        b"Host: {host}\r\nOrigin: http://[",
+    ),
+    *(b"Host: {host}\r\nContent-Length: 1e9", b"Cookie: " + b"a=b;" * 3000, b"\xff: \xff", b": :"),
+    b"\r\n".join(b"X: y" for _ in range(200)),
+)
+
+
+def test_no_request_of_a_stranger_reaches_the_terminal(client, capfd):
+    """Whatever a line or head holds, nothing is printed, no secret is answered, and the server goes on."""
+    for line in LINES:
+        for head in HEADS:
+            text = line + b"\r\n" + head.replace(b"{host}", client.host.encode()) + b"\r\n\r\n"
+            with socket.create_connection(("127.0.0.1", client.port), timeout=PATIENCE) as stream:
+                with suppress(OSError):
+                    stream.sendall(text)
+                    stream.shutdown(socket.SHUT_WR)
+                answer = b""
+                with suppress(OSError):
+                    while part := stream.recv(65536):
+                        answer += part
+            assert client.bench.guard.token.encode() not in answer
+            assert b"200 OK" not in answer.partition(b"\r\n")[0]
+    assert capfd.readouterr() == ("", "")
+    assert client.request("GET", "/", Cookie=client.own["Cookie"])[0] == 200
 
 
 def test_a_port_in_use_is_told(client):

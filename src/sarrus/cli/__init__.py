@@ -10,7 +10,7 @@ import typer
 from .. import __version__
 from . import bench, engines, lists, model_files, own, pictures, run, spec, standing, sweep
 from .errors import end_with
-from .screen import Screen
+from .screen import Screen, outlive_readers
 
 __all__ = ["app", "main"]
 
@@ -70,6 +70,7 @@ def about(
 
 def main() -> None:
     """Entry point: errors are one clear message, not a traceback."""
+    outlive_readers()
     try:
         # as a function: it says in words how it was stopped, which is not a mistake of its user
         status = app(standalone_mode=False)

@@ -16,7 +16,7 @@ from html import escape
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from ..disk import Directory
 
@@ -59,9 +59,9 @@ class Guard:
         """Whether an address still opens the page."""
         return any(address == f"{self.origin}/?code={code}" for code in self.codes)
 
-    def redeem(self, target: str) -> bool:
-        """Whether an address holds a code that was not used before; now it is."""
-        given = "".join(parse_qs(urlsplit(target).query).get("code", ())).encode()
+    def redeem(self, query: str) -> bool:
+        """Whether the query of an address holds a code that was not used before; now it is."""
+        given = "".join(parse_qs(query).get("code", ())).encode()
         with self._lock:
             found = [code for code in self.codes if hmac.compare_digest(code.encode(), given)]
             self.codes = [code for code in self.codes if code not in found]

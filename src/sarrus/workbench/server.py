@@ -9,8 +9,8 @@ they are being answered.
 from __future__ import annotations
 
 import json
+import os
 import re
-import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -31,7 +31,9 @@ from .page import POLICY, make_page, plotly_script
 from .parameters import Record, find_options, fitting_values, with_values
 from .saving import OpenedFile
 
-PORT = 8080
+PORT, MOST_PORT = 8080, 65535
+# shows tracebacks, as in commands
+DEBUG = "SARRUS_DEBUG"
 # pages whose numbers are remembered
 MOST_PAGES = 64
 # a client that sends nothing is let go [s]
@@ -101,6 +103,8 @@ class Workbench:
             "/text": self.text,
             "/save": self.save,
         }
+        if not 0 <= port <= MOST_PORT:
+            raise ValueError(f"port {port:g}; give a number from 0 to {MOST_PORT}")
         try:
             self.server = _Server((LOOPBACK, port), _Handler)
         except OSError as error:
@@ -116,9 +120,9 @@ class Workbench:
         """Where it listens."""
         return int(self.server.server_address[1])
 
-    def enter(self, target: str) -> bool:
-        """Whether an address lets a browser in, which it does once."""
-        if not self.guard.redeem(target):
+    def enter(self, query: str) -> bool:
+        """Whether the query of an address lets a browser in, which it does once."""
+        if not self.guard.redeem(query):
             return False
         with suppress(OSError):
             # of a full disk: the page is opened all the same
@@ -192,9 +196,8 @@ class _Server(ThreadingHTTPServer):
     workbench: Workbench
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A page that was closed meanwhile is none; others are told what went wrong."""
-        error = sys.exception()
-        if not isinstance(error, OSError):
+        """A request that cannot be answered ends its connection; the terminal is not for those who send them."""
+        if os.environ.get(DEBUG, "") not in ("", "0"):
             super().handle_error(request, client_address)
 
 
@@ -208,11 +211,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """The page and the script of its plots; a code that was not used is exchanged for the token."""
-        bench, path = self.server.workbench, urlsplit(self.path).path
+        bench, (path, query) = self.server.workbench, self._target()
         guard = bench.guard
         if why := guard.is_foreign(self.headers):
             self._send(403, f"{why}\n", "text/plain")
-        elif path == "/" and bench.enter(self.path):
+        elif path == "/" and bench.enter(query):
             # the browser sends a strict cookie only where this server's own page leads
             cookie = f"{guard.cookie}={guard.token}; HttpOnly; SameSite=Strict; Path=/"
             self._send(200, forward("/"), "text/html", cookie)
@@ -227,7 +230,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """A question of the page: JSON in, JSON out."""
-        bench, path = self.server.workbench, urlsplit(self.path).path
+        bench, (path, _) = self.server.workbench, self._target()
         if why := bench.guard.is_foreign(self.headers, asks=True):
             self._refuse(403, why)
         elif not bench.guard.is_known(self.headers):
@@ -248,6 +251,14 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             text = json.dumps(answer, separators=(",", ":"), allow_nan=False)
             self._send(200, text, "application/json")
+
+    def _target(self) -> tuple[str, str]:
+        """Path and query of the request; empty if it names none, as `http://[`."""
+        try:
+            parts = urlsplit(self.path)
+        except ValueError:
+            return "", ""
+        return parts.path, parts.query
 
     def _wrong_size(self) -> str:
         length = self.headers.get("Content-Length", "")
