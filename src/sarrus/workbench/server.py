@@ -27,7 +27,7 @@ from ..mechanism.files.reading import MOST_BYTES
 from ..progress import listening
 from .answers import Desk, sentences_of
 from .guard import LOOPBACK, Guard, OpeningPage, forward
-from .page import POLICY, make_page, plotly_script
+from .page import POLICY, make_page, make_scripts
 from .parameters import Record, find_options, fitting_values, with_values
 from .saving import OpenedFile
 
@@ -210,7 +210,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = PATIENCE
 
     def do_GET(self) -> None:
-        """The page and the script of its plots; a code that was not used is exchanged for the token."""
+        """The page and its scripts; a code that was not used is exchanged for the token."""
         bench, (path, query) = self.server.workbench, self._target()
         guard = bench.guard
         if why := guard.is_foreign(self.headers):
@@ -223,8 +223,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(403, f"{UNKNOWN}\n", "text/plain")
         elif path == "/":
             self._send(200, bench.page(), "text/html")
-        elif path == "/plotly.js":
-            self._send(200, plotly_script(), "text/javascript")
+        elif path in make_scripts():
+            self._send(200, make_scripts()[path], "text/javascript")
         else:
             self._send(404, "there is nothing at this address\n", "text/plain")
 
