@@ -279,7 +279,9 @@ def _remove_version(root: Directory, name: str) -> int:
 
 def _remove_all(folder: Directory) -> int:
     """Remove the entries of a folder and of the versions in it; returns how many bytes."""
-    return _remove_entries(folder) + plain_sum(_remove_version(folder, name) for name in folder.names())
+    return _remove_entries(folder) + plain_sum(
+        _remove_version(folder, name) for name in folder.names()
+    )
 
 
 def _remove_entries(folder: Directory) -> int:

@@ -1,6 +1,7 @@
 """sarrus run --report, report, movie and view."""
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -104,7 +105,7 @@ def test_view_opens_files_problems_folders_and_an_empty_plane(tmp_path, folder, 
     made, of = [], []
 
     class Silent:
-        address = "http://127.0.0.1:0"
+        opening = SimpleNamespace(path=tmp_path / "open.html")
 
         def __init__(self, data, opened, duration, port, problem):
             made.append((data, opened, duration))

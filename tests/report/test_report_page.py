@@ -172,7 +172,7 @@ def test_bad_folders_are_refused_in_words(tmp_path, folder):
     with pytest.raises(RunFolderError, match=r"run\.json cannot be read"):
         load_run(tmp_path)
     (tmp_path / "run.json").write_text('{"schema": 1}')
-    with pytest.raises(RunFolderError, match="lacks"):
+    with pytest.raises(RunFolderError, match="method is missing"):
         load_run(tmp_path)
     (tmp_path / "run.json").write_text((folder / "run.json").read_text())
     with pytest.raises(RunFolderError, match=r"result\.h5 is missing"):

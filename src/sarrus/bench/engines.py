@@ -346,17 +346,22 @@ def _empty(cell: EngineCell, status: str, message: str, command: str) -> Record:
 
 
 def _load(path: Path, cell: EngineCell) -> Record | None:
-    """The record of a cell if it is there, whole, and of this version; else None."""
+    """The record of a cell if it is there, valid, and of this cell and version; else None."""
+    from ..runs.record import EngineCell as CellRecord
+    from ..runs.record import RecordError, read_record
+
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        fits = (
-            record["versions"]["sarrus"] == __version__
-            and record["problem"]["version"] == cell.problem.version
-            and record["engine"] == _about(cell)
-        )
-        if cell.engine != OURS and record["timings"]["repeats"]:
-            engine = known_engines()[cell.engine]
-            fits = fits and record["versions"].get(engine.package) == engine.version
-    except (OSError, ValueError, KeyError, TypeError):
+        record = read_record(path, CellRecord)
+    except (OSError, RecordError):
         return None
-    return dict(record) if fits else None
+    fits = (
+        record["versions"].get("sarrus") == __version__
+        and record["problem"]["id"] == cell.problem.id
+        and record["problem"]["version"] == cell.problem.version
+        and record["method"] == cell.engine
+        and record["engine"] == _about(cell)
+    )
+    if cell.engine != OURS and record["timings"]["repeats"]:
+        engine = known_engines()[cell.engine]
+        fits = fits and record["versions"].get(engine.package) == engine.version
+    return record if fits else None

@@ -221,11 +221,9 @@ def board(
     for place in places:
         if not place.exists() and not place.is_symlink():
             raise ValueError(f"{place}: no such file or folder")
-    records, left_out = collect_records(places)
+    records, bad = collect_records(places)
     screen = Screen()
-    screen.show_table(board_table(records))
-    for line in left_out:
-        screen.print(line, soft_wrap=True, highlight=False)
+    screen.show_table(board_table(records, bad))
     screen.print("x calibration compares machines: CPU as a multiple of a fixed workload.")
     if not records:
         raise typer.Exit(1)

@@ -51,7 +51,7 @@ def report(
     if len(folders) == 1 and is_benchmark(folders[0]):
         path = out or folders[0] / REPORT
         with Screen(stderr=True).progress("a page of the benchmark"), begin(path) as half:
-            save_bench_report(folders[0], half)
+            bad = save_bench_report(folders[0], half)
     else:
         runs = [run for folder in folders for run in find_runs(folder)]
         if not runs:
@@ -60,9 +60,11 @@ def report(
             )
         single = len(runs) == 1 or len(folders) == 1
         path = out or (folders[0] / REPORT if single else Path(REPORT))
-        told = f"a page of {len(runs)} run{'s' * (len(runs) > 1)}"
-        with Screen(stderr=True).progress(told), begin(path) as half:
-            save_report(runs, half)
+        title = f"a page of {len(runs)} run{'s' * (len(runs) > 1)}"
+        with Screen(stderr=True).progress(title), begin(path) as half:
+            bad = save_report(runs, half)
+    for place, why in bad:
+        screen.print(f"left out: {place}: {why}", highlight=False)
     screen.print(f"report: {path}", highlight=False)
 
 
@@ -121,10 +123,15 @@ def view(
     data, opened, given = _new_document(target) if new else _document(target, options, screen)
     problem = (target, options) if not new and target in problems.names() else None
     bench = Workbench(data, opened, duration or given, port, problem)
-    screen.print(f"workbench: {bench.address} (ctrl-c ends it)", highlight=False)
-    if browser:
-        webbrowser.open(bench.address)
+    page = bench.opening.path.as_uri()
+    screen.print(f"workbench: {page} (ctrl-c ends it)", highlight=False)
     try:
+        if browser:
+            # command lines can be read by every user of the machine: this address holds no secret
+            webbrowser.open(page)
+        elif screen.is_terminal:
+            # for a browser elsewhere, through a tunnel; not where lines may be logged
+            screen.print(f"or once: {bench.guard.make_address()}", highlight=False)
         bench.serve()
     except KeyboardInterrupt:
         pass

@@ -20,7 +20,7 @@ from ..report import library_error, run_table, save_figures
 from ..report.figures import figure_names, save_motion_figure
 from ..report.page import REPORT
 from ..report.run_page import save_report
-from ..report.tables import fit_table, show_seconds
+from ..report.tables import fit_table, show_number, show_seconds
 from ..runs.folder import COLUMNS, DATA, MODEL, RECORD, choose_points, save_simulation
 from ..runs.provenance import command_line
 from ..simulate import CONTINUE, DEFAULT_METHOD
@@ -139,7 +139,7 @@ def _show_runs(records: list[dict[str, Any]]) -> None:
         for check in record["judgement"]["checks"]:
             if not check["passed"]:
                 screen.print(
-                    f"{name}: {check['what']} is {check['value']:.3g} {check['unit']}, "
+                    f"{name}: {check['what']} is {show_number(check['value'], check['unit'], '.3g')}, "
                     f"allowed {check['limit']:g}",
                     highlight=False,
                 )
@@ -231,8 +231,8 @@ def _show_simulation(record: dict[str, Any], notes: list[str]) -> None:
         str(record["outputs"]),
         str(record["counters"]["steps"]),
         show_seconds(record["timings"]["solve_cpu"] + record["timings"]["record_cpu"]),
-        f"{record['energy_drift']:.1e}",
-        f"{record['violations']['position']:.1e}",
+        show_number(record["energy_drift"]),
+        show_number(record["violations"]["position"]),
     )
     heads = ("outputs", "steps", "CPU", "drift [J]", "violation [m]")
     rows = [(shown(record["model"]["name"]), cells, "")]

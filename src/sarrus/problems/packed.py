@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats, plain_sum
-from ..disk import write_file
+from ..disk import read_file, write_file
 from ..mechanism import Mechanism
 from ..outputs import new_outputs
 from .problem import Figure, Limits, Panel, Problem
 
 MODEL, PROBLEM, REFERENCE = "model.yaml", "problem.json", "reference.csv"
-NEEDED = ("id", "title", "observed", "duration", "output_step", "limits")
+# a reference is not larger [bytes]
+MOST_BYTES = 500_000_000
 
 
 @dataclass(frozen=True)
@@ -86,20 +87,27 @@ def is_packed(folder: str | Path) -> bool:
 
 def load_packed(folder: str | Path) -> Problem:
     """The problem of a folder; raises ValueError with a sentence."""
+    # pydantic, which the problems of this package do without
+    from .packed_record import load_numbers
+
     folder = Path(folder)
     try:
-        numbers = json.loads((folder / PROBLEM).read_text(encoding="utf-8"))
-        table = np.loadtxt(folder / REFERENCE, delimiter=",", skiprows=1, ndmin=2)
+        numbers = load_numbers(folder / PROBLEM)
+        text = read_file(folder / REFERENCE, MOST_BYTES).decode("utf-8", "replace")
+        rows = [line for line in text.splitlines() if line.strip()][1:]
+        if not rows:
+            raise ValueError(f"{REFERENCE} is empty")
+        table = np.loadtxt(rows, delimiter=",", comments=None, ndmin=2)
     except (OSError, ValueError) as error:
         raise ValueError(f"{folder}: no problem there ({error})") from error
-    missing = [key for key in NEEDED if key not in numbers]
-    if missing:
-        raise ValueError(f"{folder / PROBLEM} lacks {', '.join(missing)}")
     mechanism = Mechanism.load(folder / MODEL)
     if table.shape[1] != 1 + 3 * mechanism.dimension or len(table) < 2:
         raise ValueError(
-            f"{folder / REFERENCE} has {table.shape[1]} columns; t, place, velocity and acceleration are due"
+            f"{folder / REFERENCE} has {len(table)} rows of {table.shape[1]} columns; at least two of t, place, "
+            "velocity and acceleration are due"
         )
+    if not (np.isfinite(table).all() and (np.diff(table[:, 0]) > 0).all()):
+        raise ValueError(f"{folder / REFERENCE}: numbers must be finite and times increase")
     return OwnProblem(mechanism, numbers, table[:, 0], table[:, 1:]).problem
 
 

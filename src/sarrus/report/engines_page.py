@@ -18,7 +18,7 @@ from ..scene.player import pack
 from .benchmark import made_with
 from .page import figures_html, render, section, sentences, table
 from .plots import Plot, work_precision
-from .tables import show_seconds, show_setting
+from .tables import show_number, show_seconds, show_setting
 
 REPORT = "engines.html"
 # what our own methods are called among engines
@@ -100,7 +100,10 @@ def standing_row(s: Standing) -> list[str]:
         show_settings(s.dependable) if s.dependable else "",
         show_seconds(seconds(s.fastest)) if s.fastest else "none",
         show_settings(s.fastest) if s.fastest else s.why,
-        *(_number(judged.get(key)) for key in ("energy_drift", "position_error", "violation")),
+        *(
+            show_number(judged[key]) if shown else ""
+            for key in ("energy_drift", "position_error", "violation")
+        ),
         f"{s.kept}/{tried}",
         f"{s.lost}/{s.changed}" if s.changed else "",
     ]
@@ -297,7 +300,3 @@ def _versions(records: Iterable[Record]) -> list[str]:
 def seconds(record: Record | None) -> float:
     """CPU time of the solve."""
     return np.inf if record is None else float(record["timings"]["solve"])
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.1e}"

@@ -15,14 +15,13 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from sys import float_info
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats
-from ..disk import read_file, write_file
+from ..disk import write_file
 from ..export import point_columns, save_csv, without_units
 from ..mechanism import Mechanism
 from ..mechanism.files import to_data, to_text
@@ -39,8 +38,6 @@ RECORD, DATA = "run.json", "result.h5"
 # of a user's own simulation
 COLUMNS, MODEL = "columns.csv", "model.yaml"
 PICTURES = "pictures"
-# a record is not larger [bytes]
-MOST_BYTES = 100_000_000
 # panels of the figure of places
 MOST_POINTS = 6
 
@@ -101,91 +98,6 @@ class RunFolder:
     def times(self) -> Floats:
         """Times of the outputs [s]."""
         return self.columns["t"]
-
-
-def read_record(path: Path, needed: Iterable[str]) -> tuple[Any, list[str]]:
-    """What a JSON file holds, and what it lacks of the keys that a record needs."""
-    try:
-        record = json.loads(read_file(path, MOST_BYTES))
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    return record, [key for key in needed if not isinstance(record, dict) or key not in record]
-
-
-# what stands in a record, if it is there: words; numbers, which are finite; those or null, where JSON has no
-# infinite ones; lists and records of one kind
-_TEXT, _FLAG, _NUMBER, _MAYBE = (
-    "text",
-    "true or false",
-    "a finite number",
-    "a finite number or null",
-)
-_CHECK = {
-    "what": _TEXT,
-    "value": _MAYBE,
-    "limit": _NUMBER,
-    "unit": _TEXT,
-    "passed": _FLAG,
-    "time": _MAYBE,
-}
-_SHAPE: dict[str, Any] = {
-    **dict.fromkeys(("method", "status", "message", "command", "date"), _TEXT),
-    **{"tolerance": _MAYBE, "step": _MAYBE, "duration": _NUMBER, "outputs": _NUMBER, "notes": [_TEXT]},
-    "method_options": {"*": _NUMBER},
-    "problem": {
-        **dict.fromkeys(("id", "title", "source", "note"), _TEXT),
-        **{"version": _NUMBER, "options": {"*": _NUMBER}, "limits": {"*": _NUMBER}},
-    },
-    "model": {"name": _TEXT, "file": _TEXT},
-    "judgement": {
-        **{"passed": _FLAG, "complete": _FLAG, "checks": [_CHECK], "findings": [_TEXT]},
-        **dict.fromkeys(("energy_drift", "position_error", "velocity_error", "end_error"), _MAYBE),
-        **{"recomputed_drift": _MAYBE, "violation": _MAYBE, "violations": {"*": _MAYBE}},
-    },
-    "verdict": {"text": [_TEXT]},
-    "counters": {"*": _NUMBER},
-    "timings": {"*": _MAYBE, "busy": _FLAG, "same_bits": _FLAG},
-    "machine": {"processor": _TEXT, "system": _TEXT, "python": _TEXT, "cores": _MAYBE},
-    "versions": {"*": _TEXT},
-}  # fmt: skip
-
-
-def find_wrong_types(value: Any, shape: Any = _SHAPE, where: str = "") -> str:
-    """What is not of its kind in a record, in a sentence; nothing if all is."""
-    if isinstance(shape, dict):
-        if not isinstance(value, dict):
-            return f"{where or 'it'} is no record"
-        parts = ((name, shape.get(name, shape.get("*")), item) for name, item in value.items())
-        found = (
-            find_wrong_types(item, kind, f"{where}.{shown(name)[:60]}".lstrip("."))
-            for name, kind, item in parts
-            if kind is not None
-        )
-        return next(filter(None, found), "")
-    if isinstance(shape, list):
-        if not isinstance(value, list):
-            return f"{where} is no list"
-        found = (find_wrong_types(item, shape[0], f"{where}.{i}") for i, item in enumerate(value))
-        return next(filter(None, found), "") or _find_missing(value, shape[0], where)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    right = {
-        _TEXT: isinstance(value, str),
-        _FLAG: isinstance(value, bool),
-        _NUMBER: number and abs(value) <= float_info.max,
-        _MAYBE: value is None or (number and abs(value) <= float_info.max),
-    }[shape]
-    return "" if right else f"{where} is not {shape}"
-
-
-def _find_missing(items: list[Any], shape: Any, where: str) -> str:
-    """What the records of a list lack."""
-    needed = (
-        [key for key, kind in shape.items() if kind != _MAYBE] if isinstance(shape, dict) else []
-    )
-    lacking = (
-        f"{where}.{i} lacks {key}" for i, x in enumerate(items) for key in needed if key not in x
-    )
-    return next(lacking, "")
 
 
 def save_record(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
@@ -280,29 +192,17 @@ def find_runs(folder: Path) -> list[Path]:
 
 
 def _load_record(path: Path) -> dict[str, Any]:
+    # pydantic, which writers do without
+    from .record import RecordError, read_run
+
     try:
-        record, missing = read_record(path, _NEEDED)
+        return read_run(path)
     except FileNotFoundError:
         raise RunFolderError(
             f"{path.parent} holds no run: there is no {path.name}; make one with `sarrus run`"
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, RecordError) as error:
         raise RunFolderError(f"{path} cannot be read ({error}); repeat the run") from error
-    if not isinstance(record, dict) or record.get("schema") != 1:
-        raise RunFolderError(f"{path} is not a record of a run that this program knows")
-    if "model" not in record:
-        missing += [key for key in ("problem", "judgement") if key not in record]
-    if missing:
-        raise RunFolderError(f"{path} lacks {', '.join(missing)}; repeat the run")
-    if wrong := find_wrong_types(record):
-        raise RunFolderError(f"{path}: {wrong}; repeat the run")
-    return record
-
-
-_NEEDED = (
-    *("method", "tolerance", "step", "duration", "outputs", "status", "message", "notes"),
-    *("verdict", "counters", "timings", "machine", "versions", "command", "date"),
-)
 
 
 def _read_motion(

@@ -31,8 +31,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..arrays import Flags
+from ..arrays import Flags, plain_sum
 from ..disk import UNFINISHED, Directory, UnsafeFileError
+from ..foreign import ForeignError, Limits, ask
 from ..names import shown
 from ..outputs import LIST, admit, check_place
 from ..runs.provenance import describe_origin, describe_versions, now
@@ -48,6 +49,8 @@ MANIFEST, RESULTS, OVERVIEW = "study.json", "results.parquet", "overview.html"
 # what users look at; it replaces only what we wrote
 OUTPUTS = (RESULTS, OVERVIEW)
 BEFORE = "before-"
+# bytes of parts that are read in a second, at least
+READ_RATE = 5_000_000
 # study.json is not larger [bytes]; numbers in sentences, which differ from run to run
 MOST_BYTES = 100_000_000
 _NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
@@ -342,7 +345,9 @@ def _read_parts(folder: Folder) -> None:
             if _HALF.fullmatch(left) and status is not None and stat.S_ISREG(status.st_mode):
                 inner.remove(left)
     used = set()
-    for name in part_names(folder.inner[PARTS]):
+    names = list(part_names(folder.inner[PARTS]))
+    _try_parts(folder, names)
+    for name in names:
         try:
             table, trajectories = _verify(folder, name)
         except _DamagedError as why:
@@ -368,6 +373,23 @@ def _remove_unfinished(folder: Folder, name: str) -> None:
         _set_damaged(folder, TRAJECTORIES, name, shown(error)[:200])
     else:
         folder.inner[TRAJECTORIES].remove(name)
+
+
+def _try_parts(folder: Folder, names: list[str]) -> None:
+    """Read parts in a child process first, with limits on time and memory: they may come from a stranger."""
+    if not names:
+        return
+    place = folder.inner[PARTS]
+    found = [status for name in names if (status := place.status(name)) is not None]
+    # beyond its start, what reading takes for large studies
+    limits = Limits(cpu=Limits().cpu + plain_sum(status.st_size for status in found) / READ_RATE)
+    try:
+        ask("parquet", {"tried": [str((place.path / name).absolute()) for name in names]}, limits)
+    except ForeignError as error:
+        raise StudyError(
+            f"the parts of folder {shown(folder.path)} cannot be read: {error}; choose another --out, or give "
+            "--fresh to begin again"
+        ) from error
 
 
 class _DamagedError(Exception):
