@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 FORMAT = "sarrus result"
-VERSION = 1
+VERSION = 2
 # arrays smaller than this are not worth compressing
 SMALL = 256
 # bytes that a byte of a file may become: the most that gzip can, and some for what is small

@@ -95,6 +95,11 @@ LOWERED_PIVOT = 0.1
 # an equation's own J J^T: the same without masses, so nothing but angles makes it small; it is their square:
 # links that are never more than 1e-4 rad off count as parallel
 WATCHED_PIVOT = 1e-8
+# an equation's own J J^T: a pivot above has been shown by a motion, not by rounding (1e-16 and what elimination makes
+# of it): links that swing by 3e-7 rad
+SHOWN_PIVOT = 1e-13
+# what is usual for the equation: a local minimum of the pivots of steps is looked at by W; a near miss is 0.02 squared
+LOW_MINIMUM = 1e-2
 # an equation's own J M^-1 J^T: a smaller pivot makes EPS felt after one refinement: two are made (EPS / pivot
 # squared is below rounding for pivots above)
 WEAK_PIVOT = 1e-6

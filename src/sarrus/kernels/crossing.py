@@ -32,7 +32,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from .compiler import block, entry, kernel
-from .forms import eval_form_rates, eval_forms, eval_jacobian
+from .forms import eval_form_rates, eval_forms, eval_jacobian, first_of, tie
 from .lanes import WIDTH, choose, in_lanes, rows_of_lanes
 from .layout import Form, make_room
 from .series import log_of
@@ -49,17 +49,21 @@ POWERS_COS, POWERS_SIN = (
     np.array([f((k + 1) * (np.arange(WIDTH) + 0.5) * np.pi / WIDTH) for k in range(MOMENTS)])
     for f in (np.cos, np.sin)
 )
-# a pivot below this share of its equation's own square, at all nodes, is that of an equation that depends on
-# others; and so many squares of the violation of the constraints there, as J has errors of its size
-ZERO_PIVOT = 3e-14
+# an equation depends on others if its pivot, over what the elimination makes of rounding in it, is below this at all
+# nodes; or below so many squares of the violation of the constraints there, as J has errors of its size
+ZERO_PIVOT = 1e-14
 ZERO_SQUARES = 100.0
-# pivots below this share are compared with the violation at all
+# pivots below this are compared with the violation at all
 LOW_PIVOT = 1e-3
 # of a product of pivots: it does not underflow, and a pivot that vanishes counts as this
 TINY = 1e-72
 # pivots in such a product
 IN_PRODUCT = 4
 
+# steps are searched for zeros whose sum above this: a zero in the step gives 0.18, one near the rim may take from it
+FLAG = 0.03
+# memory for places that a step may need
+ROOM = 16
 # moments smaller than this in a disc: no zero in it (one on the segment that it covers gives 0.95)
 NONE = 0.1
 # central moments of one place, over the number of zeros: second, third, fourth; in radii
@@ -74,8 +78,9 @@ SETTLED = 1e-4
 WHOLE = 0.1
 # of three zeros and more: a variance above, in radii squared, shows that they are not one place
 APART = 1e-8
-# halvings of a step
+# halvings of a step, and discs in all
 DEEPEST = 14
+MOST_DISCS = 256
 # a place this far beyond the end of what a disc covers, in halves of it, belongs to the next
 BEYOND = 1e-3
 # the same place seen from two discs, in steps
@@ -86,9 +91,9 @@ SAME = 1e-6
 EXCESS, LOW, RANK = 0, 1, 2
 SEEN = 3
 # columns of a place: time since the start of the step, number of zeros, their variance [s^2] (negative: a conjugate
-# pair), part of the mechanism, whether it is resolved, and the smallest pivot there
-TIME, ZEROS, VARIANCE, PART, RESOLVED, PIVOT = 0, 1, 2, 3, 4, 5
-PLACE = 6
+# pair), part of the mechanism, whether it is resolved, the smallest pivot there, and the number of the step
+TIME, ZEROS, VARIANCE, PART, RESOLVED, PIVOT, STEP = 0, 1, 2, 3, 4, 5, 6
+PLACE = 7
 # of discs that wait: centre, half of what it covers, part (-1: all), halvings
 WAITING = 4
 
@@ -110,7 +115,7 @@ class Disc(NamedTuple):
     """Memory of a disc: numbers at its nodes, which are the last axis; real and imaginary parts, then derivatives.
 
     powers: of the time at the nodes, real and imaginary; out: some numbers of lanes; kept: 1 for independent
-    equations, else 0; usual: the largest pivot that each has shown at a centre; trace, sums: of each part; known: sums of the disc that is worked on; stack:
+    equations, else 0; usual: the largest pivot that each has shown at a centre; trace, sums: of each part; growth: what the elimination makes of rounding in each pivot, over it; known: sums of the disc that is worked on; stack:
     discs that wait.
     """
 
@@ -136,6 +141,7 @@ class Disc(NamedTuple):
     phi_im: Floats
     trace: Floats
     trace_im: Floats
+    growth: Floats
     out: Floats
     kept: Floats
     usual: Floats
@@ -167,7 +173,7 @@ def make_disc(form: Form, structure: Structure, rows: int) -> Disc:
     lanes = [size for size in (nq, nf, nj, n + len(form.L_row)) for _ in range(2)]
     sizes: list[Any] = [
         *((size, WIDTH) for size in lanes * 2),
-        (rows, WIDTH), (rows, WIDTH), (nc, WIDTH), (nc, WIDTH), (parts, WIDTH), (parts, WIDTH), (4, WIDTH),
+        (rows, WIDTH), (rows, WIDTH), (nc, WIDTH), (nc, WIDTH), (parts, WIDTH), (parts, WIDTH), (n, WIDTH), (1, WIDTH),
         (nc,), (nc,), (parts, MOMENTS), (parts, MOMENTS), (4 * DEEPEST + 4 + 2 * parts, WAITING),
     ]  # fmt: skip
     return Disc(*make_room(*sizes))
@@ -303,13 +309,13 @@ def leave_out_dependent(form, structure, disc, j, violation):
     k = structure.equation[j]
     x = lanes.L[j]
     y = lanes.L_im[j]
-    lanes.out[0] = x * x + y * y
-    share = np.sqrt(eval_largest(disc, 0)) / structure.size[k]
-    # written so that what is no number is left out
+    lanes.out[0] = (x * x + y * y) / (lanes.growth[j] * lanes.growth[j])
+    share = np.sqrt(eval_largest(disc, 0))
     if share > LOW_PIVOT:
         return violation
     if violation < 0.0:
         violation = eval_violation(form, structure, disc)
+    # written so that what is no number is left out
     if not share > max(ZERO_PIVOT, ZERO_SQUARES * violation):
         n = len(structure.equation)
         disc.kept[k] = 0.0
@@ -330,6 +336,8 @@ def eliminate_nodes(form, structure, disc):
     for k in range(len(form.phi0)):
         disc.kept[k] = 1.0
     assemble_nodes(form, disc)
+    for j in range(n):
+        lanes.growth[j] = 0.0 * lanes.powers[0] + 1.0
     t = 0
     for j in range(n):
         if structure.equation[j] >= 0:
@@ -346,6 +354,8 @@ def eliminate_nodes(form, structure, disc):
             v = lanes.L_im[a]
             f = u * p - v * q
             g = u * q + v * p
+            # what becomes of the rounding of this pivot in the next
+            lanes.growth[form.L_row[a - n]] += (f * f + g * g) * lanes.growth[j]
             for b in range(a, last):
                 target = form.L_target[t]
                 lanes.L[target] = lanes.L[target] - f * lanes.L[b] + g * lanes.L_im[b]
@@ -452,19 +462,6 @@ def screen_step(form, structure, disc, qc, order, h):
     return eval_excess(structure, disc), low, rank
 
 
-@entry
-def screen(form, structure, disc, pieces, steps, seen):
-    """Screen some steps. Outputs: seen: a row for each; disc.usual: the largest pivot of each equation so far."""
-    for n in range(steps):
-        h = pieces.starts[n + 1] - pieces.starts[n]
-        excess, low, rank = screen_step(
-            form, structure, disc, pieces.coefficients[n], pieces.orders[n], h
-        )
-        seen[n, EXCESS] = excess
-        seen[n, LOW] = low
-        seen[n, RANK] = rank
-
-
 @block
 def eval_moments(form, structure, disc, qc, order, c, radius):
     """Moments of the zeros in a disc, in disc.sums, for each part of the mechanism."""
@@ -491,10 +488,9 @@ def has_zeros(sums):
     """Whether moments show zeros in a disc."""
     largest = 0.0
     for k in range(MOMENTS):
-        # written so that what is no number counts
-        if not abs(sums[k]) <= largest:
-            largest = abs(sums[k])
-    return not largest < NONE
+        largest = max(largest, abs(sums[k]))
+    # of a run that diverges there are no numbers
+    return largest > NONE and np.isfinite(largest)
 
 
 @kernel
@@ -589,18 +585,19 @@ def eval_pivot(form, structure, disc, qc, order, t, m):
 
 
 @kernel
-def is_known(found, count, t, m, same):
-    """Whether a place of a part is among those found."""
+def is_known(found, before, count, t, m, same):
+    """Whether a place of a part is among those found of the same step."""
     known = False
-    for n in range(count):
+    for n in range(before, count):
         if found[n, PART] == m and abs(found[n, TIME] - t) <= same:
             known = True
     return known
 
 
 @block
-def look_at_part(form, structure, disc, qc, order, h, waiting, m, found, count):
-    """What the disc at disc.stack[waiting] holds of a part: a place, or halves that wait; returns both numbers."""
+def look_at_part(form, structure, disc, qc, order, h, waiting, m, found, before, count):
+    """What the disc at disc.stack[waiting] holds of a part: a place, or halves that wait; before: places
+    of other steps. Returns what was done, where, and how wide."""
     c = disc.stack[waiting, 0]
     half = disc.stack[waiting, 1]
     depth = disc.stack[waiting, 3]
@@ -614,7 +611,9 @@ def look_at_part(form, structure, disc, qc, order, h, waiting, m, found, count):
             return 1.0, t, radius / WIDER
         if one:
             within = abs(t - c) <= (1.0 + BEYOND) * half
-            if within and count < len(found) and not is_known(found, count, t, m, SAME * h):
+            if within and count < len(found) and not is_known(
+                found, before, count, t, m, SAME * h
+            ):
                 found[count, TIME] = t
                 found[count, ZEROS] = zeros
                 found[count, VARIANCE] = variance
@@ -635,22 +634,26 @@ def look_at_part(form, structure, disc, qc, order, h, waiting, m, found, count):
     return 0.0, c, half
 
 
-@entry
-def locate(form, structure, disc, qc, order, h, found):
-    """Places of a step at which J loses rank, or nearly does; returns how many. Outputs: found: a row for each."""
-    screen_step(form, structure, disc, qc, order, h)
+@block
+def locate_zeros(form, structure, disc, qc, order, h, found, count):
+    """Places of a step at which J loses rank, or nearly does, behind those known; returns how many there are.
+
+    disc.kept: the equations that are independent on the step.
+    """
+    before = count
+    discs = 0
     disc.stack[0, 0] = 0.5 * h
     disc.stack[0, 1] = 0.5 * h
     disc.stack[0, 2] = -1.0
     disc.stack[0, 3] = 0.0
     waiting = 1
-    count = 0
     while waiting > 0:
         waiting -= 1
         c = disc.stack[waiting, 0]
         half = disc.stack[waiting, 1]
         only = disc.stack[waiting, 2]
-        depth = disc.stack[waiting, 3]
+        discs += 1
+        depth = disc.stack[waiting, 3] if discs < MOST_DISCS else 1.0 * DEEPEST
         eval_moments(form, structure, disc, qc, order, c, WIDER * half)
         for m in range(len(disc.sums)):
             for k in range(MOMENTS):
@@ -663,7 +666,7 @@ def locate(form, structure, disc, qc, order, h, found):
                 disc.stack[new, 1] = half
                 disc.stack[new, 3] = depth
                 what, t, part = look_at_part(
-                    form, structure, disc, qc, order, h, new, m, found, count
+                    form, structure, disc, qc, order, h, new, m, found, before, count
                 )
                 if what == 1.0:
                     if new + 2 <= len(disc.stack):
@@ -672,4 +675,66 @@ def locate(form, structure, disc, qc, order, h, found):
                     found[count, PIVOT] = eval_pivot(form, structure, disc, qc, order, t, m)
                     count += 1
         waiting = new
+    return count
+
+
+@entry
+def look_at_steps(form, structure, disc, pieces, first, steps, seen, found):
+    """Screen some steps from `first` on, and locate the zeros of those that hold any.
+
+    Returns how many steps were looked at and how many places were found: all, unless these fill their memory.
+    Outputs: seen: a row for each step; found: a row for each place; disc.usual: the largest pivots so far.
+    """
+    count = 0
+    for n in range(first, steps):
+        if count + ROOM > len(found):
+            return n, count
+        qc = pieces.coefficients[n]
+        order = pieces.orders[n]
+        h = pieces.starts[n + 1] - pieces.starts[n]
+        excess, low, rank = screen_step(form, structure, disc, qc, order, h)
+        seen[n, EXCESS] = excess
+        seen[n, LOW] = low
+        seen[n, RANK] = rank
+        if abs(excess) > FLAG:
+            before = count
+            count = locate_zeros(form, structure, disc, qc, order, h, found, count)
+            for k in range(before, count):
+                found[k, STEP] = n
+    return steps, count
+
+
+@entry
+def eval_pivots_at(form, structure, disc, q, pivots):
+    """Pivots of all equations at a position, over their own squares; 0 for those that depend on others."""
+    zero = 0.0 * rows_of_lanes(RIM_COS)[0]
+    eval_powers(disc, 0, zero, zero)
+    eval_jacobians(form, disc, q, 0)
+    eliminate_nodes(form, structure, disc)
+    for k in range(len(pivots)):
+        pivots[k] = -disc.kept[k] * disc.L[form.pos_c[k], 0] / structure.size[k]
+
+
+@entry
+def find_parts(form, parts):
+    """Coordinates that share equations are one part; returns how many there are. parts: of each coordinate."""
+    nq = len(form.Q)
+    for i in range(nq):
+        parts[i] = i
+    # entries of J are in the order of equations
+    for n in range(1, len(form.J_eq)):
+        if form.J_eq[n] == form.J_eq[n - 1]:
+            tie(parts, form.J_col[n], form.J_col[n - 1])
+    count = 0
+    # the first of each has the smallest number: those before it are numbered
+    for i in range(nq):
+        parts[i] = first_of(parts, i)
+    for i in range(nq):
+        if parts[i] == i:
+            parts[i] = -1 - count
+            count += 1
+        else:
+            parts[i] = parts[parts[i]]
+    for i in range(nq):
+        parts[i] = -1 - parts[i]
     return count
