@@ -83,17 +83,19 @@ DEEPEST = 14
 MOST_DISCS = 256
 # a place this far beyond the end of what a disc covers, in halves of it, belongs to the next
 BEYOND = 1e-3
-# the same place seen from two discs, in steps
-SAME = 1e-6
+# the same place seen from two discs, in halves of what they cover
+SAME = 1e-5
 
 # columns of what the screen says of a step: the sum above; the smallest pivot at the centre, against what is usual;
-# how many equations are independent
-EXCESS, LOW, RANK = 0, 1, 2
-SEEN = 3
+# how many equations are independent; and log|g| at the centre
+EXCESS, LOW, RANK, REGULARITY = 0, 1, 2, 3
+SEEN = 4
 # columns of a place: time since the start of the step, number of zeros, their variance [s^2] (negative: a conjugate
 # pair), part of the mechanism, whether it is resolved, the smallest pivot there, and the number of the step
 TIME, ZEROS, VARIANCE, PART, RESOLVED, PIVOT, STEP = 0, 1, 2, 3, 4, 5, 6
 PLACE = 7
+# what a disc holds
+NOTHING, HALVES, A_PLACE = 0, 1, 2
 # of discs that wait: centre, half of what it covers, part (-1: all), halvings
 WAITING = 4
 
@@ -414,7 +416,7 @@ def eliminate_rates(form, structure, disc):
 
 @kernel
 def eval_excess(structure, disc):
-    """The sum of log(R / |a - c|) over the zeros a of g in the disc, by Jensen's formula."""
+    """The sum of log(R / |a - c|) over the zeros a of g in the disc, by Jensen's formula, and log|g| at the centre."""
     lanes = in_lanes(disc)
     total = 0.0 * lanes.powers[0]
     product = total + 1.0
@@ -430,7 +432,8 @@ def eval_excess(structure, disc):
     rim = 0.0
     for lane in range(WIDTH - 1):
         rim += disc.out[0, lane]
-    return 0.25 * (rim / (WIDTH - 1.0) - disc.out[0, WIDTH - 1])
+    centre = 0.25 * disc.out[0, WIDTH - 1]
+    return 0.25 * rim / (WIDTH - 1.0) - centre, centre
 
 
 @kernel
@@ -450,7 +453,7 @@ def eval_low(form, structure, disc):
 
 @block
 def screen_step(form, structure, disc, qc, order, h):
-    """Of one step: the sum over the zeros in its disc, the smallest pivot at its centre, the rank."""
+    """Of one step: the sum over the zeros in its disc, smallest pivot, rank and log|g| at its centre."""
     c = 0.5 * h
     radius = WIDER * c
     x = rows_of_lanes(SCREEN_COS)[0] * radius + c
@@ -459,7 +462,8 @@ def screen_step(form, structure, disc, qc, order, h):
     eval_jacobians(form, disc, qc, order)
     eliminate_nodes(form, structure, disc)
     low, rank = eval_low(form, structure, disc)
-    return eval_excess(structure, disc), low, rank
+    excess, regularity = eval_excess(structure, disc)
+    return excess, low, rank, regularity
 
 
 @block
@@ -594,60 +598,61 @@ def is_known(found, before, count, t, m, same):
     return known
 
 
+@kernel
+def keep_place(found, count, t, zeros, variance, m, resolved):
+    """One more row of places."""
+    found[count, TIME] = t
+    found[count, ZEROS] = zeros
+    found[count, VARIANCE] = variance
+    found[count, PART] = m
+    found[count, RESOLVED] = resolved
+
+
 @block
-def look_at_part(form, structure, disc, qc, order, h, waiting, m, found, before, count):
-    """What the disc at disc.stack[waiting] holds of a part: a place, or halves that wait; before: places
-    of other steps. Returns what was done, where, and how wide."""
-    c = disc.stack[waiting, 0]
-    half = disc.stack[waiting, 1]
-    depth = disc.stack[waiting, 3]
-    _, narrow = eval_variance(disc.known[m])
-    if narrow:
+def look_at_part(form, structure, disc, qc, order, c, half, depth, m, splits, found, before, count):
+    """What a disc holds of a part whose moments are known: NOTHING, HALVES to be looked at, or A_PLACE, now kept.
+
+    before: where the places of this step begin. Returns which, and the middle and half the width of what is to be
+    halved, or the time of the place.
+    """
+    if eval_variance(disc.known[m])[1]:
         t, zeros, variance, radius, one = settle_place(
             form, structure, disc, qc, order, c, WIDER * half, m
         )
-        if one and zeros > 2.5 and abs(variance) > APART * radius * radius and depth < DEEPEST:
-            # several places close together
-            return 1.0, t, radius / WIDER
+        within = abs(t - c) <= (1.0 + BEYOND) * half
+        if one and not within:
+            return NOTHING, t, half
+        apart = zeros > 2.5 and abs(variance) > APART * radius * radius
+        if one and splits and apart and depth < DEEPEST:
+            return HALVES, t, radius / WIDER
         if one:
-            within = abs(t - c) <= (1.0 + BEYOND) * half
-            if within and count < len(found) and not is_known(
-                found, before, count, t, m, SAME * h
-            ):
-                found[count, TIME] = t
-                found[count, ZEROS] = zeros
-                found[count, VARIANCE] = variance
-                found[count, PART] = m
-                found[count, RESOLVED] = 1.0
-                return 2.0, t, half
-            return 0.0, t, half
+            if is_known(found, before, count, t, m, SAME * half):
+                return NOTHING, t, half
+            keep_place(found, count, t, zeros, variance, m, 1.0)
+            return A_PLACE, t, half
     if depth < DEEPEST:
-        return 1.0, c, half
-    if count < len(found):
-        # zeros that nothing separates: the middle of what is left
-        found[count, TIME] = c
-        found[count, ZEROS] = disc.known[m, 0]
-        found[count, VARIANCE] = 0.0
-        found[count, PART] = m
-        found[count, RESOLVED] = 0.0
-        return 2.0, c, half
-    return 0.0, c, half
+        return HALVES, c, half
+    # zeros that nothing separates: the middle of what is left
+    keep_place(found, count, c, np.rint(disc.known[m, 0]), 0.0, m, 0.0)
+    return A_PLACE, c, half
 
 
 @block
-def locate_zeros(form, structure, disc, qc, order, h, found, count):
-    """Places of a step at which J loses rank, or nearly does, behind those known; returns how many there are.
+def search(form, structure, disc, qc, order, c, half, part, splits, found, count):
+    """Places at which J loses rank, or nearly does, less than `half` from c; returns how many rows there are.
 
-    disc.kept: the equations that are independent on the step.
+    part: of the mechanism, -1: all; splits: whether three zeros and more that are not quite one place are taken apart;
+    disc.kept: the equations that are independent; found, count: rows of other steps before these.
     """
     before = count
     discs = 0
-    disc.stack[0, 0] = 0.5 * h
-    disc.stack[0, 1] = 0.5 * h
-    disc.stack[0, 2] = -1.0
+    waiting = 0
+    disc.stack[0, 0] = c
+    disc.stack[0, 1] = half
+    disc.stack[0, 2] = part
     disc.stack[0, 3] = 0.0
     waiting = 1
-    while waiting > 0:
+    while waiting > 0 and count < len(found):
         waiting -= 1
         c = disc.stack[waiting, 0]
         half = disc.stack[waiting, 1]
@@ -658,23 +663,17 @@ def locate_zeros(form, structure, disc, qc, order, h, found, count):
         for m in range(len(disc.sums)):
             for k in range(MOMENTS):
                 disc.known[m, k] = disc.sums[m, k]
-        # halves are put where this disc was, behind those that wait
-        new = waiting
         for m in range(len(disc.sums)):
-            if (only < 0.0 or only == m) and has_zeros(disc.known[m]):
-                disc.stack[new, 0] = c
-                disc.stack[new, 1] = half
-                disc.stack[new, 3] = depth
-                what, t, part = look_at_part(
-                    form, structure, disc, qc, order, h, new, m, found, before, count
+            mine = only < 0.0 or only == m
+            if mine and count < len(found) and has_zeros(disc.known[m]):
+                what, t, width = look_at_part(
+                    form, structure, disc, qc, order, c, half, depth, m, splits, found, before, count
                 )
-                if what == 1.0:
-                    if new + 2 <= len(disc.stack):
-                        new = wait(disc.stack, new, t, part, m, depth)
-                elif what == 2.0:
+                if what == HALVES and waiting + 2 <= len(disc.stack):
+                    waiting = wait(disc.stack, waiting, t, width, m, depth)
+                elif what == A_PLACE:
                     found[count, PIVOT] = eval_pivot(form, structure, disc, qc, order, t, m)
                     count += 1
-        waiting = new
     return count
 
 
@@ -692,16 +691,29 @@ def look_at_steps(form, structure, disc, pieces, first, steps, seen, found):
         qc = pieces.coefficients[n]
         order = pieces.orders[n]
         h = pieces.starts[n + 1] - pieces.starts[n]
-        excess, low, rank = screen_step(form, structure, disc, qc, order, h)
+        excess, low, rank, regularity = screen_step(form, structure, disc, qc, order, h)
         seen[n, EXCESS] = excess
         seen[n, LOW] = low
         seen[n, RANK] = rank
+        seen[n, REGULARITY] = regularity
         if abs(excess) > FLAG:
             before = count
-            count = locate_zeros(form, structure, disc, qc, order, h, found, count)
+            half = 0.5 * h
+            count = search(
+                form, structure, disc, qc, order, half, half, -1, False, found, count
+            )
             for k in range(before, count):
                 found[k, STEP] = n
     return steps, count
+
+
+@entry
+def locate(form, structure, disc, qc, order, h, first, last, part, found):
+    """Zeros of a part of the mechanism between two times of a step of length h, taken apart; returns how many."""
+    screen_step(form, structure, disc, qc, order, h)
+    c = 0.5 * (first + last)
+    half = 0.5 * (last - first)
+    return search(form, structure, disc, qc, order, c, half, part, True, found, 0)
 
 
 @entry

@@ -30,6 +30,9 @@ PLACES = 256
 MOST_NUMBERS = 64_000_000
 # steps before and after a candidate among which a regular configuration is looked for
 NEARBY = 24
+# the polynomial of the first step is followed as far as its last terms, and all others, stay below this, over the
+# mechanism's length
+FAR_TERM, FAR_WAY = 1e-6, 0.3
 # coordinates up to which singular values of J are computed
 DENSE = 600
 
@@ -185,6 +188,8 @@ class Watcher:
         self._usual, self._start = np.zeros(nc), np.zeros(nc)
         # middles of steps, smallest pivots there, ranks and pieces of the last two steps
         self._tail: list[tuple[float, float, float, Piece]] = []
+        # times of zeros in the last steps
+        self._times: list[float] = []
         self._until = 0.0
         self._begin = np.zeros((2, nq))
         self._later = np.zeros(nq)
@@ -213,16 +218,35 @@ class Watcher:
             return
         if not self._begun:
             self._begin = pieces.coefficients[0, :2, : self._nq].copy()
-            self._eval_pivots(self._begin[:1], pieces.coefficients.shape[1], self._start)
+            self._look_at_start(pieces)
         seen, places = self._search(pieces, steps)
         if not self._begun:
-            best = int(np.argmax(seen[:, kernels.LOW]))
-            self._later = pieces.coefficients[best, 0, : self._nq].copy()
+            self._later = self._most_regular(pieces, seen, 0, steps)
             self._begun = True
         found = self._collect(pieces, steps, seen, places, last)
         if len(found):
             self._keep(pieces, steps, seen, found)
         self._remember(pieces, steps, seen)
+
+    def _look_at_start(self, pieces: Pieces) -> None:
+        """Pivots at the start, and where some vanish those as far as its polynomial leads."""
+        rows = pieces.coefficients[0, : pieces.orders[0] + 1, : self._nq]
+        self._eval_pivots(rows[:1].copy(), pieces.coefficients.shape[1], self._start)
+        if self._start.all():
+            return
+        # the last terms that do not vanish stay small, and all others below a share of a link
+        sizes = np.abs(rows[1:]).max(axis=1)
+        terms = np.flatnonzero(sizes)
+        if not len(terms) or not np.isfinite(sizes).all():
+            return
+        most = np.full(len(sizes), FAR_WAY)
+        most[terms[-2:]] = FAR_TERM if len(terms) > 2 else FAR_WAY
+        reach = float(((most[terms] / sizes[terms]) ** (1.0 / (terms + 1.0))).min())
+        pivots = np.zeros(len(self._start))
+        for s in (-reach, reach):
+            q = np.polynomial.polynomial.polyval(s, rows)
+            self._eval_pivots(q[None], 1, pivots)
+            np.maximum(self._usual, pivots, out=self._usual)
 
     def _memory(self, rows: int) -> kernels.Disc:
         if self._disc is None or len(self._disc.powers) < rows:
@@ -262,7 +286,10 @@ class Watcher:
                 found.append(
                     (t, starts[n], starts[n + 1], zeros, row[kernels.VARIANCE], *which)
                 )
-        found += self._minima(pieces, steps, seen, [row[TIME] for row in found], last)
+        since = self._tail[0][0] if self._tail else starts[0]
+        self._times = [t for t in self._times if t >= since]
+        self._times += [row[TIME] for row in found]
+        found += self._minima(pieces, steps, seen, self._times, last)
         return np.array(sorted(found)).reshape(-1, RESOLVED + 1)
 
     def _loses_rank(self, pieces: Pieces, n: int, s: float, rank: float) -> bool:
@@ -340,13 +367,17 @@ class Watcher:
 
     def _regular(self, pieces: Pieces, seen: Floats, first: int, final: int) -> Floats:
         """Positions at the most regular middles of the steps before and after some."""
-        out = []
-        for a, b in ((max(first - NEARBY, 0), first + 1), (final - 1, final + NEARBY)):
-            n = a + int(np.argmax(seen[a:b, kernels.LOW]))
-            rows = pieces.coefficients[n, : pieces.orders[n] + 1, : self._nq]
-            middle = 0.5 * (pieces.starts[n + 1] - pieces.starts[n])
-            out.append(np.polynomial.polynomial.polyval(middle, rows))
-        return np.array(out)
+        spans = (max(first - NEARBY, 0), first + 1), (final - 1, final + NEARBY)
+        return np.array([self._most_regular(pieces, seen, *span) for span in spans])
+
+    def _most_regular(self, pieces: Pieces, seen: Floats, first: int, final: int) -> Floats:
+        """The position at the most regular middle of some steps: all independent, and far from dependent."""
+        part = seen[first:final]
+        best = part[:, kernels.RANK] == part[:, kernels.RANK].max()
+        n = first + int(np.argmax(np.where(best, part[:, kernels.REGULARITY], -np.inf)))
+        rows = pieces.coefficients[n, : pieces.orders[n] + 1, : self._nq]
+        middle = 0.5 * (pieces.starts[n + 1] - pieces.starts[n])
+        return np.asarray(np.polynomial.polynomial.polyval(middle, rows))
 
     def _remember(self, pieces: Pieces, steps: int, seen: Floats) -> None:
         """Keep the last two steps: a minimum around the end of these is seen by the next ones."""

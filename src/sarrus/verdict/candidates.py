@@ -23,6 +23,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from ..arrays import Floats, Ints
+from ..kernels import crossing as kernels
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import read_poses
 from ..thresholds import (
@@ -154,14 +155,32 @@ class _Judge:
         """Where a candidate's zeros are; two are apart if W has its rank between them."""
         if c.zeros == MINIMUM:
             return self._bottom(c)
-        if c.zeros < 2 or c.variance <= 0.0:
+        if c.zeros < 2 or (c.zeros == 2 and c.variance <= 0.0):
             return [c.time]
         nearby = self._nearby(c)
-        between = self._look(c, c.time, nearby)
-        if between.rank < nearby.rank:
-            return [c.time]
-        apart = float(np.sqrt(c.variance))
-        return [c.time - apart, c.time + apart]
+        fallen = nearby.rank - self._look(c, c.time, nearby).rank
+        if c.zeros == 2:
+            apart = float(np.sqrt(c.variance))
+            return [c.time] if fallen else [c.time - apart, c.time + apart]
+        return [c.time] if 2 * fallen >= c.zeros else self._take_apart(c)
+
+    def _take_apart(self, c: Candidate) -> list[float]:
+        """The places of three zeros and more that are close together, but not one."""
+        form, piece = self._model.form, c.piece(c.time)
+        structure = kernels.make_structure(form, self._watch.parts)
+        disc = kernels.make_disc(form, structure, len(piece.coefficients))
+        found, h = np.zeros((kernels.ROOM, kernels.PLACE)), piece.end - piece.start
+        # all of them lie within as many standard deviations as the root of their number
+        at, width = c.time - piece.start, 1.1 * float(np.sqrt(c.zeros * abs(c.variance)))
+        count = kernels.locate(
+            form, structure, disc, np.ascontiguousarray(piece.coefficients), len(piece.coefficients) - 1,
+            h, at - width, at + width, c.part, found,
+        )  # fmt: skip
+        times = []
+        for row in found[:count]:
+            t, apart = piece.start + row[kernels.TIME], np.sqrt(max(row[kernels.VARIANCE], 0.0))
+            times += [t - apart, t + apart] if row[kernels.ZEROS] == 2 else [t]
+        return sorted(times) or [c.time]
 
     def _bottom(self, c: Candidate) -> list[float]:
         """Where the smallest value of W is least, if it is low at all and not at an end of the run."""
