@@ -33,7 +33,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from .compiler import block, entry, kernel
 from .forms import eval_form_rates, eval_forms, eval_jacobian, first_of, tie
-from .lanes import WIDTH, choose, in_lanes, rows_of_lanes
+from .lanes import WIDTH, any_lane, in_lanes, rows_of_lanes
 from .layout import Form, make_room
 from .series import log_of
 
@@ -71,9 +71,11 @@ NARROW = np.array([1e-2, 3e-3, 1e-3])
 # a disc about a place is this share of the one before, and so many times the spread of its zeros
 CLOSER = 0.125
 AROUND = 8.0
-# discs about one place; a shift below this share of the radius settles it
+# discs about one place. A mean is off by the 16th power of how far it is from the centre, in radii, and by that of the
+# radius over how far others are: the first share leaves 1e-16; so does a radius of the second where others are known
+# to be far, else a shift as small as the third shows that they are
 TURNS = 4
-SETTLED = 1e-4
+CENTRAL, FAR, SETTLED = 0.1, 0.2, 1e-4
 # a number of zeros is whole up to this, else others are near the rim or rounding hides them
 WHOLE = 0.1
 # of three zeros and more: a variance above, in radii squared, shows that they are not one place
@@ -83,6 +85,8 @@ DEEPEST = 14
 MOST_DISCS = 256
 # a place this far beyond the end of what a disc covers, in halves of it, belongs to the next
 BEYOND = 1e-3
+# a first estimate this far out, in halves, is beyond the end, too
+OUTSIDE = 1.02
 # the same place seen from two discs, in halves of what they cover
 SAME = 1e-5
 
@@ -91,9 +95,9 @@ SAME = 1e-5
 EXCESS, LOW, RANK, REGULARITY = 0, 1, 2, 3
 SEEN = 4
 # columns of a place: time since the start of the step, number of zeros, their variance [s^2] (negative: a conjugate
-# pair), part of the mechanism, whether it is resolved, the smallest pivot there, and the number of the step
-TIME, ZEROS, VARIANCE, PART, RESOLVED, PIVOT, STEP = 0, 1, 2, 3, 4, 5, 6
-PLACE = 7
+# pair), part of the mechanism, whether it is resolved, and the number of the step
+TIME, ZEROS, VARIANCE, PART, RESOLVED, STEP = 0, 1, 2, 3, 4, 5
+PLACE = 6
 # what a disc holds
 NOTHING, HALVES, A_PLACE = 0, 1, 2
 # of discs that wait: centre, half of what it covers, part (-1: all), halvings
@@ -313,8 +317,6 @@ def leave_out_dependent(form, structure, disc, j, violation):
     y = lanes.L_im[j]
     lanes.out[0] = (x * x + y * y) / (lanes.growth[j] * lanes.growth[j])
     share = np.sqrt(eval_largest(disc, 0))
-    if share > LOW_PIVOT:
-        return violation
     if violation < 0.0:
         violation = eval_violation(form, structure, disc)
     # written so that what is no number is left out
@@ -342,11 +344,15 @@ def eliminate_nodes(form, structure, disc):
         lanes.growth[j] = 0.0 * lanes.powers[0] + 1.0
     t = 0
     for j in range(n):
-        if structure.equation[j] >= 0:
-            violation = leave_out_dependent(form, structure, disc, j, violation)
         x = lanes.L[j]
         y = lanes.L_im[j]
-        size = 1.0 / (x * x + y * y + TINY)
+        square = x * x + y * y
+        if structure.equation[j] >= 0 and not any_lane(square > LOW_PIVOT**2 * lanes.growth[j]):
+            violation = leave_out_dependent(form, structure, disc, j, violation)
+            x = lanes.L[j]
+            y = lanes.L_im[j]
+            square = x * x + y * y
+        size = 1.0 / (square + TINY)
         p = x * size
         q = -y * size
         first = n + form.L_start[j]
@@ -523,7 +529,10 @@ def settle_place(form, structure, disc, qc, order, c, radius, m):
     Returns time, number, variance, radius of the last disc, and whether they were one place there, too.
     """
     second, _ = eval_variance(disc.known[m])
-    c += radius * disc.known[m, 1] / disc.known[m, 0]
+    mean = disc.known[m, 1] / disc.known[m, 0]
+    c += radius * mean
+    # zeros of others are beyond the rim
+    free = (1.0 - abs(mean)) * radius
     count = 0.0
     turn = 0
     settled = False
@@ -546,7 +555,7 @@ def settle_place(form, structure, disc, qc, order, c, radius, m):
         second = now
         count = number
         turn += 1
-        settled = turn > 1 and abs(shift) < SETTLED
+        settled = abs(shift) < (CENTRAL if radius < FAR * free else SETTLED)
     return c, count, second * radius * radius, radius, True
 
 
@@ -559,33 +568,6 @@ def wait(stack, waiting, c, half, m, depth):
         stack[waiting + side, 2] = m
         stack[waiting + side, 3] = depth + 1.0
     return waiting + 2
-
-
-@block
-def eval_pivot(form, structure, disc, qc, order, t, m):
-    """The smallest pivot of a part of the mechanism at a time."""
-    lanes = in_lanes(disc)
-    zero = 0.0 * rows_of_lanes(RIM_COS)[0]
-    eval_powers(disc, order, zero + t, zero)
-    eval_jacobians(form, disc, qc, order)
-    assemble_nodes(form, disc)
-    n = len(structure.equation)
-    smallest = 1.0
-    t_at = 0
-    for j in range(n):
-        k = structure.equation[j]
-        if k >= 0 and structure.part[j] == m and disc.kept[k] > 0.0:
-            smallest = min(smallest, -disc.L[j, 0] / structure.size[k])
-        inverse = 1.0 / choose(abs(lanes.L[j]) > TINY, lanes.L[j], TINY)
-        first = n + form.L_start[j]
-        last = n + form.L_start[j + 1]
-        for a in range(first, last):
-            f = lanes.L[a] * inverse
-            for b in range(a, last):
-                target = form.L_target[t_at]
-                lanes.L[target] = lanes.L[target] - f * lanes.L[b]
-                t_at += 1
-    return smallest
 
 
 @kernel
@@ -615,7 +597,10 @@ def look_at_part(form, structure, disc, qc, order, c, half, depth, m, splits, fo
     before: where the places of this step begin. Returns which, and the middle and half the width of what is to be
     halved, or the time of the place.
     """
-    if eval_variance(disc.known[m])[1]:
+    _, narrow = eval_variance(disc.known[m])
+    if narrow and abs(disc.known[m, 1] / disc.known[m, 0]) * WIDER > OUTSIDE:
+        return NOTHING, c, half
+    if narrow:
         t, zeros, variance, radius, one = settle_place(
             form, structure, disc, qc, order, c, WIDER * half, m
         )
@@ -672,17 +657,17 @@ def search(form, structure, disc, qc, order, c, half, part, splits, found, count
                 if what == HALVES and waiting + 2 <= len(disc.stack):
                     waiting = wait(disc.stack, waiting, t, width, m, depth)
                 elif what == A_PLACE:
-                    found[count, PIVOT] = eval_pivot(form, structure, disc, qc, order, t, m)
                     count += 1
     return count
 
 
 @entry
-def look_at_steps(form, structure, disc, pieces, first, steps, seen, found):
+def look_at_steps(form, structure, disc, pieces, first, steps, seen, middles, found):
     """Screen some steps from `first` on, and locate the zeros of those that hold any.
 
     Returns how many steps were looked at and how many places were found: all, unless these fill their memory.
-    Outputs: seen: a row for each step; found: a row for each place; disc.usual: the largest pivots so far.
+    Outputs: seen: a row for each step; middles: the positions half way; found: a row for each place; disc.usual:
+    the largest pivots so far.
     """
     count = 0
     for n in range(first, steps):
@@ -696,6 +681,8 @@ def look_at_steps(form, structure, disc, pieces, first, steps, seen, found):
         seen[n, LOW] = low
         seen[n, RANK] = rank
         seen[n, REGULARITY] = regularity
+        for i in range(len(form.Q)):
+            middles[n, i] = disc.q[i, WIDTH - 1]
         if abs(excess) > FLAG:
             before = count
             half = 0.5 * h

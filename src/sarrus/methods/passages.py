@@ -67,7 +67,12 @@ class Passages:
         seen: candidates for a loss of rank; follows: whether the steps follow a tolerance; last: no more come.
         """
         cpu = time.thread_time()
-        self._open += [c.times for stretch in seen for c in stretch.candidates()]
+        self._open += [
+            c.times
+            for stretch in seen
+            for c in stretch.candidates()
+            if self._watcher.loses_rank(c)
+        ]
         self._take(pieces)
         if last:
             self._take(_end_of(pieces))

@@ -9,9 +9,11 @@ the middles of the steps. All of these are candidates; W decides (verdict/crossi
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +22,7 @@ from ..kernels import crossing as kernels
 from ..kernels.layout import Pieces
 from ..kinematics.constraints import Constraints
 from ..model import Model
-from ..thresholds import KEPT_RANK, LOW_MINIMUM, SHOWN_PIVOT, SINGULAR_START
+from ..thresholds import KEPT_RANK, LOW_MINIMUM, RANK_TOLERANCE, SHOWN_PIVOT, SINGULAR_START
 
 # steps whose polynomials are monitored at once
 AT_ONCE = 1024
@@ -28,8 +30,8 @@ AT_ONCE = 1024
 PLACES = 256
 # numbers that are kept of the steps around candidates: half a gigabyte
 MOST_NUMBERS = 64_000_000
-# steps before and after a candidate among which a regular configuration is looked for
-NEARBY = 24
+# an equation more counts as much as this in log|g|
+RANKED = 1e6
 # the polynomial of the first step is followed as far as its last terms, and all others, stay below this, over the
 # mechanism's length
 FAR_TERM, FAR_WAY = 1e-6, 0.3
@@ -69,8 +71,8 @@ class Candidate:
     """A moment at which J may lose rank: when [s], the times before and after it [s], and the motion there.
 
     zeros: how many values vanish there, or MINIMUM or CHANGE; variance: of the zeros [s^2], negative for a conjugate
-    pair; part: the part of the mechanism, -1 if it is not known; resolved: whether its time is known; regular: coordinates
-    at regular configurations before and after it.
+    pair; part: the part of the mechanism, -1 if it is not known; resolved: whether its time is known; regular: the most
+    regular configuration of the steps around it.
     """
 
     time: float
@@ -101,7 +103,7 @@ TIME, BEFORE, AFTER, ZEROS, VARIANCE, PART, RESOLVED = range(7)
 class Stretch:
     """Candidates among some steps, as they are kept during a run, and the steps around them.
 
-    found: a row for each (columns above); regular: configurations near each, (n, 2, nq); starts, ends [s], orders,
+    found: a row for each (columns above); regular: the most regular configuration of these steps; starts, ends [s], orders,
     coefficients: of the steps; firsts, finals: which of them belong to each candidate; before: pieces of earlier
     steps that the first candidates begin in.
     """
@@ -133,11 +135,11 @@ class Stretch:
                 row[VARIANCE],
                 int(row[PART]),
                 bool(row[RESOLVED]),
-                self.regular[i],
+                self.regular,
                 (*(p for p in self.before if p.end > row[BEFORE]), *pieces[first:final]),
             )
-            for i, (row, first, final) in enumerate(
-                zip(self.found.tolist(), self.firsts, self.finals, strict=True)
+            for row, first, final in zip(
+                self.found.tolist(), self.firsts, self.finals, strict=True
             )
         ]
 
@@ -171,6 +173,21 @@ class Watch:
         return bool(np.any((self.usual > SHOWN_PIVOT) & (self.start < zero)))
 
 
+class _Seen(NamedTuple):
+    """What is seen of some steps: a row for each (kernels/crossing.py), positions half way, places of zeros."""
+
+    rows: Floats
+    middles: Floats
+    places: Floats
+
+    def most_regular(self) -> Floats:
+        """The position at the most regular middle of the steps: the highest rank, far from a lower one."""
+        # what is no number is not regular
+        level = self.rows[:, kernels.REGULARITY] + RANKED * self.rows[:, kernels.RANK]
+        level[np.isnan(level)] = -np.inf
+        return np.asarray(self.middles[int(level.argmax())])
+
+
 class Watcher:
     """Keeps the candidates of a motion, and the steps around them.
 
@@ -197,7 +214,6 @@ class Watcher:
         self._stretches: list[Stretch] = []
         self._kept = 0
         self._blind: float | None = None
-        self._value = 0.0
         self.cpu = 0.0
 
     def look(self, pieces: Pieces, steps: int, *, last: bool) -> list[Stretch]:
@@ -219,14 +235,15 @@ class Watcher:
         if not self._begun:
             self._begin = pieces.coefficients[0, :2, : self._nq].copy()
             self._look_at_start(pieces)
-        seen, places = self._search(pieces, steps)
+        seen = self._search(pieces, steps)
         if not self._begun:
-            self._later = self._most_regular(pieces, seen, 0, steps)
+            self._later = seen.most_regular()
             self._begun = True
-        found = self._collect(pieces, steps, seen, places, last)
+        found = self._collect(pieces, steps, seen, last)
         if len(found):
             self._keep(pieces, steps, seen, found)
-        self._remember(pieces, steps, seen)
+        if not last:
+            self._remember(pieces, steps, seen)
 
     def _look_at_start(self, pieces: Pieces) -> None:
         """Pivots at the start, and where some vanish those as far as its polynomial leads."""
@@ -259,104 +276,82 @@ class Watcher:
         disc = self._memory(rows)
         kernels.eval_pivots_at(self._form, self._structure, disc, q, pivots)
 
-    def _search(self, pieces: Pieces, steps: int) -> tuple[Floats, Floats]:
+    def _search(self, pieces: Pieces, steps: int) -> _Seen:
         """What the screen says of each step, and the zeros found."""
-        seen, room = np.zeros((steps, kernels.SEEN)), np.zeros((PLACES, kernels.PLACE))
+        rows, middles = np.empty((steps, kernels.SEEN)), np.empty((steps, self._nq))
         disc = self._memory(pieces.coefficients.shape[1])
         done, parts = 0, []
         while done < steps:
+            room = np.empty((PLACES, kernels.PLACE))
             done, count = kernels.look_at_steps(
-                self._form, self._structure, disc, pieces, done, steps, seen, room
+                self._form, self._structure, disc, pieces, done, steps, rows, middles, room
             )
-            parts.append(room[:count].copy())
-        return seen, np.concatenate(parts)
+            parts.append(room[:count])
+        places = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return _Seen(rows, middles, places)
 
-    def _collect(
-        self, pieces: Pieces, steps: int, seen: Floats, places: Floats, last: bool
-    ) -> Floats:
+    def _collect(self, pieces: Pieces, steps: int, seen: _Seen, last: bool) -> Floats:
         """All candidates among some steps: a row for each, in the order of time."""
-        starts = pieces.starts
-        found = []
-        for row in places:
-            n = int(row[kernels.STEP])
-            t = float(starts[n] + row[kernels.TIME])
-            if self._loses_rank(pieces, n, float(row[kernels.TIME]), seen[n, kernels.RANK]):
-                zeros = max(int(round(row[kernels.ZEROS])), 1)
-                which = row[kernels.PART], row[kernels.RESOLVED]
-                found.append(
-                    (t, starts[n], starts[n + 1], zeros, row[kernels.VARIANCE], *which)
-                )
-        since = self._tail[0][0] if self._tail else starts[0]
-        self._times = [t for t in self._times if t >= since]
-        self._times += [row[TIME] for row in found]
-        found += self._minima(pieces, steps, seen, self._times, last)
-        return np.array(sorted(found)).reshape(-1, RESOLVED + 1)
-
-    def _loses_rank(self, pieces: Pieces, n: int, s: float, rank: float) -> bool:
-        """Whether J itself loses rank, where equations were left out: others may take their part."""
-        if rank == len(self._usual) or self._nq > DENSE:
-            return True
-        piece = pieces.coefficients[n, : pieces.orders[n] + 1, : self._nq]
-        middle = 0.5 * (pieces.starts[n + 1] - pieces.starts[n])
-        J = Constraints(self._form).jacobian
-        here, aside = (
-            np.linalg.svd(J(np.polynomial.polynomial.polyval(t, piece)), compute_uv=False)
-            for t in (s, middle)
-        )
-        self._value = max(self._value, float(aside[int(rank) - 1]))
-        return bool(here[int(rank) - 1] < KEPT_RANK * self._value)
+        starts, places = pieces.starts, seen.places
+        n = places[:, kernels.STEP].astype(np.int64)
+        found = np.empty((len(n), RESOLVED + 1))
+        found[:, TIME] = starts[n] + places[:, kernels.TIME]
+        found[:, BEFORE], found[:, AFTER] = starts[n], starts[n + 1]
+        found[:, ZEROS] = np.maximum(places[:, kernels.ZEROS], 1.0)
+        found[:, VARIANCE] = places[:, kernels.VARIANCE]
+        found[:, PART], found[:, RESOLVED] = places[:, kernels.PART], places[:, kernels.RESOLVED]
+        self._times = sorted([*self._times, *found[:, TIME].tolist()])
+        more = self._minima(pieces, steps, seen, self._times, last)
+        if more:
+            found = np.concatenate([found, more])
+        return found[np.argsort(found[:, TIME])] if len(found) > 1 else found
 
     def _minima(
-        self, pieces: Pieces, steps: int, seen: Floats, known: list[float], last: bool
+        self, pieces: Pieces, steps: int, seen: _Seen, known: list[float], last: bool
     ) -> list[tuple[float, ...]]:
-        """Local minima of the smallest pivot, and changes of the rank; known: times of other candidates."""
-        middles = 0.5 * (pieces.starts[:steps] + pieces.starts[1 : steps + 1])
-        times = np.array([*(t for t, *_ in self._tail), *middles])
-        lows = np.array([*(low for _, low, *_ in self._tail), *seen[:, kernels.LOW]])
-        ranks = np.array([*(rank for *_, rank, _ in self._tail), *seen[:, kernels.RANK]])
+        """Local minima of the smallest pivot, and changes of the rank; known: times of zeros, rising."""
+        starts = pieces.starts[: steps + 1].tolist()
+        times = [row[0] for row in self._tail]
+        times += [0.5 * (a + b) for a, b in pairwise(starts)]
+        lows = [row[1] for row in self._tail] + seen.rows[:, kernels.LOW].tolist()
+        ranks = [row[2] for row in self._tail] + seen.rows[:, kernels.RANK].tolist()
         out: list[tuple[float, ...]] = []
 
         def add(t: float, before: float, after: float, kind: int) -> None:
-            if not any(before <= x <= after for x in known):
-                out.append((t, before, after, kind, 0.0, -1, 1.0))
+            if bisect_left(known, before) == bisect_right(known, after):
+                out.append((t, before, after, kind, 0.0, -1.0, 1.0))
 
-        lowest = np.flatnonzero(lows < LOW_MINIMUM)
-        for i in lowest.tolist():
-            if 0 < i < len(lows) - 1 and lows[i - 1] >= lows[i] < lows[i + 1]:
-                add(times[i], times[i - 1], times[i + 1], MINIMUM)
-            elif i == 0 and len(lows) > 1 and not self._tail and lows[i] < lows[i + 1]:
-                add(times[i], float(pieces.starts[0]), times[i + 1], MINIMUM)
-            elif last and i == len(lows) - 1 and i > 0 and lows[i - 1] > lows[i]:
-                add(times[i], times[i - 1], float(pieces.starts[steps]), MINIMUM)
-        # what the tail has shown of itself is known
-        for i in np.flatnonzero(np.diff(ranks)).tolist():
-            if i + 1 >= len(self._tail):
-                start = float(pieces.starts[i + 1 - len(self._tail)])
-                add(start, times[i], times[i + 1], CHANGE)
+        # at the ends of a run nothing is lower; steps that are known or to come are not its ends
+        edges = [*([] if self._tail else [np.inf]), *lows, *([np.inf] if last else [])]
+        ends = [*([] if self._tail else [starts[0]]), *times, *([starts[-1]] if last else [])]
+        for i in range(1, len(edges) - 1):
+            if edges[i] < LOW_MINIMUM and edges[i - 1] >= edges[i] < edges[i + 1]:
+                add(ends[i], ends[i - 1], ends[i + 1], MINIMUM)
+        tail = len(self._tail)
+        # between two steps that are known already nothing is new
+        for i in range(max(tail - 1, 0), len(ranks) - 1):
+            if ranks[i] != ranks[i + 1]:
+                add(starts[i + 1 - tail], times[i], times[i + 1], CHANGE)
         return out
 
-    def _keep(self, pieces: Pieces, steps: int, seen: Floats, found: Floats) -> None:
+    def _keep(self, pieces: Pieces, steps: int, seen: _Seen, found: Floats) -> None:
         """Keep candidates with the steps around them."""
-        starts, ends = pieces.starts[:steps], pieces.starts[1 : steps + 1]
+        ends = pieces.starts[1 : steps + 1]
         firsts = np.minimum(np.searchsorted(ends, found[:, BEFORE], "right"), steps - 1)
         finals = np.minimum(np.searchsorted(ends, found[:, AFTER], "left") + 1, steps)
-        change = np.zeros(steps + 1, np.int64)
-        np.add.at(change, firsts, 1)
-        np.subtract.at(change, finals, 1)
-        kept = np.cumsum(change[:-1]) > 0
-        place = np.concatenate([[0], np.cumsum(kept)])
-        orders = pieces.orders[:steps][kept]
-        rows = pieces.coefficients[:steps, : int(orders.max()) + 1, : self._nq]
-        regular = [self._regular(pieces, seen, n, final) for n, final in zip(firsts, finals, strict=True)]
+        spans = list(zip(firsts.tolist(), finals.tolist(), strict=True))
+        kept = sorted({n for a, b in spans for n in range(a, b)})
+        place = {n: i for i, n in enumerate(kept)}
+        orders = pieces.orders[kept]
         stretch = Stretch(
             found=found,
-            regular=np.array(regular),
-            starts=starts[kept],
+            regular=seen.most_regular(),
+            starts=pieces.starts[kept],
             ends=ends[kept],
             orders=orders,
-            coefficients=rows[kept],
-            firsts=place[firsts],
-            finals=place[finals],
+            coefficients=pieces.coefficients[kept, : int(orders.max()) + 1, : self._nq],
+            firsts=np.array([place[a] for a, _ in spans]),
+            finals=np.array([place[b - 1] + 1 for _, b in spans]),
             before=tuple(piece for *_, piece in self._tail),
         )
         self._stretches.append(stretch)
@@ -365,28 +360,27 @@ class Watcher:
             # a run without end must not take memory without end
             self._blind = self._until
 
-    def _regular(self, pieces: Pieces, seen: Floats, first: int, final: int) -> Floats:
-        """Positions at the most regular middles of the steps before and after some."""
-        spans = (max(first - NEARBY, 0), first + 1), (final - 1, final + NEARBY)
-        return np.array([self._most_regular(pieces, seen, *span) for span in spans])
-
-    def _most_regular(self, pieces: Pieces, seen: Floats, first: int, final: int) -> Floats:
-        """The position at the most regular middle of some steps: all independent, and far from dependent."""
-        part = seen[first:final]
-        best = part[:, kernels.RANK] == part[:, kernels.RANK].max()
-        n = first + int(np.argmax(np.where(best, part[:, kernels.REGULARITY], -np.inf)))
-        rows = pieces.coefficients[n, : pieces.orders[n] + 1, : self._nq]
-        middle = 0.5 * (pieces.starts[n + 1] - pieces.starts[n])
-        return np.asarray(np.polynomial.polynomial.polyval(middle, rows))
-
-    def _remember(self, pieces: Pieces, steps: int, seen: Floats) -> None:
+    def _remember(self, pieces: Pieces, steps: int, seen: _Seen) -> None:
         """Keep the last two steps: a minimum around the end of these is seen by the next ones."""
         for n in range(max(steps - 2, 0), steps):
             start, end = float(pieces.starts[n]), float(pieces.starts[n + 1])
             rows = pieces.coefficients[n, : pieces.orders[n] + 1, : self._nq].copy()
-            low, rank = float(seen[n, kernels.LOW]), float(seen[n, kernels.RANK])
+            low, rank = (float(seen.rows[n, k]) for k in (kernels.LOW, kernels.RANK))
             self._tail.append((0.5 * (start + end), low, rank, Piece(start, end, rows)))
         self._tail = self._tail[-2:]
+        self._times = [t for t in self._times if t >= self._tail[0][0]]
+
+    def loses_rank(self, c: Candidate) -> bool:
+        """Whether J itself loses rank at a candidate; where equations are redundant others may take their part."""
+        if self._nq > DENSE:
+            return True
+        J = Constraints(self._form).jacobian
+        here, usual = (
+            np.linalg.svd(J(q), compute_uv=False)
+            for q in (c.piece(c.time).position(c.time), c.regular)
+        )
+        rank = int(np.sum(usual > RANK_TOLERANCE * usual.max(initial=0.0)))
+        return bool(rank and here[rank - 1] < KEPT_RANK * usual[rank - 1])
 
     def drop(self, q: Floats) -> float:
         """The smallest pivot at a position against what is usual; 1 where no equation is ever independent."""

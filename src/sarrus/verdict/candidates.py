@@ -130,7 +130,8 @@ class _Judge:
         self._motion, self._tolerance = motion, tolerance
         self._zero = max(equations.tolerance, zero_of(tolerance))
         self._candidates = candidates
-        self._last: tuple[Candidate, Rank] | None = None
+        # ranks at regular configurations, by these and groups
+        self._regular: dict[tuple[int, int], Rank] = {}
         self._groups = _Groups(model, equations, watch.parts)
 
     def start(self) -> list[Found]:
@@ -239,12 +240,13 @@ class _Judge:
         return [*found, new]
 
     def _nearby(self, c: Candidate) -> Rank:
-        """The highest rank at regular configurations before and after."""
-        if self._last is None or self._last[0] is not c:
-            group, zero = self._groups.of_part(c.part), self._equations.tolerance
-            ranks = [self._rank(q, group, zero) for q in c.regular if np.isfinite(q).all()]
-            self._last = c, max(ranks, key=lambda r: (r.rank, r.smallest))
-        return self._last[1]
+        """The rank where the motion around a candidate is most regular."""
+        group = self._groups.of_part(c.part)
+        key = id(c.regular), group
+        if key not in self._regular:
+            zero = self._equations.tolerance
+            self._regular[key] = self._rank(c.regular, group, zero)
+        return self._regular[key]
 
     def _zero_beside(self, nearby: Rank) -> float:
         """Values that count as zero: small against those of regular configurations, too."""
@@ -282,7 +284,7 @@ class _Judge:
     @cached_property
     def _regular_matrices(self) -> list[csr_array]:
         """W at some regular configurations of the run."""
-        places = [self._watch.later, *(q for c in self._candidates[:REGULAR] for q in c.regular)]
+        places = [self._watch.later, *(c.regular for c in self._candidates[:REGULAR])]
         return [self._matrix(q) for q in places if np.isfinite(q).all()]
 
     def _misfit(self, c: Candidate, t: float, rise: int) -> float:
@@ -291,7 +293,7 @@ class _Judge:
             return 0.0
         q, piece = c.piece(t).position(t), c.piece(t)
         joints = self._constraints
-        usual = max(_rank_of(joints.jacobian(x)) for x in c.regular)
+        usual = _rank_of(joints.jacobian(c.regular))
         U, values, _ = np.linalg.svd(joints.jacobian(q))
         # drives may lose rank where joints do not: what they do is no dimension
         if _rank_of(joints.jacobian(q), values) >= usual and values[usual - 1 : usual].sum() > 1e-6:
