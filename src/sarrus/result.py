@@ -426,8 +426,9 @@ class Result(Readout):
             )
         motion = RunOutputs(self.times, self.energy_balance, self.norms[:, 0])
         tolerance = FIXED_STEP if self.tolerance is None else self.tolerance
+        candidates = watch.candidates if self.success else watch.passed
         crossings, misses = judge_candidates(
-            self.model, self.joint_equations, watch, watch.candidates, motion, tolerance
+            self.model, self.joint_equations, watch, candidates, motion, tolerance
         )
         return tuple(crossings), tuple(misses)
 

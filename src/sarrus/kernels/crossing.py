@@ -2,10 +2,10 @@
 
 J is linear in q and q(t) is a polynomial, so J(z) is known exactly at complex z. With the static order of K,
 
-    K(z) = [1 J^T; J 0] = L D L^T  (not conjugated),    det K = +- g^2,   g the product of the singular values of J,
+    K(z) = [1 J^T; J 0] = L D L^T  (not conjugated),    det K = +- g^2,
 
-and every loss of rank on the step is a zero of the polynomial det K. Equations that depend on others all along are
-left out: their pivots vanish at all nodes.
+g the product of the singular values of J: every loss of rank on the step is a zero of the polynomial det K.
+Equations that depend on others all along are left out: their pivots vanish at all nodes.
 
 Screen, each step: Jensen's formula on a disc about it. With the zeros a_i of g in a disc of radius R about c,
 
@@ -18,10 +18,10 @@ Location, of steps that hold a zero: moments of the zeros in a disc by the argum
 
     s_k = 1/(2 pi i) integral of lam^k g'/g = sum of lam_i^k,     lam = (z - c) / R,
 
-from eliminations of K and its derivative at 16 nodes, the sum over the pivots of each part of the mechanism (loops
-that share no body) apart. One place, of any multiplicity, has s_k = s_0 lam^k; where the moments show more than one
-the disc is halved. A place found this way is then seen from a disc about itself that holds no other: its mean
-is as exact as that of a simple zero, whatever the multiplicity, as nothing is evaluated near the zero.
+from eliminations of K and its derivative at 16 nodes. The pivots of each part of the mechanism (loops that share
+no coordinate) are summed separately. One place, of any multiplicity, has s_k = s_0 lam^k; where the moments show
+more than one the disc is halved. A place found this way is then seen from a disc about itself that holds no other:
+its mean is as exact as that of a simple zero, whatever the multiplicity, as nothing is evaluated near the zero.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ POWERS_COS, POWERS_SIN = (
     np.array([f((k + 1) * (np.arange(WIDTH) + 0.5) * np.pi / WIDTH) for k in range(MOMENTS)])
     for f in (np.cos, np.sin)
 )
-# an equation depends on others if its pivot, over what the elimination makes of rounding in it, is below this at all
-# nodes; or below so many squares of the violation of the constraints there, as J has errors of its size
+# an equation depends on others if its pivot, over the growth of rounding in the elimination, is below this at
+# all nodes; or below so many squares of the violation of the constraints there, as J has errors of its size
 ZERO_PIVOT = 1e-14
 ZERO_SQUARES = 100.0
 # pivots below this are compared with the violation at all
@@ -60,7 +60,7 @@ TINY = 1e-72
 # pivots in such a product
 IN_PRODUCT = 4
 
-# steps are searched for zeros whose sum above this: a zero in the step gives 0.18, one near the rim may take from it
+# steps are searched whose sum is beyond this: a zero in the step gives 0.18, one near a node may take from it
 FLAG = 0.03
 # memory for places that a step may need
 ROOM = 16
@@ -71,9 +71,9 @@ NARROW = np.array([1e-2, 3e-3, 1e-3])
 # a disc about a place is this share of the one before, and so many times the spread of its zeros
 CLOSER = 0.125
 AROUND = 8.0
-# discs about one place. A mean is off by the 16th power of how far it is from the centre, in radii, and by that of the
-# radius over how far others are: the first share leaves 1e-16; so does a radius of the second where others are known
-# to be far, else a shift as small as the third shows that they are
+# discs about one place. A mean is off by the 16th power of its distance from the centre, in radii, and of the
+# radius over the distance of others: the first share leaves 1e-16, the second 1e-11 of a radius, where others are
+# known to be so far; else a shift as small as the third shows that they are
 TURNS = 4
 CENTRAL, FAR, SETTLED = 0.1, 0.2, 1e-4
 # a number of zeros is whole up to this, else others are near the rim or rounding hides them
@@ -90,12 +90,12 @@ OUTSIDE = 1.02
 # the same place seen from two discs, in halves of what they cover
 SAME = 1e-5
 
-# columns of what the screen says of a step: the sum above; the smallest pivot at the centre, against what is usual;
-# how many equations are independent; and log|g| at the centre
+# columns of what the screen says of a step: the sum above; the smallest pivot at the centre, against what is
+# usual; how many equations are independent; and log|g| at the centre
 EXCESS, LOW, RANK, REGULARITY = 0, 1, 2, 3
 SEEN = 4
-# columns of a place: time since the start of the step, number of zeros, their variance [s^2] (negative: a conjugate
-# pair), part of the mechanism, whether it is resolved, and the number of the step
+# columns of a place: time since the start of the step, number of zeros, their variance [s^2] (negative: a
+# conjugate pair), part of the mechanism, whether it is resolved, and the number of the step
 TIME, ZEROS, VARIANCE, PART, RESOLVED, STEP = 0, 1, 2, 3, 4, 5
 PLACE = 6
 # what a disc holds
@@ -107,8 +107,8 @@ WAITING = 4
 class Structure(NamedTuple):
     """What the elimination of one mechanism needs besides its form.
 
-    equation: of each unknown in the order of elimination, or -1; part: of each unknown; joint: 1 for equations whose
-    right side is constant; size: square of each equation's row at the start.
+    equation: of each unknown in the order of elimination, or -1; part: of each unknown; joint: 1 for equations
+    whose right side is constant, else 0; size: square of each equation's row at the start.
     """
 
     equation: Ints
@@ -120,9 +120,9 @@ class Structure(NamedTuple):
 class Disc(NamedTuple):
     """Memory of a disc: numbers at its nodes, which are the last axis; real and imaginary parts, then derivatives.
 
-    powers: of the time at the nodes, real and imaginary; out: some numbers of lanes; kept: 1 for independent
-    equations, else 0; usual: the largest pivot that each has shown at a centre; trace, sums: of each part; growth: what the elimination makes of rounding in each pivot, over it; known: sums of the disc that is worked on; stack:
-    discs that wait.
+    powers: of the time at the nodes; growth: of rounding in each pivot; out: numbers of lanes; kept: 1 for
+    independent equations, else 0; usual: the largest pivot that each has shown at a centre; trace, sums: of each
+    part; known: sums of the disc that is worked on; stack: discs that wait.
     """
 
     q: Floats
@@ -133,14 +133,14 @@ class Disc(NamedTuple):
     J_im: Floats
     L: Floats
     L_im: Floats
-    dq: Floats
-    dq_im: Floats
-    de: Floats
-    de_im: Floats
-    dJ: Floats
-    dJ_im: Floats
-    dL: Floats
-    dL_im: Floats
+    q_rate: Floats
+    q_rate_im: Floats
+    e_rate: Floats
+    e_rate_im: Floats
+    J_rate: Floats
+    J_rate_im: Floats
+    L_rate: Floats
+    L_rate_im: Floats
     powers: Floats
     powers_im: Floats
     phi: Floats
@@ -179,8 +179,9 @@ def make_disc(form: Form, structure: Structure, rows: int) -> Disc:
     lanes = [size for size in (nq, nf, nj, n + len(form.L_row)) for _ in range(2)]
     sizes: list[Any] = [
         *((size, WIDTH) for size in lanes * 2),
-        (rows, WIDTH), (rows, WIDTH), (nc, WIDTH), (nc, WIDTH), (parts, WIDTH), (parts, WIDTH), (n, WIDTH), (1, WIDTH),
-        (nc,), (nc,), (parts, MOMENTS), (parts, MOMENTS), (4 * DEEPEST + 4 + 2 * parts, WAITING),
+        (rows, WIDTH), (rows, WIDTH), (nc, WIDTH), (nc, WIDTH), (parts, WIDTH), (parts, WIDTH),
+        (n, WIDTH), (1, WIDTH), (nc,), (nc,), (parts, MOMENTS), (parts, MOMENTS),
+        (4 * DEEPEST + 4 + 2 * parts, WAITING),
     ]  # fmt: skip
     return Disc(*make_room(*sizes))
 
@@ -228,12 +229,12 @@ def eval_jacobian_rates(form, disc, qc, order):
             factor = k * qc[k, i]
             x += lanes.powers[k - 1] * factor
             y += lanes.powers_im[k - 1] * factor
-        lanes.dq[i] = x
-        lanes.dq_im[i] = y
-    eval_form_rates(form, lanes.dq, lanes.de)
-    eval_form_rates(form, lanes.dq_im, lanes.de_im)
-    eval_jacobian(form, lanes.de, lanes.dJ)
-    eval_jacobian(form, lanes.de_im, lanes.dJ_im)
+        lanes.q_rate[i] = x
+        lanes.q_rate_im[i] = y
+    eval_form_rates(form, lanes.q_rate, lanes.e_rate)
+    eval_form_rates(form, lanes.q_rate_im, lanes.e_rate_im)
+    eval_jacobian(form, lanes.e_rate, lanes.J_rate)
+    eval_jacobian(form, lanes.e_rate_im, lanes.J_rate_im)
 
 
 @block
@@ -287,13 +288,13 @@ def assemble_rates(form, disc):
     """The derivative of K at the nodes."""
     lanes = in_lanes(disc)
     zero = 0.0 * lanes.powers[0]
-    for k in range(len(disc.dL)):
-        lanes.dL[k] = zero
-        lanes.dL_im[k] = zero
-    for k in range(len(disc.dJ)):
+    for k in range(len(disc.L_rate)):
+        lanes.L_rate[k] = zero
+        lanes.L_rate_im[k] = zero
+    for k in range(len(disc.J_rate)):
         kept = disc.kept[form.J_eq[k]]
-        lanes.dL[form.K_J[k]] = kept * lanes.dJ[k]
-        lanes.dL_im[form.K_J[k]] = kept * lanes.dJ_im[k]
+        lanes.L_rate[form.K_J[k]] = kept * lanes.J_rate[k]
+        lanes.L_rate_im[form.K_J[k]] = kept * lanes.J_rate_im[k]
 
 
 @kernel
@@ -307,9 +308,9 @@ def eval_largest(disc, row):
 
 @block
 def leave_out_dependent(form, structure, disc, j, violation):
-    """Leave out the equation of unknown j if its pivot vanishes at all nodes; returns the violation, if it is known.
+    """Leave out the equation of unknown j if its pivot vanishes at all nodes.
 
-    violation: squared; below 0 while nobody needed it.
+    violation: of the constraints, squared; below 0 if it is not evaluated yet. Returns it.
     """
     lanes = in_lanes(disc)
     k = structure.equation[j]
@@ -389,8 +390,8 @@ def eliminate_rates(form, structure, disc):
         p = x * size
         q = -y * size
         # d' / d
-        u = lanes.dL[j]
-        v = lanes.dL_im[j]
+        u = lanes.L_rate[j]
+        v = lanes.L_rate_im[j]
         r = u * p - v * q
         s = u * q + v * p
         lanes.trace[structure.part[j]] += r
@@ -403,26 +404,26 @@ def eliminate_rates(form, structure, disc):
             v = lanes.L_im[a]
             f = u * p - v * q
             g = u * q + v * p
-            u = lanes.dL[a]
-            v = lanes.dL_im[a]
+            u = lanes.L_rate[a]
+            v = lanes.L_rate_im[a]
             df = u * p - v * q - f * r + g * s
             dg = u * q + v * p - f * s - g * r
             for b in range(a, last):
                 target = form.L_target[t]
                 x = lanes.L[b]
                 y = lanes.L_im[b]
-                u = lanes.dL[b]
-                v = lanes.dL_im[b]
+                u = lanes.L_rate[b]
+                v = lanes.L_rate_im[b]
                 lanes.L[target] = lanes.L[target] - f * x + g * y
                 lanes.L_im[target] = lanes.L_im[target] - f * y - g * x
-                lanes.dL[target] = lanes.dL[target] - df * x + dg * y - f * u + g * v
-                lanes.dL_im[target] = lanes.dL_im[target] - df * y - dg * x - f * v - g * u
+                lanes.L_rate[target] = lanes.L_rate[target] - df * x + dg * y - f * u + g * v
+                lanes.L_rate_im[target] = lanes.L_rate_im[target] - df * y - dg * x - f * v - g * u
                 t += 1
 
 
 @kernel
 def eval_excess(structure, disc):
-    """The sum of log(R / |a - c|) over the zeros a of g in the disc, by Jensen's formula, and log|g| at the centre."""
+    """The sum of log(R / |a - c|) over the zeros a of g in the disc, and log|g| at the centre c."""
     lanes = in_lanes(disc)
     total = 0.0 * lanes.powers[0]
     product = total + 1.0
@@ -444,7 +445,7 @@ def eval_excess(structure, disc):
 
 @kernel
 def eval_low(form, structure, disc):
-    """The smallest pivot at the centre, against the largest that its equation has shown, and how many there are."""
+    """The smallest pivot at the centre, against the largest that its equation has shown, and their number."""
     low = 1.0
     rank = 0.0
     for k in range(len(form.pos_c)):
@@ -626,8 +627,8 @@ def look_at_part(form, structure, disc, qc, order, c, half, depth, m, splits, fo
 def search(form, structure, disc, qc, order, c, half, part, splits, found, count):
     """Places at which J loses rank, or nearly does, less than `half` from c; returns how many rows there are.
 
-    part: of the mechanism, -1: all; splits: whether three zeros and more that are not quite one place are taken apart;
-    disc.kept: the equations that are independent; found, count: rows of other steps before these.
+    part: of the mechanism, -1: all; splits: whether three zeros and more that are not quite one place are taken
+    apart; disc.kept: the equations that are independent; found, count: rows of other steps before these.
     """
     before = count
     discs = 0
@@ -652,7 +653,19 @@ def search(form, structure, disc, qc, order, c, half, part, splits, found, count
             mine = only < 0.0 or only == m
             if mine and count < len(found) and has_zeros(disc.known[m]):
                 what, t, width = look_at_part(
-                    form, structure, disc, qc, order, c, half, depth, m, splits, found, before, count
+                    form,
+                    structure,
+                    disc,
+                    qc,
+                    order,
+                    c,
+                    half,
+                    depth,
+                    m,
+                    splits,
+                    found,
+                    before,
+                    count,
                 )
                 if what == HALVES and waiting + 2 <= len(disc.stack):
                     waiting = wait(disc.stack, waiting, t, width, m, depth)
@@ -686,9 +699,7 @@ def look_at_steps(form, structure, disc, pieces, first, steps, seen, middles, fo
         if abs(excess) > FLAG:
             before = count
             half = 0.5 * h
-            count = search(
-                form, structure, disc, qc, order, half, half, -1, False, found, count
-            )
+            count = search(form, structure, disc, qc, order, half, half, -1, False, found, count)
             for k in range(before, count):
                 found[k, STEP] = n
     return steps, count

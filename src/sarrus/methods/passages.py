@@ -68,10 +68,7 @@ class Passages:
         """
         cpu = time.thread_time()
         self._open += [
-            c.times
-            for stretch in seen
-            for c in stretch.candidates()
-            if self._watcher.loses_rank(c)
+            c.times for stretch in seen for c in stretch.candidates() if self._watcher.loses_rank(c)
         ]
         self._take(pieces)
         if last:

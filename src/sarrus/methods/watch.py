@@ -1,9 +1,9 @@
 """Monitoring a run for singular configurations: moments at which its Jacobian loses rank, or nearly does.
 
-Every step is screened on its polynomial, and the zeros of those that hold any are located there (kernels/crossing.py):
-nothing depends on where steps or outputs end, how fast the motion is or how far it swings. Near misses that a run
-resolves by shorter steps have their zeros outside of all steps: they show as local minima of the smallest pivot at
-the middles of the steps. All of these are candidates; W decides (verdict/crossings.py).
+Every step is screened on its polynomial, and the zeros of those that hold any are located there
+(kernels/crossing.py): nothing depends on where steps or outputs end, how fast the motion is or how far it swings.
+Near misses that a run resolves by shorter steps have their zeros outside of all steps: they show as local minima
+of the smallest pivot at the middles of the steps. All of these are candidates; W decides (verdict/candidates.py).
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ class Piece:
 class Candidate:
     """A moment at which J may lose rank: when [s], the times before and after it [s], and the motion there.
 
-    zeros: how many values vanish there, or MINIMUM or CHANGE; variance: of the zeros [s^2], negative for a conjugate
-    pair; part: the part of the mechanism, -1 if it is not known; resolved: whether its time is known; regular: the most
-    regular configuration of the steps around it.
+    zeros: how many values vanish there, or MINIMUM or CHANGE; variance: of the zeros [s^2], negative for a
+    conjugate pair; part: the part of the mechanism, -1 if it is not known; resolved: whether its time is known;
+    regular: the most regular configuration of the steps around it.
     """
 
     time: float
@@ -103,9 +103,9 @@ TIME, BEFORE, AFTER, ZEROS, VARIANCE, PART, RESOLVED = range(7)
 class Stretch:
     """Candidates among some steps, as they are kept during a run, and the steps around them.
 
-    found: a row for each (columns above); regular: the most regular configuration of these steps; starts, ends [s], orders,
-    coefficients: of the steps; firsts, finals: which of them belong to each candidate; before: pieces of earlier
-    steps that the first candidates begin in.
+    found: a row for each (columns above); regular: the most regular configuration of these steps; starts, ends
+    [s], orders, coefficients: of the steps; firsts, finals: which of them belong to each candidate; before: pieces
+    of earlier steps that the first candidates begin in.
     """
 
     found: Floats
@@ -138,9 +138,7 @@ class Stretch:
                 self.regular,
                 (*(p for p in self.before if p.end > row[BEFORE]), *pieces[first:final]),
             )
-            for row, first, final in zip(
-                self.found.tolist(), self.firsts, self.finals, strict=True
-            )
+            for row, first, final in zip(self.found.tolist(), self.firsts, self.finals, strict=True)
         ]
 
 
@@ -149,8 +147,9 @@ class Watch:
     """What was seen along a motion.
 
     stretches: candidates; start: the pivot of each equation at the start; usual: the largest that it has shown;
-    begin: position and velocity at the start; later: the most regular position of the first steps; parts: which part
-    of the mechanism each coordinate belongs to; until: the motion was monitored up to there [s].
+    begin: position and velocity at the start; later: the most regular position of the first steps; parts: which
+    part of the mechanism each coordinate belongs to; until: the motion was monitored up to there [s]; left: when
+    it was last away from singular configurations [s].
     """
 
     stretches: tuple[Stretch, ...]
@@ -160,11 +159,17 @@ class Watch:
     later: Floats
     parts: Ints
     until: float
+    left: float
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
         """All of the run."""
         return tuple(c for stretch in self.stretches for c in stretch.candidates())
+
+    @cached_property
+    def passed(self) -> tuple[Candidate, ...]:
+        """Those of a run that failed: minima among its last steps near a singular configuration are noise."""
+        return tuple(c for c in self.candidates if c.zeros > 0 or c.time <= self.left)
 
     @property
     def singular_start(self) -> bool:
@@ -207,7 +212,7 @@ class Watcher:
         self._tail: list[tuple[float, float, float, Piece]] = []
         # times of zeros in the last steps
         self._times: list[float] = []
-        self._until = 0.0
+        self._until = self._left = self._rank = 0.0
         self._begin = np.zeros((2, nq))
         self._later = np.zeros(nq)
         self._begun = False
@@ -239,6 +244,10 @@ class Watcher:
         if not self._begun:
             self._later = seen.most_regular()
             self._begun = True
+        self._rank = max(self._rank, float(seen.rows[:, kernels.RANK].max()))
+        full = seen.rows[:, kernels.RANK] == self._rank
+        away = np.flatnonzero(full & (seen.rows[:, kernels.LOW] > LOW_MINIMUM))
+        self._left = float(pieces.starts[away[-1]]) if len(away) else self._left
         found = self._collect(pieces, steps, seen, last)
         if len(found):
             self._keep(pieces, steps, seen, found)
@@ -261,7 +270,7 @@ class Watcher:
         reach = float(((most[terms] / sizes[terms]) ** (1.0 / (terms + 1.0))).min())
         pivots = np.zeros(len(self._start))
         for s in (-reach, reach):
-            q = np.polynomial.polynomial.polyval(s, rows)
+            q = np.asarray(np.polynomial.polynomial.polyval(s, rows))
             self._eval_pivots(q[None], 1, pivots)
             np.maximum(self._usual, pivots, out=self._usual)
 
@@ -397,8 +406,8 @@ class Watcher:
             return []
         count = sum(len(s.found) for s in self._stretches)
         return [
-            f"crossings are told up to t = {self._blind:.9g} s: the motion around {count} near-singular moments is "
-            "kept until then, and more would fill the memory; simulate the rest from there"
+            f"crossings are told up to t = {self._blind:.9g} s: the motion around {count} near-singular moments "
+            "is kept until then, and more would fill the memory; simulate the rest from there"
         ]
 
     def watch(self) -> Watch:
@@ -411,4 +420,5 @@ class Watcher:
             later=self._later,
             parts=self._parts,
             until=self._until,
+            left=self._left,
         )

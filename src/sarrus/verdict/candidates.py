@@ -30,6 +30,7 @@ from ..thresholds import (
     AT_MOMENT,
     DEPENDENT_VALUE,
     HIDDEN_AT_CROSSING,
+    KEPT_RANK,
     MOST_ZERO,
     NEAR_MISS,
     SAME_CROSSING,
@@ -291,18 +292,19 @@ class _Judge:
         """By how much the dimensions forbid a crossing where W loses rank; 0 if they do not."""
         if self._model.coordinates > DENSE:
             return 0.0
-        q, piece = c.piece(t).position(t), c.piece(t)
-        joints = self._constraints
-        usual = _rank_of(joints.jacobian(c.regular))
+        joints, piece = self._constraints, c.piece(t)
+        q = piece.position(t)
+        usual = np.linalg.svd(joints.jacobian(c.regular), compute_uv=False)
+        rank = int(np.sum(usual > DEPENDENT_VALUE * usual.max(initial=0.0)))
         U, values, _ = np.linalg.svd(joints.jacobian(q))
-        # drives may lose rank where joints do not: what they do is no dimension
-        if _rank_of(joints.jacobian(q), values) >= usual and values[usual - 1 : usual].sum() > 1e-6:
+        # drives may lose rank where joints do not: what they ask for is no dimension
+        if not rank or values[rank - 1] > KEPT_RANK * usual[rank - 1]:
             return 0.0
         gap = float(np.abs(joints.phi(q)).max(initial=0.0))
         error = piece.last_term + self._tolerance + gap
         allowed = 0.5 * self._bend * error**2
         worst = 0.0
-        for u in U[:, max(usual - rise, 0) : usual].T[:MOST_DEPENDENCES]:
+        for u in U[:, max(rank - rise, 0) : rank].T[:MOST_DEPENDENCES]:
             place, dependence = _nearest_singular(joints, q, u)
             misfit = abs(float(dependence @ joints.phi(place)))
             if misfit > allowed + self._rounding(place, dependence):
@@ -378,18 +380,14 @@ class _Groups:
                 rows, columns = self.entries(other)
                 self._ranks[other] = max(
                     measure_rank(
-                        W[rows][:, columns], self._equations.columns_a_body, self._equations.tolerance
+                        W[rows][:, columns],
+                        self._equations.columns_a_body,
+                        self._equations.tolerance,
                     ).rank
                     for W in regular
                 )
             total += self._ranks[other] if other != group else 0
         return total
-
-
-def _rank_of(J: Floats, values: Floats | None = None) -> int:
-    """The rank of a Jacobian by its singular values."""
-    values = np.linalg.svd(J, compute_uv=False) if values is None else values
-    return int(np.sum(values > DEPENDENT_VALUE * values[:1].max(initial=0.0)))
 
 
 def _nearest_singular(joints: Constraints, q: Floats, u: Floats) -> tuple[Floats, Floats]:

@@ -124,8 +124,8 @@ class Crossing(_Moment):
 class NearMiss(_Moment):
     """An instant at which a singular position is passed closely, not met: reactions are large there.
 
-    misfit: by how much the dimensions miss a crossing, over the mechanism's length, if the run stepped over what is
-    too sharp for its tolerance; else 0.
+    misfit: by how much the dimensions miss a crossing, over the mechanism's length, if the run stepped over what
+    is too sharp for its tolerance; else 0.
     """
 
     misfit: float = 0.0
