@@ -5,6 +5,7 @@ import pytest
 from scipy.special import ellipk
 
 from builders import n_four_bar
+from crossing_families import FAMILIES, members
 from sarrus import Mechanism, Polynomial, Sine, simulate
 from sarrus.problems.references.n_four_bar import flat_times
 
@@ -171,22 +172,24 @@ def loops(rng, duration):
     return m, np.sort(true)
 
 
+def check_loops(seed):
+    """All crossings of random loops, and nothing else; returns how many."""
+    m, true = loops(np.random.default_rng([28, seed]), 4.0)
+    result = simulate(m, 4.0, 0.1)
+    assert result.status == "done", f"seed {seed}: {result.message}"
+    # a moment at which several loops are flat counts for each of them
+    found = np.sort([c.time for c in result.crossings for _ in range(c.rise)])
+    assert len(found) == len(true), f"seed {seed}"
+    assert np.abs(found - true).max(initial=0.0) < 1e-9, f"seed {seed}"
+    assert result.near_singular == ()
+    return len(true)
+
+
 @pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 120), marks=pytest.mark.slow)])
 def test_random_loops_that_share_no_body(seeds):
     """Each loop is judged on its own: all are found, also those that cross at nearly the same time."""
-    total = 0
-    for seed in seeds:
-        m, true = loops(np.random.default_rng([28, seed]), 4.0)
-        result = simulate(m, 4.0, 0.1)
-        assert result.status == "done", f"seed {seed}: {result.message}"
-        # a moment at which several loops are flat counts for each of them
-        found = np.sort([c.time for c in result.crossings for _ in range(c.rise)])
-        assert len(found) == len(true), f"seed {seed}"
-        assert np.abs(found - true).max(initial=0.0) < 1e-9, f"seed {seed}"
-        assert result.near_singular == ()
-        total += len(true)
-    # else these seeds show nothing
-    assert total > 2 * len(seeds)
+    # fewer would show nothing
+    assert sum(check_loops(seed) for seed in seeds) > 2 * len(seeds)
 
 
 @pytest.mark.parametrize("apart", [1e-2, 1e-4, 1e-6, 1e-8])
@@ -287,3 +290,43 @@ def test_a_drive_that_turns_on_and_on():
     m = hanging(0.3, Polynomial((0.0, 5.0)))
     true = (np.pi * np.arange(1, 41) - 0.3) / 5.0
     check(simulate(m, 40.0 * np.pi / 5.0, 1.0), true, 1e-9)
+
+
+def check_same_crossings(mechanism, duration=2.0):
+    """Runs with other tolerances, outputs and methods have the same crossings, as far as all of them go."""
+    want = simulate(mechanism, duration, duration / 20)
+    for settings in (
+        {"output_step": duration},
+        {"output_step": 0.1, "tolerance": 1e-7},
+        {"output_step": 0.1, "tolerance": 1e-12},
+        {"output_step": 0.1, "method": "radau", "tolerance": 1e-8},
+    ):
+        got = simulate(mechanism, duration, **settings)
+        if "done" not in (want.status, got.status) or want.status != got.status:
+            continue
+        pairs = [[(c.time, c.rise) for c in r.crossings] for r in (want, got)]
+        assert [x[1] for x in pairs[0]] == [x[1] for x in pairs[1]], (settings, pairs)
+        # errors of the loosest run, grown by a motion that may be unstable
+        times = [np.array([x[0] for x in pair]) for pair in pairs]
+        assert np.abs(times[0] - times[1]).max(initial=0.0) < 1e-3, (settings, pairs)
+    return len(want.crossings)
+
+
+@pytest.mark.parametrize(
+    ("families", "count"),
+    [
+        (["two windows", "three cranks", "slider-crank"], 1),
+        pytest.param(list(FAMILIES), 12, marks=pytest.mark.slow),
+    ],
+    ids=["some", "all"],
+)
+def test_families_have_the_same_crossings_whatever_the_run(families, count):
+    """Random linkages whose motions meet, nearly meet or do not, by five runs each."""
+    total = 0
+    for family in families:
+        for k, m in enumerate(members(family, count, seed=28)):
+            try:
+                total += check_same_crossings(m)
+            except AssertionError as error:
+                raise AssertionError(f"{family}, member {k}: {error}") from error
+    assert total > 2 * len(families)

@@ -68,8 +68,9 @@ ROOM = 16
 NONE = 0.1
 # central moments of one place, over the number of zeros: second, third, fourth; in radii
 NARROW = np.array([1e-2, 3e-3, 1e-3])
-# a disc about a place is this share of the one before, and so many times the spread of its zeros
-CLOSER = 0.125
+# a disc about a place is this share of the one before, and so many times the spread of its zeros; where rounding
+# hides them it is so many times as large, twice
+CLOSER, FARTHER, FARTHEST = 0.125, 2.5, 0.5
 AROUND = 8.0
 # discs about one place. A mean is off by the 16th power of its distance from the centre, in radii, and of the
 # radius over the distance of others: the first share leaves 1e-16, the second 1e-11 of a radius, where others are
@@ -459,10 +460,9 @@ def eval_low(form, structure, disc):
 
 
 @block
-def screen_step(form, structure, disc, qc, order, h):
-    """Of one step: the sum over the zeros in its disc, smallest pivot, rank and log|g| at its centre."""
-    c = 0.5 * h
-    radius = WIDER * c
+def screen_step(form, structure, disc, qc, order, c, half):
+    """Of a step about c: the sum over the zeros in its disc, smallest pivot, rank and log|g| at its centre."""
+    radius = WIDER * half
     x = rows_of_lanes(SCREEN_COS)[0] * radius + c
     y = rows_of_lanes(SCREEN_SIN)[0] * radius
     eval_powers(disc, order, x, y)
@@ -534,14 +534,18 @@ def settle_place(form, structure, disc, qc, order, c, radius, m):
     c += radius * mean
     # zeros of others are beyond the rim
     free = (1.0 - abs(mean)) * radius
+    first = radius
+    closer = CLOSER
     count = 0.0
     turn = 0
     settled = False
     while turn < TURNS and not settled:
-        near = max(CLOSER * radius, AROUND * np.sqrt(abs(second)) * radius)
+        near = max(closer, AROUND * np.sqrt(abs(second)))
         # of several zeros pivots are a higher power of the distance: nearer there is only rounding
-        if turn == 0 or count < 1.5:
-            radius = min(near, radius)
+        if turn == 0:
+            radius = min(near, 1.0) * first
+        elif count < 1.5:
+            radius *= min(near, 1.0)
         eval_moments(form, structure, disc, qc, order, c, radius)
         number = np.rint(disc.sums[m, 0])
         now, narrow = eval_variance(disc.sums[m])
@@ -549,14 +553,18 @@ def settle_place(form, structure, disc, qc, order, c, radius, m):
         if turn > 0 and not (good and number == count):
             # rounding: what was known before is better
             return c, count, second * radius * radius, radius, True
-        if not good:
+        if not good and closer > FARTHEST:
             return c, 0.0, 0.0, radius, False
-        shift = disc.sums[m, 1] / disc.sums[m, 0]
-        c += radius * shift
-        second = now
-        count = number
-        turn += 1
-        settled = abs(shift) < (CENTRAL if radius < FAR * free else SETTLED)
+        if good:
+            shift = disc.sums[m, 1] / disc.sums[m, 0]
+            c += radius * shift
+            second = now
+            count = number
+            turn += 1
+            settled = abs(shift) < (CENTRAL if radius < FAR * free else SETTLED)
+        else:
+            # pivots of zeros of higher order are rounding so near
+            closer *= FARTHER
     return c, count, second * radius * radius, radius, True
 
 
@@ -688,8 +696,8 @@ def look_at_steps(form, structure, disc, pieces, first, steps, seen, middles, fo
             return n, count
         qc = pieces.coefficients[n]
         order = pieces.orders[n]
-        h = pieces.starts[n + 1] - pieces.starts[n]
-        excess, low, rank, regularity = screen_step(form, structure, disc, qc, order, h)
+        half = 0.5 * (pieces.starts[n + 1] - pieces.starts[n])
+        excess, low, rank, regularity = screen_step(form, structure, disc, qc, order, half, half)
         seen[n, EXCESS] = excess
         seen[n, LOW] = low
         seen[n, RANK] = rank
@@ -698,7 +706,6 @@ def look_at_steps(form, structure, disc, pieces, first, steps, seen, middles, fo
             middles[n, i] = disc.q[i, WIDTH - 1]
         if abs(excess) > FLAG:
             before = count
-            half = 0.5 * h
             count = search(form, structure, disc, qc, order, half, half, -1, False, found, count)
             for k in range(before, count):
                 found[k, STEP] = n
@@ -706,12 +713,12 @@ def look_at_steps(form, structure, disc, pieces, first, steps, seen, middles, fo
 
 
 @entry
-def locate(form, structure, disc, qc, order, h, first, last, part, found):
-    """Zeros of a part of the mechanism between two times of a step of length h, taken apart; returns how many."""
-    screen_step(form, structure, disc, qc, order, h)
+def locate(form, structure, disc, qc, order, first, last, part, splits, found):
+    """Zeros of a part of the mechanism between two times of a polynomial; returns how many places there are."""
     c = 0.5 * (first + last)
     half = 0.5 * (last - first)
-    return search(form, structure, disc, qc, order, c, half, part, True, found, 0)
+    screen_step(form, structure, disc, qc, order, c, half)
+    return search(form, structure, disc, qc, order, c, half, part, splits, found, 0)
 
 
 @entry

@@ -35,10 +35,13 @@ RANKED = 1e6
 # the polynomial of the first step is followed as far as its last terms, and all others, stay below this, over the
 # mechanism's length
 FAR_TERM, FAR_WAY = 1e-6, 0.3
+# steps that are remembered: as many as may lie within the rounding of a zero of higher order. Around these so many
+# on both sides are looked at, or those within so many times as long
+TAIL, AROUND, WINDOW = 24, 2, 3.0
 # coordinates up to which singular values of J are computed
 DENSE = 600
 
-# where a candidate comes from, if not from so many zeros: a local minimum, a change of the rank
+# where a candidate comes from, if not from so many zeros: a local minimum, a stretch of lower rank
 MINIMUM, CHANGE = 0, -1
 
 
@@ -71,8 +74,8 @@ class Candidate:
     """A moment at which J may lose rank: when [s], the times before and after it [s], and the motion there.
 
     zeros: how many values vanish there, or MINIMUM or CHANGE; variance: of the zeros [s^2], negative for a
-    conjugate pair; part: the part of the mechanism, -1 if it is not known; resolved: whether its time is known;
-    regular: the most regular configuration of the steps around it.
+    conjugate pair, or the square of the stretch; part: the part of the mechanism, -1 if it is not known; resolved:
+    whether its time is known; regular: the most regular configuration of the steps around it.
     """
 
     time: float
@@ -208,8 +211,9 @@ class Watcher:
         self._structure = kernels.make_structure(model.form, self._parts)
         self._disc: kernels.Disc | None = None
         self._usual, self._start = np.zeros(nc), np.zeros(nc)
-        # middles of steps, smallest pivots there, ranks and pieces of the last two steps
-        self._tail: list[tuple[float, float, float, Piece]] = []
+        # smallest pivots, ranks and pieces of the last steps, and until when stretches of lower rank are known
+        self._tail: list[tuple[float, float, Piece]] = []
+        self._passed = 0.0
         # times of zeros in the last steps
         self._times: list[float] = []
         self._until = self._left = self._rank = 0.0
@@ -318,29 +322,53 @@ class Watcher:
     def _minima(
         self, pieces: Pieces, steps: int, seen: _Seen, known: list[float], last: bool
     ) -> list[tuple[float, ...]]:
-        """Local minima of the smallest pivot, and changes of the rank; known: times of zeros, rising."""
-        starts = pieces.starts[: steps + 1].tolist()
-        times = [row[0] for row in self._tail]
-        times += [0.5 * (a + b) for a, b in pairwise(starts)]
-        lows = [row[1] for row in self._tail] + seen.rows[:, kernels.LOW].tolist()
-        ranks = [row[2] for row in self._tail] + seen.rows[:, kernels.RANK].tolist()
+        """Local minima of the smallest pivot, and stretches of lower rank; known: times of zeros, rising."""
+        old = self._tail
+        starts = [p.start for *_, p in old] + pieces.starts[: steps + 1].tolist()
+        times = [0.5 * (a + b) for a, b in pairwise(starts)]
+        lows = [row[0] for row in old] + seen.rows[:, kernels.LOW].tolist()
+        ranks = [row[1] for row in old] + seen.rows[:, kernels.RANK].tolist()
+        out = self._stretches_of_lower_rank(starts, ranks, last)
+        # beyond the ends of a run nothing is lower
+        lows, ranks = [*lows, np.inf], [*ranks, ranks[-1]]
+        ends = [*times, starts[-1], starts[0]]
+        # those before the last are known
+        for i in range(max(len(old) - 1, 0), len(times) - (not last)):
+            before = lows[i - 1] if i else np.inf
+            if not (lows[i] < LOW_MINIMUM and before >= lows[i] < lows[i + 1]):
+                continue
+            same = ranks[max(i - 1, 0)] == ranks[i] == ranks[i + 1]
+            # a zero there is the minimum
+            alone = bisect_left(known, ends[i - 1]) == bisect_right(known, ends[i + 1])
+            if same and alone:
+                out.append((times[i], ends[i - 1], ends[i + 1], MINIMUM, 0.0, -1.0, 1.0))
+        return out
+
+    def _stretches_of_lower_rank(
+        self, starts: list[float], ranks: list[float], last: bool
+    ) -> list[tuple[float, ...]]:
+        """Stretches of steps on which J has not its rank, up to rounding: the zero of higher order in them.
+
+        With some steps before and after, which show where it is; one at the start of the run is the start.
+        """
         out: list[tuple[float, ...]] = []
-
-        def add(t: float, before: float, after: float, kind: int) -> None:
-            if bisect_left(known, before) == bisect_right(known, after):
-                out.append((t, before, after, kind, 0.0, -1.0, 1.0))
-
-        # at the ends of a run nothing is lower; steps that are known or to come are not its ends
-        edges = [*([] if self._tail else [np.inf]), *lows, *([np.inf] if last else [])]
-        ends = [*([] if self._tail else [starts[0]]), *times, *([starts[-1]] if last else [])]
-        for i in range(1, len(edges) - 1):
-            if edges[i] < LOW_MINIMUM and edges[i - 1] >= edges[i] < edges[i + 1]:
-                add(ends[i], ends[i - 1], ends[i + 1], MINIMUM)
-        tail = len(self._tail)
-        # between two steps that are known already nothing is new
-        for i in range(max(tail - 1, 0), len(ranks) - 1):
-            if ranks[i] != ranks[i + 1]:
-                add(starts[i + 1 - tail], times[i], times[i + 1], CHANGE)
+        n = len(ranks)
+        lower = [i for i in range(1, n) if ranks[i] < self._rank <= ranks[i - 1]]
+        for i in lower:
+            j = i
+            while j < n and ranks[j] < self._rank:
+                j += 1
+            if (j + AROUND > n and not last) or starts[j] <= self._passed:
+                # more steps are to come, or all of it is known
+                continue
+            self._passed = starts[j]
+            width, a, b = starts[j] - starts[i], i - 1, min(j + 1, n)
+            while a > 0 and (i - a < AROUND or starts[i] - starts[a] < WINDOW * width):
+                a -= 1
+            while b < n and (b - j < AROUND or starts[b] - starts[j] < WINDOW * width):
+                b += 1
+            middle = 0.5 * (starts[i] + starts[j])
+            out.append((middle, starts[a], starts[b], CHANGE, width * width, -1.0, 1.0))
         return out
 
     def _keep(self, pieces: Pieces, steps: int, seen: _Seen, found: Floats) -> None:
@@ -361,7 +389,7 @@ class Watcher:
             coefficients=pieces.coefficients[kept, : int(orders.max()) + 1, : self._nq],
             firsts=np.array([place[a] for a, _ in spans]),
             finals=np.array([place[b - 1] + 1 for _, b in spans]),
-            before=tuple(piece for *_, piece in self._tail),
+            before=tuple(p for *_, p in self._tail if p.end > found[:, BEFORE].min()),
         )
         self._stretches.append(stretch)
         self._kept += stretch.coefficients.size
@@ -370,14 +398,14 @@ class Watcher:
             self._blind = self._until
 
     def _remember(self, pieces: Pieces, steps: int, seen: _Seen) -> None:
-        """Keep the last two steps: a minimum around the end of these is seen by the next ones."""
-        for n in range(max(steps - 2, 0), steps):
+        """Keep the last steps: what is around the end of these is seen with the next ones."""
+        for n in range(max(steps - TAIL, 0), steps):
             start, end = float(pieces.starts[n]), float(pieces.starts[n + 1])
             rows = pieces.coefficients[n, : pieces.orders[n] + 1, : self._nq].copy()
             low, rank = (float(seen.rows[n, k]) for k in (kernels.LOW, kernels.RANK))
-            self._tail.append((0.5 * (start + end), low, rank, Piece(start, end, rows)))
-        self._tail = self._tail[-2:]
-        self._times = [t for t in self._times if t >= self._tail[0][0]]
+            self._tail.append((low, rank, Piece(start, end, rows)))
+        self._tail = self._tail[-TAIL:]
+        self._times = [t for t in self._times if t >= self._tail[0][-1].start]
 
     def loses_rank(self, c: Candidate) -> bool:
         """Whether J itself loses rank at a candidate; where equations are redundant others may take their part."""

@@ -44,8 +44,10 @@ if TYPE_CHECKING:
     from ..methods.watch import Candidate, Watch
     from ..model import Model
 
-# zeros of a candidate that is a local minimum of pivots, see methods/watch.py
-MINIMUM = 0
+# zeros of a candidate that is a local minimum of pivots, or a stretch of lower rank, see methods/watch.py
+MINIMUM, CHANGE = 0, -1
+# points of one polynomial over the steps around such a stretch: powers of the time cost digits with each one
+NODES = 11
 # a local minimum of pivots is followed by W where W is lower than so many near misses, by so many sections
 FOLLOWED = 10.0
 SECTIONS = 50
@@ -72,7 +74,8 @@ def judge_candidates(
         return [], []
     judge = _Judge(model, equations, watch, candidates, motion, tolerance)
     found = judge.start() if watch.singular_start else []
-    for candidate in candidates:
+    # of two views of one moment the first one counts: the one over several steps knows more
+    for candidate in sorted(candidates, key=lambda c: c.zeros != CHANGE):
         for t in judge.times(candidate):
             moment = judge.look(candidate, t)
             if moment is not None:
@@ -157,32 +160,65 @@ class _Judge:
         """Where a candidate's zeros are; two are apart if W has its rank between them."""
         if c.zeros == MINIMUM:
             return self._bottom(c)
+        if c.zeros == CHANGE:
+            return self._middle(c)
         if c.zeros < 2 or (c.zeros == 2 and c.variance <= 0.0):
             return [c.time]
-        nearby = self._nearby(c)
-        fallen = nearby.rank - self._look(c, c.time, nearby).rank
-        if c.zeros == 2:
-            apart = float(np.sqrt(c.variance))
-            return [c.time] if fallen else [c.time - apart, c.time + apart]
-        return [c.time] if 2 * fallen >= c.zeros else self._take_apart(c)
+        # they are one if values vanish all along between them, up to what counts as zero
+        nearby, apart = self._nearby(c), float(np.sqrt(abs(c.variance)))
+        between = (0.0,) if c.zeros == 2 else (-apart, 0.0, apart)
+        if all(self._look(c, c.time + x, nearby).rank < nearby.rank for x in between):
+            return [c.time]
+        return [c.time - apart, c.time + apart] if c.zeros == 2 else self._take_apart(c)
 
     def _take_apart(self, c: Candidate) -> list[float]:
         """The places of three zeros and more that are close together, but not one."""
-        form, piece = self._model.form, c.piece(c.time)
-        structure = kernels.make_structure(form, self._watch.parts)
-        disc = kernels.make_disc(form, structure, len(piece.coefficients))
-        found, h = np.zeros((kernels.ROOM, kernels.PLACE)), piece.end - piece.start
+        piece = c.piece(c.time)
         # all of them lie within as many standard deviations as the root of their number
         at, width = c.time - piece.start, 1.1 * float(np.sqrt(c.zeros * abs(c.variance)))
-        count = kernels.locate(
-            form, structure, disc, np.ascontiguousarray(piece.coefficients), len(piece.coefficients) - 1,
-            h, at - width, at + width, c.part, found,
-        )  # fmt: skip
         times = []
-        for row in found[:count]:
-            t, apart = piece.start + row[kernels.TIME], np.sqrt(max(row[kernels.VARIANCE], 0.0))
-            times += [t - apart, t + apart] if row[kernels.ZEROS] == 2 else [t]
-        return sorted(times) or [c.time]
+        for t, zeros, variance in self._locate(
+            piece.coefficients, (at - width, at + width), c.part, True
+        ):
+            apart = float(np.sqrt(max(variance, 0.0))) if zeros == 2 else 0.0
+            times += [t - apart, t + apart] if apart else [t]
+        return sorted(piece.start + t for t in times) or [c.time]
+
+    def _locate(
+        self, rows: Floats, span: tuple[float, float], part: int, splits: bool
+    ) -> list[tuple[float, float, float]]:
+        """Time, number and variance of zeros between two times of a polynomial."""
+        form, found = self._model.form, np.zeros((kernels.ROOM, kernels.PLACE))
+        structure = kernels.make_structure(form, self._watch.parts)
+        disc = kernels.make_disc(form, structure, len(rows))
+        rows = np.ascontiguousarray(rows)
+        count = kernels.locate(
+            form, structure, disc, rows, len(rows) - 1, *span, part, splits, found
+        )
+        columns = [kernels.TIME, kernels.ZEROS, kernels.VARIANCE]
+        return [(t, n, v) for t, n, v in found[:count, columns].tolist()]
+
+    def _middle(self, c: Candidate) -> list[float]:
+        """The mean of the zeros in a stretch of lower rank: a zero of higher order, split by rounding.
+
+        From one polynomial over the steps around it: far from the zero rounding does not count.
+        """
+        middle, half = 0.5 * (c.low + c.high), 0.5 * (c.high - c.low)
+        nodes = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
+        places = [c.piece(middle + half * x).position(middle + half * x) for x in nodes]
+        scaled = np.polynomial.chebyshev.chebfit(nodes, np.array(places), NODES - 1)
+        powers = np.array(
+            [np.polynomial.chebyshev.cheb2poly(row) for row in _filled(np.asarray(scaled, float)).T]
+        ).T
+        rows = powers / half ** np.arange(len(powers))[:, None]
+        near = c.time - middle, float(np.sqrt(c.variance))
+        found = [
+            x
+            for x in self._locate(rows, (-half, half), -1, False)
+            if abs(x[0] - near[0]) <= near[1]
+        ]
+        zeros = sum(n for _, n, _ in found)
+        return [middle + sum(t * n for t, n, _ in found) / zeros if zeros else c.time]
 
     def _bottom(self, c: Candidate) -> list[float]:
         """Where the smallest value of W is least, if it is low at all and not at an end of the run."""
@@ -388,6 +424,13 @@ class _Groups:
                 )
             total += self._ranks[other] if other != group else 0
         return total
+
+
+def _filled(series: Floats) -> Floats:
+    """Coefficients of Chebyshev series whose last ones do not vanish: conversions would drop these."""
+    out = series.copy()
+    out[-1][out[-1] == 0.0] = 1e-300
+    return out
 
 
 def _nearest_singular(joints: Constraints, q: Floats, u: Floats) -> tuple[Floats, Floats]:
