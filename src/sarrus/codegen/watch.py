@@ -1,4 +1,4 @@
-"""Watching lanes for crossings: the samples and dips of kernels/watch.py, and when a value of J vanishes.
+"""Watching lanes for crossings: samples of pivots, dips among them, and when a value of J vanishes.
 
 Lanes sample each step as the general watch does, its end included, so that a dip lies in this step and the one
 before. At a crossing u.J vanishes, u the left vector of the smallest value of J with rows of length one. With
@@ -20,19 +20,6 @@ import numpy as np
 
 from ..kernels.reasons import UNCERTAIN
 from ..kernels.rules import NOISE, SLACK
-from ..kernels.watch import (
-    AHEAD,
-    ANGLE,
-    BEYOND_TERM,
-    DEEP,
-    FEWEST_LOOKS,
-    FLAT,
-    GROWTH,
-    LOOKS,
-    LOW,
-    NEAREST,
-    SLOPE,
-)
 from ..thresholds import (
     CLEAR_VALUE,
     EPS,
@@ -56,6 +43,27 @@ from .series import (
     substitute,
 )
 from .structure import Slot, Structure
+
+# a link turns by this between two samples [rad]; two links against each other by twice as much
+ANGLE = 0.3
+# after slow phases the time between samples grows by no more than this
+GROWTH = 1.5
+# links that turn ever faster, or fast in between, may turn by this many times ANGLE
+AHEAD = 1.5
+# a pivot that may dip: below this share of what is usual for its equation, and below the samples beside it. It
+# is looked at until it falls below DEEP, or is flat: what is beside it is less than FLAT times as large. Two
+# samples on both sides of a bottom look flat, too: so not before some looks between them
+LOW = 0.2
+DEEP = 1e-2
+FLAT = 2.0
+FEWEST_LOOKS = 4
+LOOKS = 40
+# how far from a sample to the next its slope is taken
+SLOPE = 1e-3
+# where a pivot is low and a motion may turn back samples are nearer, down to this share of ANGLE
+NEAREST = 0.02
+# beyond the ends of a run the series is followed as far as its last term stays below this
+BEYOND_TERM = 1e-6
 
 # crossings of a run up to which lanes keep them
 MOST_CROSSINGS = 128

@@ -111,23 +111,6 @@ def eval_piece(qc, order, s, q, v):
         v[i] = y
 
 
-@kernel
-def eval_derivatives(qc, order, s, q, v, a):
-    """Position, velocity and half the acceleration at s after the start of a step, by Horner's rule."""
-    nq = len(q)
-    row = qc[order]
-    for i in range(nq):
-        q[i] = row[i]
-        v[i] = 0.0
-        a[i] = 0.0
-    for k in range(order - 1, -1, -1):
-        row = qc[k]
-        for i in range(nq):
-            a[i] = a[i] * s + v[i]
-            v[i] = v[i] * s + q[i]
-            q[i] = q[i] * s + row[i]
-
-
 @entry
 def fill_cubics(times, states, coefficients):
     """From positions and velocities at both ends of each step."""

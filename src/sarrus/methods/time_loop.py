@@ -151,7 +151,7 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
             judge.good_until = min(judge.good_until, passages.good_until)
             end = left or end
         if problem.stop is not None and seen:
-            stopped = problem.stop([dip for s in seen for dip in s.dips()], watcher.watch())
+            stopped = problem.stop([c for s in seen for c in s.candidates()], watcher.watch())
             if stopped is not None:
                 recorder.stop_at(stopped)
                 end = status.stopped(stopped)
