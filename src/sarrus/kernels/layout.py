@@ -109,6 +109,8 @@ class Workspace(NamedTuple):
     usual: Floats
     # all forces together
     Q: Floats
+    # numbers of the step that is being taken (series.py)
+    step: Floats
     # of mechanisms of few unknowns, rows of lanes: K^-1; what unknowns of before, and sums of products, add to the
     # unknowns; these; what they add to forms and multipliers at squares, and at pairs
     inverse: Floats
@@ -141,6 +143,8 @@ class Pieces(NamedTuple):
         return Pieces(starts, self.orders[rows], self.coefficients[rows], self.sides[rows])
 
 
+# numbers of a step
+STEP = 14
 # what is not allocated yet
 NONE = np.zeros(0)
 
@@ -244,8 +248,8 @@ def _shapes(form: Form, order: int, fill: Callable[[int], int]) -> list[tuple[in
         (rows, nc), (rows, ns), (rows, nb), (rows, nb), (rows, ns), (rows, nb),
         # acc_sq, acc_bl, acc_sl, acc_al, acc_lb
         (ns,), (nb,), (ns,), (nb,), (nb,),
-        # q, v, dq; size, log_size, reach; usual, Q
-        (nq,), (nq,), (nq,), (filled,), (filled,), (filled,), (nc,), (nq,),
+        # q, v, dq; size, log_size, reach; usual, Q, step
+        (nq,), (nq,), (nq,), (filled,), (filled,), (filled,), (nc,), (nq,), (STEP,),
         # inverse, newest, columns, solution; sq_of, bl_of_a, bl_of_b
         (few, WIDTH), (few, WIDTH), (columns, WIDTH), (WIDTH,), (few, ns), (few, nb), (few, nb),
     ]  # fmt: skip
