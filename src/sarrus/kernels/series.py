@@ -9,6 +9,7 @@ coefficient, all with the same matrix:
 Loads add their own Q_k, drives the coefficient phi0_{k+2} of their right side: see loads.py.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +57,7 @@ from .rules import (
     SWIFT,
     TRIES,
     WIDE_CORRECTIONS,
+    log_cost,
 )
 from .solve import (
     adds_up,
@@ -118,6 +120,14 @@ class StepRules(NamedTuple):
     holds: bool
     widens: bool
     log_cost: Floats
+
+
+@lru_cache(maxsize=16)
+def make_rules(
+    t_end: float, tolerance: float, shares: bool, share_every: int, holds: bool, widens: bool
+) -> StepRules:
+    """Rules for the steps of a run; equal ones are the same object, whose words are read once (arguments.py)."""
+    return StepRules(t_end, tolerance, shares, share_every, holds, widens, log_cost())
 
 
 class StepperState(NamedTuple):

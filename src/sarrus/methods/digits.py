@@ -30,7 +30,7 @@ from ..kernels import series as kernels
 from ..kernels.compiler import COMPILES
 from ..kernels.layout import Form, Pieces, Workspace, make_wide, make_wide_workspace, set_apart
 from ..kernels.loads import Loads, make_loads
-from ..kernels.rules import FLOOR, HIGHEST_ORDER, LONG_FLOOR, SHARE, local_tolerance, log_cost
+from ..kernels.rules import FLOOR, HIGHEST_ORDER, LONG_FLOOR, SHARE, local_tolerance
 from ..kernels.wide import narrow, shift, widen
 from ..kinematics.closing import DENSE
 from ..kinematics.constraints import Constraints
@@ -217,7 +217,7 @@ def warm_up(form: Form, loads: Loads) -> None:
         form, make_loads(loads, HIGHEST_ORDER), np.zeros(len(form.phi0)), TIGHTEST_TOLERANCE
     )
     kept = kernels.make_state(nq, beside, LONG_FLOOR)
-    rules = kernels.StepRules(1e-3, LONG_FLOOR, True, ROOM, False, True, log_cost())
+    rules = kernels.make_rules(1e-3, LONG_FLOOR, True, ROOM, False, True)
     room = Pieces(
         np.zeros(2), np.zeros(1, np.int64), np.zeros((1, rows, nq)), np.zeros((1, beside, 2 * rows))
     )

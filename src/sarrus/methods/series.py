@@ -36,7 +36,6 @@ from ..kernels.rules import (
     LOOSEST,
     SLACK,
     buffer_steps,
-    log_cost,
 )
 from ..kernels.series import DROP, LOSS, MOVED, PIVOT, RESTORED
 from ..kinematics.closing import DENSE
@@ -292,20 +291,18 @@ class Series:
         self._most_regular = 0.0, np.zeros(nq)
         self._constraints = Constraints(model.form)
         self._usual: tuple[int, Floats] | None = None
-        holds = keeps_energy(model.form, model.loads)
         self._digits = MoreDigits(model.form, self._loads, self._ws.usual, problem.setting)
         local = self._digits.tolerance
         self._kept = kernels.make_state(nq, beside, local)
         self._kept.state[1] = problem.velocity
         # where dampers are, errors die out
-        self._rules = kernels.StepRules(
-            t_end=problem.duration,
-            tolerance=local,
-            shares=not is_damped(model.loads),
-            share_every=self._capacity,
-            holds=holds,
-            widens=self._digits.given,
-            log_cost=log_cost(),
+        self._rules = kernels.make_rules(
+            problem.duration,
+            local,
+            not is_damped(model.loads),
+            self._capacity,
+            keeps_energy(model.form, model.loads),
+            self._digits.given,
         )
         self._t = self._moved = 0.0
         if start is not None:
