@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from .lanes import WIDTH, fill_lanes
+from .simd import WIDTH, fill_lanes
 from .wide import widen
 
 
@@ -120,6 +120,19 @@ class Workspace(NamedTuple):
     sq_of: Floats
     bl_of_a: Floats
     bl_of_b: Floats
+
+
+# memory in which runs in lanes write without a mask (language/masks.py): what one function leaves there is read by
+# the next alone, for the same lanes. A name that is here by mistake spoils the results of neighbours, silently:
+# tests/kernels/test_masks.py runs lanes in other company and compares
+SCRATCH = frozenset(
+    f"Workspace.{name}"
+    for name in (
+        *("b", "r", "w", "dq", "de", "phi", "J1", "acc_sq", "acc_bl", "acc_sl", "acc_al", "acc_lb"),
+        *("lam", "sq_e", "bl_ea", "bl_eb", "sq_l", "bl_l", "size", "log_size", "reach"),
+        *("inverse", "newest", "columns"),
+    )
+)
 
 
 class Pieces(NamedTuple):
@@ -234,12 +247,18 @@ def make_wide_workspace(form: Form, order: int, usual: Floats) -> Workspace:
     return set_apart(ws._replace(**sizes, usual=usual))
 
 
+def make_lone_workspace(form: Form, order: int) -> Workspace:
+    """The same without lanes within a run: of runs in lanes, or on a device."""
+    return Workspace(*(np.zeros(shape) for shape in _shapes(form, order, lambda count: count)))
+
+
 def _shapes(form: Form, order: int, fill: Callable[[int], int]) -> list[tuple[int, ...]]:
-    """Of the arrays of a workspace; fill: how many places so many products take."""
+    """Of the arrays of a workspace; fill: how many places so many numbers take that are used at once."""
     nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
     ns, nb = fill(len(form.sq_c)), fill(len(form.bl_c))
-    nj, n, rows, filled = len(form.J_eq), nq + nc, order + 1, fill_lanes(order + 1)
+    nj, n, rows, filled = len(form.J_eq), nq + nc, order + 1, fill(order + 1)
     few = n if n <= WIDTH else 0
+    width = fill(n) if few else 0
     columns = 2 * len(form.sq_c) + 3 * len(form.bl_c) if few else 0
     return [
         # e, de, phi, J, J1, L; b, r, x, w
@@ -251,5 +270,5 @@ def _shapes(form: Form, order: int, fill: Callable[[int], int]) -> list[tuple[in
         # q, v, dq; size, log_size, reach; usual, Q, step
         (nq,), (nq,), (nq,), (filled,), (filled,), (filled,), (nc,), (nq,), (STEP,),
         # inverse, newest, columns, solution; sq_of, bl_of_a, bl_of_b
-        (few, WIDTH), (few, WIDTH), (columns, WIDTH), (WIDTH,), (few, ns), (few, nb), (few, nb),
+        (few, width), (few, width), (columns, width), (2, width), (few, ns), (few, nb), (few, nb),
     ]  # fmt: skip

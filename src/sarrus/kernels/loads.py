@@ -256,7 +256,8 @@ def work_coefficients(loads, lam, known):
         work[k] = 0.0
     if len(loads.f0):
         # the forms are known one further than what acts on them
-        load_coefficient(loads, known - 1)
+        for k in range(known - 1, known):
+            load_coefficient(loads, k)
     spring.add_work(loads.springs, known, work)
     torsion.add_work(loads.torsions, known, work)
     turning.add_work(loads.turning, loads.fc, known, work)

@@ -38,7 +38,7 @@ from .forms import (
     eval_jacobian,
     norm,
 )
-from .lanes import WIDTH, any_lane, choose, in_lanes
+from .simd import WIDTH, any_lane, choose, in_lanes
 from .layout import Form, make_room
 from .loads import (
     Loads,

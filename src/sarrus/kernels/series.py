@@ -21,7 +21,7 @@ from .compiler import block, entry, kernel
 from .elements.drive import drive_constraints, next_break, start_drives
 from .elements.torsion import ANGLE
 from .forms import eval_constraints, eval_energy, eval_form_rates, eval_forms, eval_jacobian
-from .lanes import WIDTH, choose, fill_lanes, rows_of_lanes
+from .simd import choose, fill_lanes, rows_of_lanes, shared, width_of
 from .loads import (
     eval_load_energy,
     eval_load_forms,
@@ -77,8 +77,6 @@ LOG_STILL = np.log(STILL)
 # of the orders of terms, and of those before
 INVERSE = 1.0 / np.maximum(np.arange(fill_lanes(HIGHEST_ORDER + 1)), 1.0)
 INVERSE_BEFORE = np.append(1.0, INVERSE[:-1])
-LOG_TWO = np.log(2.0)
-ROOT_HALF = np.sqrt(0.5)
 # coordinates up to which coefficients are made ahead: of larger mechanisms one too many costs more
 SMALL = 8
 # of a coefficient: numbers end at 1e308
@@ -164,25 +162,6 @@ def least_order(loads):
 
 
 @kernel
-def log_of(x):
-    """The logarithm of positive numbers in lanes, to 1e-12: n log 2 + 2 artanh((y - 1) / (y + 1)) of x = 2^n y."""
-    y, n = np.frexp(x)
-    low = y < ROOT_HALF
-    y = choose(low, 2.0 * y, y)
-    n = choose(low, n - 1.0, n)
-    z = (y - 1.0) / (y + 1.0)
-    zz = z * z
-    s = zz * (1.0 / 15.0) + 1.0 / 13.0
-    s = s * zz + 1.0 / 11.0
-    s = s * zz + 1.0 / 9.0
-    s = s * zz + 1.0 / 7.0
-    s = s * zz + 1.0 / 5.0
-    s = s * zz + 1.0 / 3.0
-    s = s * zz + 1.0
-    return n * LOG_TWO + 2.0 * z * s
-
-
-@kernel
 def eval_reaches(ws, first, last, log_tolerance, log_speed):
     """ws.reach: log of the steps at which terms of order first .. last are as small as the tolerance.
 
@@ -194,7 +173,8 @@ def eval_reaches(ws, first, last, log_tolerance, log_speed):
     sizes = rows_of_lanes(ws.log_size)
     inverse = rows_of_lanes(INVERSE)
     before = rows_of_lanes(INVERSE_BEFORE)
-    for t in range(first // WIDTH, last // WIDTH + 1):
+    width = width_of(ws.reach)
+    for t in range(first // width, last // width + 1):
         left = log_tolerance - sizes[t]
         swift = (left + log_speed) * before[t]
         still = (left + LOG_STILL) * inverse[t]
@@ -206,8 +186,9 @@ def eval_reaches(ws, first, last, log_tolerance, log_speed):
 @kernel
 def eval_log_sizes(ws, first, last):
     """ws.log_size: log of ws.size, the largest entries of coefficients first .. last."""
-    for t in range(first // WIDTH, last // WIDTH + 1):
-        rows_of_lanes(ws.log_size)[t] = log_of(rows_of_lanes(ws.size)[t] + 1e-300)
+    width = width_of(ws.size)
+    for t in range(first // width, last // width + 1):
+        rows_of_lanes(ws.log_size)[t] = np.log(rows_of_lanes(ws.size)[t] + 1e-300)
 
 
 @block
@@ -230,8 +211,8 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
     order = 3
     log_step = -np.inf
     before = np.inf
-    first = 2
-    last = min(max(ahead, 2), qc.shape[0] - 1)
+    first = shared(2)
+    last = shared(min(max(ahead, 2), qc.shape[0] - 1))
     known = qc.shape[0] - 1
     while first <= known:
         make_coefficients(form, ws, loads, refinements, first, last, qc)
@@ -251,8 +232,8 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
             if m > max(order, 3) + 1 and m > least:
                 known = m
                 break
-        first = last + 1
-        last = first
+        first = shared(last + 1)
+        last = shared(first)
     # no step has a lower order: the best of those from the least on is to be asked for
     return known, order if order >= least else known + 1, log_step
 
@@ -266,9 +247,10 @@ def choose_step(ws, least, known, log_cost):
     position rounding makes high coefficients look large; a low order then wins and still jumps far.
     """
     best = -np.inf
-    order = min(least, known)
+    lowest = min(least, known)
+    order = lowest
     log_step = -np.inf
-    for m in range(order, known + 1):
+    for m in range(lowest, known + 1):
         usable = min(ws.reach[m], ws.reach[m - 1])
         if usable - log_cost[m] > best:
             best = usable - log_cost[m]
@@ -280,8 +262,10 @@ def choose_step(ws, least, known, log_cost):
 @kernel
 def raise_order(ws, order, known, log_step, log_tolerance):
     """Further coefficients are used as far as their terms stay below the tolerance: they are there."""
-    while order < known and ws.log_size[order + 1] + (order + 1) * log_step <= log_tolerance:
-        order += 1
+    for m in range(order + 1, known + 1):
+        if not ws.log_size[m] + m * log_step <= log_tolerance:
+            break
+        order = m
     return order
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from .compiler import block, entry, kernel
-from .lanes import WIDTH, choose, in_lanes
+from .simd import WIDTH, choose, in_lanes
 from .layout import make_room
 
 # halvings of an interval: to the last digit

@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..kernels import radau as kernels
 from ..kernels import reasons
-from ..kernels.lanes import WIDTH, fill_lanes
+from ..kernels.simd import WIDTH, fill_lanes
 from ..kernels.layout import Form, Pieces, make_room, make_workspace, pack
 from ..kernels.loads import Loads, make_loads
 from ..kernels.null_space import find_basis

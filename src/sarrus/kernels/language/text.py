@@ -196,6 +196,10 @@ class Text:
             return Number(INT, self.line(f"{how} {value.name} to i64"))
         return self.truth(value)
 
+    def share(self, value: Number) -> Number:
+        """What runs in lanes share: here there is one."""
+        return value
+
     def split(self, value: Number) -> tuple[Number, Number]:
         """The parts of a wide number."""
         high, low = (self.line(f"extractelement {WIDE} {value.name}, i64 {n}") for n in (0, 1))
