@@ -125,13 +125,18 @@ class Workspace(NamedTuple):
 # memory in which runs in lanes write without a mask (language/masks.py): what one function leaves there is read by
 # the next alone, for the same lanes. A name that is here by mistake spoils the results of neighbours, silently:
 # tests/kernels/test_masks.py runs lanes in other company and compares
+_SCRATCH = (
+    *("b", "r", "w", "dq", "de", "phi", "J1", "acc_sq", "acc_bl", "acc_sl", "acc_al", "acc_lb"),
+    *("lam", "sq_e", "bl_ea", "bl_eb", "sq_l", "bl_l", "size", "log_size", "reach"),
+    *("inverse", "newest", "columns"),
+)
+# a workspace for outputs is used by the lanes of one output alone: only corrections of the position, and
+# refinements of a solve, differ between them
+_SCRATCH_OF_OUTPUTS = ("e", "J", "L", "v")
 SCRATCH = frozenset(
-    f"Workspace.{name}"
-    for name in (
-        *("b", "r", "w", "dq", "de", "phi", "J1", "acc_sq", "acc_bl", "acc_sl", "acc_al", "acc_lb"),
-        *("lam", "sq_e", "bl_ea", "bl_eb", "sq_l", "bl_l", "size", "log_size", "reach"),
-        *("inverse", "newest", "columns"),
-    )
+    ["Step.qc"]
+    + [f"Workspace.{name}" for name in _SCRATCH]
+    + [f"second Workspace.{name}" for name in (*_SCRATCH, *_SCRATCH_OF_OUTPUTS)]
 )
 
 
@@ -141,19 +146,23 @@ class Pieces(NamedTuple):
     starts: of the steps, and the end of the last; orders: the highest power that counts. Coefficients of twice
     as many columns as coordinates are those of q and of v apart. sides: series of the angles of torsions and
     of the work, (n, torsions + 1, terms), empty if there are no loads; with one term only what holds at the
-    start of the step, and the rest follows from the motion.
+    start of the step, and the rest follows from the motion. usual: the largest pivots so far, at the end of each
+    step; none where a method does not tell.
     """
 
     starts: Floats
     orders: Ints
     coefficients: Floats
     sides: Floats
+    usual: Floats = np.zeros((0, 0))
 
     def some(self, first: int, last: int) -> Pieces:
         """The steps from one to another, the same memory."""
         rows = slice(first, last)
         starts = self.starts[first : last + 1]
-        return Pieces(starts, self.orders[rows], self.coefficients[rows], self.sides[rows])
+        return Pieces(
+            starts, self.orders[rows], self.coefficients[rows], self.sides[rows], self.usual[rows]
+        )
 
 
 # numbers of a step

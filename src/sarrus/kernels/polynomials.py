@@ -73,19 +73,14 @@ def eval_series(x, order, s):
 @kernel
 def eval_polynomial(qc, order, s, q, v):
     """Position and velocity at s after the start of a step, by Horner's rule."""
-    nq = qc.shape[1]
-    for i in range(nq):
-        q[i] = 0.0
-        v[i] = 0.0
-    for k in range(shared(order), 0, -1):
-        if k <= order:
-            row = qc[k]
-            for i in range(nq):
-                q[i] = q[i] * s + row[i]
-                v[i] = v[i] * s + k * row[i]
-    row = qc[0]
-    for i in range(nq):
-        q[i] = q[i] * s + row[i]
+    for i in range(qc.shape[1]):
+        x, y = 0.0, 0.0
+        for k in range(shared(order), 0, -1):
+            c = qc[k, i] if k <= order else 0.0
+            x = x * s + c
+            y = y * s + k * c
+        q[i] = x * s + qc[0, i]
+        v[i] = y
 
 
 @kernel

@@ -668,7 +668,7 @@ def advance(form, ws, loads, rules, t, kept, pieces, watch):
 
     Arguments as for `take_step`; pieces, watch: a row for each step.
     """
-    starts, orders, coefficients, sides = pieces
+    starts, orders, coefficients, sides, usual = pieces
     counters = kept.counters
     begin(form, ws, loads, rules, t, kept)
     starts[0] = t
@@ -682,6 +682,8 @@ def advance(form, ws, loads, rules, t, kept, pieces, watch):
         ahead = look_ahead(ws, known)
         orders[n] = order
         starts[n + 1] = kept.balance[TIME]
+        for k in range(usual.shape[1]):
+            usual[n, k] = ws.usual[k]
         if reason == DONE:
             return DONE, n + 1
         # a run that will not end within this memory is asked how long it is

@@ -260,7 +260,7 @@ def watch(form, ws, before, pieces, steps, gaps, first, last, spans, levels, sum
     until the next, then those of a closer look; levels: their pivots, scratch, the largest pivots so far and those
     of the start, twice, too; both kept between calls. Outputs: dips: three times around each.
     """
-    starts, orders, coefficients, _ = pieces
+    starts, orders, coefficients = pieces.starts, pieces.orders, pieces.coefficients
     times, samples = spans[0], levels[0]
     nq = len(ws.q)
     found = 0

@@ -229,7 +229,7 @@ def _predicts(pieces: Pieces, pivots: Floats, n: int) -> bool:
 
 
 def _copy(p: Pieces) -> Pieces:
-    return Pieces(p.starts.copy(), p.orders.copy(), p.coefficients.copy(), p.sides.copy())
+    return Pieces(*(x.copy() for x in p))
 
 
 def _join(a: Pieces, b: Pieces) -> Pieces:
@@ -238,6 +238,7 @@ def _join(a: Pieces, b: Pieces) -> Pieces:
         np.concatenate([a.orders, b.orders]),
         np.concatenate([a.coefficients, b.coefficients]),
         np.concatenate([a.sides, b.sides]),
+        np.concatenate([a.usual, b.usual]),
     )
 
 
@@ -245,7 +246,9 @@ def _join(a: Pieces, b: Pieces) -> Pieces:
 START = 1e-6
 
 
-def _make_room(steps: int, rows: int, coordinates: int, beside: int) -> tuple[Pieces, Floats]:
+def _make_room(
+    steps: int, rows: int, coordinates: int, equations: int, beside: int
+) -> tuple[Pieces, Floats]:
     """Memory for some steps, and for what is seen at their ends."""
     # beyond the order of a step nobody reads: of much only what is needed is ever touched
     coefficients = np.empty((steps, rows, coordinates))
@@ -257,6 +260,7 @@ def _make_room(steps: int, rows: int, coordinates: int, beside: int) -> tuple[Pi
         orders=np.zeros(steps, np.int64),
         coefficients=coefficients,
         sides=np.zeros((steps, beside, 2 * rows)),
+        usual=np.zeros((steps, equations)),
     )
     return pieces, np.zeros((steps, kernels.SEEN))
 
@@ -283,7 +287,9 @@ class Series:
         beside = len(model.loads.torsions.first) + 1 if self._loads is not None else 0
         self._capacity = buffer_steps(nq)
         # most runs are done within the first steps
-        self._pieces, self._seen = _make_room(min(self._capacity, FIRST_STEPS), rows, nq, beside)
+        self._pieces, self._seen = _make_room(
+            min(self._capacity, FIRST_STEPS), rows, nq, model.equations, beside
+        )
         self._certificate = Certificate()
         self._leaps: list[str] = []
         self._anew = 0
@@ -340,7 +346,9 @@ class Series:
         ahead = count * (self._problem.duration - self._t) / max(self._t, 1e-300)
         if len(pieces.orders) < min(self._capacity, ahead):
             _, rows, nq = pieces.coefficients.shape
-            self._pieces, self._seen = _make_room(self._capacity, rows, nq, len(kept.carried))
+            self._pieces, self._seen = _make_room(
+                self._capacity, rows, nq, self._problem.model.equations, len(kept.carried)
+            )
             pieces = self._pieces
         room = pieces._replace(coefficients=pieces.coefficients[:most])
         with clock("solve"):

@@ -158,7 +158,7 @@ class Watcher:
         return self._stretches[before:]
 
     def _look(self, pieces: Pieces, steps: int, last: bool) -> None:
-        starts, orders, coefficients, _ = pieces
+        starts, orders, coefficients = pieces[:3]
         if self._blind is not None:
             return
         self._until = float(starts[steps])

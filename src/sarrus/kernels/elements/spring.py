@@ -130,6 +130,15 @@ def add_power(springs, f, df, total):
 
 
 @kernel
+def add_direction(springs, n, f, w):
+    """What a unit pull of a spring exerts."""
+    a = springs.first[n]
+    length = np.sqrt(dot(f, a, f, a))
+    for i in range(a, a + 3):
+        w[i] -= f[i] / length
+
+
+@kernel
 def length_coefficient(springs, n, fc, m):
     """Coefficient m of the length of a spring."""
     a = springs.first[n]

@@ -102,18 +102,24 @@ def follow_angle(torsions, n, f, theta):
 
 
 @kernel
+def add_moment(torsions, n, M, f, w):
+    """What a moment at a torsion exerts."""
+    c, s = eval_turn(torsions, n, f)
+    u = torsions.first[n]
+    for i in range(u, u + 3):
+        w[i] -= M * s * f[i + 6]
+        w[i + 3] += M * c * f[i + 6]
+        w[i + 6] += M * (c * f[i + 3] - s * f[i])
+
+
+@kernel
 def add_weights(torsions, f, df, theta, w):
     """What torsions exert; theta: their angles as last seen, updated."""
     for n in range(len(torsions.first)):
         c, s, dc, ds = eval_turning(torsions, n, f, df)
         angle = unwrap(np.arctan2(rounded(s), rounded(c)), theta[n])
         theta[n] = angle
-        M = moment(torsions.numbers[n], angle, c * ds - s * dc)
-        u = torsions.first[n]
-        for i in range(u, u + 3):
-            w[i] -= M * s * f[i + 6]
-            w[i + 3] += M * c * f[i + 6]
-            w[i + 6] += M * (c * f[i + 3] - s * f[i])
+        add_moment(torsions, n, moment(torsions.numbers[n], angle, c * ds - s * dc), f, w)
 
 
 @kernel

@@ -98,7 +98,9 @@ class Expressions(Text):
                         names.append(kind.sizes[k - 1])
                         continue
                     stored = INT if text == BOOL else text
-                    x = self.early(f"load {stored}, ptr {place}, !invariant.load !7")
+                    # blocks that an entry fills itself were something else before
+                    steady = "" if self.module.alone else ", !invariant.load !7"
+                    x = self.early(f"load {stored}, ptr {place}{steady}")
                     names.append(self.early(f"trunc i64 {x} to i1") if text == BOOL else x)
                 self.loaded[key] = value_of(kind, names)
         return self.loaded[key]

@@ -49,6 +49,7 @@ from .statements import Body
 W = simd.WIDTH
 TRUE = "splat (i1 true)"
 NONE = "zeroinitializer"
+ZEROS = {FLOAT: "0.0", INT: "0", BOOL: "false", LANES: NONE, WHOLE: NONE, MASK: NONE}
 # kinds of a lane's own
 LANE_KINDS = frozenset(OWN.values())
 _LEAVING = (ast.Break, ast.Continue, ast.Return)
@@ -63,6 +64,8 @@ class MaskedBody(Body):
         self.narrowed = False
         self.leaving: list[tuple[str, str]] = []
         self.returns_early = False
+        # indices of loops: all lanes that are in them share these
+        self.indices: set[str] = set()
         self.mask = self.early(f"alloca {MASK}")
         self.returned = self.early(f"alloca {MASK}")
 
@@ -78,13 +81,13 @@ class MaskedBody(Body):
 
     def new_mask(self) -> str:
         """A place for a mask, empty."""
-        place = self.early(f"alloca {MASK}")
+        place = self.new_slot(MASK)
         self.emit(f"store {MASK} {NONE}, ptr {place}")
         return place
 
-    def both(self, a: str, b: str) -> str:
-        """Lanes of two masks."""
-        return self.line(f"and {MASK} {a}, {b}")
+    def both(self, mask: str, b: str) -> str:
+        """Lanes of a mask that are in another one, which may be undefined outside the first."""
+        return self.line(f"select {MASK} {mask}, {MASK} {b}, {MASK} {NONE}")
 
     def inverse(self, mask: str) -> str:
         """The other lanes."""
@@ -108,8 +111,9 @@ class MaskedBody(Body):
 
     def any_of(self, mask: str) -> Number:
         """Whether there is a lane in a mask."""
-        bits = self.line(f"bitcast {MASK} {mask} to i{W}")
-        return Number(BOOL, self.line(f"icmp ne i{W} {bits}, 0"))
+        name = f"llvm.vector.reduce.or.v{W}i1"
+        self.module.declare(name, f"declare i1 @{name}({MASK})")
+        return Number(BOOL, self.line(f"call i1 @{name}({MASK} {mask})"))
 
     def gone(self) -> list[str]:
         """Where lanes are that returned, or left the loop, or skip its rest."""
@@ -119,6 +123,8 @@ class MaskedBody(Body):
 
     def write(self, name: str, node: ast.FunctionDef, kinds: tuple[Any, ...], inline: str) -> str:
         """All of it: the mask is one more argument, and results are in places until the end."""
+        loops = (x.target for x in ast.walk(node) if isinstance(x, ast.For))
+        self.indices = {x.id for x in loops if isinstance(x, ast.Name)}
         self.set_mask("%mask")
         self.emit(f"store {MASK} {NONE}, ptr {self.returned}")
         parameters = []
@@ -139,7 +145,10 @@ class MaskedBody(Body):
             else:
                 out = self.line(f"insertvalue {return_type(result)} {out}, {kind} {x}, {n}")
         self.emit(f"ret {return_type(result)} {out}" if kinds_out else "ret void")
-        places = [f"%ret{n} = alloca {kind}" for n, kind in enumerate(kinds_out)]
+        places = []
+        for n, kind in enumerate(kinds_out):
+            # what is not a number of any lane must not be undefined: a branch on it would be
+            places += [f"%ret{n} = alloca {kind}", f"store {kind} {ZEROS[kind]}, ptr %ret{n}"]
         given = ", ".join([*parameters, f"{MASK} %mask"])
         head = f"define internal {return_type(result)} @{name}({given}) {inline} nounwind"
         body = "\n  ".join([*places, *self.begin, "br label %begin", "\nbegin:", *self.lines])
@@ -228,6 +237,9 @@ class MaskedBody(Body):
         """Let a variable be a value, of the lanes at hand."""
         if isinstance(value, Known) and isinstance(value.value, bool):
             value = self.number(value)
+        if name in self.indices and isinstance(value, Number) and value.kind == INT:
+            super().assign(name, value)
+            return
         if isinstance(value, Number) and self.narrowed and value.kind in {*OWN, *LANE_KINDS}:
             value = self.convert(value, OWN.get(value.kind, value.kind))
             known = self.settled.get(name)
@@ -240,11 +252,17 @@ class MaskedBody(Body):
         super().assign(name, value)
 
     def place_of(self, name: str, kind: str) -> str:
-        """Where a variable of lanes is; zero at first, for lanes that never assign it."""
+        """Where a variable of lanes is."""
         if name not in self.slots:
-            self.slots[name] = [self.early(f"alloca {kind}")]
-            self.begin.append(f"store {kind} {NONE}, ptr {self.slots[name][0]}")
+            self.slots[name] = [self.new_slot(kind)]
         return self.slots[name][0]
+
+    def new_slot(self, kind: str) -> str:
+        """Memory of a variable: where no lane assigns it, it must not be undefined."""
+        slot = super().new_slot(kind)
+        if kind in ZEROS:
+            self.begin.append(f"store {kind} {ZEROS[kind]}, ptr {slot}")
+        return slot
 
     def whole(self, value: Any) -> Number:
         """A place in an array, which may be a lane's own."""
@@ -257,9 +275,7 @@ class MaskedBody(Body):
         # inactive lanes may be at any place
         inside = self.line(f"select {MASK} {self.now()}, {WHOLE} {at.name}, {WHOLE} {NONE}")
         if base.kind not in (LANES, WHOLE):
-            return self.line(
-                f"getelementptr {base.kind}, ptr {base.address}, {WHOLE} {inside}"
-            )
+            return self.line(f"getelementptr {base.kind}, ptr {base.address}, {WHOLE} {inside}")
         single = FLOAT if base.kind == LANES else INT
         lane = ", ".join(f"i64 {n}" for n in range(W))
         first = self.line(f"mul {WHOLE} {inside}, splat (i64 {W})")
@@ -321,9 +337,8 @@ class MaskedBody(Body):
 
     def scatter(self, base: Array, at: Number, value: Any) -> None:
         """Change entries at a place of each lane."""
-        kind = base.kind
-        if kind not in (LANES, WHOLE):
-            raise TranslationError(f"{base.home or 'memory'} is shared by all lanes")
+        # of memory that lanes share each has places of its own
+        kind = OWN.get(base.kind, base.kind)
         suffix = f"v{W}f64" if kind == LANES else f"v{W}i64"
         name = f"llvm.masked.scatter.{suffix}.v{W}p0"
         self.module.declare(name, f"declare void @{name}({kind}, <{W} x ptr>, i32, {MASK})")
@@ -441,7 +456,8 @@ class MaskedBody(Body):
             raise self.fail(node.iter, "loops are over ranges")
         given = [self.whole(self.value(x)) for x in call.args[:2]]
         first, last = given if len(given) == 2 else (Number(INT, "0"), given[0])
-        if first.kind == last.kind == INT and not _leaves(node):
+        known = first.kind == last.kind == INT
+        if known and (not _leaves(node) or self.unrolled(node, first.name, last.name)):
             super().do_For(node)
             return
         step = int(ast.literal_eval(call.args[2])) if len(call.args) == 3 else 1
@@ -462,7 +478,7 @@ class MaskedBody(Body):
 
         def start() -> None:
             # lanes whose turn has not come skip it
-            Body.assign(self, target.id, index())
+            self.assign(target.id, index())
             if first.kind == WHOLE:
                 at = self.convert(index(), WHOLE)
                 early = self.compare(ast.Lt if step > 0 else ast.Gt, at, first)
@@ -501,7 +517,9 @@ class MaskedBody(Body):
             if a in (INT, BOOL):
                 return self.spread(super().convert(value, INT), WHOLE)
             how = "fptosi" if a == LANES else "zext"
-            return Number(WHOLE, self.line(f"{how} {a} {value.name} to {WHOLE}"))
+            found = self.line(f"{how} {a} {value.name} to {WHOLE}")
+            # of a lane without a number it is any number, but defined
+            return Number(WHOLE, self.line(f"freeze {WHOLE} {found}"))
         if kind == MASK:
             return self.spread(value, MASK) if a == BOOL else self.truth(value)
         if kind == LANES and a in (WHOLE, MASK):
@@ -559,9 +577,10 @@ class MaskedBody(Body):
                 continue
             truth = self.convert(self.truth(value), MASK) if out else self.truth(value)
             if out is not None:
-                both = self.convert(out, MASK).name
-                how = "or" if decides else "and"
-                truth = Number(MASK, self.line(f"{how} {MASK} {both}, {truth.name}"))
+                before_it = self.convert(out, MASK).name
+                parts = (TRUE, truth.name) if decides else (truth.name, NONE)
+                text = ", ".join(f"{MASK} {x}" for x in (before_it, *parts))
+                truth = Number(MASK, self.line(f"select {text}"))
             out = truth
             if out.kind == MASK:
                 open_yet = self.inverse(out.name) if decides else out.name
@@ -597,7 +616,8 @@ class MaskedBody(Body):
         kind = wider(wider(a.kind, b.kind), FLOAT if isinstance(op, ast.Div) else INT)
         if kind == WHOLE:
             a, b = self.convert(a, kind), self.convert(b, kind)
-            name = self.operation(type(op), INT)
+            # lanes that are not at hand may hold anything: no overflow is excluded
+            name = str(self.operation(type(op), INT)).removesuffix(" nsw")
             return Number(kind, self.line(f"{name} {kind} {a.name}, {b.name}"))
         return super().operate(node, op, a, b)
 
