@@ -24,6 +24,8 @@ SHARES = (_M - 2.0) / _M
 # entries of J up to which the newest terms of sums are taken apart: where a system takes long to solve, the sums
 # of the next have time
 APART = 50
+# squares whose sums are taken in one loop where runs lie in lanes: three each, in registers
+TOGETHER = 8
 
 
 @kernel
@@ -37,69 +39,129 @@ def gather(form, ws, row, de):
 
 
 @kernel
+def add_square(ws, j, m, t, n, s, l0, l1):
+    """Add the terms j and m - j of the t-th lanes of n squares to their sums, see `sum_products`."""
+    x = lanes_from(ws.sq_e[j], t, n)[0]
+    y = lanes_from(ws.sq_e[m - j], t, n)[0]
+    s += x * y
+    l0 += lanes_from(ws.sq_l[j - 2], t, n)[0] * y
+    l1 += lanes_from(ws.sq_l[m - j - 2], t, n)[0] * x
+    return s, l0, l1
+
+
+@kernel
+def add_first_square(ws, m, t, n, s, l0):
+    """The same for j = 1, whose other half is on its way."""
+    x = lanes_from(ws.sq_e[1], t, n)[0]
+    s += x * lanes_from(ws.sq_e[m - 1], t, n)[0]
+    l0 += lanes_from(ws.sq_l[m - 3], t, n)[0] * x
+    return s, l0
+
+
+@kernel
+def add_middle_square(ws, m, t, n, s, l0):
+    """The same for j = m / 2."""
+    x = lanes_from(ws.sq_e[m // 2], t, n)[0]
+    s += 0.5 * x * x
+    l0 += lanes_from(ws.sq_l[m // 2 - 2], t, n)[0] * x
+    return s, l0
+
+
+@kernel
+def add_pair(ws, j, m, t, n, s0, s1, a0, a1, b0, b1):
+    """Add the terms j and m - j of the t-th lanes of n pairs to their sums."""
+    x = lanes_from(ws.bl_ea[j], t, n)[0]
+    y = lanes_from(ws.bl_eb[j], t, n)[0]
+    u = lanes_from(ws.bl_ea[m - j], t, n)[0]
+    v = lanes_from(ws.bl_eb[m - j], t, n)[0]
+    s0 += x * v
+    s1 += y * u
+    z = lanes_from(ws.bl_l[j - 2], t, n)[0]
+    a0 += z * v
+    b0 += z * u
+    z = lanes_from(ws.bl_l[m - j - 2], t, n)[0]
+    a1 += z * y
+    b1 += z * x
+    return s0, s1, a0, a1, b0, b1
+
+
+@kernel
+def add_first_pair(ws, m, t, n, s0, s1, a0, b0):
+    """The same for j = 1."""
+    x = lanes_from(ws.bl_ea[1], t, n)[0]
+    y = lanes_from(ws.bl_eb[1], t, n)[0]
+    z = lanes_from(ws.bl_l[m - 3], t, n)[0]
+    s0 += x * lanes_from(ws.bl_eb[m - 1], t, n)[0]
+    s1 += y * lanes_from(ws.bl_ea[m - 1], t, n)[0]
+    return s0, s1, a0 + z * y, b0 + z * x
+
+
+@kernel
+def add_middle_pair(ws, m, t, n, s0, a0, b0):
+    """The same for j = m / 2."""
+    x = lanes_from(ws.bl_ea[m // 2], t, n)[0]
+    y = lanes_from(ws.bl_eb[m // 2], t, n)[0]
+    z = lanes_from(ws.bl_l[m // 2 - 2], t, n)[0]
+    return s0 + x * y, a0 + z * y, b0 + z * x
+
+
+@kernel
 def sum_squares(form, ws, k, apart, t):
     """The t-th lanes of the sums of squares, see `sum_products`: coefficients j and m - j are read once."""
     m = k + 2
-    ns = len(form.sq_c)
+    n = len(form.sq_c)
     s, l0, l1 = 0.0, 0.0, 0.0
     if not apart:
-        x = lanes_from(ws.sq_e[1], t, ns)[0]
-        s += x * lanes_from(ws.sq_e[m - 1], t, ns)[0]
-        l0 += lanes_from(ws.sq_l[k - 1], t, ns)[0] * x
+        s, l0 = add_first_square(ws, m, t, n, s, l0)
     # that of the equation is symmetric, half of it is enough; the newest last where coefficients are quick
     for i in range(2, (m + 1) // 2):
         j = (m + 1) // 2 + 1 - i if len(ws.inverse) > 0 else i
-        x = lanes_from(ws.sq_e[j], t, ns)[0]
-        y = lanes_from(ws.sq_e[m - j], t, ns)[0]
-        s += x * y
-        l0 += lanes_from(ws.sq_l[j - 2], t, ns)[0] * y
-        l1 += lanes_from(ws.sq_l[m - j - 2], t, ns)[0] * x
+        s, l0, l1 = add_square(ws, j, m, t, n, s, l0, l1)
     if m % 2 == 0:
-        x = lanes_from(ws.sq_e[m // 2], t, ns)[0]
-        s += 0.5 * x * x
-        l0 += lanes_from(ws.sq_l[m // 2 - 2], t, ns)[0] * x
-    lanes_from(ws.acc_sq, t, ns)[0] = s
-    lanes_from(ws.acc_sl, t, ns)[0] = l0 + l1
+        s, l0 = add_middle_square(ws, m, t, n, s, l0)
+    lanes_from(ws.acc_sq, t, n)[0] = s
+    lanes_from(ws.acc_sl, t, n)[0] = l0 + l1
 
 
 @kernel
 def sum_pairs(form, ws, k, apart, t):
     """The same for pairs."""
     m = k + 2
-    nb = len(form.bl_c)
+    n = len(form.bl_c)
     s0, s1, a0, a1, b0, b1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     if not apart:
-        x = lanes_from(ws.bl_ea[1], t, nb)[0]
-        y = lanes_from(ws.bl_eb[1], t, nb)[0]
-        z = lanes_from(ws.bl_l[k - 1], t, nb)[0]
-        s0 += x * lanes_from(ws.bl_eb[m - 1], t, nb)[0]
-        s1 += y * lanes_from(ws.bl_ea[m - 1], t, nb)[0]
-        a0 += z * y
-        b0 += z * x
+        s0, s1, a0, b0 = add_first_pair(ws, m, t, n, s0, s1, a0, b0)
     for i in range(2, (m + 1) // 2):
         j = (m + 1) // 2 + 1 - i if len(ws.inverse) > 0 else i
-        x = lanes_from(ws.bl_ea[j], t, nb)[0]
-        y = lanes_from(ws.bl_eb[j], t, nb)[0]
-        u = lanes_from(ws.bl_ea[m - j], t, nb)[0]
-        v = lanes_from(ws.bl_eb[m - j], t, nb)[0]
-        s0 += x * v
-        s1 += y * u
-        z = lanes_from(ws.bl_l[j - 2], t, nb)[0]
-        a0 += z * v
-        b0 += z * u
-        z = lanes_from(ws.bl_l[m - j - 2], t, nb)[0]
-        a1 += z * y
-        b1 += z * x
+        s0, s1, a0, a1, b0, b1 = add_pair(ws, j, m, t, n, s0, s1, a0, a1, b0, b1)
     if m % 2 == 0:
-        x = lanes_from(ws.bl_ea[m // 2], t, nb)[0]
-        y = lanes_from(ws.bl_eb[m // 2], t, nb)[0]
-        z = lanes_from(ws.bl_l[m // 2 - 2], t, nb)[0]
-        s0 += x * y
-        a0 += z * y
-        b0 += z * x
-    lanes_from(ws.acc_bl, t, nb)[0] = s0 + s1
-    lanes_from(ws.acc_al, t, nb)[0] = a0 + a1
-    lanes_from(ws.acc_lb, t, nb)[0] = b0 + b1
+        s0, a0, b0 = add_middle_pair(ws, m, t, n, s0, a0, b0)
+    lanes_from(ws.acc_bl, t, n)[0] = s0 + s1
+    lanes_from(ws.acc_al, t, n)[0] = a0 + a1
+    lanes_from(ws.acc_lb, t, n)[0] = b0 + b1
+
+
+@kernel
+def sum_squares_together(form, ws, k, apart, first, last):
+    """The same for squares first .. last - 1 of runs in lanes: one loop over j, whose sums stay in registers."""
+    m = k + 2
+    n = len(form.sq_c)
+    for t in range(first, last):
+        ws.acc_sq[t] = 0.0
+        ws.acc_sl[t] = 0.0
+        ws.acc_more[t] = 0.0
+        if not apart:
+            ws.acc_sq[t], ws.acc_sl[t] = add_first_square(ws, m, t, n, 0.0, 0.0)
+    for i in range(2, (m + 1) // 2):
+        j = (m + 1) // 2 + 1 - i if len(ws.inverse) > 0 else i
+        for t in range(first, last):
+            ws.acc_sq[t], ws.acc_sl[t], ws.acc_more[t] = add_square(
+                ws, j, m, t, n, ws.acc_sq[t], ws.acc_sl[t], ws.acc_more[t]
+            )
+    for t in range(first, last):
+        if m % 2 == 0:
+            ws.acc_sq[t], ws.acc_sl[t] = add_middle_square(ws, m, t, n, ws.acc_sq[t], ws.acc_sl[t])
+        ws.acc_sl[t] += ws.acc_more[t]
 
 
 @kernel
@@ -112,8 +174,13 @@ def sum_products(form, ws, k, apart):
     apart: 1 to leave out those with q_{m-1} and lam_{k-1}, else 0. Those left wait for nothing: processors take
     them while the coefficients before are on their way.
     """
-    for t in range(len(rows_of_lanes(ws.acc_sq))):
-        sum_squares(form, ws, k, apart, t)
+    if width_of(ws.acc_sq) == 1 and not is_wide(ws.acc_sq):
+        for g in range((len(form.sq_c) + TOGETHER - 1) // TOGETHER):
+            last = min((g + 1) * TOGETHER, len(form.sq_c))
+            sum_squares_together(form, ws, k, apart, g * TOGETHER, last)
+    else:
+        for t in range(len(rows_of_lanes(ws.acc_sq))):
+            sum_squares(form, ws, k, apart, t)
     for t in range(len(rows_of_lanes(ws.acc_bl))):
         sum_pairs(form, ws, k, apart, t)
 

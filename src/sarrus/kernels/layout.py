@@ -98,6 +98,7 @@ class Workspace(NamedTuple):
     acc_sl: Floats
     acc_al: Floats
     acc_lb: Floats
+    acc_more: Floats
     q: Floats
     v: Floats
     dq: Floats
@@ -127,7 +128,7 @@ class Workspace(NamedTuple):
 # tests/kernels/test_masks.py runs lanes in other company and compares
 _SCRATCH = (
     *("b", "r", "w", "dq", "de", "phi", "J1", "acc_sq", "acc_bl", "acc_sl", "acc_al", "acc_lb"),
-    *("lam", "sq_e", "bl_ea", "bl_eb", "sq_l", "bl_l", "size", "log_size", "reach"),
+    *("acc_more", "lam", "sq_e", "bl_ea", "bl_eb", "sq_l", "bl_l", "size", "log_size", "reach"),
     *("inverse", "newest", "columns"),
 )
 # a workspace for outputs is used by the lanes of one output alone: only corrections of the position, and
@@ -274,8 +275,8 @@ def _shapes(form: Form, order: int, fill: Callable[[int], int]) -> list[tuple[in
         (nf,), (nf,), (nc,), (nj,), (nj,), (n + len(form.L_row),), (n,), (n,), (n,), (nf,),
         # lam, sq_e, bl_ea, bl_eb, sq_l, bl_l
         (rows, nc), (rows, ns), (rows, nb), (rows, nb), (rows, ns), (rows, nb),
-        # acc_sq, acc_bl, acc_sl, acc_al, acc_lb
-        (ns,), (nb,), (ns,), (nb,), (nb,),
+        # acc_sq, acc_bl, acc_sl, acc_al, acc_lb, acc_more
+        (ns,), (nb,), (ns,), (nb,), (nb,), (ns,),
         # q, v, dq; size, log_size, reach; usual, Q, step
         (nq,), (nq,), (nq,), (filled,), (filled,), (filled,), (nc,), (nq,), (STEP,),
         # inverse, newest, columns, solution; sq_of, bl_of_a, bl_of_b

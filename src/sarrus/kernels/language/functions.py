@@ -38,11 +38,13 @@ def _length(body: Expressions, x: Any) -> Number:
     return Number(INT, x.sizes[0] if isinstance(x, Array) else str(len(body.parts(x))))
 
 
-def _extreme(how: type[ast.cmpop]) -> Callable[..., Number]:
-    """As Python's: a later one replaces an earlier one if it is larger or smaller, so not if it is no number."""
+def _extreme(how: type[ast.cmpop], of_known: Callable[..., int]) -> Callable[..., Number]:
+    """As Python's: a later one replaces an earlier one if it is larger or smaller, so not if it is not a number."""
 
     def choose(body: Expressions, *given: Any) -> Number:
         numbers = [body.number(x) for x in given]
+        if all(x.kind == INT and is_literal(x.name) for x in numbers):
+            return Number(INT, str(of_known(int(x.name) for x in numbers)))
         kind = numbers[0].kind
         for x in numbers[1:]:
             kind = wider(kind, x.kind)
@@ -200,8 +202,8 @@ def _named(name: str) -> Callable[..., Number]:
 
 KNOWN_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     len: _length,
-    max: _extreme(ast.Gt),
-    min: _extreme(ast.Lt),
+    max: _extreme(ast.Gt, max),
+    min: _extreme(ast.Lt, min),
     abs: _size,
     int: lambda body, x: body.convert(x, INT),
     float: lambda body, x: body.convert(x, FLOAT),
