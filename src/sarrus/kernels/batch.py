@@ -336,7 +336,7 @@ def write_run(plan: Plan, lanes: bool) -> tuple[str, int]:
     ]  # fmt: skip
     if lanes:
         # of the last group some lanes may be beyond the last run
-        count = w.line(f"insertelement {WHOLE} poison, i64 %count, i64 0")
+        count = w.line(f"insertelement {WHOLE} poison, i64 %runs, i64 0")
         count = w.line(f"shufflevector {WHOLE} {count}, {WHOLE} poison, <{WIDTH} x i32> zeroinitializer")
         given.append(f"{MASK} {w.line(f'icmp slt {WHOLE} {me}, {count}')}")
     w.lines.append(f"call {return_type(result)} @{name}({', '.join(given)})")
@@ -446,7 +446,7 @@ def _read_shared() -> list[str]:
 
 def _write_lanes_entry(w: _Writer) -> str:
     given = ", ".join(f"ptr %{name}" for name in _ARGUMENTS)
-    head = f"define void @{ENTRY}({given}, ptr %memory, i64 %first) nounwind"
+    head = f"define void @{ENTRY}({given}, ptr %memory, i64 %first, i64 %runs) nounwind"
     body = "\n  ".join([*w.early, *_read_shared(), *w.lines, "ret void"])
     return f"{head} {{\n  {body}\n}}\n"
 
