@@ -354,7 +354,7 @@ class Traced:
         units = int(self.places.units.length)
         length, mass = found[units : units + 2, which]
         numbers = numbers if len(which) == numbers.shape[1] else numbers[:, which]
-        return Traces(alike[which], self.template, numbers, mass * length * length, self.ready.notes)
+        return Traces(alike[which], self.template, numbers, mass * (length * length), self.ready.notes)
 
     def group(self, values: dict[str, Floats]) -> Group:
         """The same as a group of its own."""

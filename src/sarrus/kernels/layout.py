@@ -131,9 +131,8 @@ _SCRATCH = (
     *("acc_more", "lam", "sq_e", "bl_ea", "bl_eb", "sq_l", "bl_l", "size", "log_size", "reach"),
     *("inverse", "newest", "columns"),
 )
-# a workspace for outputs is used by the lanes of one output alone: only corrections of the position, and
-# refinements of a solve, differ between them
-_SCRATCH_OF_OUTPUTS = ("e", "J", "L", "v")
+# forms at an output follow from its position, whatever the other lanes do
+_SCRATCH_OF_OUTPUTS = ("e",)
 SCRATCH = frozenset(
     ["Step.qc"]
     + [f"Workspace.{name}" for name in _SCRATCH]
