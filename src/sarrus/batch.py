@@ -29,8 +29,9 @@ from .thresholds import SAME_FACTOR
 
 # groups of lanes that a thread takes at once: a new part comes when it is done
 GROUPS_AT_ONCE = 16
-# level of the passes
-PASSES = 2
+# runs for which it pays to compile code that is not there yet: it takes as long as so many runs one by one, more for
+# larger structures
+FEWEST_RUNS = 1000
 
 
 @dataclass(frozen=True)
@@ -130,12 +131,13 @@ class Code:
     """Compiled code of a plan; memory: doubles that each lane needs."""
 
     def __init__(self, plan: Plan) -> None:
-        host = hashlib.sha256(repr(describe_host()).encode()).hexdigest()[:16]
-        key = f"batch-{plan.digest()}-{host}"
+        key = _key(plan)
         kept = STORE.read(key)
         if kept is None:
             text, memory = write_run(plan, lanes=True)
-            kept = f"{memory}\n".encode() + compile_kernel(text, PASSES)
+            # level of the passes
+            level = 2 if plan.is_small else 1
+            kept = f"{memory}\n".encode() + compile_kernel(text, level)
             STORE.write(key, kept)
         head, code = kept.split(b"\n", 1)
         self.memory = int(head)
@@ -143,6 +145,18 @@ class Code:
         address = self._engine.load(code, ENTRY)
         kinds = [*[ctypes.c_void_p] * 7, ctypes.c_int64, ctypes.c_int64]
         self.call = ctypes.CFUNCTYPE(None, *kinds)(address)
+
+
+def _key(plan: Plan) -> str:
+    host = hashlib.sha256(repr(describe_host()).encode()).hexdigest()[:16]
+    return f"batch-{plan.digest()}-{host}"
+
+
+def pays(plan: Plan, runs: int) -> bool:
+    """Whether runs are worth the code they need: it is there already, or they are many."""
+    form = plan.template.form
+    size = max(1.0, (len(form.Q) + len(form.phi0)) / 20.0)
+    return runs >= FEWEST_RUNS * size or plan.digest() in _CODES or STORE.has(_key(plan))
 
 
 _CODES: dict[str, Code] = {}

@@ -18,10 +18,9 @@ import numpy as np
 from .arrays import Flags, Floats
 from .asked import Asked
 from .assembly.velocities import solve_start_velocities
-from .batch import Found, run_on_host
+from .batch import Found, pays, run_on_host
 from .kernels.batch import CONSTANTS, Numbers, Plan, flatten
-from .kernels.elements import spring, torsion
-from .kernels.loads import is_damped, keeps_energy
+from .kernels.loads import is_damped, keeps_energy, list_damping
 from .kernels.native import is_available
 from .kernels.rules import buffer_steps
 from .kernels.reasons import DONE
@@ -85,7 +84,8 @@ def run_all(
     # runs with extended precision, and crossings, are those of `simulate`
     alone = crossings or (wants_digits(asked.setting) and not gpu)
     for group in () if alone else _groups(mechanisms, asked, points, table):
-        table.take(group, run_group(group, asked, threads or _cores(), keep, gpu=gpu))
+        if gpu or pays(group.plan, len(group.which)):
+            table.take(group, run_group(group, asked, threads or _cores(), keep, gpu=gpu))
     table.finish(mechanisms)
     varied = mechanisms.vary if isinstance(mechanisms, Variants) else {}
     return replace(table.runs(), vary=varied)
@@ -363,12 +363,8 @@ class Traced:
 
     def _is_damped(self, found: Floats) -> Flags:
         """Which of them have dampers."""
-        loads = self.places.loads
-        rows = [
-            *loads.springs.numbers[:, spring.DAMPING],
-            *loads.torsions.numbers[:, torsion.DAMPING],
-        ]
-        return np.any(found[np.array(rows, int)] != 0.0, axis=0)
+        rows = list_damping(self.places.loads).astype(int)
+        return np.asarray(np.any(found[rows] != 0.0, axis=0))
 
     def _start_velocities(self, found: Floats) -> tuple[Floats, Flags, Flags]:
         """Start velocities (n, nq), whether the joints allow them, and whether they leave something open."""

@@ -42,6 +42,8 @@ from ..thresholds import SINGULAR_LANDING
 
 # numbers that are written into the code where all runs of a group have them
 CONSTANTS = (0.0, 1.0, -1.0)
+# coordinates and equations up to which code is written without calls
+SMALL = 20
 # orders of series on a device: its threads have little memory
 DEVICE_ORDER = 16
 # settings that all runs share: duration, tolerance of a step, tolerance, factor for outputs (`Sampling`)
@@ -93,6 +95,12 @@ class Plan:
     def rows(self) -> Ints:
         """Which of all numbers are read from the block."""
         return np.flatnonzero(~self.known)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether code without calls is worth its time to compile (Bricard: 41 s for 7 s, 15 % faster)."""
+        form = self.template.form
+        return len(form.Q) + len(form.phi0) <= SMALL
 
     @property
     def columns(self) -> int:
@@ -320,7 +328,8 @@ def write_run(plan: Plan, lanes: bool) -> tuple[str, int]:
         )
         lane = ", ".join(f"i64 {n}" for n in range(WIDTH))
         me = w.line(f"add {WHOLE} {all_first}, <{lane}>")
-    module = Module(unrolls=True, alone=True, masked=lanes, inline="alwaysinline")
+    inline = "alwaysinline" if plan.is_small or not lanes else ""
+    module = Module(unrolls=True, alone=True, masked=lanes, inline=inline)
     kinds = (
         form_kind, ws_kind, out_kind, loads_kind, rules_kind, sampling_kind, readings_kind, FLOAT, BOOL,
         INT, w.whole, kept_kind, qc_kind, sides_kind, seen_kind, record_kind, output_kind,

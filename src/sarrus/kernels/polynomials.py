@@ -76,11 +76,11 @@ def eval_polynomial(qc, order, s, q, v):
     for i in range(qc.shape[1]):
         x, y = 0.0, 0.0
         for k in range(shared(order), 0, -1):
-            c = qc[k, i] if k <= order else 0.0
-            x = x * s + c
-            y = y * s + k * c
+            # the derivative of what is there so far, by the same scheme
+            y = y * s + x
+            x = x * s + (qc[k, i] if k <= order else 0.0)
         q[i] = x * s + qc[0, i]
-        v[i] = y
+        v[i] = y * s + x
 
 
 @kernel

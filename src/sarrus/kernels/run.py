@@ -23,10 +23,9 @@ from ..thresholds import (
     SMALLEST_TOLERANCE,
 )
 from .compiler import entry, exact, kernel
-from .elements import spring, torsion
 from .elements.drive import drive_constraints
 from .forms import eval_constraints, eval_energy
-from .loads import eval_load_energy, eval_load_forms
+from .loads import eval_decay, eval_load_energy, eval_load_forms
 from .polynomials import eval_series
 from .reasons import DONE, FULL, UNCERTAIN
 from .record import sample_state, settle_angles
@@ -49,7 +48,6 @@ from .series import (
     take_step,
 )
 from .simd import shared
-from .solve import solve_refined
 
 # columns of places and of velocities
 PLACE, RATE = 0, 1
@@ -202,38 +200,6 @@ def is_balanced(ws, setting, kept, record):
     drift = abs(step[END_ENERGY] - summary[PUT_BACK] - kept.balance[FIRST_ENERGY])
     # written so that nan is not
     return drift <= ALIKE * (DRIFT_NOTED * least * summary[MOST_EXCHANGED] + noise)
-
-
-@kernel
-def weigh_forces(form, ws, loads):
-    """w . F K^-1 F^T w of the forces loads.fw on forms, with the factor at hand."""
-    for i in range(len(ws.b)):
-        ws.b[i] = 0.0
-    for f in range(len(loads.f0)):
-        for n in range(loads.F_start[f], loads.F_start[f + 1]):
-            ws.b[form.pos_q[loads.F_col[n]]] += loads.F_val[n] * loads.fw[f]
-    solve_refined(form, ws.J, ws.L, ws.b, 0, ws.r, ws.x)
-    s = 0.0
-    for i in range(len(form.Q)):
-        s += ws.b[form.pos_q[i]] * ws.x[form.pos_q[i]]
-    return s
-
-
-@kernel
-def eval_decay(form, ws, loads):
-    """The sum of the rates at which dampers let velocities decay; loads.f: forms at the landing."""
-    rate = 0.0
-    for n in range(len(loads.springs.first)):
-        for i in range(len(loads.fw)):
-            loads.fw[i] = 0.0
-        spring.add_direction(loads.springs, n, loads.f, loads.fw)
-        rate += loads.springs.numbers[n, spring.DAMPING] * weigh_forces(form, ws, loads)
-    for n in range(len(loads.torsions.first)):
-        for i in range(len(loads.fw)):
-            loads.fw[i] = 0.0
-        torsion.add_moment(loads.torsions, n, 1.0, loads.f, loads.fw)
-        rate += loads.torsions.numbers[n, torsion.DAMPING] * weigh_forces(form, ws, loads)
-    return rate
 
 
 @kernel

@@ -60,11 +60,6 @@ def make_series(springs: Springs, rows: int) -> Springs:
     return springs._replace(length=np.zeros(size), ratio=np.zeros(size))
 
 
-def is_damped(springs: Springs) -> bool:
-    """Whether any of them has a damper."""
-    return bool(np.any(springs.numbers[:, DAMPING]))
-
-
 def list_entries(springs: Springs) -> list[tuple[int, int]]:
     """Row and column of each entry of dw/df."""
     return [entry for a in springs.first for entry in list_block(a, 3)]

@@ -59,11 +59,6 @@ def make_series(torsions: Torsions, rows: int) -> Torsions:
     return torsions._replace(turn=np.zeros((len(torsions.first), 6, rows)))
 
 
-def is_damped(torsions: Torsions) -> bool:
-    """Whether any of them has a damper."""
-    return bool(np.any(torsions.numbers[:, DAMPING]))
-
-
 def list_entries(torsions: Torsions) -> list[tuple[int, int]]:
     """Row and column of each entry of dw/df."""
     return [entry for a in torsions.first for entry in list_block(a, 9)]
