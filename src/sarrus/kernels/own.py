@@ -24,7 +24,7 @@ from .language.kinds import INT, Rank, Record
 from .language.module import Module
 from .layout import Form, Pieces, Workspace
 from .record import Outputs, Side
-from .series import Kept
+from .series import StepperState
 
 log = logging.getLogger("sarrus")
 
@@ -212,7 +212,7 @@ _KNOWN: dict[type, tuple[str, ...] | None] = {
     Form: None,
     Workspace: None,
     Side: None,
-    Kept: None,
+    StepperState: None,
     Pieces: ("coefficients",),
     Outputs: ("q", "v", "a"),
 }

@@ -77,12 +77,11 @@ class Steps:
         """How many steps there are."""
         return len(self.pieces.starts) - 1
 
-    def put_back(self) -> Floats:
-        """The energy put back before each of them, and in all."""
-        before = np.zeros(max(self.count, 1) + 1)
-        if len(self.restored):
-            np.cumsum(self.restored, out=before[1:])
-        return before
+    def put_back(self, before: float) -> Floats:
+        """The energy put back before each of them, and in all; before: what was put back so far."""
+        if not len(self.restored):
+            return np.full(max(self.count, 1) + 1, before)
+        return np.cumsum(np.append(before, self.restored))
 
     @property
     def mean(self) -> float:
