@@ -11,6 +11,8 @@ only steer an iteration or a step stay beside it. docs/thresholds.md has the tab
 
 # == Mechanisms as typed ==
 
+# 1: numbers of a mechanism beyond this are rejected: products of six are still doubles, and no machine has any
+LARGEST_NUMBER = 1e50
 # the bodies' size, and rad: places and axes of a joint that are equal but for the rounding of their digits
 JOINT_GAP = 1e-12
 # the rod's length: as for joints, of a joint beside its rod

@@ -33,8 +33,8 @@ import numpy as np
 from ..arrays import Floats, Ints
 from .compiler import block, entry, kernel
 from .forms import eval_form_rates, eval_forms, eval_jacobian, first_of, tie
-from .simd import WIDTH, any_lane, in_lanes, rows_of_lanes
 from .layout import Form, make_room
+from .simd import WIDTH, any_lane, in_lanes, rows_of_lanes
 
 # radius of a disc over half the length of what it covers: a zero at an end counts log(1.2) = 0.18 in the screen
 WIDER = 1.2
