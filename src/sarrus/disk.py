@@ -18,6 +18,7 @@ from typing import Any
 
 from .names import shown
 
+Content = bytes | memoryview
 # what a half-written file is called
 UNFINISHED = ".unfinished"
 
@@ -132,7 +133,7 @@ class Directory:
             )
         return content
 
-    def write(self, name: str, content: bytes, *, mode: int = 0o666, sync: bool = False) -> None:
+    def write(self, name: str, content: Content, *, mode: int = 0o666, sync: bool = False) -> None:
         """Write a file whole or not at all; sync: also after a power failure.
 
         A link is replaced. Rights of a file that is replaced are kept.
@@ -140,7 +141,7 @@ class Directory:
         with explain_full_disk(self.path / name):
             self._write(name, content, mode, sync)
 
-    def _write(self, name: str, content: bytes, mode: int, sync: bool) -> None:
+    def _write(self, name: str, content: Content, mode: int, sync: bool) -> None:
         self.check_target(name)
         before = self.status(name)
         beside = f"{name}.{secrets.token_hex(6)}{UNFINISHED}"
@@ -213,7 +214,7 @@ def read_file(path: str | Path, most: int) -> bytes:
     return content
 
 
-def write_file(path: str | Path, content: str | bytes) -> Path:
+def write_file(path: str | Path, content: str | Content) -> Path:
     """Write a file whole or not at all; a link that has its name is replaced, not followed."""
     path = Path(path)
     with Directory(path.parent) as folder:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..outputs import write_output
+from ..outputs import is_finished, write_output
 from .folder import RunFolderError, find_wrong_types, read_record
 
 Record = dict[str, Any]
@@ -26,7 +26,7 @@ def is_benchmark(folder: Path) -> bool:
 def load_benchmark(folder: Path) -> list[Record]:
     """All records of a benchmark's folder; raises RunFolderError if there are none."""
     records = []
-    for path in sorted((folder / CELLS).rglob("*.json")):
+    for path in sorted(filter(is_finished, (folder / CELLS).rglob("*.json"))):
         try:
             record, missing = read_record(path, NEEDED)
         except (OSError, ValueError) as error:
