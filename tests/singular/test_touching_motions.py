@@ -107,6 +107,15 @@ def test_a_method_that_leaves_its_motion_is_found_out(method):
     assert wrong
 
 
+def level_times(one, duration):
+    """When all rockers of the single four-bar are level."""
+    times = np.linspace(0.0, duration, 20001)
+    alone = simulate(one, duration, 0.05, tolerance=1e-12, dense=True).at(times)
+    above = alone.position("P0")[:, 1] - alone.position("A0")[:, 1]
+    i = np.flatnonzero(np.diff(np.sign(above)) != 0)
+    return times[i] - above[i] * (times[i + 1] - times[i]) / (above[i + 1] - above[i])
+
+
 @pytest.mark.slow
 def test_crossings_where_motions_touch():
     """They are found where all rockers are level, and two motions with one direction are listed, both ways.

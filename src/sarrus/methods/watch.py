@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, plain_sum
 from ..kernels import crossing as kernels
 from ..kernels.layout import Pieces
 from ..kinematics.constraints import Constraints
@@ -429,7 +429,7 @@ class Watcher:
         """What a user should know of it."""
         if self._blind is None:
             return []
-        count = sum(len(s.found) for s in self._stretches)
+        count = plain_sum(len(s.found) for s in self._stretches)
         return [
             f"crossings are told up to t = {self._blind:.9g} s: the motion around {count} near-singular moments "
             "is kept until then, and more would fill the memory; simulate the rest from there"

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, plain_sum
 from ..kernels import crossing as kernels
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import read_poses
@@ -222,8 +222,8 @@ class _Judge:
             for x in self._locate(rows, (-half, half), -1, False)
             if abs(x[0] - near[0]) <= near[1]
         ]
-        zeros = sum(n for _, n, _ in found)
-        return [middle + sum(t * n for t, n, _ in found) / zeros if zeros else c.time]
+        zeros = plain_sum(n for _, n, _ in found)
+        return [middle + plain_sum(t * n for t, n, _ in found) / zeros if zeros else c.time]
 
     def _bottom(self, c: Candidate) -> list[float]:
         """Where the smallest value of W is least, if it is low at all and not at an end of the run."""
