@@ -269,7 +269,7 @@ LEAST_ZERO = 1e-8
 MOST_ZERO = 1e-4
 # the violation, over the length: of a dependence that it hides at a crossing
 HIDDEN_AT_CROSSING = 10.0
-# the time between samples: crossings this close are one
+# a step, or the time between samples: crossings this close are one, or at the start or end of a run
 SAME_CROSSING = 1e-6
 # the time of the last output: an output this close to a moment is at it, neither before nor behind
 AT_MOMENT = 1e-10
