@@ -324,9 +324,9 @@ def _share_forms(coordinates: Coordinates, batches: list[tuple[Side, Batch]], al
         found = {tuple(row) for three in rows for row in three}
         keys += found
         owners += [n] * len(found)
-    width = max(
-        [len(key) for key in keys] + [x.shape[1] for _, b in batches for x, _, _ in b.forms]
-    )
+    widths = [x.shape[1] for _, batch in batches for x, _, _ in batch.forms]
+    # point masses have no forms at all
+    width = max([1, *map(len, keys), *widths])
     # each key as a row of this width; numbers from 1 on, so that shorter ones differ
     padded = [np.array([[c + 1 for c in key] + [0] * (width - len(key)) for key in keys])]
     frames = [np.array(owners, dtype=np.int64)]
