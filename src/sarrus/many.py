@@ -34,6 +34,7 @@ from .kernels.native import is_available
 from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
 from .mechanism.check import find_gaps, find_problems
 from .mechanism.files.units import LARGEST
+from .mechanism.part_arrays import read_parts
 from .methods import Status
 from .methods.digits import describe_floor, wants_digits
 from .methods.series import describe_loosened
@@ -277,7 +278,7 @@ class Traced:
             traced = variants.with_numbers(numbers)
             if find_problems(traced) or find_gaps(traced):
                 raise NotTogetherError
-            blueprint, block = make_blueprint(traced)
+            blueprint, block = make_blueprint(traced, read_parts(traced))
         except UntracedError as error:
             raise NotTracedError from error
         given = [*traced.velocities, *traced.angular_velocities]

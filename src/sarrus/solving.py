@@ -16,7 +16,6 @@ from .kernels.elements.user import ADDRESS
 from .kernels.layout import make_workspace
 from .kernels.stepping import count_dependent
 from .mechanism import Mechanism, MechanismError, check_mechanism, find_remarks
-from .mechanism.columns import parts_of
 from .methods import METHODS, Method, Outcome, Run, Status, first_part, get_method, skipped
 from .methods.digits import wants_digits
 from .methods.method import needs_of, warm_up
@@ -185,8 +184,7 @@ def _assembled(mechanism: Mechanism, asked: Asked) -> tuple[Mechanism, list[str]
 
 def _make_model(mechanism: Mechanism, asked: Asked) -> tuple[Mechanism, Model, list[str]]:
     """The model; of a locked linkage that a small misfit lets move, with the mechanism changed so, and notes."""
-    # the mechanism was checked just now
-    model = make_model(mechanism, parts_of(mechanism))
+    model = make_model(mechanism)
     # only where there are as many equations as coordinates can all be locked; a drive is no lock
     locked = model.equations >= model.coordinates > 0 and not mechanism.drives
     if not locked or asked.misfit == 0.0:

@@ -19,8 +19,10 @@ from ..kinematics.pose import BodyRows, in_space
 from ..mechanism import Mechanism
 from ..mechanism.forces import Spring, Torsion
 from ..mechanism.motion import MotionPieces, make_pieces
+from ..mechanism.part_arrays import read_parts
 from ..names import pick
 from .loads import joint_triad
+from .points import points_of_parts
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,8 @@ class Model:
         """All points and vectors as rows over the coordinates, once more."""
         from .build import draw
 
-        return draw(self.mechanism)
+        parts = read_parts(self.mechanism)
+        return draw(self.mechanism, parts, points_of_parts(self.mechanism, parts))
 
     @property
     def coordinates(self) -> int:

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from ..mechanism import Mechanism
-from ..mechanism.columns import Columns, read_columns
 from ..mechanism.forces import LOADS, Coupling
 from ..mechanism.joints import End, Joint
 from ..mechanism.motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
+from ..mechanism.part_arrays import PartArrays, read_parts
 from ..tape import Replay, Tape, UntracedError
 from .build import Blueprint, make_blueprint
 from .model import Model
@@ -53,13 +53,11 @@ _LARGE: dict[Key, tuple[Blueprint, Any]] = {}
 _KEEPING = Lock()
 
 
-def find_model(mechanism: Mechanism, columns: Columns | None = None) -> Model:
-    """The model of a mechanism, by a known structure if there is one; columns: if they were read just now."""
+def find_model(mechanism: Mechanism) -> Model:
+    """The model of a mechanism, by a known structure if there is one."""
     described = describe(mechanism)
     if described is None:
-        if not is_large(mechanism):
-            return build_anew(mechanism)
-        return _find_large(mechanism, columns or read_columns(mechanism))
+        return _find_large(mechanism) if is_large(mechanism) else build_anew(mechanism)
     key, numbers = described
     known = _remember(key)
     for structure in known.structures:
@@ -84,16 +82,17 @@ def is_large(m: Mechanism) -> bool:
     return len(m.bodies) + len(m.joints) > MOST_PARTS
 
 
-def _find_large(mechanism: Mechanism, columns: Columns | None) -> Model:
+def _find_large(mechanism: Mechanism) -> Model:
     """The model of a large mechanism, by the one it was given the last time if all of it is the same."""
-    key = None if columns is None else outline(mechanism, columns)
+    parts = read_parts(mechanism)
+    key = outline(mechanism, parts)
     if key is None:
-        return build_anew(mechanism, columns)
+        return build_anew(mechanism)
     with _KEEPING:
         kept = _LARGE.pop(key, None)
     if kept is None:
         with _no_collection():
-            kept = make_blueprint(mechanism, columns)
+            kept = make_blueprint(mechanism, parts)
     with _KEEPING:
         _LARGE[key] = kept
         while len(_LARGE) > MOST_LARGE:
@@ -102,7 +101,7 @@ def _find_large(mechanism: Mechanism, columns: Columns | None) -> Model:
     return blueprint.make(mechanism, values)
 
 
-def outline(mechanism: Mechanism, c: Columns) -> Key | None:
+def outline(mechanism: Mechanism, c: PartArrays) -> Key | None:
     """All that the model of a checked mechanism is made of, in few pieces; None where more may differ."""
     rest = mechanism.copy()
     rest.bodies, rest.joints = [], []
@@ -130,10 +129,10 @@ def _remember(key: Key) -> Known:
     return known
 
 
-def build_anew(mechanism: Mechanism, columns: Columns | None = None) -> Model:
-    """The model, whatever was seen before; columns: those of the mechanism, if they were read."""
+def build_anew(mechanism: Mechanism) -> Model:
+    """The model, whatever was seen before."""
     with _no_collection():
-        blueprint, values = make_blueprint(mechanism, columns)
+        blueprint, values = make_blueprint(mechanism, read_parts(mechanism))
         return blueprint.make(mechanism, values)
 
 
@@ -153,7 +152,8 @@ def trace(mechanism: Mechanism, numbers: Sequence[float]) -> tuple[Blueprint, Re
     """Build once more, and write down how the numbers of the model follow from those of the mechanism."""
     tape = Tape()
     inputs = iter([tape.number(x) for x in numbers])
-    blueprint, values = make_blueprint(with_numbers(mechanism, inputs))
+    traced = with_numbers(mechanism, inputs)
+    blueprint, values = make_blueprint(traced, read_parts(traced))
     return blueprint, tape.replay(values.tolist())
 
 
