@@ -145,9 +145,10 @@ class PartArrays:
 
     @cached_property
     def inertia(self) -> Any:
-        """Inertias of all bodies as an array (n,) or (n, 3, 3); as a list where they are of several shapes."""
+        """Inertias of all bodies as an array (n,) or (n, 3, 3); as a list if they are traced or of several shapes."""
         inertias = self._arrays[1]
-        if len({x.shape for x in inertias}) != 1 or {x.dtype for x in inertias} != {FLOAT}:
+        usual = len({x.shape for x in inertias}) == 1 and {x.dtype for x in inertias} == {FLOAT}
+        if self.is_traced or not usual:
             return inertias
         return np.frombuffer(self.bits[1]).reshape(-1, *inertias[0].shape)
 
