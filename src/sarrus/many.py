@@ -41,8 +41,8 @@ from .methods.series import describe_loosened
 from .methods.status import done
 from .model import Model
 from .model.build import make_blueprint
-from .model.model import Rows
 from .model.points import readable_points
+from .model.rows import Rows
 from .names import pick
 from .result import Result
 from .solving import Prepared, is_held, prepare, solve

@@ -7,7 +7,7 @@ from builders import n_four_bar
 from cell_copies import CELLS, copies
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism, MechanismError
-from sarrus.model import body_classes, build, coordinates
+from sarrus.model import body_classes, coordinates
 from sarrus.model.structure import build_anew
 
 
@@ -112,6 +112,8 @@ def test_a_chain_has_two_classes(monkeypatch):
     """The other tests do not compare classes of one twice: all cranks are a class, and all couplers."""
     found = []
     solve = coordinates.solve_relations
-    monkeypatch.setattr(build, "solve_relations", lambda *x: found.append(solve(*x)) or found[-1])
+    monkeypatch.setattr(
+        coordinates, "solve_relations", lambda *x: found.append(solve(*x)) or found[-1]
+    )
     build_anew(n_four_bar(50))
     assert [len(c.of.groups) for c in found[0].classes] == [51, 50]

@@ -9,8 +9,7 @@ from builders import bricard, n_four_bar
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism
 from sarrus.mechanism.part_arrays import read_parts
-from sarrus.model.build import joint_factors
-from sarrus.model.coordinates import make_skeleton, make_space
+from sarrus.model.coordinates import joint_factors, make_skeleton, make_space
 from sarrus.model.points import readable_points
 from sarrus.model.vectors import dense
 

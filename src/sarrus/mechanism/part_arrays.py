@@ -145,7 +145,7 @@ class PartArrays:
 
     @cached_property
     def inertia(self) -> Any:
-        """Inertias of all bodies as an array (n,) or (n, 3, 3); as a list if they are traced or of several shapes."""
+        """Inertias of all bodies, (n,) or (n, 3, 3); a list if they are traced or of several shapes."""
         inertias = self._arrays[1]
         usual = len({x.shape for x in inertias}) == 1 and {x.dtype for x in inertias} == {FLOAT}
         if self.is_traced or not usual:

@@ -20,7 +20,6 @@ import numpy as np
 
 from ..arrays import Flags, Floats, Ints
 from ..kernels.layout import Form, pack
-from ..kinematics.pose import BodyRows
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.part_arrays import PartArrays
 from ..tape import Scalar
@@ -28,17 +27,14 @@ from .body_classes import BodyClass
 from .coordinates import (
     ClassRows,
     Coordinates,
-    Product,
-    make_skeleton,
-    make_space,
-    solve_relations,
+    draw,
 )
 from .drives import add_drives
 from .frames import Frame
 from .joint_coordinates import add_joint_coordinates
-from .joints import GROUND, Factor, kept_products
+from .joints import GROUND
 from .loads import collect_loads
-from .model import Model, Rows, Units
+from .model import Model
 from .points import Points, points_of_parts
 from .quadratic import (
     Batch,
@@ -54,7 +50,9 @@ from .quadratic import (
     flatten_rows,
     summed_at,
 )
-from .vectors import UNITS, Row, Vector, combined, norm, over, subtract_rows, turned
+from .readings import vector_rows
+from .rows import Rows, Units
+from .vectors import Row, Vector, combined, over
 
 # numbers of a cache line
 LINE = 8
@@ -165,15 +163,6 @@ def make_model(mechanism: Mechanism) -> Model:
     return find_model(mechanism.copy())
 
 
-def draw(mechanism: Mechanism, parts: PartArrays, points: Points) -> Coordinates:
-    """Every point and vector of a mechanism as rows over its coordinates; points: those that can be read."""
-    factors = joint_factors(mechanism, parts)
-    space = make_space(mechanism, parts)
-    skeleton = make_skeleton(mechanism, parts, space, points, factors)
-    products = [Product(skeleton.factor(a), skeleton.factor(b), a is b) for a, b in factors]
-    return solve_relations(mechanism, skeleton, products)
-
-
 def make_blueprint(mechanism: Mechanism, parts: PartArrays) -> tuple[Blueprint, Scalars]:
     """The model's structure, and its numbers, which may be those of a tape."""
     points = points_of_parts(mechanism, parts)
@@ -215,17 +204,6 @@ def make_blueprint(mechanism: Mechanism, parts: PartArrays) -> tuple[Blueprint, 
         user_calls=tuple(call for call, _ in loads.users),
     )
     return blueprint, block.values
-
-
-def joint_factors(mechanism: Mechanism, parts: PartArrays) -> list[tuple[Factor, Factor]]:
-    """What joints keep; a driven length is not kept: its equation comes with the drive."""
-    driven = {drive.joint for drive in mechanism.drives}
-    return [
-        pair
-        for joint in parts.joints_that(lambda row: bool(row.keeps))
-        if not (joint.kind.row.coordinate == "length" and joint.name in driven)
-        for pair in kept_products(joint)
-    ]
 
 
 def _collect_equations(coordinates: Coordinates) -> Equations:
@@ -354,64 +332,11 @@ def _point_rows(coordinates: Coordinates, points: Points) -> tuple[Ints, Ints, S
     return table.flatten(width * len(groups))
 
 
-def plain_rows(rows: list[Row], columns: int) -> Rows:
-    """Rows of floats."""
-    return Rows(*flatten_rows(rows), columns)
-
-
-def make_arm(
-    model: Model, coordinates: Coordinates, bodies: tuple[str, ...], places: tuple[Floats, ...]
-) -> Rows:
-    """The vector between points of two bodies in world metres."""
-    first, second = (coordinates.world(b, p) for b, p in zip(bodies, places, strict=True))
-    rows = [subtract_rows(b, a) for a, b in zip(first, second, strict=True)]
-    return plain_rows(rows, model.coordinates)
-
-
-def make_body_rows(model: Model, coordinates: Coordinates) -> BodyRows:
-    """Centres of all bodies and vectors fixed in them."""
-    centers: list[Row] = []
-    vectors: list[Row] = []
-    starts: list[Vector] = []
-    owner: list[int] = []
-    mechanism, nq = model.mechanism, model.coordinates
-    for i, body in enumerate(mechanism.bodies):
-        rows = coordinates.world(body.name, body.center)
-        centers += [*rows, *({} for _ in range(3 - len(rows)))]
-        # beside a fixed direction one vector tells the pose
-        rows, values = _vector_rows(coordinates, body.name, 1 if mechanism.dimension == 2 else 3)
-        vectors += rows
-        starts += values
-        owner += [i] * len(values)
-    return BodyRows(
-        names=tuple(b.name for b in mechanism.bodies),
-        centers=plain_rows(centers, nq).matrix,
-        vectors=plain_rows(vectors, nq).matrix,
-        starts=np.array(starts, dtype=float).reshape(-1, 3),
-        owner=np.array(owner, dtype=np.int64),
-    )
-
-
 def _spun(block: Block, coordinates: Coordinates, body: str) -> tuple[Ints, Ints, Part, Part]:
     """Vectors fixed in a body: rows of their change in world directions, and their unit starts."""
-    rows, starts = _vector_rows(coordinates, body, 3)
+    rows, starts = vector_rows(coordinates, body, 3)
     start, col, val = flatten_rows(rows)
     return start, col, block.take(val), block.take([x for v in starts for x in v], -1, 3)
-
-
-def _vector_rows(coordinates: Coordinates, body: str, most: int) -> tuple[list[Row], list[Vector]]:
-    """Rows and unit starts of vectors fixed in a body, both in world directions."""
-    frame, back = coordinates.skeleton.frame(body), coordinates.skeleton.space.back
-    if frame is None:
-        return [{} for _ in range(9)], [turned(back, u) for u in UNITS]
-    rows: list[Row] = [{} for _ in range(3 * len(frame.directions))]
-    starts = [turned(back, d) for d in frame.directions]
-    for v in frame.vectors[:most]:
-        size = norm(v.start)
-        to_world = [{c: x / size for c, x in row.items()} for row in back]
-        rows += combined(to_world, coordinates.rows(v.linear))
-        starts.append(turned(back, over(v.start, size)))
-    return rows, starts
 
 
 def _massless(coordinates: Coordinates, numbers: list[int]) -> str:

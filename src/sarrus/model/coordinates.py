@@ -28,11 +28,20 @@ from . import body_classes
 from .body_classes import BodyClass, ClassMaker
 from .drives import coordinate_needs
 from .frames import Frame, FrameVector, Linear, Mass, Wanted
-from .joints import GROUND, Direction, Factor, Feature, Group, Sharing, share_features
+from .joints import (
+    GROUND,
+    Direction,
+    Factor,
+    Feature,
+    Group,
+    Sharing,
+    kept_products,
+    share_features,
+)
 from .loads import Features, load_needs
-from .model import Units
 from .points import Points, Wants
 from .reduce import Reduction, drop_fixed
+from .rows import Units
 from .vectors import (
     UNITS,
     ZERO,
@@ -275,6 +284,26 @@ class Coordinates:
             length=space.units.length,
             energy=space.units.energy,
         )
+
+
+def draw(mechanism: Mechanism, parts: PartArrays, points: Points) -> Coordinates:
+    """Every point and vector of a mechanism as rows over its coordinates; points: those that can be read."""
+    factors = joint_factors(mechanism, parts)
+    space = make_space(mechanism, parts)
+    skeleton = make_skeleton(mechanism, parts, space, points, factors)
+    products = [Product(skeleton.factor(a), skeleton.factor(b), a is b) for a, b in factors]
+    return solve_relations(mechanism, skeleton, products)
+
+
+def joint_factors(mechanism: Mechanism, parts: PartArrays) -> list[tuple[Factor, Factor]]:
+    """What joints keep; a driven length is not kept: its equation comes with the drive."""
+    driven = {drive.joint for drive in mechanism.drives}
+    return [
+        pair
+        for joint in parts.joints_that(lambda row: bool(row.keeps))
+        if not (joint.kind.row.coordinate == "length" and joint.name in driven)
+        for pair in kept_products(joint)
+    ]
 
 
 def make_space(mechanism: Mechanism, parts: PartArrays) -> Space:
