@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -39,11 +40,15 @@ def check_mechanism(mechanism: Mechanism, *, closed: bool = True) -> None:
     problems = find_problems(mechanism)
     if closed and not problems:
         problems = find_gaps(mechanism)
+    if problems:
+        _raise(mechanism, problems)
+
+
+def _raise(mechanism: Mechanism, problems: list[str]) -> NoReturn:
     if len(problems) == 1:
         raise MechanismError(problems[0])
-    if problems:
-        lines = "\n".join(f"  - {line}" for line in problems)
-        raise MechanismError(f"{len(problems)} problems in mechanism '{mechanism.name}':\n{lines}")
+    lines = "\n".join(f"  - {line}" for line in problems)
+    raise MechanismError(f"{len(problems)} problems in mechanism '{mechanism.name}':\n{lines}")
 
 
 def find_problems(mechanism: Mechanism) -> list[str]:
@@ -57,11 +62,23 @@ def find_problems(mechanism: Mechanism) -> list[str]:
     return [
         *_names(m, arrays),
         *_of_parts(m, STRUCTURE, known, arrays),
-        *(line for given in m.velocities for line in velocity_problems(given, known)),
-        *(line for given in m.angular_velocities for line in turning_problems(given, known)),
+        *_of_velocities(m, known),
         *_load_names(m),
         *_of_parts(m, LOADS, known, arrays),
     ]
+
+
+def check_velocities(mechanism: Mechanism) -> None:
+    """Raise MechanismError for start velocities that nothing can have; all else was checked before."""
+    if problems := list(_of_velocities(mechanism, Known(mechanism))):
+        _raise(mechanism, problems)
+
+
+def _of_velocities(m: Mechanism, known: Known) -> Iterator[str]:
+    for given in m.velocities:
+        yield from velocity_problems(given, known)
+    for given in m.angular_velocities:
+        yield from turning_problems(given, known)
 
 
 def find_gaps(mechanism: Mechanism) -> list[str]:

@@ -6,7 +6,9 @@ numbers. Numbers may be those of a tape; the arrays hold objects then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,9 +18,10 @@ from ..arrays import Flags, Floats, Ints
 from ..tape import Number
 from .elements import GROUND
 from .joint_kinds import JointKind, Row
+from .joints import End, Joint
 
 if TYPE_CHECKING:
-    from .joints import Joint
+    from .bodies import Body
     from .mechanism import Mechanism
 
 FLOAT, OBJECT = np.dtype(np.float64), np.dtype(object)
@@ -104,6 +107,54 @@ class PartArrays:
     def are_of(self, m: Mechanism) -> bool:
         """Whether they are those of a mechanism as it is now: parts never change, but numbers in arrays may."""
         return self.have_parts_of(m) and self.bits == [_bits_of(x) for x in self._arrays]
+
+    # as a whole
+
+    @cached_property
+    def topology(self) -> tuple[Any, ...] | None:
+        """All but the numbers, to compare; None where an array is not what it should be."""
+        vector, inertia = (self.dimension,), () if self.dimension == 2 else (3, 3)
+        for values, shape in zip(self._arrays, (vector, inertia, *[vector] * 4), strict=True):
+            kinds = {(x.shape, x.dtype) for x in values if x is not None}
+            if not kinds <= {(shape, FLOAT), (shape, OBJECT)}:
+                return None
+        whole = self.kind, self.counts, self.body, self.place, self.axis
+        flags = self.is_rod, self.has_place, self.has_axis
+        tables = [x.tobytes() for x in (*whole, *flags)]
+        return self.dimension, tuple(self.names), tuple(self.joint_names), *tables
+
+    @cached_property
+    def numbers(self) -> Any:
+        """All numbers in a row, as `with_numbers` takes them: floats as an array, those of a tape as a list."""
+        if self.is_traced:
+            given = [x for values in self._arrays for x in values if x is not None]
+            scalars = [x for array in given for x in array.ravel().tolist()]
+            return [*self.mass.tolist(), *(b.section for b in self.bodies), *scalars]
+        return np.frombuffer(b"".join([self.mass.tobytes(), self.section[0].tobytes(), *self.bits]))
+
+    def with_numbers(self, numbers: Iterator[Any]) -> tuple[list[Body], list[Joint]]:
+        """The same bodies and joints with other numbers."""
+        masses, sections = ([next(numbers) for _ in self.bodies] for _ in range(2))
+        made: list[list[Any]] = [
+            [None if x is None else take_array(x, numbers) for x in values]
+            for values in self._arrays
+        ]
+        centers, inertias, starts, ends, places, axes = made
+        bodies = [
+            replace(
+                body,
+                mass=masses[n],
+                section=sections[n],
+                center=centers[n],
+                inertia=inertias[n],
+                ends=None if body.ends is None else (starts[n], ends[n]),
+            )
+            for n, body in enumerate(self.bodies)
+        ]
+        rows = zip(self._ends, self.place.tolist(), self.axis.tolist(), strict=True)
+        each = (End(end.body, places[place], axes[axis]) for end, place, axis in rows)
+        joints = [replace(j, ends=tuple(itertools.islice(each, len(j.ends)))) for j in self.joints]
+        return bodies, joints
 
     # bodies
 
@@ -219,6 +270,13 @@ class PartArrays:
         for n in np.flatnonzero(good).tolist():
             rows[n] = values[n]
         return Vectors(rows, good)
+
+
+def take_array(like: Any, numbers: Iterator[Any]) -> Any:
+    """An array of the same shape with the next of some numbers."""
+    out = np.empty(like.size, dtype=object)
+    out[:] = list(itertools.islice(numbers, like.size))
+    return out.reshape(like.shape)
 
 
 def read_numbers(values: list[Any]) -> tuple[Floats, Flags]:

@@ -11,18 +11,21 @@ All is done over scalars, which are floats or the numbers of a tape (structure.p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Flags, Floats, Ints
+from ..arrays import Flags, Ints
 from ..kernels.layout import Form, pack
 from ..mechanism import Mechanism, MechanismError
-from ..mechanism.part_arrays import PartArrays
-from ..tape import Scalar
+from ..mechanism.part_arrays import PartArrays, read_parts
+from ..tape import Scalar, UntracedError
+from .blueprint import Block, Blueprint, Part, fill
 from .body_classes import BodyClass
 from .coordinates import (
     ClassRows,
@@ -51,11 +54,9 @@ from .quadratic import (
     summed_at,
 )
 from .readings import vector_rows
-from .rows import Rows, Units
+from .structure import Lookup, Structure, look_up, trace
 from .vectors import Row, Vector, combined, over
 
-# numbers of a cache line
-LINE = 8
 # of terms that cancel, what is rounding: it would only fill the factor
 CANCELLED = 8e-16
 
@@ -63,104 +64,56 @@ CANCELLED = 8e-16
 Shares = tuple[list[tuple[int, Scalar]], list[tuple[int, int, Scalar]]]
 
 
-class Part(tuple[int, int, tuple[int, ...]]):
-    """A place in the block of numbers: from, to, shape."""
-
-
-class Block:
-    """All numbers of a model side by side, every list on a cache line of its own."""
-
-    def __init__(self) -> None:
-        self._parts: list[Scalars] = [np.zeros(0)]
-        self._count = 0
-
-    def take(self, values: Sequence[Scalar] | Scalars, *shape: int) -> Part:
-        """Append scalars; shape: of the array they become."""
-        array = values if isinstance(values, np.ndarray) else as_array(values)
-        first, last = self._count, self._count + len(array)
-        self._parts += [array, np.zeros(-len(array) % LINE)]
-        self._count += len(array) + len(self._parts[-1])
-        return Part((first, last, shape or (len(array),)))
-
-    @property
-    def values(self) -> Scalars:
-        """All of them."""
-        return np.concatenate(self._parts)
-
-
-@dataclass(frozen=True)
-class Blueprint:
-    """A model without its numbers: whole numbers, and where in the block the others are."""
-
-    dimension: int
-    units: Part
-    form: Form
-    form_parts: tuple[tuple[int, Part], ...]
-    loads: Any
-    loaded: bool
-    points: dict[str, int]
-    place_rows: tuple[Ints, Ints, Part]
-    origins: Part
-    spun: dict[str, tuple[Ints, Ints, Part, Part]]
-    drive_rates: Part
-    user_calls: tuple[Any, ...]
-
-    def make(self, mechanism: Mechanism, values: Any) -> Model:
-        """The model with these numbers."""
-        block = aligned(len(values))
-        block[:] = values
-        fields = list(self.form)
-        for n, (first, last, _) in self.form_parts:
-            fields[n] = block[first:last]
-        form = Form._make(fields)
-        start, col, part = self.place_rows
-        nq = len(form.Q)
-        return Model(
-            mechanism=mechanism,
-            dimension=self.dimension,
-            units=Units(*take_part(block, self.units).tolist()),
-            form=form,
-            loads=fill(self.loads, block) if self.loaded else self.loads,
-            points=self.points,
-            place_rows=Rows(start, col, take_part(block, part), nq),
-            origins=take_part(block, self.origins),
-            spun={
-                name: (Rows(start, col, take_part(block, val), nq), take_part(block, starts))
-                for name, (start, col, val, starts) in self.spun.items()
-            },
-            drive_rates=take_part(block, self.drive_rates),
-            user_calls=self.user_calls,
-        )
-
-
-def aligned(count: int) -> Floats:
-    """Memory for so many numbers that begins on a cache line."""
-    block = np.empty(count + LINE)
-    first = (-block.__array_interface__["data"][0] % (8 * LINE)) // 8
-    return block[first : first + count]
-
-
-def take_part(block: Floats, part: Part) -> Floats:
-    """An array of the block."""
-    first, last, shape = part
-    found = block[first:last]
-    return found if len(shape) == 1 else found.reshape(shape)
-
-
-def fill(loads: Any, block: Floats) -> Any:
-    """Loads with arrays for parts."""
-    if not isinstance(loads, tuple):
-        return loads
-    if isinstance(loads, Part):
-        return take_part(block, loads)
-    return type(loads)(*(fill(x, block) for x in loads))
-
-
 def make_model(mechanism: Mechanism) -> Model:
     """Choose natural coordinates and assemble the quadratic form of a checked mechanism."""
-    from .structure import find_model
+    own = mechanism.copy()
+    return model_of(own, look_up(own))
 
-    return find_model(mechanism.copy())
+
+def model_of(mechanism: Mechanism, known: Lookup) -> Model:
+    """The model of a mechanism, which is not to change any more; known: what is known of it."""
+    if known.structure is not None:
+        return known.structure.make(mechanism, known.values)
+    return build_anew(mechanism, known)
+
+
+def build_anew(mechanism: Mechanism, known: Lookup | None = None) -> Model:
+    """The model, whatever was seen before; known: where its structure is kept, if anywhere."""
+    with _no_collection():
+        blueprint, values = make_blueprint(mechanism, read_parts(mechanism))
+    structure = Structure(blueprint)
+    if known is not None:
+        structure = known.keep(structure, values)
+        # users who build one mechanism do not wait for the tape
+        if known.is_worth_a_trace:
+            with suppress(UntracedError):
+                known.keep(trace(mechanism, make_blueprint), values)
+    return structure.make(mechanism, values)
+
+
+def traced_structure(model: Model) -> Structure:
+    """The structure of a model with a replay that includes the check; raises UntracedError if there is none."""
+    structure = model.structure
+    if structure.replay is None:
+        found = trace(model.mechanism, make_blueprint)
+        if found.blueprint.digest != structure.blueprint.digest:
+            raise UntracedError("a tape decides otherwise than floats do")
+        structure.take(found)
+    if not structure.is_sound:
+        raise UntracedError("the check cannot be recorded")
+    return structure
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without looking for cycles: a large model is made of millions of small things, and there are none."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 def make_blueprint(mechanism: Mechanism, parts: PartArrays) -> tuple[Blueprint, Scalars]:

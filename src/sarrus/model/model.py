@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -12,12 +13,16 @@ from ..arrays import Floats
 from ..kernels.elements.user import UserCall
 from ..kernels.layout import Form
 from ..kernels.loads import Loads
+from ..kernels.own import Codes
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import BodyRows
 from ..mechanism import Mechanism
 from ..names import pick
 from .readings import Readings
 from .rows import Rows, Units
+
+if TYPE_CHECKING:
+    from .structure import Structure
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,7 @@ class Model:
     origins: Floats
     spun: dict[str, tuple[Rows, Floats]]
     drive_rates: Floats
+    structure: Structure
     user_calls: tuple[UserCall, ...] = ()
 
     @property
@@ -64,6 +70,14 @@ class Model:
     def readings(self) -> Readings:
         """Bodies, springs, drives and joints by name."""
         return Readings(self.mechanism, self.units, self.coordinates)
+
+    @property
+    def codes(self) -> Codes:
+        """Kernels specialised for its structure."""
+        codes: Codes | None = self.structure.codes
+        if codes is None:
+            codes = self.structure.codes = Codes(self.form)
+        return codes
 
     @property
     def coordinates(self) -> int:
