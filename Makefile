@@ -3,6 +3,8 @@
 # make soak   random mechanisms: honest tolerances, against the independent simulator; studies and caches disturbed, 30 minutes
 # make docs   the site, in build/site; every block of every page is run
 # make check  format, lint, types, import contracts, fast tests (under a minute)
+# make check-versions  the same on every other version of Python that this machine has
+# make bits   whether results have the same bits on all these versions
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +13,11 @@ JOBS ?= 2
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: run test check test-nojit soak bench docs clean
+# what is done for every other version of Python that this machine has: $$version, $$python and $$venv say which
+for_others = set -e; others=$$(.ci/pythons $(BIN)/python); for other in $$others; do \
+	version=$${other%%=*}; python=$${other\#*=}; venv=.venv-$$version; $(1); done
+
+.PHONY: run test check check-versions bits test-nojit soak bench docs clean
 
 run: $(VENV)/installed
 	$(BIN)/sarrus run --out runs
@@ -25,6 +31,13 @@ check: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
+
+check-versions: $(VENV)/installed-dev
+	@$(call for_others,echo "make check on Python $$version"; $(MAKE) check VENV=$$venv PYTHON=$$python)
+
+bits: $(VENV)/installed-dev
+	@$(call for_others,$(MAKE) $$venv/installed-dev VENV=$$venv PYTHON=$$python)
+	$(BIN)/python tests/bits.py --compare $$($(call for_others,echo $$venv/bin/python))
 
 test-nojit: $(VENV)/installed-dev
 	SARRUS_PLAIN_KERNELS=1 $(BIN)/python -m pytest -n $(JOBS) tests/kernels tests/model tests/mechanism
@@ -51,4 +64,4 @@ $(VENV)/installed-%: $(VENV)/installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) runs build dist
+	rm -rf $(VENV) .venv-3.* runs build dist

@@ -48,8 +48,11 @@ def with_hostile_names(folder):
     )
     scene = replace(run.scene, sketch=sketch, observed_name=HOSTILE, marks=marks)
     problem = {**run.record["problem"], "title": HOSTILE, "note": HOSTILE, "source": HOSTILE}
+    checks = [{**c, "what": HOSTILE, "unit": HOSTILE} for c in run.record["judgement"]["checks"]]
+    judged = {"checks": checks, "branch": HOSTILE, "findings": [HOSTILE]}
     record = {
         **run.record,
+        "judgement": {**run.record["judgement"], **judged},
         "problem": problem,
         "status": "diverged",
         "message": HOSTILE,

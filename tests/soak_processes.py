@@ -132,7 +132,9 @@ def harm_parts(rng, out):
     else:
         del content[at:]
     part.write_bytes(content)
-    (out / "parts" / "x.parquet.unfinished").symlink_to(out.parent / "outside")
+    link = out / "parts" / f"run-0-1-{'0' * 16}.parquet.{'0' * 12}.unfinished"
+    if not link.is_symlink():
+        link.symlink_to(out.parent / "outside")
 
 
 def check_study(seed, folder, wanted):

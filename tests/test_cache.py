@@ -27,7 +27,7 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "temporary").mkdir()
     monkeypatch.setenv("SARRUS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    return tmp_path / "cache" / "sarrus"
+    return tmp_path / "cache" / "sarrus-code"
 
 
 def test_what_is_kept_is_read_back_and_private(place):
@@ -42,7 +42,7 @@ def test_what_is_kept_is_read_back_and_private(place):
 
 @pytest.mark.slow
 def test_damage_is_noticed_deleted_and_told(place, caplog):
-    """Any changed, missing or added byte, at random; what was written again is good."""
+    """Any changed, missing or added byte, at random; entries are removed, files without our header are not."""
     rng = np.random.default_rng(0)
     store = Store("a")
     content = rng.bytes(3000)
@@ -61,8 +61,15 @@ def test_damage_is_noticed_deleted_and_told(place, caplog):
             whole[at:] = bytes(len(whole) - at + 1)
         path.write_bytes(whole)
         assert store.read("entry") is None
-        assert not path.exists()
+        # without the header it may be anybody's: neither removed nor replaced
+        foreign = not whole.startswith(cache.MAGIC)
+        assert path.exists() == foreign
+        if foreign and whole:
+            store.write("entry", content)
+            assert path.read_bytes() == whole
+            path.unlink()
     assert "'entry' were not used (damaged)" in caplog.text
+    assert "'entry' there was not written by sarrus and stays" in caplog.text
 
 
 def test_an_entry_at_another_place_is_none(place):
@@ -98,7 +105,9 @@ def test_what_others_may_write_is_not_used(place, caplog, which):
     store = Store("a")
     assert store.read("entry") is None
     assert not (place / "a" / "entry").exists()
-    assert "others may write it" in caplog.text
+    assert (
+        "others may write it" if which == "entry" else "others could write there"
+    ) in caplog.text
     store.write("entry", b"new")
     assert Store("a").read("entry") == b"new"
     assert place.stat().st_mode & 0o077 == 0
@@ -115,7 +124,7 @@ def test_what_belongs_to_another_user_is_not_used(place, tmp_path, caplog, which
     assert store.read("entry") is None
     assert f"belongs to user {USER}" in caplog.text
     if which != "entry":
-        beside = tmp_path / "temporary" / "sarrus-0"
+        beside = tmp_path / "temporary" / "sarrus-code-0"
         assert store.folder.path == beside / "a"
         os.chown(beside, USER, -1)
         assert Store("a").folder is None
@@ -133,7 +142,7 @@ def test_without_a_disk_everything_works(place, monkeypatch, caplog):
         with store.alone("entry"):
             pass
     assert len(caplog.records) == 1
-    assert "every start compiles anew" in caplog.text
+    assert "every start compiles again" in caplog.text
 
 
 def test_a_user_without_a_home_has_a_cache(place, monkeypatch, caplog):
@@ -170,7 +179,7 @@ def test_a_full_disk_is_told_once(place, monkeypatch, caplog):
     assert store.read("entry") is None
     assert len(caplog.records) == 1
     assert "No space left on device" in caplog.text
-    assert not list((place / "a").iterdir())
+    assert [p.name for p in (place / "a").iterdir()] == [cache.MARKER]
 
 
 def test_old_versions_go_by_themselves_and_all_by_command(place):
@@ -179,10 +188,10 @@ def test_old_versions_go_by_themselves_and_all_by_command(place):
     Store("young").write("entry", b"code")
     os.utime(place / "old", (1, 1))
     Store("new")
-    assert sorted(p.name for p in place.iterdir()) == ["new", "young"]
+    assert sorted(p.name for p in place.iterdir()) == [cache.MARKER, "new", "young"]
     assert [k.path.name for k in cache.list_kept()] == ["new", "young"]
     assert cache.clear() > 0
-    assert not list(place.iterdir())
+    assert [p.name for p in place.iterdir()] == [cache.MARKER]
 
 
 # a kernel of this test's own: what is planted, damaged or cut in its cache must not change what it does
@@ -232,16 +241,23 @@ def test_a_real_process_with_harmed_caches(tmp_path, monkeypatch):
     flipped = bytearray(good)
     for at in rng.integers(len(good), size=20):
         flipped[at] ^= 255
-    for harmed in (bytes(flipped), good[: len(good) // 2], pickle.dumps(Planted())):
+    flipped[: len(cache.MAGIC)] = cache.MAGIC
+    for harmed in (bytes(flipped), good[: len(good) // 2]):
         entry.write_bytes(harmed)
         hits, said = run()
         assert hits == 0
         assert "were not used (damaged)" in said
         assert entry.read_bytes() == good or run()[0] == 1
+    entry.write_bytes(pickle.dumps(Planted()))
+    hits, said = run()
+    assert hits == 0
+    assert "sarrus did not write it, so it stays" in said
+    assert entry.read_bytes() == pickle.dumps(Planted())
+    entry.write_bytes(good)
     entry.chmod(0o666)
     assert run()[0] == 0
     # a temporary folder in which the place that would be taken is a file
-    (tmp_path / f"sarrus-{os.geteuid()}").touch()
+    (tmp_path / f"sarrus-code-{os.geteuid()}").touch()
     hits, said = run(SARRUS_CACHE_DIR="/proc/nowhere", TMPDIR=str(tmp_path))
     assert hits == 0
     assert "are not kept" in said
@@ -253,3 +269,159 @@ def test_messages_are_warnings(place, caplog):
     with caplog.at_level(logging.WARNING, "sarrus"):
         Store("a").drop("entry", "a reason")
     assert caplog.records[0].name == "sarrus"
+
+
+YEARS_AGO = (1, 1)
+
+
+def plant(folder, outside):
+    """What users may have in a folder: files, folders, empty ones, links; all of it old."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "checkout" / "src").mkdir(parents=True)
+    (folder / "checkout" / "src" / "thesis.py").write_text("years of work")
+    (folder / "empty").mkdir()
+    (folder / "notes.txt").write_text("mine")
+    (folder / "blank").touch()
+    outside.mkdir(parents=True, exist_ok=True)
+    (outside / "entry").write_bytes(cache.MAGIC + b"a copy")
+    (folder / "folder-link").symlink_to(outside)
+    (folder / "file-link").symlink_to(outside / "entry")
+    for path in (*folder.rglob("*"), folder):
+        os.utime(path, YEARS_AGO, follow_symlinks=False)
+
+
+def look(*folders):
+    """Everything in folders, with content, target and mode."""
+    found = {}
+    for folder in folders:
+        for path in (folder, *sorted(folder.rglob("*"))):
+            status = path.lstat()
+            what = os.readlink(path) if path.is_symlink() else path.is_file() and path.read_bytes()
+            found[path] = (what, status.st_mode, status.st_mtime)
+    return found
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755, 0o775, 0o777])
+@pytest.mark.parametrize("name", ["sarrus", "sarrus-code"])
+@pytest.mark.parametrize("variable", ["SARRUS_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"])
+def test_a_folder_of_somebody_else_is_not_used(
+    tmp_path, place, monkeypatch, caplog, variable, name, mode
+):
+    """A home with a folder of our name: nothing in it changes, the next place is used, and a message says so."""
+    monkeypatch.delenv("SARRUS_CACHE_DIR")
+    monkeypatch.setenv(variable, str(tmp_path / "home"))
+    foreign, outside = tmp_path / "home" / name, tmp_path / "outside"
+    plant(foreign, outside)
+    foreign.chmod(mode)
+    before = look(foreign, outside)
+    for version in ("a", "b"):
+        Store(version).write("entry", b"code")
+        assert Store(version).read("entry") == b"code"
+    assert len(cache.list_kept()) == 2
+    assert cache.clear() > 0
+    assert look(foreign, outside) == before
+    if name == place.name:
+        assert f"{foreign} cannot be used (it holds" in caplog.text
+        assert "was not made by sarrus" in caplog.text
+        assert "temporary" in str(Store("a").folder.path)
+    else:
+        assert not caplog.records
+
+
+@pytest.mark.parametrize("where", ["root", "version"])
+def test_foreign_things_in_our_folders_stay(tmp_path, place, caplog, where):
+    """Trimming, clearing and folders that others may write remove our entries and nothing else."""
+    Store("a").write("entry", b"code")
+    outside = tmp_path / "outside"
+    folder = place if where == "root" else place / "a"
+    plant(folder, outside)
+    planted = [path for path in folder.iterdir() if path.name not in (cache.MARKER, "a", "entry")]
+    before = look(outside), look(*(path for path in planted if path.is_dir() or path.is_symlink()))
+
+    def check(entries):
+        assert (place / "a" / "entry").exists() == entries
+        after = (
+            look(outside),
+            look(*(path for path in planted if path.is_dir() or path.is_symlink())),
+        )
+        assert after == before
+        assert (folder / "notes.txt").read_text() == "mine"
+        assert (folder / "blank").exists()
+
+    os.utime(place / "a", YEARS_AGO)
+    Store("b")
+    check(entries=False)
+    Store("a").write("entry", b"code")
+    check(entries=True)
+    cache.clear()
+    check(entries=False)
+    assert "sarrus did not write all of it" in caplog.text
+    Store("a").write("entry", b"code")
+    place.chmod(0o777)
+    Store("c")
+    check(entries=False)
+
+
+def test_a_place_behind_a_link_is_not_used(tmp_path, place):
+    """Nor is what the link leads to changed, also where it looks like ours."""
+    Store("a").write("entry", b"code")
+    place.rename(tmp_path / "elsewhere")
+    place.symlink_to(tmp_path / "elsewhere")
+    os.utime(tmp_path / "elsewhere" / "a", YEARS_AGO)
+    before = look(tmp_path / "elsewhere")
+    assert "temporary" in str(Store("b").folder.path)
+    cache.clear()
+    assert look(tmp_path / "elsewhere") == before
+
+
+@pytest.mark.parametrize("content", [b"", b"Signature: 8a477f597d28d172789f06886806bc55\n", None])
+def test_the_marker_of_another_program_is_none(tmp_path, place, content):
+    """Another program's tag, an empty one, and a link to a marker of ours."""
+    place.mkdir(parents=True)
+    if content is None:
+        (tmp_path / "mark").write_bytes(cache.MARK)
+        (place / cache.MARKER).symlink_to(tmp_path / "mark")
+    else:
+        (place / cache.MARKER).write_bytes(content)
+    before = look(place)
+    assert "temporary" in str(Store("a").folder.path)
+    assert look(place) == before
+
+
+def test_an_entry_name_that_is_taken_stays_taken(place, tmp_path, caplog):
+    """A file, a folder or a link at the place of an entry is neither removed nor replaced."""
+    store = Store("a")
+    (place / "a" / "file").write_text("mine")
+    (place / "a" / "folder").mkdir()
+    (tmp_path / "target").write_bytes(cache.MAGIC)
+    (place / "a" / "link").symlink_to(tmp_path / "target")
+    before = look(
+        place / "a" / "file", place / "a" / "folder", place / "a" / "link", tmp_path / "target"
+    )
+    for name in ("file", "folder", "link"):
+        assert store.read(name) is None
+        store.write(name, b"code")
+        assert store.read(name) is None
+    cache.clear()
+    assert look(*before) == before
+    assert "cannot be kept" in caplog.text
+
+
+def test_processes_that_begin_together_share_a_new_place(place, monkeypatch, caplog):
+    """One that sees the folder before the marker of another is in it does not take it for foreign."""
+    (place / "a").mkdir(parents=True)
+    place.chmod(0o700)
+    half = place / f"{cache.MARKER}.0123456789ab{cache.UNFINISHED}"
+    half.touch()
+    looked = cache._is_marked
+
+    def marked_meanwhile(folder):
+        found = looked(folder)
+        if half.exists() and folder.path == place:
+            half.write_bytes(cache.MARK)
+            half.rename(place / cache.MARKER)
+        return found
+
+    monkeypatch.setattr(cache, "_is_marked", marked_meanwhile)
+    assert Store("a").folder.path == place / "a"
+    assert not caplog.records

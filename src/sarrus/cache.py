@@ -1,13 +1,17 @@
-"""Compiled code kept between runs: in a folder of the user's own, checked before use, given up on any doubt.
+"""Compiled code kept between runs: in folders that this program made, checked before use, ignored on any doubt.
 
     <place>/                   0700, the user's
+      CACHEDIR.TAG             the marker: this program made the folder
       <version>/               0700: everything that compiled it, in its name
-        <entry>                checksum and bytes; written whole
+        CACHEDIR.TAG
+        <entry>                header, checksum and bytes; written whole
 
 What is loaded from here is run, so it has to be what this user wrote: folders and entries belong to the user,
-nobody else may write them, and their bytes have the checksum that was written.
-What is not so is deleted, told, and
-compiled again. If nothing can be kept, everything works without.
+nobody else may write them, and their bytes have the checksum that was written. Everything else is compiled again.
+
+Only files that begin with our header, in a folder with our marker, are ever removed or replaced: each is checked
+right before, and none is reached through a link. A folder that holds something and has no marker is somebody
+else's and is not used. If nothing can be kept, everything works without.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import shutil
+import re
 import stat
 import tempfile
 import time
@@ -24,6 +28,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from .arrays import plain_sum
 from .disk import HANDLES, UNFINISHED, Directory, UnsafeFileError
 from .names import shown
 
@@ -37,25 +42,31 @@ log = logging.getLogger("sarrus")
 
 MAGIC = b"sarrus compiled 1\n"
 CHECKSUM = hashlib.sha256().digest_size
+# a folder that this program made holds this file, with exactly these bytes; backups look for the first line
+MARKER = "CACHEDIR.TAG"
+MARK = b"""Signature: 8a477f597d28d172789f06886806bc55
+# Compiled code of the Python package sarrus. `sarrus cache --clear` removes it; so may you.
+"""
+_HALF_A_MARKER = re.compile(rf"{re.escape(MARKER)}\.[0-9a-f]+{re.escape(UNFINISHED)}")
 # versions that nobody used for so long are deleted [s]
 KEPT_SECONDS = 60 * 86400.0
 
 
 class UntrustedError(UnsafeFileError):
-    """A folder or entry that somebody else may have written."""
+    """A folder or entry that this program did not make, or that somebody else may have written."""
 
 
 def places() -> list[Path]:
-    """Where compiled code may be kept, the first that can be used: the user's cache, or beside temporary files."""
+    """Where compiled code may be kept, best first: the user's cache, or next to temporary files."""
     named = os.environ.get("SARRUS_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
     base = Path(named or os.environ.get("XDG_CACHE_HOME") or "~/.cache")
     user = os.geteuid() if HANDLES else os.environ.get("USERNAME", "user")
     found = []
     # users without a home, as in containers, and machines without a place for temporary files
     with suppress(RuntimeError):
-        found.append(base.expanduser() / "sarrus")
+        found.append(base.expanduser() / "sarrus-code")
     with suppress(OSError):
-        found.append(Path(tempfile.gettempdir()) / f"sarrus-{user}")
+        found.append(Path(tempfile.gettempdir()) / f"sarrus-code-{user}")
     return found
 
 
@@ -79,7 +90,7 @@ class Store:
                 why = why or f"{shown(place)} cannot be used ({_reason(error)})"
         if self.folder is None:
             why = why or "there is neither a home nor a folder for temporary files"
-            self._tell(f"compiled {what} are not kept: {why}; every start compiles anew")
+            self._tell(f"compiled {what} are not kept: {why}; every start compiles again")
         elif why:
             self._tell(f"compiled {what} are kept in {shown(self.folder.path)}: {why}")
 
@@ -98,10 +109,9 @@ class Store:
             self.drop(name, _reason(error))
             return None
         head = len(MAGIC) + CHECKSUM
-        if not content.startswith(MAGIC) or content[len(MAGIC) : head] != self._sum(
-            name, content[head:]
-        ):
-            self.drop(name, "damaged")
+        if content[:head] != MAGIC + self._sum(name, content[head:]):
+            ours = not content or content.startswith(MAGIC)
+            self.drop(name, "damaged" if ours else "sarrus did not write it, so it stays")
             return None
         return content[head:]
 
@@ -110,6 +120,7 @@ class Store:
         if self.folder is None:
             return
         try:
+            _check_replaceable(self.folder, name)
             self.folder.write(name, MAGIC + self._sum(name, content) + content, mode=0o600)
         except OSError as error:
             self._tell(
@@ -122,12 +133,11 @@ class Store:
         return self.folder is not None and self.folder.status(name) is not None
 
     def drop(self, name: str, why: str) -> None:
-        """Delete an entry that cannot be used, and say so."""
-        self._tell(f"compiled {self.what} '{shown(name)}' were not used ({why}): compiled anew")
+        """Remove an entry that cannot be used, if it is one of ours, and say so."""
+        self._tell(f"compiled {self.what} '{shown(name)}' were not used ({why}): compiled again")
         if self.folder is not None:
-            # what stays is not read either, and the next writing replaces it
             with suppress(OSError):
-                self.folder.remove(name)
+                _remove_entry(self.folder, name)
 
     @contextmanager
     def alone(self, name: str) -> Iterator[None]:
@@ -136,6 +146,9 @@ class Store:
         if fcntl is not None and self.folder is not None:
             with suppress(OSError):
                 number = self.folder.open(f"{name}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+                if not os.fstat(number).st_size:
+                    # like everything that may be removed, it begins with the header
+                    os.write(number, MAGIC)
                 fcntl.flock(number, fcntl.LOCK_EX)
         try:
             yield
@@ -145,33 +158,27 @@ class Store:
 
     def _open(self, place: Path) -> Directory:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with Directory(place.parent) as above, self._private(above, place.name) as root:
+        with Directory(place.parent) as above, self._own(above, place.name) as root:
             new = root.status(self.version) is None
-            folder = self._private(root, self.version)
+            folder = self._own(root, self.version)
             # what is kept on a disk that cannot be written is read all the same
             with suppress(OSError):
                 if HANDLES:
                     # when it was last used
                     os.utime(folder.handle)
                 if new:
-                    _forget_old(root)
+                    _remove_old(root)
             return folder
 
-    def _private(self, above: Directory, name: str) -> Directory:
-        """A folder that is this user's alone; what others may have written is deleted."""
+    def _own(self, above: Directory, name: str) -> Directory:
+        """A folder that this program made and this user alone may write; raises UntrustedError if it is not."""
         folder = above.child(name, make=True, mode=0o700)
         try:
-            _check_private(folder)
-        except UntrustedError as error:
-            folder.close()
-            if not _is_ours(above.status(name)):
-                raise
-            self._tell(
-                f"compiled {self.what} in {shown(above.path / name)} were deleted ({_reason(error)})"
-            )
-            shutil.rmtree(above.path / name)
-            folder = above.child(name, make=True, mode=0o700)
-            _check_private(folder)
+            _claim(folder)
+            if _close_to_others(folder) and _remove_all(folder):
+                self._tell(
+                    f"compiled {self.what} in {shown(folder.path)} were removed: others could write there"
+                )
         except OSError:
             folder.close()
             raise
@@ -200,53 +207,155 @@ class Kept:
 
 
 def list_kept() -> list[Kept]:
-    """All versions on the disk, the latest first; folders that are not this user's are left out."""
+    """All versions on the disk, the latest first; folders that this program did not make are left out."""
     found = []
-    for place, root in _roots():
-        with root:
-            for name in root.names():
-                status = root.status(name)
-                if status is not None and stat.S_ISDIR(status.st_mode) and _is_ours(status):
-                    sizes = [p.lstat().st_size for p in (place / name).rglob("*") if p.is_file()]
-                    found.append(Kept(place / name, sum(sizes), len(sizes), status.st_mtime))
+    for root in _roots():
+        for name in root.names():
+            with suppress(OSError), _open_marked(root, name) as folder:
+                entries = [_find_entry(folder, entry) for entry in folder.names()]
+                sizes = [entry.st_size for entry in entries if entry is not None]
+                used = os.stat(folder.path).st_mtime
+                found.append(Kept(folder.path, plain_sum(sizes), len(sizes), used))
     return sorted(found, key=lambda kept: -kept.used)
 
 
 def clear() -> int:
-    """Delete everything that is kept; returns how many bytes that were."""
-    kept = list_kept()
-    for version in kept:
-        shutil.rmtree(version.path, ignore_errors=True)
-    return sum(version.size for version in kept)
+    """Remove everything that this program keeps; returns how many bytes that were. What is not ours stays."""
+    removed = 0
+    for root in _roots():
+        removed += _remove_all(root)
+        left = [name for name in root.names() if name != MARKER]
+        if left:
+            log.warning(
+                f"{shown(root.path)}: {', '.join(map(shown, left[:3]))} stays: sarrus did not write all of it"
+            )
+    return removed
 
 
-def _roots() -> Iterator[tuple[Path, Directory]]:
+def _roots() -> Iterator[Directory]:
     for place in places():
-        try:
-            with Directory(place.parent) as above:
-                yield place, above.child(place.name)
-        except OSError:
-            # not there, or not ours to look into
-            continue
+        # not there, or not ours to look into
+        with (
+            suppress(OSError),
+            Directory(place.parent) as above,
+            _open_marked(above, place.name) as root,
+        ):
+            yield root
 
 
-def _forget_old(root: Directory) -> None:
-    """Delete versions of this user that were not used for long."""
+def _open_marked(above: Directory, name: str) -> Directory:
+    """A folder that this program made; raises UntrustedError for any other."""
+    folder = above.child(name)
+    try:
+        _check_owner(_status(folder), 0)
+        if not _is_marked(folder):
+            raise UntrustedError(f"{shown(folder.path)} has no marker of this program")
+    except OSError:
+        folder.close()
+        raise
+    return folder
+
+
+def _remove_old(root: Directory) -> None:
+    """Remove versions that were not used for long."""
     for name in root.names():
         status = root.status(name)
-        old = status is not None and status.st_mtime < time.time() - KEPT_SECONDS
-        if old and _is_ours(status) and not name.endswith(UNFINISHED):
-            shutil.rmtree(root.path / name, ignore_errors=True)
+        if status is not None and status.st_mtime < time.time() - KEPT_SECONDS:
+            _remove_version(root, name)
 
 
-def _check_private(folder: Directory) -> None:
-    """Refuse a folder of somebody else, or one that others may write; keep others from reading it."""
-    if not HANDLES:
+def _remove_version(root: Directory, name: str) -> int:
+    """Remove the entries of a version, and its folder if nothing else is in it; returns how many bytes."""
+    removed = 0
+    with suppress(OSError):
+        with _open_marked(root, name) as folder:
+            removed = _remove_entries(folder)
+            if folder.names() != [MARKER]:
+                return removed
+            folder.remove(MARKER)
+        root.remove_empty(name)
+    return removed
+
+
+def _remove_all(folder: Directory) -> int:
+    """Remove the entries of a folder and of the versions in it; returns how many bytes."""
+    return _remove_entries(folder) + plain_sum(
+        _remove_version(folder, name) for name in folder.names()
+    )
+
+
+def _remove_entries(folder: Directory) -> int:
+    return plain_sum(_remove_entry(folder, name) for name in folder.names())
+
+
+def _remove_entry(folder: Directory, name: str) -> int:
+    """Remove a file if it is an entry of ours; returns its size [bytes]."""
+    entry = _find_entry(folder, name)
+    if entry is None:
+        return 0
+    folder.remove(name)
+    return entry.st_size
+
+
+def _find_entry(folder: Directory, name: str) -> os.stat_result | None:
+    """What the system says of an entry of ours; None for other files, links and folders."""
+    try:
+        number = folder.open(name, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        opened, there = os.fstat(number), folder.status(name)
+        is_entry = os.read(number, len(MAGIC)) == MAGIC
+    finally:
+        os.close(number)
+    same = there is not None and os.path.samestat(opened, there)
+    return opened if is_entry and same and _is_ours(opened) else None
+
+
+def _check_replaceable(folder: Directory, name: str) -> None:
+    """Refuse to write an entry over a file that is not one of ours."""
+    there = folder.status(name)
+    if there is None or _find_entry(folder, name) is not None:
         return
-    status = os.fstat(folder.handle)
-    _check_owner(status, 0o022)
-    if stat.S_IMODE(status.st_mode) & 0o077:
+    # without a byte: what a power failure leaves of a new file
+    if not (stat.S_ISREG(there.st_mode) and there.st_size == 0):
+        raise UntrustedError(f"'{shown(name)}' there was not written by sarrus and stays")
+
+
+def _claim(folder: Directory) -> None:
+    """Mark an empty folder as ours; refuse one of another user, and one that holds something and has no marker."""
+    _check_owner(_status(folder), 0)
+    if _is_marked(folder):
+        return
+    others = [name for name in folder.names() if not _HALF_A_MARKER.fullmatch(name)]
+    # marked meanwhile by another process of ours, which begins with the marker
+    if others and not _is_marked(folder):
+        raise UntrustedError(f"it holds '{shown(others[0])}' and was not made by sarrus")
+    if not others:
+        folder.write(MARKER, MARK, mode=0o600)
+
+
+def _is_marked(folder: Directory) -> bool:
+    try:
+        with os.fdopen(folder.open(MARKER, os.O_RDONLY), "rb") as file:
+            _check_owner(os.fstat(file.fileno()), 0o022)
+            return file.read(len(MARK) + 1) == MARK
+    except OSError:
+        return False
+
+
+def _close_to_others(folder: Directory) -> bool:
+    """Take all rights of others away; whether they could write."""
+    if not HANDLES:
+        return False
+    rights = stat.S_IMODE(_status(folder).st_mode)
+    if rights & 0o077:
         os.fchmod(folder.handle, 0o700)
+    return bool(rights & 0o022)
+
+
+def _status(folder: Directory) -> os.stat_result:
+    return os.fstat(folder.handle) if HANDLES else os.stat(folder.path)
 
 
 def _check_owner(status: os.stat_result, forbidden: int) -> None:

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from .arrays import plain_sum
 from .names import shown
 
 # what a half-written file is called
@@ -23,12 +24,38 @@ UNFINISHED = ".unfinished"
 
 HANDLES = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 # no links, and no waiting for the other end of a pipe
-_OPEN = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+_OPEN = plain_sum(
+    getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
+)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class UnsafeFileError(OSError):
     """A link, a pipe, or somebody else's file where a plain one of ours should be; the message says which."""
+
+
+class FullDiskError(OSError):
+    """There is no room for a file, or it may not be so large; the message says which."""
+
+
+# no room, no more room for this user, larger than a file may be
+_FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG}
+
+
+@contextmanager
+def explain_full_disk(path: Path) -> Iterator[None]:
+    """Give the system's errors of full disks a sentence that names what was to be written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.errno not in _FULL:
+            raise
+        full = FullDiskError(
+            f"{shown(path)} cannot be written: {os.strerror(error.errno)}; what was there before is unchanged. "
+            "Make room, or choose another folder"
+        )
+        full.errno = error.errno
+        raise full from error
 
 
 class Directory:
@@ -109,12 +136,22 @@ class Directory:
         return content
 
     def write(self, name: str, content: bytes, *, mode: int = 0o666, sync: bool = False) -> None:
-        """Write a file whole or not at all; sync: also after a power failure. A link is replaced."""
+        """Write a file whole or not at all; sync: also after a power failure.
+
+        A link is replaced. Rights of a file that is replaced are kept.
+        """
+        with explain_full_disk(self.path / name):
+            self._write(name, content, mode, sync)
+
+    def _write(self, name: str, content: bytes, mode: int, sync: bool) -> None:
         self.check_target(name)
+        before = self.status(name)
         beside = f"{name}.{secrets.token_hex(6)}{UNFINISHED}"
         number = self.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             with os.fdopen(number, "wb") as file:
+                if HANDLES and before is not None and stat.S_ISREG(before.st_mode):
+                    os.fchmod(number, stat.S_IMODE(before.st_mode))
                 file.write(content)
                 if sync:
                     file.flush()
@@ -144,6 +181,10 @@ class Directory:
         """Delete a file, or a link itself; nothing if there is none."""
         with suppress(FileNotFoundError):
             os.unlink(*self._at(name), **self._by())
+
+    def remove_empty(self, name: str) -> None:
+        """Delete a folder in this one; raises OSError if it holds anything, or is a link."""
+        os.rmdir(*self._at(name), **self._by())
 
     def _at(self, name: str) -> tuple[Any]:
         if name in ("", ".", "..") or "/" in name or os.sep in name or "\0" in name:
@@ -187,7 +228,7 @@ def write_file(path: str | Path, content: str | bytes) -> Path:
 def new_file(path: str | Path) -> Iterator[Path]:
     """An empty file beside a path, for others to write; it takes the path's place once all went well."""
     path = Path(path)
-    with Directory(path.parent) as folder:
+    with explain_full_disk(path), Directory(path.parent) as folder:
         folder.check_target(path.name)
         # some tell the format by the end of a name
         beside = f"{UNFINISHED}-{secrets.token_hex(6)}-{path.name}"
@@ -198,3 +239,17 @@ def new_file(path: str | Path) -> Iterator[Path]:
         except BaseException:
             folder.remove(beside)
             raise
+
+
+@contextmanager
+def made_folder(folder: Path) -> Iterator[None]:
+    """Make a folder and those above it; after an error those that are new and empty are removed."""
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        for path in new:
+            with suppress(OSError):
+                path.rmdir()
+        raise

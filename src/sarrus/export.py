@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from .arrays import Floats
-from .disk import new_file
+from .disk import new_file, write_file
+from .hdf5 import make_hdf5
 from .names import shown
 
 if TYPE_CHECKING:
+    import h5py
+
     from .verdict.reactions import Reaction
 
 Columns = dict[str, Floats]
@@ -142,16 +145,15 @@ def save_parquet(path: str | Path, columns: Columns, about: dict[str, str]) -> P
     arrow = _load("pyarrow", f"{Path(path).name}")
     parquet = _load("pyarrow.parquet", f"{Path(path).name}")
     table = arrow.table(columns).replace_schema_metadata(about)
-    with new_file(path) as half:
-        parquet.write_table(table, str(half))
-    return Path(path)
+    content = arrow.BufferOutputStream()
+    parquet.write_table(table, content)
+    return write_file(path, content.getvalue().to_pybytes())
 
 
 def save_hdf5(path: str | Path, columns: Columns, about: dict[str, str]) -> Path:
     """Write each column as a dataset of an HDF5 file, with its unit; about: attributes of the file."""
-    import h5py
 
-    with new_file(path) as half, h5py.File(half, "w") as file:
+    def fill(file: h5py.File) -> None:
         file.attrs.update(about)
         for name, values in columns.items():
             quantity, unit = split_unit(name)
@@ -159,7 +161,8 @@ def save_hdf5(path: str | Path, columns: Columns, about: dict[str, str]) -> Path
             dataset = file.create_dataset(quantity.replace("/", "|"), data=values)
             dataset.attrs["unit"] = unit
             dataset.attrs["name"] = quantity
-    return Path(path)
+
+    return write_file(path, make_hdf5(fill))
 
 
 def make_dataset(

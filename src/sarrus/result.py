@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .arrays import Floats, Ints
+from .arrays import Floats, Ints, plain_sum
 from .asked import DEFAULT_TOLERANCE, Asked, check_times
 from .export import LEVELS, TIME, point_columns, quality_columns, reaction_columns
 from .mechanism import Mechanism, MechanismError
@@ -122,7 +123,7 @@ class Result(Readout):
         if not dampers:
             return
         off = tolerance * float(np.abs(self.rates).max(initial=0.0)) * self.model.units.length
-        mass = sum(b.mass for b in self.mechanism.bodies)
+        mass = plain_sum(b.mass for b in self.mechanism.bodies)
         weight = mass * float(np.linalg.norm(self.mechanism.gravity))
         usual = max(weight, float(self.kinetic_energy.max()) / size)
         found = [(c * off, max(usual, force), name) for name, c, force in dampers]
@@ -416,7 +417,8 @@ class Result(Readout):
 
     @cached_property
     def _moments(self) -> tuple[tuple[Crossing, ...], tuple[NearMiss, ...]]:
-        from .verdict.crossings import RunOutputs, judge_dips
+        from .verdict.candidates import judge_candidates
+        from .verdict.crossings import RunOutputs
 
         watch = self.outcome.watch
         if watch is None:
@@ -425,8 +427,9 @@ class Result(Readout):
             )
         motion = RunOutputs(self.times, self.energy_balance, self.norms[:, 0])
         tolerance = FIXED_STEP if self.tolerance is None else self.tolerance
-        crossings, misses = judge_dips(
-            self.model, self.joint_equations, watch, watch.dips, motion, tolerance
+        candidates = watch.candidates if self.success else watch.passed
+        crossings, misses = judge_candidates(
+            self.model, self.joint_equations, watch, candidates, motion, tolerance
         )
         return tuple(crossings), tuple(misses)
 
@@ -520,10 +523,7 @@ class Result(Readout):
 
     def save(self, path: str | Path) -> Path:
         """Write everything to one HDF5 file, which `sarrus.load_result` reads back to the last bit."""
-        from .storage import save_parts
-
-        parts = {name: getattr(self, name) for name in STORED}
-        return save_parts(path, self.mechanism, self.model, parts)
+        return save_result(path, self, {})
 
     def save_csv(self, path: str | Path, *names: str, reactions: bool = False) -> Path:
         """Write the columns as CSV; the first line has names with units."""
@@ -621,13 +621,24 @@ class Result(Readout):
         return notebook.make_card(title, rows, self.plot())
 
 
-def load_result(path: str | Path) -> Result:
+def save_result(
+    path: str | Path, result: Result, groups: dict[str, dict[str, NDArray[Any]]]
+) -> Path:
+    """Write a result, and with it groups of further arrays, which `storage.load_arrays` reads."""
+    from .storage import save_parts
+
+    parts = {name: getattr(result, name) for name in STORED}
+    return save_parts(path, result.mechanism, result.model, parts, groups)
+
+
+def load_result(path: str | Path, *, verify: bool = True) -> Result:
     """Read a result that `Result.save` wrote; everything can be asked of it that could be before.
 
-    Raises SavedResultError with a sentence if the file holds none. User forces are Python functions, which no
-    file holds: what needs them again says so.
+    verify: compare the bytes with the digest that was written with them; files of earlier versions have none.
+    Raises SavedResultError with a sentence if the file holds none, or was changed. User forces are Python
+    functions, which no file holds: what needs them again says so.
     """
     from .storage import load_parts
 
-    mechanism, model, parts = load_parts(path, STORED)
+    mechanism, model, parts = load_parts(path, STORED, verify)
     return Result(mechanism, model, **parts)

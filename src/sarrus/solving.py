@@ -20,7 +20,7 @@ from .methods import METHODS, Method, Outcome, Run, Status, first_part, get_meth
 from .methods.digits import wants_digits
 from .methods.method import needs_of, warm_up
 from .methods.status import failed
-from .methods.watch import Dip, Watch
+from .methods.watch import Candidate, Watch
 from .model import Model, make_model
 from .model.build import model_of
 from .model.structure import Lookup, look_up
@@ -28,7 +28,8 @@ from .names import unknown
 from .result import Result
 from .thresholds import MISFIT, SMALLEST_TOLERANCE
 from .verdict.branches import describe_start
-from .verdict.crossings import RunOutputs, judge_dips
+from .verdict.candidates import judge_candidates
+from .verdict.crossings import RunOutputs
 from .verdict.joint_equations import make_joint_equations
 from .verdict.mending import bridge_misfit
 
@@ -277,13 +278,13 @@ def _check_start(outcome: Outcome, mechanism: Mechanism, run: Run) -> Outcome:
 
 def _first_crossing(
     mechanism: Mechanism, model: Model, tolerance: float
-) -> Callable[[list[Dip], Watch], float | None]:
+) -> Callable[[list[Candidate], Watch], float | None]:
     """What a run asks to know whether to stop: the first crossing behind the start."""
     equations = make_joint_equations(mechanism)
     none = RunOutputs(np.zeros(0), np.zeros(0), np.zeros(0))
 
-    def stop(dips: list[Dip], watch: Watch) -> float | None:
-        found, _ = judge_dips(model, equations, watch, tuple(dips), none, tolerance)
+    def stop(candidates: list[Candidate], watch: Watch) -> float | None:
+        found, _ = judge_candidates(model, equations, watch, tuple(candidates), none, tolerance)
         return next((c.time for c in found if c.time > 0.0), None)
 
     return stop

@@ -3,12 +3,16 @@
 The file holds the mechanism as the text of a model file, what was asked, and the outcome: a group for each
 dataclass, a dataset for each array, JSON for words and numbers. The model is built again from the mechanism;
 of forms only what differs from the model's is kept. Python functions (user forces) are kept by name alone.
+
+A digest at the end of the file makes a flipped bit an error, not another number. What is read is checked: how much
+it is before the first byte of it is read (hdf5.py), then its types and shapes (stored_types.py).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Floats
-from .asked import Asked
-from .disk import new_file
+from .asked import MEMORY_SHARE, Asked, free_memory
+from .disk import write_file
+from .hdf5 import Branch, HDF5Error, Leaf, make_sealed, open_sealed, scan
 from .mechanism import Mechanism, MechanismError
 from .mechanism.files import to_data, to_text
+from .stored_types import check_fields, check_form, check_result, sizes_of
 from .thresholds import SAME_MODEL
 
 if TYPE_CHECKING:
@@ -28,12 +34,12 @@ if TYPE_CHECKING:
 
     from .model import Model
 
+Arrays = dict[str, NDArray[Any]]
+
 FORMAT = "sarrus result"
-VERSION = 1
+VERSION = 2
 # arrays smaller than this are not worth compressing
 SMALL = 256
-# bytes that a byte of a file may become: the most that gzip can, and some for what is small
-MOST_EXPANDED, SMALL_BYTES = 1100, 1_000_000
 # what a record computes when asked for: kept, since it may take functions that are not
 DERIVED = ("a", "norms", "energies", "drive_forces")
 
@@ -42,18 +48,22 @@ class SavedResultError(ValueError):
     """A file that holds no result, or one that cannot be read; the message says which and why."""
 
 
-def save_parts(path: str | Path, mechanism: Mechanism, model: Model, parts: dict[str, Any]) -> Path:
-    """Write the parts of a result; the file appears whole or not at all."""
-    import h5py
-
+def save_parts(
+    path: str | Path,
+    mechanism: Mechanism,
+    model: Model,
+    parts: dict[str, Any],
+    groups: dict[str, Arrays],
+) -> Path:
+    """Write the parts of a result, and groups of further arrays; the file appears whole or not at all."""
     from . import __version__
 
-    path = Path(path)
     plain = mechanism.copy()
     plain.user_forces = []
     forces = [(force.name, *force.points) for force in mechanism.user_forces]
     derived = {name: getattr(parts["outcome"].record, name) for name in DERIVED}
-    with new_file(path) as half, h5py.File(half, "w") as file:
+
+    def fill(file: h5py.File) -> None:
         file.attrs.update(format=FORMAT, version=VERSION, program=f"sarrus {__version__}")
         file["mechanism"] = to_text(to_data(plain))
         _write(file, "user_forces", forces, model)
@@ -62,87 +72,104 @@ def save_parts(path: str | Path, mechanism: Mechanism, model: Model, parts: dict
             _write(file, name, part, model)
         for name, values in derived.items():
             _write(file, f"derived/{name}", values, model)
-    return path
+        for name, arrays in groups.items():
+            _write_arrays(file.create_group(name), arrays)
+
+    return write_file(path, make_sealed(fill))
 
 
-def load_parts(path: str | Path, names: Iterable[str]) -> tuple[Mechanism, Model, dict[str, Any]]:
+def load_parts(
+    path: str | Path, names: Iterable[str], verify: bool
+) -> tuple[Mechanism, Model, dict[str, Any]]:
     """The mechanism, its model, and parts by name; raises SavedResultError with a sentence."""
-    import h5py
-
     path = Path(path)
-    if not path.is_file():
-        raise SavedResultError(f"there is no file {path}")
-    try:
-        file = h5py.File(path, "r")
-    except OSError as error:
-        raise SavedResultError(
-            f"{path} holds no result: it is no HDF5 file, or damaged ({_first_line(error)})"
-        ) from error
-    with file:
+    wanted = ("mechanism", "user_forces", "model", *names, "derived")
+    with _explained(path), open_sealed(path, verify) as file:
         if file.attrs.get("format") != FORMAT:
             raise SavedResultError(f"{path} holds no result that `Result.save` wrote")
         if file.attrs.get("version") != VERSION:
             raise SavedResultError(
                 f"{path} has version {file.attrs.get('version')}, this program reads {VERSION}"
             )
-        try:
-            return _read_parts(file, path, names)
-        except (
-            KeyError, ValueError, TypeError, AttributeError, OSError, RuntimeError, MemoryError,
-        ) as error:  # fmt: skip
-            if isinstance(error, SavedResultError):
-                raise
-            raise SavedResultError(
-                f"{path} is damaged ({_first_line(error)}); save the result again"
-            ) from error
+        return _read_parts(scan(file, wanted, path.stat().st_size, _room), path, names)
 
 
-def add_arrays(path: Path, group: str, arrays: dict[str, NDArray[Any]]) -> None:
-    """Put further arrays into the file of a result, under any names."""
-    import h5py
-
-    with h5py.File(path, "a") as file:
-        below = file.create_group(group)
-        for i, (name, values) in enumerate(arrays.items()):
-            # a slash in a name would open a group
-            _write_array(below, str(i), values).attrs["name"] = name
+def load_arrays(path: Path, group: str, verify: bool) -> Arrays:
+    """A group of further arrays; raises SavedResultError with a sentence."""
+    with _explained(path), open_sealed(path, verify) as file:
+        below = _branch(scan(file, [group], path.stat().st_size, _room)[group])
+        return {
+            _name(leaf): np.asarray(leaf.numbers()) for leaf in map(_leaf, below.members.values())
+        }
 
 
-def load_arrays(path: Path, group: str) -> dict[str, NDArray[Any]]:
-    """What `add_arrays` wrote; raises what h5py raises, and ValueError for other things than plain numbers."""
-    import h5py
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Whatever a file leads to is told in a sentence with its path."""
+    if not path.is_file():
+        raise SavedResultError(f"there is no file {path}")
+    try:
+        yield
+    except SavedResultError:
+        raise
+    except HDF5Error as error:
+        raise SavedResultError(f"{path} cannot be read: {error}") from error
+    except PermissionError as error:
+        raise SavedResultError(f"{path} cannot be read: {error.strerror}") from error
+    except Exception as error:
+        # of what a stranger wrote: nothing else can go wrong here
+        raise SavedResultError(
+            f"{path} is damaged ({_first_line(error)}); save the result again"
+        ) from error
 
-    with h5py.File(path, "r") as file:
-        found, below = {}, _member(file, group)
-        for i in range(len(below)):
-            item = _member(below, str(i))
-            found[str(item.attrs["name"])] = np.asarray(_numbers(item))
-        return found
+
+def _room() -> float:
+    return MEMORY_SHARE * free_memory()
+
+
+def _branch(node: Branch | Leaf) -> Branch:
+    if not isinstance(node, Branch):
+        raise HDF5Error(f"'{node.node.name}' is no group")
+    return node
+
+
+def _leaf(node: Branch | Leaf) -> Leaf:
+    if not isinstance(node, Leaf):
+        raise HDF5Error(f"'{node.node.name}' is no array")
+    return node
+
+
+def _name(leaf: Leaf) -> str:
+    name = leaf.node.attrs.get("name")
+    if not isinstance(name, str):
+        raise HDF5Error(f"'{leaf.node.name}' has no name")
+    return name
 
 
 def _read_parts(
-    file: h5py.File, path: Path, names: Iterable[str]
+    file: Branch, path: Path, names: Iterable[str]
 ) -> tuple[Mechanism, Model, dict[str, Any]]:
     from .mechanism.files.building import build_mechanism
     from .mechanism.files.reading import read_document
     from .model import make_model
 
-    text = _member(file, "mechanism").asstr()[()]
+    text = _leaf(file["mechanism"]).text()
     mechanism = build_mechanism(read_document(text, str(path)), check=False)
-    for name, *points in _read(_member(file, "user_forces"), None):
+    for name, *points in _read(file["user_forces"], None, {}):
         mechanism.user_force(name, points, _not_kept(name, path))
     model = make_model(mechanism)
-    before, now = _read(_member(file, "model"), model), _signature(model)
+    before, now = _leaf(file["model"]).numbers(), _signature(model)
     if before.shape != now.shape or not np.allclose(before, now, SAME_MODEL, SAME_MODEL):
         raise SavedResultError(
-            f"{path} was written by {file.attrs['program']}, which modelled '{mechanism.name}' in other "
+            f"{path} was written by {file.word('program')}, which modelled '{mechanism.name}' in other "
             "coordinates than this program; read it with that one, or simulate again"
         )
-    parts = {name: _read(_member(file, name), model) for name in names}
-    derived = _member(file, "derived")
-    for name in DERIVED:
-        # where a cached property looks first
-        vars(parts["outcome"].record)[name] = _read(_member(derived, name), model)
+    sizes = sizes_of(model)
+    parts = {name: _read(file[name], model, sizes) for name in names}
+    derived = {name: _read(x, model, sizes) for name, x in _branch(file["derived"]).members.items()}
+    check_result(parts, derived, sizes)
+    # where a cached property looks first
+    vars(parts["outcome"].record).update(derived)
     return mechanism, model, parts
 
 
@@ -160,6 +187,13 @@ def _write(group: h5py.Group, name: str, value: Any, model: Model) -> None:
     below.attrs["class"] = type(value).__name__
     for part, item in parts.items():
         _write(below, part, item, model)
+
+
+def _write_arrays(group: h5py.Group, arrays: Arrays) -> None:
+    """Write arrays under any names."""
+    for i, (name, values) in enumerate(arrays.items()):
+        # a slash in a name would open a group
+        _write_array(group, str(i), values).attrs["name"] = name
 
 
 def _write_array(group: h5py.Group, name: str, values: NDArray[Any]) -> h5py.Dataset:
@@ -187,45 +221,22 @@ def _parts(value: Any, model: Model) -> dict[str, Any] | None:
     return None
 
 
-def _read(node: h5py.Group | h5py.Dataset, model: Any) -> Any:
+def _read(node: Branch | Leaf, model: Any, sizes: dict[str, int]) -> Any:
     """The value that `_write` wrote."""
-    if hasattr(node, "shape"):
-        return json.loads(node.asstr()[()]) if node.attrs.get("json") else _numbers(node)
-    word = node.attrs["class"]
-    parts = {name: _read(_member(node, name), model) for name in node}
+    if isinstance(node, Leaf):
+        return json.loads(node.text()) if node.node.attrs.get("json") else node.numbers()
+    word = node.word("class")
+    parts = {name: _read(member, model, sizes) for name, member in node.members.items()}
     if word == "Model":
         return model
     if word == "Form":
+        check_form(parts, model)
         return model.form._replace(**parts)
     if word == "tuple":
         return tuple(parts[str(i)] for i in range(len(parts)))
-    return _makers()[word](**parts)
-
-
-def _member(group: h5py.Group, name: str) -> Any:
-    """A group or dataset that lies in this very file, no larger than its bytes can be.
-
-    HDF5 has links to other files, datasets whose bytes are other files', and datasets of any size that take no
-    place: a file from a stranger may hold them, ours do not.
-    """
-    import h5py
-
-    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-        raise ValueError(f"'{name}' is missing, or a link")
-    node = group[name]
-    if isinstance(node, h5py.Dataset):
-        if node.external or node.is_virtual:
-            raise ValueError(f"'{name}' takes its numbers from another file")
-        if node.nbytes > MOST_EXPANDED * node.id.get_storage_size() + SMALL_BYTES:
-            raise ValueError(f"'{name}' claims {node.nbytes} bytes, more than the file can hold")
-    return node
-
-
-def _numbers(node: h5py.Dataset) -> Any:
-    """What an array holds, if it is plain numbers."""
-    if node.dtype.kind not in "fiub":
-        raise ValueError(f"'{node.name}' holds no plain numbers")
-    return node[()]
+    make = _makers()[word]
+    check_fields(word, parts, sizes)
+    return make(**parts)
 
 
 def _makers() -> dict[str, Callable[..., Any]]:

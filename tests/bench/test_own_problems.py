@@ -76,7 +76,7 @@ def test_packed_and_read_back(tmp_path):
     assert apart[:2].max() < 1e-7
     assert apart[2:].max() < 1e-4
     (tmp_path / "p" / "problem.json").write_text(json.dumps({"id": "x"}))
-    with pytest.raises(ValueError, match="lacks title, observed"):
+    with pytest.raises(ValueError, match="title is missing; observed is missing"):
         load_packed(tmp_path / "p")
     with pytest.raises(ValueError, match="no problem there"):
         load_packed(tmp_path)
@@ -122,3 +122,40 @@ def test_an_installed_package_brings_a_problem_and_a_method(tmp_path):
     assert done.stdout.startswith("True"), done.stdout + done.stderr
     text = (tmp_path / "package" / "pyproject.toml").read_text()
     assert f'my-four-bar = "{module}:problem"' in text
+
+
+ODD = (None, True, -1, 0.0, 1e999, "", "../x", [], {}, {"speed": 1.0}, 10**400)
+
+
+def test_mutated_problems_are_refused_or_read(tmp_path):
+    """Every key of problem.json deleted or replaced: a ValueError with a sentence, or a problem."""
+    own, _ = make(point="B")
+    folder = tmp_path / "p"
+    own.save(folder)
+    good = json.loads((folder / "problem.json").read_text())
+    refused = 0
+    for key in [*good, "new"]:
+        for value in ("deleted", *ODD):
+            numbers = {k: v for k, v in good.items() if k != key}
+            if value != "deleted":
+                numbers[key] = value
+            (folder / "problem.json").write_text(json.dumps(numbers))
+            try:
+                problem = load_packed(folder)
+            except ValueError as error:
+                assert str(folder) in str(error)  # noqa: PT017
+                refused += 1
+            else:
+                # it names folders
+                assert "/" not in problem.id
+    assert refused > 40
+
+
+@pytest.mark.parametrize("text", ["", "t\n", "t,x\n0,1\n1,2\n", "a,b\n1,x\n", "\x00", "t\nnan\n"])
+def test_damaged_references_are_refused(tmp_path, text):
+    """A reference without rows, of other columns or no numbers is one sentence."""
+    own, _ = make(point="B")
+    own.save(tmp_path / "p")
+    (tmp_path / "p" / "reference.csv").write_text(text)
+    with pytest.raises(ValueError, match=r"reference\.csv|no problem there"):
+        load_packed(tmp_path / "p")

@@ -9,6 +9,7 @@ import pytest
 from sarrus import problems
 from sarrus.bench import suite
 from sarrus.bench.suite import make_cells, parse_ladder, run_cells
+from sarrus.outputs import ForeignFileError
 from sarrus.runs.benchmark import winners
 
 # together they take several seconds
@@ -52,7 +53,7 @@ def test_every_cell_leaves_a_record_and_the_winner_is_timed_again(short, tmp_pat
 
 
 def test_a_stopped_benchmark_goes_on(short, tmp_path, monkeypatch):
-    """What is done is not done again; a half-written or foreign record is."""
+    """What is done is not done again; a record that somebody changed is neither used nor replaced."""
     cells = make_cells([short], ["series"], "1e-3..1e-6", "0.01")
     ran = []
     real = suite._run
@@ -70,8 +71,12 @@ def test_a_stopped_benchmark_goes_on(short, tmp_path, monkeypatch):
     record = json.loads(cells[1].path(tmp_path).read_text())
     assert record["status"] == "done"
     ran[:] = [0.0] * 10
+    with pytest.raises(ForeignFileError, match=r"tolerance-1\.000e-03\.json exists"):
+        run_cells(cells, tmp_path, 1, "test")
+    assert ran == [0.0] * 10
+    cells[0].path(tmp_path).unlink()
     run_cells(cells, tmp_path, 1, "test")
-    # the broken first, and the two that were never done; the second is kept
+    # the first, which was removed, and the two that were never done; the second is kept
     assert ran[10:] == [1e-3, 1e-5, 1e-6]
 
 

@@ -49,8 +49,10 @@ def test_simulate_writes_columns_record_model_and_figure(file, tmp_path):
     # text of a file is no markup, and the summary is short
     assert "pendulum $ [red]" in answer.output
     assert "done: simulated 1 s" in answer.output
+    assert ".sarrus-files" not in answer.output
     assert len(answer.output.splitlines()) < 10
     assert {p.name for p in out.iterdir()} == {
+        ".sarrus-files",
         "columns.csv",
         "run.json",
         "model.yaml",

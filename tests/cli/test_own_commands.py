@@ -9,6 +9,7 @@ from sarrus.bench.own_methods import _four_bar as four_bar
 from sarrus.bench.own_methods import _measure_order
 from sarrus.cli import app
 from sarrus.methods import get_method
+from sarrus.outputs import LIST
 
 runner = CliRunner()
 
@@ -93,7 +94,7 @@ def test_problem_is_packed(tmp_path, monkeypatch):
     assert answer.exit_code == 0, answer.output
     folder = tmp_path / "p" / "src" / "sarrus_problem_mine"
     names = {path.name for path in folder.iterdir()}
-    assert names == {"__init__.py", "model.yaml", "problem.json", "reference.csv"}
+    assert names == {LIST, "__init__.py", "model.yaml", "problem.json", "reference.csv"}
     judged = call("judge", folder / "reference.csv", "--problem", folder)
     assert judged.exit_code == 0, judged.output
     assert "how long?" in str(call("problem", "mine.yaml", "--out", "q").exception)

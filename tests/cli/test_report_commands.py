@@ -1,6 +1,7 @@
 """sarrus run --report, report, movie and view."""
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -94,7 +95,7 @@ def test_movie_of_a_folder(tmp_path, folder):
     out = tmp_path / "frames"
     answer = call("movie", folder, out, "--fps", "4", "--size", "160x120", "--speed", "2")
     assert answer.exit_code == 0, answer.output
-    assert len(list(out.iterdir())) == 2
+    assert len(list(out.glob("*.png"))) == 2
 
 
 def test_view_opens_files_problems_folders_and_an_empty_plane(tmp_path, folder, monkeypatch):
@@ -104,7 +105,7 @@ def test_view_opens_files_problems_folders_and_an_empty_plane(tmp_path, folder, 
     made, of = [], []
 
     class Silent:
-        address = "http://127.0.0.1:0"
+        opening = SimpleNamespace(path=tmp_path / "open.html")
 
         def __init__(self, data, opened, duration, port, problem):
             made.append((data, opened, duration))

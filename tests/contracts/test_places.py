@@ -24,8 +24,6 @@ MORE = {
     "model/model.py": "length and force are read by name",
     "readout.py": "length and force are read by name",
     "cli/engines.py": "what engines can do",
-    "codegen/structure.py": "which of their numbers are loaded, for code of a model's own",
-    "codegen/loads.py": "the same series, over lanes",
     "scene/draw.py": "drawn",
     "scene/sketch.py": "drawn",
     "workbench/edit.py": "drawn by hand",

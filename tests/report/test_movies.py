@@ -83,7 +83,7 @@ def test_frames_of_a_folder(tmp_path, scene):
     done = []
     film = Film((161, 91), rate=5.0, until=1.0)
     save_movie(scene, tmp_path / "frames", film, lambda n, total: done.append((n, total)))
-    paths = sorted((tmp_path / "frames").iterdir())
+    paths = sorted((tmp_path / "frames").glob("*.png"))
     assert [p.name for p in paths] == [f"frame-{i}.png" for i in range(5)]
     assert Image.open(paths[0]).size == (161, 91)
     assert done == [(i + 1, 5) for i in range(5)]
@@ -113,13 +113,17 @@ def test_other_endings_are_refused(tmp_path, scene):
         save_movie(scene, tmp_path / "run.wmv")
 
 
-def test_a_missing_package_is_named_with_its_extra(tmp_path, scene, monkeypatch):
-    """Without imageio the message says what to install."""
+@pytest.mark.parametrize(
+    ("package", "ending"), [("imageio.v2", ".gif"), ("imageio_ffmpeg", ".mp4")]
+)
+def test_a_missing_package_is_named_with_its_extra(tmp_path, scene, monkeypatch, package, ending):
+    """Without it the message says what to install, and no folder is made."""
     import sys
 
-    monkeypatch.setitem(sys.modules, "imageio.v2", None)
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ValueError, match=r".\[movie\]"):
-        save_movie(scene, tmp_path / "run.mp4", Film((64, 64), rate=1.0, until=1.0))
+        save_movie(scene, tmp_path / "new" / f"run{ending}", Film((64, 64), rate=1.0, until=1.0))
+    assert not list(tmp_path.iterdir())
 
 
 def test_seed_movie_is_ten_seconds_long():

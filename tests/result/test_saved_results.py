@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 import warnings
 from dataclasses import fields, is_dataclass
 
@@ -11,8 +12,10 @@ import pytest
 from scipy import sparse
 
 import sarrus
+from cpu_time import least
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism, MechanismError, Result, SavedResultError, load_result, simulate
+from sarrus.hdf5 import SEAL, SEAL_BYTES, SEALED
 from sarrus.mechanism import to_data
 
 
@@ -231,7 +234,7 @@ def test_the_file_is_plain(tmp_path):
     path = simulate(four_bar(), 1.0, 0.1).save(tmp_path / "run.h5")
     with h5py.File(path) as file:
         assert file.attrs["format"] == "sarrus result"
-        assert file.attrs["version"] == 1
+        assert file.attrs["version"] == 2
         assert "double four-bar" in file["mechanism"].asstr()[()]
         kinds = set()
         file.visititems(lambda name, item: kinds.add(getattr(item, "dtype", None)))
@@ -249,17 +252,18 @@ def test_two_files_of_one_result_are_the_same_bytes(tmp_path):
 
 
 def spoil(path, change):
-    """Change a saved file."""
+    """Change a saved file, and leave no digest, as files of earlier versions have none."""
     with h5py.File(path, "r+") as file:
+        del file.attrs[SEALED]
         change(file)
 
 
 SPOILT = {
     "foreign": (lambda f: f.attrs.pop("format"), "holds no result that `Result.save` wrote"),
-    "newer": (lambda f: f.attrs.__setitem__("version", 2), "has version 2, this program reads 1"),
-    "no outcome": (lambda f: f.pop("outcome"), "is damaged"),
+    "newer": (lambda f: f.attrs.__setitem__("version", 3), "has version 3, this program reads 2"),
+    "no outcome": (lambda f: f.pop("outcome"), "'/outcome' is missing"),
     "odd class": (lambda f: f["outcome"].attrs.__setitem__("class", "os.system"), "is damaged"),
-    "no mechanism": (lambda f: f.pop("mechanism"), "is damaged"),
+    "no mechanism": (lambda f: f.pop("mechanism"), "'/mechanism' is missing"),
     "bad status": (
         lambda f: f["outcome/status"].write_direct(np.array('"well"', object)),
         "is damaged",
@@ -270,9 +274,12 @@ SPOILT = {
     ),
     "link elsewhere": (
         lambda f: put(f, "mechanism", h5py.ExternalLink("other.h5", "/x")),
-        "is missing, or a link",
+        "'/mechanism' is a link to another place",
     ),
-    "link inside": (lambda f: put(f, "asked", h5py.SoftLink("/outcome")), "is missing, or a link"),
+    "link inside": (
+        lambda f: put(f, "asked", h5py.SoftLink("/outcome")),
+        "'/asked' is a link to another place",
+    ),
     "another's bytes": (
         lambda f: replace_array(f, "model", (8,), external=[("/proc/self/environ", 0, 64)]),
         "takes its numbers from another file",
@@ -282,7 +289,10 @@ SPOILT = {
         "more than the file can hold",
     ),
     "words": (lambda f: put(f, "model", np.array([b"a", b"b"])), "holds no plain numbers"),
-    "a loop": (lambda f: put(f, "outcome/record/again", f["outcome"]), "is damaged"),
+    "a loop": (
+        lambda f: put(f, "outcome/record/again", f["outcome"]),
+        "'/outcome/record/again' is also found under another name",
+    ),
 }
 
 
@@ -319,7 +329,7 @@ def test_no_hdf5_file_is_told_in_a_sentence(content, tmp_path):
     """Some other file, and none at all."""
     path = tmp_path / "run.h5"
     path.write_bytes(content)
-    with pytest.raises(SavedResultError, match="holds no result: it is no HDF5 file"):
+    with pytest.raises(SavedResultError, match="cannot be read: it is no HDF5 file"):
         load_result(path)
     with pytest.raises(SavedResultError, match="there is no file"):
         load_result(tmp_path / "nothing.h5")
@@ -345,3 +355,72 @@ def test_a_failed_write_leaves_the_older_file(tmp_path, monkeypatch):
         other.save(path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["run.h5"]
+
+
+# the digest
+
+
+def flip(content, rng):
+    """The bytes with one bit changed."""
+    changed = bytearray(content)
+    changed[rng.integers(len(content))] ^= 1 << int(rng.integers(8))
+    return bytes(changed)
+
+
+@pytest.mark.slow
+def test_a_flipped_bit_is_an_error(tmp_path):
+    """Any bit of many files, in arrays, in HDF5's own bytes, in the digest: never other numbers."""
+    rng = np.random.default_rng(25)
+    path = tmp_path / "run.h5"
+    for make in (CASES["crossing"], CASES["every load"], CASES["spatial"]):
+        content = make().save(path).read_bytes()
+        for _ in range(300):
+            path.write_bytes(flip(content, rng))
+            with pytest.raises(SavedResultError, match=r"was changed or damaged|no HDF5 file"):
+                load_result(path)
+        path.write_bytes(content)
+        load_result(path)
+
+
+def test_every_bit_of_the_digest_counts(tmp_path):
+    """A digest that is not recognised any more is missed; one byte less or more is noticed as well."""
+    path = simulate(four_bar(), 0.2, 0.1).save(tmp_path / "run.h5")
+    content = path.read_bytes()
+    body, seal = content[:-SEAL_BYTES], content[-SEAL_BYTES:]
+    assert seal.startswith(SEAL)
+    harmed = [body + bytes([*seal[:i], seal[i] ^ 1, *seal[i + 1 :]]) for i in range(SEAL_BYTES)]
+    for bad in (*harmed, body, body + seal[:-1], content + b"x", body + b"x" + seal, content[1:]):
+        path.write_bytes(bad)
+        with pytest.raises(SavedResultError):
+            load_result(path)
+
+
+def test_a_file_without_a_digest_is_read(tmp_path):
+    """As earlier versions wrote it; one that was changed on purpose is read with verify=False."""
+    result = simulate(four_bar(), 0.2, 0.1)
+    old = result.save(tmp_path / "old.h5")
+    spoil(old, lambda file: None)
+    same(load_result(old).outcome.record.q, result.outcome.record.q)
+    noted = result.save(tmp_path / "noted.h5")
+    with h5py.File(noted, "a") as file:
+        file.attrs["note"] = "mine"
+    with pytest.raises(
+        SavedResultError, match=r"noted\.h5 cannot be read: it was changed .* verify=False"
+    ):
+        load_result(noted)
+    same(load_result(noted, verify=False).outcome.record.q, result.outcome.record.q)
+
+
+def test_the_digest_costs_little(tmp_path):
+    """Of the time that a result of 10,000 outputs takes to be read."""
+    path = simulate(four_bar(), 10.0, 0.001).save(tmp_path / "run.h5")
+
+    def spend(verify):
+        begin = time.process_time()
+        load_result(path, verify=verify)
+        return time.process_time() - begin
+
+    bare = min(spend(verify=False) for _ in range(5))
+    # SHA-256 takes 2 to 7 % of it, and some times that on processors without instructions for it
+    bound = 1.25 * bare
+    assert least(lambda: spend(verify=True), bound) < bound

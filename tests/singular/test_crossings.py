@@ -185,9 +185,10 @@ def check_near_flat(starts, output_step):
 
 def test_steps_that_lose_the_tolerance_do_not_lose_the_energy():
     """Slow starts beside flat, where steps have to be loosened, are still good to 2e-5."""
-    starts = itertools.product((1, 2, 3, 5), (0.5,), (-0.006, -0.003, -0.002, -0.001))
-    # else these starts show nothing: choose others; measured: 5 to 10 of 16, by rounding
-    assert check_near_flat(starts, 0.01) >= 3
+    starts = itertools.product((1, 2, 3, 5), np.linspace(0.45, 0.55, 6), (-0.003, -0.002, -0.001))
+    # else these starts show nothing: choose others; measured: 7 to 11 of 72, by rounding, which differs between
+    # versions of NumPy
+    assert check_near_flat(starts, 0.01) >= 2
 
 
 @pytest.mark.slow

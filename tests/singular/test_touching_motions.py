@@ -107,13 +107,21 @@ def test_a_method_that_leaves_its_motion_is_found_out(method):
     assert wrong
 
 
+def level_times(one, duration):
+    """When all rockers of the single four-bar are level."""
+    times = np.linspace(0.0, duration, 20001)
+    alone = simulate(one, duration, 0.05, tolerance=1e-12, dense=True).at(times)
+    above = alone.position("P0")[:, 1] - alone.position("A0")[:, 1]
+    i = np.flatnonzero(np.diff(np.sign(above)) != 0)
+    return times[i] - above[i] * (times[i + 1] - times[i]) / (above[i + 1] - above[i])
+
+
 @pytest.mark.slow
 def test_crossings_where_motions_touch():
     """They are found where all rockers are level, and two motions with one direction are listed, both ways.
 
-    The pivot goes with the eighth power of the time there, and within 1e-2 s of its bottom it is rounding: that is
-    found to 1e-4 s as a rule (median of 25 starts: 6e-5 s) and to 3e-3 s at the worst of them, not to 1e-8 s:
-    which it is, rounding decides.
+    The smallest value goes with the fourth power of the time there, and is rounding for some steps: the zero is
+    seen from further away (median of 6: 3e-6 s, 4e-5 s at the worst).
     """
     touching = 0
     for case in random_cases(3)[1:]:
@@ -126,7 +134,10 @@ def test_crossings_where_motions_touch():
         level = times[i] - above[i] * (times[i + 1] - times[i]) / (above[i + 1] - above[i])
         for t in level:
             found = min(run.crossings, key=lambda c, t=t: abs(c.time - t))
-            assert abs(found.time - t) < 5e-3
+            # some times the worst
+            assert abs(found.time - t) < 3e-4
+            # one moment, not several
+            assert sum(abs(c.time - t) < 2e-2 for c in run.crossings) == 1
             assert len(found.branches) == 2
             assert {(b.ways, b.touching, b.so_far) for b in found.branches} == {(2, 2, True)}
             touching += 1

@@ -13,6 +13,7 @@ from sarrus.studies.overview import save_overview
 from sarrus.studies.reading import make_study
 from sarrus.studies.runs import start_row
 from sarrus.studies.sampling import draw_samples
+from sarrus.studies.session import read_table
 from sarrus.studies.study import StudyError, digest
 
 
@@ -114,7 +115,7 @@ def test_a_half_written_part_is_not_there(tmp_path):
     study = study_of()
     fill(tmp_path, study, [0, 1])
     part = next((tmp_path / "parts").iterdir())
-    left = part.with_name("run-00000002-2-0123456789abcdef.parquet.unfinished")
+    left = part.with_name("run-00000002-2-0123456789abcdef.parquet.0123456789ab.unfinished")
     left.write_bytes(part.read_bytes()[:100])
     done, remarks = reopened(tmp_path, study)
     assert sum(done) == 2
@@ -123,7 +124,7 @@ def test_a_half_written_part_is_not_there(tmp_path):
 
 
 def test_trajectories_belong_to_their_part(tmp_path):
-    """Lost or harmed ones take their part along; those without a part are removed."""
+    """Lost or harmed ones take their part along; whole ones without a part are removed, others set aside."""
     study = study_of(trajectory=True)
 
     def curve(i):
@@ -142,8 +143,16 @@ def test_trajectories_belong_to_their_part(tmp_path):
     lonely.write_bytes(b"x")
     done, remarks = reopened(tmp_path, study)
     assert done == [False, False, False, True, False, False]
-    assert len(remarks) == 3
-    assert not lonely.exists()
+    assert len(remarks) == 4
+    assert (tmp_path / "damaged" / lonely.name).read_bytes() == b"x"
+    # as after a kill between the two writes
+    (last,) = (tmp_path / "parts").iterdir()
+    last.unlink()
+    (whole,) = (tmp_path / "trajectories").iterdir()
+    done, remarks = reopened(tmp_path, study)
+    assert not any(done)
+    assert not remarks
+    assert not whole.exists()
 
 
 def test_a_second_program_is_refused(tmp_path):
@@ -266,19 +275,57 @@ def test_nothing_is_touched_through_a_link(tmp_path, name):
     assert {p: p.read_bytes() for p in outside.rglob("*") if p.is_file()} == before
 
 
-@pytest.mark.parametrize("name", ["results.parquet", "overview.html", "study.json.unfinished"])
-def test_a_link_that_is_written_is_replaced(tmp_path, name):
-    """The file takes the place of the link; what was behind it stays."""
+@pytest.mark.parametrize("kind", ["file", "link", "folder"])
+@pytest.mark.parametrize("name", ["results.parquet", "overview.html"])
+def test_what_users_put_at_our_places_is_not_replaced(tmp_path, name, kind):
+    """The study is refused before it runs, with the name, and what is there stays, also with --fresh."""
     study = study_of()
     place, outside = tmp_path / "study", tmp_path / "outside"
     fill(place, study, range(6))
     outside.write_bytes(b"mine")
-    (place / name).symlink_to(outside)
-    with opened(place, study) as folder:
-        save_overview(folder, folder.finish())
-        folder.save_manifest("finished")
+    if kind == "file":
+        (place / name).write_bytes(b"mine")
+    elif kind == "link":
+        (place / name).symlink_to(outside)
+    else:
+        (place / name).mkdir()
+    for fresh in (False, True):
+        with pytest.raises(StudyError, match=f"{name} exists"), opened(place, study, fresh):
+            pass
     assert outside.read_bytes() == b"mine"
-    assert not (place / name).is_symlink()
+    assert (place / name).is_symlink() == (kind == "link")
+    assert kind == "folder" or (place / name).read_bytes() == b"mine"
+
+
+def test_files_of_users_in_a_study_stay(tmp_path):
+    """Of any name and in any of its folders, while it goes on, is finished, and is begun again by --fresh."""
+    study = study_of(trajectory=True)
+    fill(tmp_path, study, [0, 1])
+    mine = [
+        *("notes.txt", "thing.unfinished", "parts/mine.parquet", "parts/x.parquet.unfinished"),
+        *("trajectories/plot.py", "trajectories/all.parquet", "study.json.unfinished"),
+    ]
+    for name in mine:
+        (tmp_path / name).write_text(f"mine: {name}")
+    (tmp_path / "empty").mkdir()
+    for fresh in (False, True, False):
+        with opened(tmp_path, study, fresh) as folder:
+            left = [i for i, done in enumerate(folder.done) if not done]
+            assert len(left) in ((6,) if fresh else (4, 0))
+            folder.write_part(rows_of(study, left), [])
+            save_overview(folder, folder.finish())
+            folder.save_manifest("finished")
+        assert all((tmp_path / name).read_text() == f"mine: {name}" for name in mine)
+        assert (tmp_path / "empty").is_dir()
+    assert len(read_table(tmp_path)) == 6
+
+
+def test_a_file_called_lock_stays(tmp_path):
+    """One that is not ours is neither emptied nor written."""
+    (tmp_path / LOCK).write_text("combination: 1234")
+    with pytest.raises(StudyError, match="sarrus did not write it"), opened(tmp_path, study_of()):
+        pass
+    assert (tmp_path / LOCK).read_text() == "combination: 1234"
 
 
 def test_a_lock_with_another_name_is_refused(tmp_path):

@@ -29,6 +29,16 @@ def test_failures_are_listed_and_text_is_harmless(tmp_path):
     assert "no </script>" not in page
 
 
+def brush_upper_half(page, selector):
+    """Drag along the first axis, from above its end to its middle."""
+    box = page.page.locator(selector).first.bounding_box()
+    x, mouse = box["x"] + box["width"] / 2, page.page.mouse
+    mouse.move(x, box["y"] + 1)
+    mouse.down()
+    mouse.move(x, box["y"] + box["height"] / 2)
+    mouse.up()
+
+
 @pytest.mark.slow
 def test_in_a_browser(tmp_path):
     """Both plots are drawn, any two columns can be chosen, nothing is fetched, no error."""
@@ -47,6 +57,22 @@ def test_in_a_browser(tmp_path):
             "speed",
             "energy_drift",
         ]
+        # all five whole runs; those between two places of an axis; and all again after a click
+        assert page.value("document.querySelector('#parallel').dataset.kept") == "5"
+        brush_upper_half(page, "#parallel .touch")
+        kept = int(page.value("document.querySelector('#parallel').dataset.kept"))
+        wanted = "sarrusParallel.axes[0].values.filter((x) => x >= HALF).length"
+        half = "(sarrusParallel.axes[0].range[0] + sarrusParallel.axes[0].range[1]) / 2"
+        assert kept == page.value(wanted.replace("HALF", half))
+        assert 0 < kept < 5
+        page.page.locator("#parallel .touch").first.click()
+        assert page.value("document.querySelector('#parallel').dataset.kept") == "5"
+        # an axis goes where its name is dragged
+        titles = "[...document.querySelectorAll('#parallel .axis-title')].map((t) => t.textContent)"
+        before = page.value(titles)
+        first, second = (page.page.locator("#parallel .axis-title").nth(k) for k in (0, 1))
+        first.drag_to(second)
+        assert page.value(titles) == before[::-1]
         words = page.press_everything()
         assert any("png" in word.lower() for word in words)
         assert not [word for word in words if "share" in word.lower() or "cloud" in word.lower()]

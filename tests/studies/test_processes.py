@@ -237,7 +237,9 @@ def test_a_killed_program_goes_on(begin, study, undisturbed, tmp_path):
     finished = parts_of(out)
     assert sum(int(p.name.split("-")[2]) for p in finished) < 40
     finished[0].write_bytes(finished[0].read_bytes()[:-7])
-    (out / "parts" / "run-00000039-1-0123456789abcdef.parquet.unfinished").write_bytes(b"PAR1")
+    (out / "parts" / "run-00000039-1-0123456789abcdef.parquet.0123456789ab.unfinished").write_bytes(
+        b"PAR1"
+    )
     text = end(start(study, out, "--workers", "1"))
     assert f"part {finished[0].name} is damaged" in text
     check_equal(out, undisturbed)
@@ -359,3 +361,38 @@ def test_every_failure_is_a_row(tmp_path):
     assert "RuntimeError: broken" in table["message"][6]
     good = table[table["status"] == "done"]
     np.testing.assert_array_equal(good["mine"], 10 + good["run"])
+
+
+# what Dask runs in a worker before it begins: it ends some of them
+KILLER = """\
+import os
+from pathlib import Path
+
+def dask_setup(worker):
+    for ticket in range(int(os.environ["KILLS"])):
+        try:
+            Path(os.environ["TICKETS"], str(ticket)).touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.parametrize(("kills", "code"), [(1, 0), (1000, 2)])
+def test_a_worker_killed_while_it_starts(study, undisturbed, tmp_path, monkeypatch, kills, code):
+    """Once, the workers are started again and the table is the same; always, the study ends with a sentence."""
+    (tmp_path / "killer.py").write_text(KILLER, encoding="utf-8")
+    (tmp_path / "tickets").mkdir()
+    monkeypatch.setenv(
+        "DASK_DISTRIBUTED__WORKER__PRELOAD", json.dumps([str(tmp_path / "killer.py")])
+    )
+    monkeypatch.setenv("TICKETS", str(tmp_path / "tickets"))
+    monkeypatch.setenv("KILLS", str(kills))
+    program = start(study, tmp_path / "out", "--workers", "1")
+    said, _ = program.communicate(timeout=PATIENCE)
+    assert program.returncode == code, said
+    if code:
+        assert "did not start, 2 times in a row" in said
+    else:
+        same = [p / "results.parquet" for p in (tmp_path / "out", undisturbed)]
+        assert same[0].read_bytes() == same[1].read_bytes()

@@ -3,7 +3,10 @@
 import http.client
 import json
 import os
+import socket
+import stat
 import threading
+from contextlib import suppress
 
 import pytest
 
@@ -12,6 +15,7 @@ from sarrus import progress
 from sarrus.mechanism.files import load, to_data
 from sarrus.mechanism.files.reading import MOST_BYTES
 from sarrus.workbench.edit import EMPTY
+from sarrus.workbench.guard import MOST_CODES, Guard
 from sarrus.workbench.saving import OpenedFile, patched
 from sarrus.workbench.server import Workbench
 
@@ -78,11 +82,12 @@ def test_only_the_own_page_with_the_token_is_answered(client):
     token = client.bench.guard.token
     known = {"Cookie": client.own["Cookie"]}
     assert client.request("GET", "/")[0] == 403
-    assert client.request("GET", "/?token=wrong")[0] == 403
-    status, text, headers = client.request("GET", f"/?token={token}")
+    assert client.request("GET", f"/?token={token}")[0] == 403
+    assert client.request("GET", f"/?code={token}")[0] == 403
+    status, text, headers = client.request("GET", "/", **known)
     assert status == 200
-    assert "HttpOnly; SameSite=Strict" in headers["Set-Cookie"]
     assert "default-src 'none'" in headers["Content-Security-Policy"]
+    assert headers["Referrer-Policy"] == "no-referrer"
     assert token not in text
     assert client.request("GET", "/", **known)[0] == 200
     assert client.request("GET", "/", **known, Host="evil.example")[0] == 403
@@ -90,6 +95,54 @@ def test_only_the_own_page_with_the_token_is_answered(client):
     assert client.request("GET", "/plotly.js")[0] == 403
     assert client.request("GET", "/etc/passwd", **known)[0] == 404
     assert client.bench.server.server_address[0] == "127.0.0.1"
+
+
+def test_a_code_is_exchanged_for_the_cookie_once(client):
+    """The answer sets the cookie and leads on without the code; a second use, and a wrong code, are refused."""
+    guard = client.bench.guard
+    target = guard.make_address().removeprefix(guard.origin)
+    for strange in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
+        assert client.request("GET", target, **strange)[0] == 403
+    assert client.request("GET", target.replace("/?", "/plotly.js?"))[0] == 403
+    assert client.request("GET", target + "x")[0] == 403
+    status, text, headers = client.request("GET", target)
+    assert status == 200
+    assert headers["Set-Cookie"] == f"{client.own['Cookie']}; HttpOnly; SameSite=Strict; Path=/"
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert target[2:] not in text
+    assert guard.token not in text
+    assert client.request("GET", target)[0] == 403
+    # who has the cookie may come by an old address
+    assert client.request("GET", target, Cookie=client.own["Cookie"])[0] == 200
+    for target in ("/?code=", "/?code", "/?code=wrong", "/?code=a&code=b"):
+        assert client.request("GET", target)[0] == 403
+
+
+def test_the_opening_page_is_private_and_always_works(client):
+    """Mode 0600 in a folder of mode 0700; each use gives it a new code; no referrer, no script."""
+    opening = client.bench.opening
+    assert stat.S_IMODE(opening.folder.stat().st_mode) == 0o700
+    seen = set()
+    for _ in range(3):
+        assert stat.S_IMODE(opening.path.stat().st_mode) == 0o600
+        text = opening.path.read_text()
+        assert opening.address in text
+        assert "<script" not in text
+        assert '<meta name="referrer" content="no-referrer">' in text
+        seen.add(opening.address)
+        target = opening.address.removeprefix(client.bench.guard.origin)
+        assert client.request("GET", target)[0] == 200
+    assert len(seen) == 3
+    assert client.bench.guard.token not in opening.path.read_text()
+
+
+def test_codes_that_nobody_uses_are_not_kept_for_ever():
+    """A bounded number of them; the newest work."""
+    guard = Guard(1)
+    addresses = [guard.make_address() for _ in range(3 * MOST_CODES)]
+    assert len(guard.codes) == MOST_CODES
+    assert not guard.redeem(addresses[0].partition("?")[2])
+    assert guard.redeem(addresses[-1].partition("?")[2])
 
 
 @pytest.mark.parametrize("target", ["/solve", "/pull", "/edit", "/from-here", "/text", "/save"])
@@ -426,6 +479,61 @@ def test_an_empty_plane_is_no_error(client):
     assert answer["empty"]
     assert answer["errors"] == []
     assert answer["picture"]["frames"] == 1
+
+
+@pytest.mark.parametrize("port", [-1, 65536, 99999, 10**300])
+def test_ports_that_no_machine_has_are_refused(port):
+    """A sentence with the number, however long it is."""
+    with pytest.raises(ValueError, match=r"^port \S{1,20}; give a number from 0 to 65535$"):
+        Workbench(EMPTY, OpenedFile(None), port=port)
+
+
+LINES = (
+    *(b"GET http://[ HTTP/1.1", b"GET //[::1 HTTP/1.1", b"GET http://[x]:y/ HTTP/1.1", b"GET", b""),
+    *(
+        b"POST http://[ HTTP/1.1",
+        b"GET /?code=%ff%00 HTTP/1.1",
+        b"GET /?" + b"&" * 5000 + b" HTTP/1.1",
+    ),
+    *(
+        b"\xff\xfe\x00",
+        b"GET / HTTP/9.9",
+        b"GET / HTTP/1.x",
+        b"BREW / HTTP/1.1",
+        b"GET " + b"/" * 70_000,
+    ),
+    *(b"GET /\x00 HTTP/1.1", b"get / http/1.1", b"GET  /  HTTP/1.1", b"HEAD http://[ HTTP/1.1"),
+)
+HEADS = (
+    *(
+        b"",
+        b"Host: {host}",
+        b"Host: [",
+        b"Host: {host}\r\nCookie: =;;=\x00",
+        b"Host: {host}\r\nOrigin: http://[",
+    ),
+    *(b"Host: {host}\r\nContent-Length: 1e9", b"Cookie: " + b"a=b;" * 3000, b"\xff: \xff", b": :"),
+    b"\r\n".join(b"X: y" for _ in range(200)),
+)
+
+
+def test_no_request_of_a_stranger_reaches_the_terminal(client, capfd):
+    """Whatever a line or head holds, nothing is printed, no secret is answered, and the server goes on."""
+    for line in LINES:
+        for head in HEADS:
+            text = line + b"\r\n" + head.replace(b"{host}", client.host.encode()) + b"\r\n\r\n"
+            with socket.create_connection(("127.0.0.1", client.port), timeout=PATIENCE) as stream:
+                with suppress(OSError):
+                    stream.sendall(text)
+                    stream.shutdown(socket.SHUT_WR)
+                answer = b""
+                with suppress(OSError):
+                    while part := stream.recv(65536):
+                        answer += part
+            assert client.bench.guard.token.encode() not in answer
+            assert b"200 OK" not in answer.partition(b"\r\n")[0]
+    assert capfd.readouterr() == ("", "")
+    assert client.request("GET", "/", Cookie=client.own["Cookie"])[0] == 200
 
 
 def test_a_port_in_use_is_told(client):

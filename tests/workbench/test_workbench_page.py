@@ -41,7 +41,7 @@ class Page:
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
         page.set_default_timeout(PATIENCE)
-        page.goto(bench.address)
+        page.goto(bench.guard.make_address())
         page.wait_for_selector("html[data-ready=yes]", state="attached")
         self.page = page
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
 from ..kinematics.closing import DENSE, STEPS, lower_gaps, project_out, solve_damped
 from ..kinematics.pose import Pose
 from ..mechanism import Gap, Mechanism, Move
@@ -272,7 +272,7 @@ def describe_gap(equations: JointEquations, found: Closing) -> tuple[list[str], 
     here = f"where gaps are least, joint '{worst}' is open by {gaps[worst]}"
     if not joints:
         return [], f"joint '{worst}' of {', '.join(bodies)} cannot be closed: {here}"
-    total = sum(gaps[j].metres for j in joints)
+    total = plain_sum(gaps[j].metres for j in joints)
     return joints, (
         f"loop {'-'.join(joints)} ({', '.join(bodies)}) cannot be closed: {here}, all joints of the loop together "
         f"by {total:.6g} m"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from ..arrays import Flags, Floats
+from ..arrays import Flags, Floats, plain_sum
 from ..mechanism import Mechanism, MechanismError, without_drives
 from ..thresholds import RANK_TOLERANCE, SAME_VELOCITY, TYPED_VELOCITY
 
@@ -74,7 +74,7 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
     if not mechanism.velocities and not mechanism.angular_velocities and not driven:
         return np.zeros(model.coordinates), []
     wanted = list(_wanted(model, mechanism))
-    small = model.equations + sum(len(w.side) for w in wanted) <= DENSE
+    small = model.equations + plain_sum(len(w.side) for w in wanted) <= DENSE
     J = model.start_jacobian() if small else model.jacobian()
     M = model.dense_mass() if small else model.mass_matrix()
     A = _stack([J, *(w.rows.dense() if small else w.rows.matrix for w in wanted)])

@@ -107,7 +107,7 @@ class Sample:
         """Largest error of a coordinate, by row [m]."""
         if not self.places:
             return np.zeros(len(self.times))
-        return np.max([self.error[n] for n in self.places], axis=0)
+        return np.asarray(np.max([self.error[n] for n in self.places], axis=0), dtype=np.float64)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from typing import Any
 
 from .. import __version__
 from ..engines import known_engines
+from ..outputs import check_outputs
 from ..problems import Problem
 from ..runs.benchmark import Record, classes, write_cell
 from ..runs.provenance import THREAD_SETTINGS
@@ -248,6 +249,7 @@ class _Bench:
         path = cell.path(self.folder)
         record = _load(path, cell)
         if record is None:
+            check_outputs(path.parent, [path.name])
             record = self._too_long(cell, before) or self._ask(cell, FIRST_LOOK, 0.5)
             write_cell(path, record)
         return record
@@ -344,17 +346,22 @@ def _empty(cell: EngineCell, status: str, message: str, command: str) -> Record:
 
 
 def _load(path: Path, cell: EngineCell) -> Record | None:
-    """The record of a cell if it is there, whole, and of this version; else None."""
+    """The record of a cell if it is there, valid, and of this cell and version; else None."""
+    from ..runs.record import EngineCell as CellRecord
+    from ..runs.record import RecordError, read_record
+
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        fits = (
-            record["versions"]["sarrus"] == __version__
-            and record["problem"]["version"] == cell.problem.version
-            and record["engine"] == _about(cell)
-        )
-        if cell.engine != OURS and record["timings"]["repeats"]:
-            engine = known_engines()[cell.engine]
-            fits = fits and record["versions"].get(engine.package) == engine.version
-    except (OSError, ValueError, KeyError, TypeError):
+        record = read_record(path, CellRecord)
+    except (OSError, RecordError):
         return None
-    return dict(record) if fits else None
+    fits = (
+        record["versions"].get("sarrus") == __version__
+        and record["problem"]["id"] == cell.problem.id
+        and record["problem"]["version"] == cell.problem.version
+        and record["method"] == cell.engine
+        and record["engine"] == _about(cell)
+    )
+    if cell.engine != OURS and record["timings"]["repeats"]:
+        engine = known_engines()[cell.engine]
+        fits = fits and record["versions"].get(engine.package) == engine.version
+    return record if fits else None

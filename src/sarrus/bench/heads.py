@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..arrays import plain_sum
 from ..export import LEVELS
 from ..problems import Problem
 from ..runs.columns import unit_of
@@ -141,7 +142,7 @@ def _find_heads(lines: list[list[str]], width: int) -> tuple[list[Head], list[st
         heads = [read_head(f) for f in fields]
         # prose may have as many words by chance: a time and one more column must be among them
         names = [h.name for h in heads]
-        if "t" in names and sum(n is not None for n in names) > 1:
+        if "t" in names and plain_sum(n is not None for n in names) > 1:
             return heads, units
     return [], units
 

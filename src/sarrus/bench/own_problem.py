@@ -17,6 +17,7 @@ from ..disk import write_file
 from ..kinematics.pose import measure_length
 from ..mechanism import Mechanism
 from ..names import pick
+from ..outputs import check_outputs, new_outputs
 from ..problems.packed import OwnProblem
 from ..result import Result
 from ..simulate import simulate
@@ -179,14 +180,16 @@ def pack_problem(own: OwnProblem, folder: Path) -> str:
     module = "sarrus_problem_" + name.replace("-", "_")
     if (folder / "pyproject.toml").exists():
         raise ValueError(f"{folder} holds a package already; give another folder, or delete it")
-    own.save(folder / "src" / module)
-    write_file(folder / "src" / module / "__init__.py", INIT.format(title=own.numbers["title"]))
     texts = {"pyproject.toml": PYPROJECT, "README.md": README}
-    for file, text in texts.items():
-        filled = text.format(
-            name=name, module=module, **{k: own.numbers[k] for k in ("title", "note")}
-        )
-        write_file(folder / file, filled)
+    check_outputs(folder, texts)
+    inner = folder / "src" / module
+    own.save(inner)
+    with new_outputs(inner) as stage:
+        write_file(stage / "__init__.py", INIT.format(title=own.numbers["title"]))
+    words = {key: own.numbers[key] for key in ("title", "note")}
+    with new_outputs(folder) as stage:
+        for file, text in texts.items():
+            write_file(stage / file, text.format(name=name, module=module, **words))
     return module
 
 

@@ -9,6 +9,7 @@ be missing; what then cannot be told is the judge's to say.
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import math
 import re
@@ -21,7 +22,8 @@ from typing import BinaryIO, NoReturn
 import numpy as np
 
 from .. import problems
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
+from ..foreign import ForeignError, ask
 from ..problems import Problem
 from .heads import HeadError, Meaning, find_meaning
 
@@ -164,18 +166,17 @@ class _Table:
 
     def read_parquet(self) -> None:
         """All rows of a Parquet file."""
+        if importlib.util.find_spec("pyarrow") is None:
+            _refuse(self._path, None, "is Parquet; install what reads it: pip install '.[data]'")
+        question = {"path": str(self._path.resolve()), "most_rows": MOST_ROWS}
         try:
-            from pyarrow import ArrowException, parquet
-        except ImportError as error:
-            why = "is Parquet; install what reads it: pip install '.[data]'"
-            raise ResultFileError(f"{_name(self._path)}: {why}") from error
-        try:
-            table = parquet.read_table(self._path)
-            names = [str(name) for name in table.column_names]
-            values = [np.asarray(table[name].to_numpy(), dtype=np.float64) for name in names]
-        except (ArrowException, TypeError, ValueError, OSError) as error:
-            reason = str(error).splitlines()[0]
-            raise ResultFileError(f"{_name(self._path)}: cannot be read ({reason})") from error
+            words, arrays = ask("parquet", question)
+        except ForeignError as error:
+            raise ResultFileError(f"{_name(self._path)}: cannot be read: {error}") from error
+        if "error" in words:
+            _refuse(self._path, None, words["error"])
+        names = words["names"]
+        values = [arrays[f"column_{k}"] for k in range(len(names))]
         if not values or not len(values[0]):
             _refuse(self._path, None, f"has no row of numbers; {_wanted(self._problem)}")
         self._mean(1, [names], len(names))
@@ -372,7 +373,7 @@ def _looks_like_row(line: str) -> bool:
     """Whether a line that cannot be read was meant as numbers: it begins so, and half of it is."""
     fields = [f for f in re.split(r"[\s,;]+", line) if f]
     numbers = [_number(f) is not None for f in fields]
-    return len(fields) > 1 and numbers[0] and 2 * sum(numbers) >= len(fields)
+    return len(fields) > 1 and numbers[0] and 2 * plain_sum(numbers) >= len(fields)
 
 
 def _number(field: str) -> float | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..disk import new_file
+from ..outputs import new_outputs
 from ..problems import Problem
 from ..result import Result
 from ..runs.columns import unit_of
@@ -63,16 +63,15 @@ def save_run(
     command: str,
 ) -> dict[str, Any]:
     """Write results.txt, result.h5 and run.json; returns what run.json holds."""
-    folder.mkdir(parents=True, exist_ok=True)
     columns = problem.result_columns(result)
     header = " ".join(f"{name}[{unit_of(name)}]" for name in problem.columns)
     table = np.column_stack([columns[name] for name in problem.columns])
-    with new_file(folder / RESULTS) as half:
-        np.savetxt(half, table, fmt="%.14e", header=header, comments="# ")
     exact = problem.reference_columns(result.times)
-    save_motion(folder, result, columns, exact, problem.figures, problem.observed)
-    record = describe_run(problem, result, judgement, timing, command)
-    return save_record(folder, record | describe_verdict(result))
+    record = describe_run(problem, result, judgement, timing, command) | describe_verdict(result)
+    with new_outputs(folder) as stage:
+        np.savetxt(stage / RESULTS, table, fmt="%.14e", header=header, comments="# ")
+        save_motion(stage, result, columns, exact, problem.figures, problem.observed)
+        return save_record(stage, record)
 
 
 def describe_run(

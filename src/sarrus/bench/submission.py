@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import re
 import tempfile
 import zipfile
@@ -20,7 +21,7 @@ from .. import problems
 from ..disk import read_file, write_file
 from ..names import UnknownNameError
 from ..problems import Problem
-from ..runs.folder import RECORD, find_wrong_types, read_record
+from ..runs.folder import RECORD
 from .clock import CALIBRATION_VERSION, REPEATS
 from .judge import Judgement, judge_columns
 from .result_file import ResultFileError, load_columns
@@ -28,7 +29,6 @@ from .runner import RESULTS
 
 FILES = (RESULTS, RECORD)
 CHECKSUMS = "checksums.txt"
-NEEDED = ("problem", "method", "status", "judgement", "timings", "machine", "versions", "command")
 # a packed submission larger than this is not read
 LARGEST = 50_000_000
 # the resolution of the clock [s]
@@ -70,22 +70,30 @@ def pack_run(folder: Path, out: Path) -> Path:
                 zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED
             )
     digest = hashlib.sha256(sums.encode()).hexdigest()[:10]
-    out.mkdir(parents=True, exist_ok=True)
     # a method has any name; a file has not
     method = re.sub(r"[^\w.-]", "_", record["method"])[:60]
-    return write_file(out / f"{record['problem']['id']}-{method}-{digest}.zip", buffer.getvalue())
+    path = out / f"{record['problem']['id']}-{method}-{digest}.zip"
+    if os.path.lexists(path) and not _holds(path, buffer.getvalue()):
+        raise SubmissionError(f"{path} exists already and holds something else; give another --out")
+    out.mkdir(parents=True, exist_ok=True)
+    return write_file(path, buffer.getvalue())
 
 
-def collect_records(places: list[Path]) -> tuple[list[dict[str, Any]], list[str]]:
+def _holds(path: Path, content: bytes) -> bool:
+    """Whether a plain file has these bytes."""
+    return path.is_file() and not path.is_symlink() and read_file(path, LARGEST) == content
+
+
+def collect_records(places: list[Path]) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
     """Records of run folders (also below a folder) and packed submissions, each judged again.
 
-    Returns the records that hold, and a sentence for each that was left out.
+    Returns the records that hold, and of each that was left out its path and the reason.
     """
-    records, left_out = [], []
+    records, bad = [], []
     for place in places:
         sources = _sources(place)
         if not sources:
-            left_out.append(f"left out: {place}: no run folder and no packed submission there")
+            bad.append((str(place), "no run folder and no packed submission there"))
         for source in sources:
             try:
                 record, judged = (
@@ -93,11 +101,13 @@ def collect_records(places: list[Path]) -> tuple[list[dict[str, Any]], list[str]
                 )
                 records.append({**record, "judgement": judged.as_dict(), "place": str(source)})
             except Exception as error:
-                # whatever a stranger's file leads to, the others are told of
-                known = isinstance(error, SubmissionError | ResultFileError)
-                why = str(error) if known else f"{source}: {type(error).__name__}: {error}"
-                left_out.append(f"left out: {why}")
-    return records, left_out
+                # whatever a stranger's file leads to, the others are shown
+                known = isinstance(
+                    error, SubmissionError | ResultFileError | OSError | zipfile.BadZipFile
+                )
+                why = str(error) if known else f"{type(error).__name__}: {error}"
+                bad.append((str(source), why.removeprefix(f"{source}: ")))
+    return records, bad
 
 
 def _sources(place: Path) -> list[Path]:
@@ -141,34 +151,25 @@ def _unpack(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
 
 
 def _load_record(folder: Path) -> dict[str, Any]:
+    from ..runs.record import ProblemRun, RecordError, read_record
+
     try:
-        record, missing = read_record(folder / RECORD, NEEDED)
+        return read_record(folder / RECORD, ProblemRun)
     except OSError as error:
         raise SubmissionError(
-            f"{folder}: no readable run.json there ({error.strerror or error})"
+            f"{folder}: no readable {RECORD} there ({error.strerror or error})"
         ) from error
-    except ValueError as error:
-        raise SubmissionError(f"{folder}: run.json is not JSON ({error})") from error
-    if missing:
-        raise SubmissionError(f"{folder}: run.json has no {', '.join(missing)}")
-    if wrong := find_wrong_types(record):
-        raise SubmissionError(f"{folder}: run.json: {wrong}")
-    if record.get("tolerance") is None and record.get("step") is None:
-        raise SubmissionError(f"{folder}: run.json has no tolerance and no step")
-    return dict(record)
+    except RecordError as error:
+        raise SubmissionError(f"{folder}: {RECORD}: {error}") from error
 
 
 def _problem_of(record: dict[str, Any], folder: Path) -> Problem:
+    told = record["problem"]
     try:
-        told = record["problem"]
         problem = problems.get(told["id"], **told["options"])
-        version, duration = told["version"], float(record["duration"])
     except (UnknownNameError, ValueError) as error:
         raise SubmissionError(f"{folder}: {error}") from error
-    except (KeyError, TypeError) as error:
-        raise SubmissionError(f"{folder}: run.json does not describe its problem") from error
-    if not duration > 0:
-        raise SubmissionError(f"{folder}: a duration of {duration:g} s is none")
+    version, duration = told["version"], record["duration"]
     if version != problem.version:
         raise SubmissionError(
             f"{folder}: made for version {version} of '{problem.id}', this is version "
@@ -185,15 +186,15 @@ def _faults(record: dict[str, Any], judged: Judgement) -> Iterator[str]:
         yield f"the run ended with '{record['status']}'"
     told = record["judgement"]
     for key in ("energy_drift", "position_error"):
-        mine, theirs = getattr(judged, key), told.get(key)
+        mine, theirs = getattr(judged, key), told[key]
         # results.txt has 15 digits: what they change is far below this
-        if theirs is None or not abs(mine - theirs) <= 1e-12 + 1e-6 * abs(mine):
-            yield f"run.json says {key} {theirs}, its results.txt gives {mine:.6g}"
+        if mine is None or theirs is None or not abs(mine - theirs) <= 1e-12 + 1e-6 * abs(mine):
+            yield f"run.json says {key} {theirs}, its results.txt gives {mine}"
     timings = record["timings"]
     for key, what in (("solve", "time of the solve"), ("calibration", "calibration")):
-        if not (timings.get(key) or 0) >= LEAST_SECONDS:
+        if not timings[key] >= LEAST_SECONDS:
             yield f"no {what} that a clock can tell"
-    if (timings.get("repeats") or 0) < min(REPEATS, 7):
-        yield f"timed {timings.get('repeats', 0)} times; at least {REPEATS} are asked for"
-    if timings.get("calibration_version") != CALIBRATION_VERSION:
+    if timings["repeats"] < min(REPEATS, 7):
+        yield f"timed {timings['repeats']} times; at least {REPEATS} are asked for"
+    if timings["calibration_version"] != CALIBRATION_VERSION:
         yield "no calibration of this version beside the time"

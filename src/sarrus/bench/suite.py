@@ -7,7 +7,6 @@ method is timed again with all repeats.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 
 from .. import __version__
 from ..methods import get_method
+from ..outputs import check_outputs
 from ..problems import Problem
 from ..runs.benchmark import CELLS, Record, winners, write_cell
 from .judge import judge
@@ -97,6 +97,7 @@ def run_cells(
         path = cell.path(folder)
         record = load_record(path, cell)
         if record is None:
+            check_outputs(path.parent, [path.name])
             before = [records[c] for c in cells if c in records and _same_row(c, cell)]
             record = _too_long(cell, before, budget) or _run(cell, FIRST_LOOK, command)
             write_cell(path, record)
@@ -114,18 +115,23 @@ def run_cells(
 
 
 def load_record(path: Path, cell: Cell) -> Record | None:
-    """The record of a cell if it is there, whole, and of this version; else None."""
+    """The record of a cell if it is there, valid, and of this cell and version; else None."""
+    from ..runs.record import Cell as CellRecord
+    from ..runs.record import RecordError, read_record
+
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        fits = (
-            record["versions"]["sarrus"] == __version__
-            and record["problem"]["version"] == cell.problem.version
-            and record["problem"]["options"] == cell.problem.options
-            and record.get("fingerprint", "") == get_method(cell.method).fingerprint
-            and "judgement" in record
-        )
-    except (OSError, ValueError, KeyError, TypeError):
+        record = read_record(path, CellRecord)
+    except (OSError, RecordError):
         return None
+    fits = (
+        record["versions"].get("sarrus") == __version__
+        and record["problem"]["id"] == cell.problem.id
+        and record["problem"]["version"] == cell.problem.version
+        and record["problem"]["options"] == cell.problem.options
+        and record["method"] == cell.method
+        and record[cell.kind] == cell.setting
+        and record["fingerprint"] == get_method(cell.method).fingerprint
+    )
     return record if fits else None
 
 

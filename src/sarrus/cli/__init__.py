@@ -6,11 +6,11 @@ import sys
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.text import Text
 
 from .. import __version__
 from . import bench, engines, lists, model_files, own, pictures, run, spec, standing, sweep
-from .screen import Screen
+from .errors import end_with
+from .screen import Screen, outlive_readers
 
 __all__ = ["app", "main"]
 
@@ -69,7 +69,8 @@ def about(
 
 
 def main() -> None:
-    """Entry point: errors of the user are one clear message, not a traceback."""
+    """Entry point: errors are one clear message, not a traceback."""
+    outlive_readers()
     try:
         # as a function: it says in words how it was stopped, which is not a mistake of its user
         status = app(standalone_mode=False)
@@ -78,10 +79,8 @@ def main() -> None:
     except USAGE as error:
         error.show()
         sys.exit(error.exit_code)
-    except (ValueError, OSError) as error:
-        _fail(str(error))
-    except MemoryError as error:
-        _fail(f"out of memory: {str(error) or 'ask for fewer outputs'}")
+    except Exception as error:
+        end_with(error)
     if status == STOPPED:
         _stopped()
     sys.exit(status if isinstance(status, int) else 0)
@@ -91,9 +90,3 @@ def _stopped() -> NoReturn:
     """End as programs do that Ctrl-C has stopped; what was half written is gone."""
     Screen(stderr=True).print("stopped")
     sys.exit(STOPPED)
-
-
-def _fail(why: str) -> NoReturn:
-    line = Text.assemble(("error:", "red"), f" {why}")
-    Screen(stderr=True, soft_wrap=True).print(line, highlight=False)
-    sys.exit(2)

@@ -16,14 +16,12 @@ from rich.text import Text
 from .. import problems
 from ..bench.judge import judge_columns
 from ..bench.result_file import read_result_file
-from ..disk import write_file
 from ..report import judgement_table
 from ..report.tables import passed_word
 from ..runs.folder import finite
 from .engines import bench_engines
 from .options import Values, with_problem_options
 from .own import find_problem
-from .pictures import REPORT
 from .screen import Screen
 
 
@@ -101,20 +99,19 @@ def bench(
 
 def _show_benchmark(records: list[dict[str, Any]], out: Path, command: str) -> None:
     """Write and print who wins."""
-    from ..report.benchmark import failures, make_bench_report, save_benchmark, winner_table
+    from ..report.benchmark import failures, save_benchmark, winner_table
+    from ..report.page import REPORT
     from ..runs.benchmark import winners
 
     best = winners(records)
     report = save_benchmark(out, records, best, command)
-    page = out / REPORT
-    write_file(page, make_bench_report(records))
     screen = Screen()
     screen.show_table(winner_table(best))
     screen.print(
         f"{len(failures(records))} of {len(records)} runs did not keep their limits; each with"
     )
     screen.print(f"its reason in the report: {report}", soft_wrap=True, highlight=False)
-    screen.print(f"to look at: {page}", soft_wrap=True, highlight=False)
+    screen.print(f"to look at: {out / REPORT}", soft_wrap=True, highlight=False)
 
 
 @with_problem_options
@@ -224,11 +221,9 @@ def board(
     for place in places:
         if not place.exists() and not place.is_symlink():
             raise ValueError(f"{place}: no such file or folder")
-    records, left_out = collect_records(places)
+    records, bad = collect_records(places)
     screen = Screen()
-    screen.show_table(board_table(records))
-    for line in left_out:
-        screen.print(line, soft_wrap=True, highlight=False)
+    screen.show_table(board_table(records, bad))
     screen.print("x calibration compares machines: CPU as a multiple of a fixed workload.")
     if not records:
         raise typer.Exit(1)

@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 
 from .. import problems
+from ..arrays import plain_sum
 from ..own_method import installed
 from ..report import problem_table
 from .options import Json
@@ -103,7 +104,7 @@ def show_cache(
         day = datetime.fromtimestamp(version.used, UTC).date().isoformat()
         told = f"{version.size / 1e6:8.1f} MB  {version.entries:4d} files  used {day}"
         screen.print(f"{told}  {version.path}")
-    total = sum(version.size for version in kept) / 1e6
+    total = plain_sum(version.size for version in kept) / 1e6
     days = cache.KEPT_SECONDS / 86400
     screen.print(
         f"{total:.1f} MB in all; what was not used for {days:g} days goes by itself, all of it by `sarrus cache "

@@ -17,14 +17,13 @@ from ..mechanism.files import load, load_file, make_schema, to_data, to_text
 from ..mechanism.files.writing import save_text
 from ..names import pick
 from ..studies import make_study_schema
-from .options import Values, refuse_options, with_problem_options
+from .options import Force, Values, check_free, refuse_options, with_problem_options
 from .screen import Screen
 
 ENDINGS = (".yaml", ".yml", ".json")
 # what begins a model of another program, among the first bytes of an XML file
 ROOTS = (b"<mujoco", b"<robot")
 WRITERS = {".xml": write_mjcf, ".mjcf": write_mjcf, ".urdf": write_urdf, ".osim": write_osim}
-Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 
 
 def is_model_file(word: str) -> bool:
@@ -93,7 +92,7 @@ def export(
             {word: word for word in ("yaml", "mjcf", "urdf", "osim")}, kind, "format"
         )
     if file is not None and (is_model_file(problem) or ending in WRITERS):
-        _keep(file, force)
+        _check_free(file, ending, force)
         _export(problem, options, file, ending)
         return
     item = problems.get(problem, **options)
@@ -103,7 +102,7 @@ def export(
     if file is None:
         print(text, end="")
         return
-    _keep(file, force)
+    check_free(file, force)
     save_text(text, file)
     Screen().print(Text(f"written: {file}"), soft_wrap=True)
 
@@ -161,7 +160,7 @@ def import_file(
     """Read a model of another program, close its loops, and write our model file; tell what became of it."""
     target = Path(file).with_suffix(".yaml").name if out is None else str(out)
     goal = Path(target)
-    _keep(goal, force)
+    _check_free(goal, goal.suffix.lower(), force)
     told: Report | None = None
     if file.lower().endswith(ENDINGS):
         mechanism = load(file)
@@ -187,10 +186,11 @@ def import_file(
     screen.print(Text(f"written: {goal}"), soft_wrap=True)
 
 
-def _keep(file: Path, force: bool) -> None:
-    """Refuse to replace a file unasked."""
-    if file.exists() and not force:
-        raise ValueError(f"{file} exists already; choose another name, or replace it with --force")
+def _check_free(file: Path, ending: str, force: bool) -> None:
+    """Refuse to replace a file, or the closures next to a URDF, unless that is wanted."""
+    check_free(file, force)
+    if ending == ".urdf":
+        check_free(file.with_suffix(".yaml"), force)
 
 
 def _write(

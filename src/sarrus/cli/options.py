@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -44,12 +46,19 @@ SETTINGS = {
     "method": Annotated[str | None, typer.Option(help=METHOD_HELP)],
     "step": Step,
 }
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the record as JSON.")]
 WithReport = Annotated[
     bool, typer.Option("--report", help="Write a page to look at, report.html, as well.")
 ]
 PROBLEM_HELP = f"{', '.join(problems.names())}."
 ProblemId = Annotated[str, typer.Argument(help=f"Id of a problem: {PROBLEM_HELP}")]
+
+
+def check_free(file: Path, force: bool) -> None:
+    """Refuse to replace a file that the user named, unless that is wanted."""
+    if os.path.lexists(file) and not force:
+        raise ValueError(f"{file} exists already; choose another name, or replace it with --force")
 
 
 def _spread(name: str, made: list[inspect.Parameter]) -> Callable[..., Callable[..., None]]:

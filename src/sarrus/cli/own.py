@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,7 +30,7 @@ def new_method(
     """Write a method to start from: generalized-alpha in 40 lines."""
     if file.suffix != ".py":
         raise ValueError(f"{file}: give a name that ends in .py")
-    if file.exists():
+    if os.path.lexists(file):
         raise ValueError(f"{file} is there already; give another name, or delete it")
     name = file.stem.replace("_", "-")
     text = (files("sarrus.cli") / "my_method.py.txt").read_text(encoding="utf-8")

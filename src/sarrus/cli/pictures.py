@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,12 +13,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from .. import problems
 from ..mechanism import to_data
 from ..mechanism.files.reading import read_text
+from ..outputs import new_output
+from ..report.page import REPORT
 from .model_files import ENDINGS, is_model_file, load_model
-from .options import Duration, Values, refuse_options, with_problem_options
+from .options import Duration, Force, Values, check_free, refuse_options, with_problem_options
 from .screen import Screen
 from .spec import is_specification, load_problem
 
-REPORT = "report.html"
 PORT = 8080
 
 
@@ -33,6 +35,7 @@ def report(
         Path | None,
         typer.Option(help="HTML file; report.html in the folder (of several: here) if left out."),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Write one self-contained HTML page about a run, several runs, or a benchmark."""
     from ..report.benchmark import save_bench_report
@@ -41,9 +44,14 @@ def report(
     from ..runs.folder import RunFolderError, find_runs
 
     screen = Screen(soft_wrap=True)
+    if out is not None:
+        check_free(out, force)
+    # a name that the user chose, or one of ours, which replaces only what is ours
+    begin = new_output if out is None else nullcontext
     if len(folders) == 1 and is_benchmark(folders[0]):
-        with Screen(stderr=True).progress("a page of the benchmark"):
-            path = save_bench_report(folders[0], out or folders[0] / REPORT)
+        path = out or folders[0] / REPORT
+        with Screen(stderr=True).progress("a page of the benchmark"), begin(path) as half:
+            bad = save_bench_report(folders[0], half)
     else:
         runs = [run for folder in folders for run in find_runs(folder)]
         if not runs:
@@ -51,8 +59,12 @@ def report(
                 f"{folders[0]} holds no run and no benchmark; make one with `sarrus run` or `sarrus bench`"
             )
         single = len(runs) == 1 or len(folders) == 1
-        with Screen(stderr=True).progress(f"a page of {len(runs)} run{'s' * (len(runs) > 1)}"):
-            path = save_report(runs, out or (folders[0] / REPORT if single else Path(REPORT)))
+        path = out or (folders[0] / REPORT if single else Path(REPORT))
+        title = f"a page of {len(runs)} run{'s' * (len(runs) > 1)}"
+        with Screen(stderr=True).progress(title), begin(path) as half:
+            bad = save_report(runs, half)
+    for place, why in bad:
+        screen.print(f"left out: {place}: {why}", highlight=False)
     screen.print(f"report: {path}", highlight=False)
 
 
@@ -67,12 +79,15 @@ def movie(
     until: Annotated[
         float | None, typer.Option(help="Simulated time that is shown [s]; all if left out.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Film a run: the mechanism with its trace and a clock, in real time."""
-    from ..report.movie import Film, parse_size, save_movie
+    from ..report.movie import FILMS, Film, parse_size, save_movie
     from ..runs.folder import load_run
 
     film = Film(parse_size(size), fps, speed, until)
+    if out.suffix.lower() in FILMS:
+        check_free(out, force)
     scene = load_run(folder).scene
     screen = Screen(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -108,10 +123,15 @@ def view(
     data, opened, given = _new_document(target) if new else _document(target, options, screen)
     problem = (target, options) if not new and target in problems.names() else None
     bench = Workbench(data, opened, duration or given, port, problem)
-    screen.print(f"workbench: {bench.address} (ctrl-c ends it)", highlight=False)
-    if browser:
-        webbrowser.open(bench.address)
+    page = bench.opening.path.as_uri()
+    screen.print(f"workbench: {page} (ctrl-c ends it)", highlight=False)
     try:
+        if browser:
+            # command lines can be read by every user of the machine: this address holds no secret
+            webbrowser.open(page)
+        elif screen.is_terminal:
+            # for a browser elsewhere, through a tunnel; not where lines may be logged
+            screen.print(f"or once: {bench.guard.make_address()}", highlight=False)
         bench.serve()
     except KeyboardInterrupt:
         pass

@@ -12,13 +12,16 @@ from rich.text import Text
 from .. import problems
 from ..asked import check_memory
 from ..bench import judge, run_problem, save_run
+from ..bench.runner import RESULTS
 from ..mechanism import Mechanism, find_remarks
 from ..names import shown
+from ..outputs import LIST, check_outputs, new_output
 from ..report import library_error, run_table, save_figures
-from ..report.figures import save_motion_figure
+from ..report.figures import figure_names, save_motion_figure
+from ..report.page import REPORT
 from ..report.run_page import save_report
-from ..report.tables import fit_table, show_seconds
-from ..runs.folder import choose_points, save_simulation
+from ..report.tables import fit_table, show_number, show_seconds
+from ..runs.folder import COLUMNS, DATA, MODEL, RECORD, choose_points, save_simulation
 from ..runs.provenance import command_line
 from ..simulate import CONTINUE, DEFAULT_METHOD
 from ..simulate import simulate as simulate_mechanism
@@ -38,12 +41,12 @@ from .options import (
     with_problem_options,
     with_settings,
 )
-from .pictures import REPORT
 from .screen import Screen
 from .spec import is_specification, load_problem
 
 # a run that stops at a crossing was asked to
 GOOD = ("done", "stopped")
+MOTION = "motion.png"
 
 
 @with_problem_options
@@ -76,6 +79,9 @@ def run(
     else:
         names = [problem] if problem else problems.names()
         todo = [problems.get(name, **options) for name in names]
+    for item in todo:
+        pages = [REPORT] if with_report else []
+        check_outputs(out / item.id, [RESULTS, DATA, RECORD, *figure_names(item), *pages])
     records: list[dict[str, Any]] = []
     for k, item in enumerate(todo):
         of_all = f" ({k + 1} of {len(todo)})" if len(todo) > 1 else ""
@@ -100,7 +106,8 @@ def run(
             save_figures(folder, item, result)
             if with_report:
                 turn_to(f"{item.id}{of_all}: the page")
-                save_report([folder], folder / REPORT)
+                with new_output(folder / REPORT) as half:
+                    save_report([folder], half)
     if as_json:
         print(json.dumps(records[0] if problem else records, indent=2))
     else:
@@ -132,7 +139,7 @@ def _show_runs(records: list[dict[str, Any]]) -> None:
         for check in record["judgement"]["checks"]:
             if not check["passed"]:
                 screen.print(
-                    f"{name}: {check['what']} is {check['value']:.3g} {check['unit']}, "
+                    f"{name}: {check['what']} is {show_number(check['value'], check['unit'], '.3g')}, "
                     f"allowed {check['limit']:g}",
                     highlight=False,
                 )
@@ -172,7 +179,10 @@ def simulate(
         raise ValueError(
             f"how long? Give --duration, or write `simulate: {{duration: 10 s}}` into {file}"
         )
-    _check_files(mechanism, settings, len(point or ()))
+    _check_memory(mechanism, settings, len(point or ()))
+    folder = out or Path("runs") / Path(file).stem
+    pages = [MOTION] * figure + [REPORT] * with_report
+    check_outputs(folder, [COLUMNS, MODEL, DATA, RECORD, *pages])
     name = Path(file).name
     with screen.progress(f"{name}: simulating {settings['duration']:g} s") as turn_to:
         result = simulate_mechanism(mechanism, at_crossing=at_crossing, **settings)
@@ -181,7 +191,6 @@ def simulate(
             raise ValueError(result.message)
         turn_to(f"{name}: files")
         points = choose_points(mechanism, result, point or ())
-        folder = out or Path("runs") / Path(file).stem
         record = save_simulation(folder, mechanism, result, points, name, command_line(), reactions)
     if not as_json:
         # what was printed with its line is not told again
@@ -189,10 +198,11 @@ def simulate(
         _show_simulation(record, [note for note in record["notes"] if note not in told])
     with screen.progress(f"{name}: figures") as turn_to:
         if figure:
-            save_motion_figure(folder / "motion.png", result, points)
+            save_motion_figure(folder / MOTION, result, points)
         if with_report:
             turn_to(f"{name}: the page")
-            save_report([folder], folder / REPORT)
+            with new_output(folder / REPORT) as half:
+                save_report([folder], half)
     if as_json:
         print(json.dumps(record, indent=2))
     else:
@@ -201,7 +211,7 @@ def simulate(
         raise typer.Exit(1)
 
 
-def _check_files(mechanism: Mechanism, settings: dict[str, Any], points: int) -> None:
+def _check_memory(mechanism: Mechanism, settings: dict[str, Any], points: int) -> None:
     """Refuse a run whose outputs and columns do not fit into memory, before it is made."""
     duration, every = settings["duration"], settings.get("output_step")
     if not every or not 0 < every <= duration:
@@ -221,8 +231,8 @@ def _show_simulation(record: dict[str, Any], notes: list[str]) -> None:
         str(record["outputs"]),
         str(record["counters"]["steps"]),
         show_seconds(record["timings"]["solve_cpu"] + record["timings"]["record_cpu"]),
-        f"{record['energy_drift']:.1e}",
-        f"{record['violations']['position']:.1e}",
+        show_number(record["energy_drift"]),
+        show_number(record["violations"]["position"]),
     )
     heads = ("outputs", "steps", "CPU", "drift [J]", "violation [m]")
     rows = [(shown(record["model"]["name"]), cells, "")]
@@ -235,5 +245,5 @@ def _show_simulation(record: dict[str, Any], notes: list[str]) -> None:
 
 def list_files(folder: Path) -> str:
     """A folder and what lies in it."""
-    names = sorted(path.name for path in folder.iterdir())
+    names = sorted(path.name for path in folder.iterdir() if path.name != LIST)
     return f"{folder}/ ({', '.join(names)})"

@@ -6,6 +6,8 @@ which steer a terminal, are shown as their codes.
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +25,30 @@ from ..progress import listening
 
 # columns beneath which a bar would leave no room for numbers
 NARROW = 60
+
+
+class _Outlet(io.FileIO):
+    """A pipe whose reader may leave early, as in `| head -1`: what is written later goes nowhere."""
+
+    def write(self, data: Any, /) -> int:
+        """Write, or pretend to."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return memoryview(data).nbytes
+
+
+def outlive_readers() -> None:
+    """Let the command do all of its work, and end with its own status, though nobody reads what it prints."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        # tests and notebooks have streams of their own; terminals do not leave
+        if stream is None or stream is not getattr(sys, f"__{name}__") or stream.isatty():
+            continue
+        stream.flush()
+        outlet = io.BufferedWriter(_Outlet(stream.fileno(), "w", closefd=False))
+        settings = (stream.encoding, stream.errors, None, stream.line_buffering)
+        setattr(sys, name, io.TextIOWrapper(outlet, *settings))
 
 
 class Screen(Console):

@@ -20,7 +20,7 @@ from ..specification import (
     specification_to_problem,
     write_specification,
 )
-from .options import ProblemId
+from .options import Force, ProblemId, check_free
 from .screen import Screen
 
 # a file may hold thousands of strange elements
@@ -59,12 +59,14 @@ def show(file: Annotated[Path, typer.Argument(help="Specification file (XML).")]
 def write(
     problem: ProblemId,
     out: Annotated[Path | None, typer.Option(help="File; the screen if left out.")] = None,
+    force: Force = False,
 ) -> None:
     """Write the specification of a problem."""
     text = write_specification(problems.get(LIBRARY.get(problem, problem)))
     if out is None:
         print(text, end="")
     else:
+        check_free(out, force)
         write_file(out, text)
         Screen().print(Text(f"written: {out}"), soft_wrap=True)
 

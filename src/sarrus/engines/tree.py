@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Flags, Floats, Ints, plain_sum
 from ..kinematics.pose import LINK, in_space, measure_length, turn_matrices, unit
 from ..mechanism import Body, Mechanism, MechanismError
 from ..mechanism.forces import BODY
@@ -189,12 +189,12 @@ class Tree:
     @property
     def nq(self) -> int:
         """How many coordinates there are."""
-        return sum(4 if s.kind == "ball" else 1 for link in self.links for s in link.steps)
+        return plain_sum(4 if s.kind == "ball" else 1 for link in self.links for s in link.steps)
 
     @property
     def nv(self) -> int:
         """How many of their rates."""
-        return sum(3 if s.kind == "ball" else 1 for link in self.links for s in link.steps)
+        return plain_sum(3 if s.kind == "ball" else 1 for link in self.links for s in link.steps)
 
     @property
     def balls(self) -> list[Step]:
@@ -327,7 +327,7 @@ class Poses:
         return Poses(*(part[rows] for part in parts))
 
     @property
-    def finite(self) -> Floats:
+    def finite(self) -> Flags:
         """Whether each output is a finite pose, (n,)."""
         flat = (x.reshape(len(x), -1) for x in (self.centers, self.turns, self.velocities))
         return np.asarray(np.all([np.isfinite(x).all(axis=1) for x in flat], axis=0))
@@ -423,7 +423,7 @@ class _Maker:
             closing = []
         # the ground cannot be cut
         cut = [p if p.second else p.turned for p in closing if not p.points]
-        self.shares = {g: 1 + sum(p.second == g for p in cut) for g in self.group.values()}
+        self.shares = {g: 1 + plain_sum(p.second == g for p in cut) for g in self.group.values()}
         self.below: dict[int, list[tuple[_Pair, bool]]] = {g: [] for g in self.group.values()}
         for p in inner:
             self.below[p.first].append((p, False))
@@ -592,8 +592,8 @@ class _Maker:
 
     def _mass(self, bodies: list[Body], share: float) -> tuple[float, Floats, Floats]:
         """Mass, centre and inertia about it of some bodies, times a share of 1."""
-        mass = sum(b.mass for b in bodies)
-        center = sum((b.mass * in_space(b.center) for b in bodies), np.zeros(3)) / mass
+        mass = plain_sum(b.mass for b in bodies)
+        center = plain_sum((b.mass * in_space(b.center) for b in bodies), np.zeros(3)) / mass
         inertia = np.zeros((3, 3))
         for b in bodies:
             arm = in_space(b.center) - center

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
 from ..mechanism import DriveMotion, ModelFileError
 from ..mechanism.files.reading import read_text
 from ..thresholds import MEANT_SQUARE
@@ -499,7 +499,7 @@ class _Reader:
     def count(self) -> None:
         """Freedoms as the file counts them; start velocities only where drives leave some of them."""
         joints = self.parts.connections
-        self.parts.believed = 6 * len(self.parts.links) - sum(
+        self.parts.believed = 6 * len(self.parts.links) - plain_sum(
             EQUATIONS[c.kind] + (c.motion is not None) for c in joints
         )
         self.parts.believed -= len(self.parts.couplings)

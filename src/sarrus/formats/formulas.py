@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
 from ..mechanism import DriveMotion, Polynomial, Sine, Table
 from .parts import FormatError
 
@@ -198,7 +198,7 @@ def _combine(op: ast.operator, a: _Form, b: _Form) -> _Form | None:
         if a.wave is not None and b.wave is not None:
             return None
         size = max(len(a.powers), len(b.powers))
-        sums = (sum(f.powers[k] for f in (a, b) if k < len(f.powers)) for k in range(size))
+        sums = (plain_sum(f.powers[k] for f in (a, b) if k < len(f.powers)) for k in range(size))
         return _Form(tuple(float(s) for s in sums), a.wave or b.wave)
     if isinstance(op, ast.Mult):
         if a.constant:

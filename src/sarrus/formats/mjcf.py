@@ -1,20 +1,23 @@
 """MJCF, through MuJoCo's own parser and compiler (extra `formats`): defaults, frames and angles are its business.
 
 Before the parser sees a file it is read by the safe reader here: no entities, no includes that leave its folder,
-no plugins, no gigantic numbers. Meshes are read where they lie in the file's own folder; else they are stripped,
-and bodies whose mass would come from them are told.
+no plugins, no gigantic numbers. Then a child process compiles it, with limits on time and memory (`foreign`).
+Meshes are read where they lie in the file's own folder; else they are stripped, and bodies whose mass would come
+from them are reported.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
+from ..foreign import ForeignError, ask
 from .parts import (
     EQUATIONS,
     GROUND,
@@ -62,28 +65,48 @@ Z = np.array([0.0, 0.0, 1.0])
 
 def read_mjcf(path: Path, *, keyframe: str | None = None) -> Parts:
     """The parts of an MJCF file, standing at qpos0 or at a keyframe."""
-    try:
-        import mujoco
-    except ImportError as error:
+    if importlib.util.find_spec("mujoco") is None:
         raise FormatError(
             f"{path.name}: reading MJCF needs the package mujoco; install it with pip install '.[formats]'"
-        ) from error
+        )
     _check_files(path)
-    report = Report(path.name, "MJCF")
+    question = {"path": str(path.resolve()), "keyframe": keyframe}
     try:
-        spec = mujoco.MjSpec.from_file(str(path))
-        _strip(mujoco, spec, path.parent, report)
-        model = spec.compile()
-    except (ValueError, RuntimeError, mujoco.FatalError) as error:
-        why = " ".join(str(error).split())
+        words, arrays = ask("mjcf", question)
+    except ForeignError as error:
+        raise FormatError(
+            f"{path.name}: MuJoCo's compiler was stopped: {error}; make the model smaller"
+        ) from error
+    report = Report(path.name, "MJCF", dropped=words["dropped"])
+    if why := words.get("error"):
         lost = report.dropped.get("mass of bodies that only a missing mesh tells", [])
         if lost and "mjMINVAL" in why:
             raise FormatError(
                 f"{path.name}: the mass of {', '.join(lost[:8])} comes from mesh files that are not in its "
                 "folder; put them there, or give the bodies an <inertial>"
-            ) from error
-        raise FormatError(f"{path.name}: MuJoCo cannot compile it: {why[:300]}") from error
-    return _Reader(mujoco, model, report, spec.modelname or path.stem, keyframe).read()
+            )
+        raise FormatError(f"{path.name}: MuJoCo cannot compile it: {why}")
+    parts = Parts(words["name"] or path.stem, np.zeros(3), report)
+    if "keyframes" in words:
+        known = ", ".join(words["keyframes"]) or "none"
+        raise parts.refuse(f"there is no keyframe '{keyframe}'; known: {known}")
+    return _Reader(parts, Compiled(words, arrays), keyframe).read()
+
+
+class Compiled:
+    """The compiled model: arrays and counts by MuJoCo's names, names of things, values of its enumerations."""
+
+    def __init__(self, words: dict[str, Any], arrays: dict[str, Any]) -> None:
+        self.names: dict[str, list[str]] = words["names"]
+        self.enums: dict[str, dict[str, int]] = words["enums"]
+        self._found = {**words, **arrays}
+
+    def __getattr__(self, name: str) -> Any:
+        # absent where this version of MuJoCo has no such thing
+        try:
+            return self._found[name]
+        except KeyError:
+            raise AttributeError(name) from None
 
 
 # files of strangers
@@ -163,58 +186,6 @@ def _check_numbers(node: Node, where: str) -> None:
                 )
 
 
-def _strip(mujoco: Any, spec: Any, folder: Path, report: Report) -> None:
-    """Leave out pictures, sensors and contacts, and shapes in files that are missing or lie elsewhere."""
-    for kind in ("sensors", "pairs"):
-        for k, item in enumerate(list(getattr(spec, kind))):
-            report.drop(
-                kind if kind == "sensors" else "contacts of pairs", item.name or f"{kind} {k}"
-            )
-            spec.delete(item)
-    for kind in ("skins", "textures", "materials"):
-        for item in list(getattr(spec, kind)):
-            if kind != "materials":
-                report.drop(kind, item.name or getattr(item, "file", "") or "unnamed")
-            spec.delete(item)
-    for geom in spec.geoms:
-        geom.material = ""
-    for tendon in spec.tendons:
-        tendon.material = ""
-    for site in spec.sites:
-        site.material = ""
-    shapes = [*spec.meshes, *spec.hfields]
-    lost = {s.name or Path(s.file).stem for s in shapes if not _present(spec, s.file, folder)}
-    if not lost:
-        return
-    report.drop("shapes whose file is not in the folder of the model", *sorted(lost))
-    kinds = (mujoco.mjtGeom.mjGEOM_MESH, mujoco.mjtGeom.mjGEOM_SDF, mujoco.mjtGeom.mjGEOM_HFIELD)
-    always = spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
-    for geom in list(spec.geoms):
-        name = geom.meshname or geom.hfieldname
-        if name not in lost and not (geom.type in kinds and name not in {s.name for s in shapes}):
-            continue
-        body = geom.parent
-        weightless = geom.mass == 0 or (np.isnan(geom.mass) and geom.density == 0)
-        if not weightless and body.name != "world" and (always or not body.explicitinertial):
-            report.drop("mass of bodies that only a missing mesh tells", body.name)
-        spec.delete(geom)
-    for shape in shapes:
-        if (shape.name or Path(shape.file).stem) in lost:
-            spec.delete(shape)
-
-
-def _present(spec: Any, file: str, folder: Path) -> bool:
-    """Whether a shape needs no file, or its file lies in the folder of the model."""
-    if not file:
-        return True
-    inside = folder.resolve()
-    for start in (spec.meshdir or "", spec.compiler.meshdir or "", ""):
-        target = (folder / start / file).resolve()
-        if target.is_relative_to(inside) and target.is_file():
-            return True
-    return False
-
-
 # the compiled model
 
 
@@ -231,25 +202,23 @@ def _turn(quat: Floats) -> Floats:
 
 
 class _Reader:
-    def __init__(
-        self, mujoco: Any, model: Any, report: Report, name: str, keyframe: str | None
-    ) -> None:
-        self.mujoco, self.model, self.report = mujoco, model, report
-        self.parts = Parts(name, np.array(model.opt.gravity), report)
-        self.data = mujoco.MjData(model)
+    def __init__(self, parts: Parts, model: Compiled, keyframe: str | None) -> None:
+        self.parts, self.model, self.report = parts, model, parts.report
+        parts.gravity = model.gravity
         self.off = self.switched_off()
         if keyframe is not None:
-            self.to_keyframe(keyframe)
-        mujoco.mj_kinematics(model, self.data)
+            self.report.changed.append(f"it stands at keyframe '{keyframe}'")
+            if model.qvel.any():
+                self.report.drop("velocities of a keyframe", keyframe)
         self.bodies = [GROUND, *self.body_names()]
 
     def switched_off(self) -> set[str]:
         """What an <option> <flag> disables of what would be taken: gravity, equality, spring, damper."""
-        flags, bits = int(self.model.opt.disableflags), self.mujoco.mjtDisableBit
+        bits = self.model.enums["mjtDisableBit"]
         words = {
             word
             for word in ("gravity", "equality", "spring", "damper", "passive")
-            if flags & int(getattr(bits, f"mjDSBL_{word.upper()}", 0))
+            if self.model.disableflags & bits.get(f"mjDSBL_{word.upper()}", 0)
         }
         if "passive" in words:
             words |= {"spring", "damper"}
@@ -259,28 +228,17 @@ class _Reader:
             self.report.changed.append(f"its flags switch off: {', '.join(sorted(words))}")
         return words
 
-    def to_keyframe(self, name: str) -> None:
-        known = [self.model.key(k).name for k in range(self.model.nkey)]
-        if name not in known:
-            raise self.parts.refuse(
-                f"there is no keyframe '{name}'; known: {', '.join(known) or 'none'}"
-            )
-        self.mujoco.mj_resetDataKeyframe(self.model, self.data, known.index(name))
-        self.report.changed.append(f"it stands at keyframe '{name}'")
-        if self.data.qvel.any():
-            self.report.drop("velocities of a keyframe", name)
-
     def body_names(self) -> Iterator[str]:
         seen = {GROUND}
         for k in range(1, self.model.nbody):
-            name = self.model.body(k).name or f"body {k}"
+            name = self.name("body", k)
             while name in seen:
                 name += "_"
             seen.add(name)
             yield name
 
     def name(self, kind: str, number: int) -> str:
-        return getattr(self.model, kind)(number).name or f"{kind} {number}"
+        return self.model.names[kind][number] or f"{kind} {number}"
 
     def read(self) -> Parts:
         self.refuse_tendons()
@@ -290,7 +248,7 @@ class _Reader:
             body, place = self.model.site_bodyid[k], np.array(self.model.site_pos[k])
             if body:
                 self.parts.points.append((self.name("site", k), self.bodies[body], place))
-        rows = sum(self.add_equality(k) for k in range(self.model.neq))
+        rows = plain_sum(self.add_equality(k) for k in range(self.model.neq))
         self.parts.believed = int(self.model.nv) - rows
         self.tell_rest()
         return self.parts
@@ -300,7 +258,7 @@ class _Reader:
     def add_body(self, k: int) -> None:
         m, name = self.model, self.bodies[k]
         inner = Placement(_turn(m.body_iquat[k]), np.array(m.body_ipos[k]))
-        pose = Placement(_turn(self.data.xquat[k]), np.array(self.data.xpos[k]))
+        pose = Placement(_turn(m.xquat[k]), np.array(m.xpos[k]))
         mass = float(m.body_mass[k])
         inertia = inner.turn @ np.diag(m.body_inertia[k]) @ inner.turn.T
         lift = -mass * float(m.body_gravcomp[k]) * self.parts.gravity
@@ -325,8 +283,8 @@ class _Reader:
             parent, stand = child, Placement()
 
     def add_joint(self, j: int, parent: str, child: str, stand: Placement) -> None:
-        m, kinds = self.model, self.mujoco.mjtJoint
-        name, kind = self.name("jnt", j), kinds(int(m.jnt_type[j]))
+        m, kinds = self.model, self.model.enums["mjtJoint"]
+        name, kind = self.name("jnt", j), int(m.jnt_type[j])
         dof = m.jnt_dofadr[j]
         stiffness = 0.0 if "spring" in self.off else float(m.jnt_stiffness[j])
         damping = 0.0 if "damper" in self.off else float(m.dof_damping[dof])
@@ -339,24 +297,24 @@ class _Reader:
             values = getattr(m, what, None)
             if values is not None and np.any(values[j if what[0] == "j" else dof]):
                 self.report.drop("stiffness or damping that is not linear", name)
-        if kind == kinds.mjJNT_FREE:
+        if kind == kinds["mjJNT_FREE"]:
             if damping:
                 self.report.drop("damping of free bodies", name)
             if armature:
                 self.add_free_armature(child, armature)
             return
         line = frame_along(m.jnt_axis[j], m.jnt_pos[j])
-        if kind == kinds.mjJNT_BALL:
+        if kind == kinds["mjJNT_BALL"]:
             if stiffness or damping:
                 self.report.drop("stiffness and damping of ball joints", name)
             line = Placement(np.eye(3), np.array(m.jnt_pos[j]))
             ends = (stand @ line, line)
             joint = Connection(name, SPHERICAL, parent, child, ends, armature=armature)
         else:
-            rest = float(m.qpos_spring[at] - self.data.qpos[at]) if stiffness else 0.0
+            rest = float(m.qpos_spring[at] - m.qpos[at]) if stiffness else 0.0
             joint = Connection(
                 name,
-                REVOLUTE if kind == kinds.mjJNT_HINGE else PRISMATIC,
+                REVOLUTE if kind == kinds["mjJNT_HINGE"] else PRISMATIC,
                 parent,
                 child,
                 (stand @ line, line),
@@ -371,7 +329,7 @@ class _Reader:
         """Inertia on all six rates of a free body: a weightless mass at its frame, and a sphere's inertia."""
         name = f"armature of {body}"
         link = Link(name, self.parts.pose(body), armature, inertia=armature * np.eye(3))
-        link.lift = -armature * np.array(self.model.opt.gravity)
+        link.lift = -armature * self.model.gravity
         self.parts.links[name] = link
         self.parts.connections.append(
             Connection(name, WELD, body, name, (Placement(), Placement()))
@@ -385,26 +343,26 @@ class _Reader:
         """Link and frame of an end; whether it is a site."""
         m = self.model
         obj = int((m.eq_obj1id, m.eq_obj2id)[number][k])
-        if int(m.eq_objtype[k]) == int(self.mujoco.mjtObj.mjOBJ_SITE):
+        if int(m.eq_objtype[k]) == m.enums["mjtObj"]["mjOBJ_SITE"]:
             frame = Placement(_turn(m.site_quat[obj]), np.array(m.site_pos[obj]))
             return self.bodies[m.site_bodyid[obj]], frame, True
         return self.bodies[obj], Placement(), False
 
     def add_equality(self, k: int) -> int:
         """Take an equality; the number of its equations."""
-        m, kinds = self.model, self.mujoco.mjtEq
-        kind, data = kinds(int(m.eq_type[k])), np.array(m.eq_data[k])
-        name = self.model.eq(k).name or self.unnamed(k)
+        m, kinds = self.model, self.model.enums["mjtEq"]
+        kind, data = int(m.eq_type[k]), np.array(m.eq_data[k])
+        name = m.names["eq"][k] or self.unnamed(k)
         if not m.eq_active0[k] or "equality" in self.off:
             self.report.drop("equalities that are not active", name)
             return 0
-        if kind == kinds.mjEQ_JOINT:
+        if kind == kinds["mjEQ_JOINT"]:
             return self.add_coupling(k, name, data)
-        if kind not in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD):
-            word = str(kind).rsplit("_", 1)[-1].lower()
+        if kind not in (kinds["mjEQ_CONNECT"], kinds["mjEQ_WELD"]):
+            word = {v: n for n, v in kinds.items()}[kind].rsplit("_", 1)[-1].lower()
             raise self.parts.refuse(f"equality '{name}' ({word}) has no equal here")
         (a, A, site), (b, B, _) = self.end(k, 0), self.end(k, 1)
-        if kind == kinds.mjEQ_CONNECT:
+        if kind == kinds["mjEQ_CONNECT"]:
             if not site:
                 A, B = Placement(np.eye(3), data[:3]), Placement(np.eye(3), data[3:6])
             what = SPHERICAL
@@ -426,7 +384,7 @@ class _Reader:
         joint = self.name("jnt", m.eq_obj1id[k])
         other = self.name("jnt", m.eq_obj2id[k]) if m.eq_obj2id[k] >= 0 else ""
         coefficients = tuple(float(x) for x in (data[:5] if other else data[:1]))
-        name = self.model.eq(k).name or f"{joint}/{other or 'held'}"
+        name = m.names["eq"][k] or f"{joint}/{other or 'held'}"
         self.parts.couplings.append(Coupling(name, joint, other, coefficients))
         return 1
 
@@ -455,19 +413,18 @@ class _Reader:
             raise self.parts.refuse("it has deformable bodies (flex)")
 
     def is_tendon_equality(self, k: int) -> bool:
-        tendon = int(self.mujoco.mjtEq.mjEQ_TENDON)
+        tendon = self.model.enums["mjtEq"]["mjEQ_TENDON"]
         return int(self.model.eq_type[k]) == tendon and bool(self.model.eq_active0[k])
 
     def tell_rest(self) -> None:
         m = self.model
         self.report.drop("actuators", *(self.name("actuator", k) for k in range(m.nu)))
         touching = [
-            m.geom(k).name or f"geom {k} of {self.bodies[m.geom_bodyid[k]]}"
+            m.names["geom"][k] or f"geom {k} of {self.bodies[m.geom_bodyid[k]]}"
             for k in range(m.ngeom)
             if m.geom_contype[k] or m.geom_conaffinity[k]
         ]
         self.report.drop("contacts of shapes", *touching)
-        if m.opt.density or m.opt.viscosity:
-            self.report.drop(
-                "drag of the medium", f"density {m.opt.density:g}, viscosity {m.opt.viscosity:g}"
-            )
+        density, viscosity = m.medium
+        if density or viscosity:
+            self.report.drop("drag of the medium", f"density {density:g}, viscosity {viscosity:g}")

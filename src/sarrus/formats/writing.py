@@ -7,6 +7,7 @@ start, in URDF in the place of their joint: so numbers stay what they are.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,8 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
+from ..disk import read_file
 from ..kinematics.pose import in_space
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files.writing import save_text
@@ -39,6 +41,9 @@ from .report import Report
 
 # these close a loop in MJCF; all others must hang a body in the tree
 EASY = (REVOLUTE, SPHERICAL, WELD)
+# all that stands in a file of closures; more than any holds [bytes]
+_CLOSURES = re.compile(rb"closed_loop: \[.*\]\ntype: \[.*\]\n")
+MOST_BYTES = 10_000_000
 # a slider of URDF must tell limits
 WIDE = '<limit lower="-1e9" upper="1e9" effort="1e9" velocity="1e9"/>'
 
@@ -270,7 +275,7 @@ def _mjcf_joints(m: Mechanism, joint: WrittenJoint, report: Report) -> Iterator[
     words = {REVOLUTE: "hinge", PRISMATIC: "slide", SPHERICAL: "ball"}
     for name, kind, axis in _steps(joint) if joint.kind != WELD else ():
         loads = _torsion(m, name, report) if kind == REVOLUTE else {}
-        armature = sum(
+        armature = plain_sum(
             r.inertia + r.mass for r in m.rotors if name in (r.joint, f"{r.joint} travel")
         )
         if armature:
@@ -282,8 +287,8 @@ def _mjcf_joints(m: Mechanism, joint: WrittenJoint, report: Report) -> Iterator[
 def _torsion(m: Mechanism, name: str, report: Report) -> dict[str, Any]:
     """Stiffness, damping and rest of the torsional springs in a hinge."""
     found = [t for t in m.torsions if t.joint == name]
-    k, c = sum(t.stiffness for t in found), sum(t.damping for t in found)
-    pull = sum(t.stiffness * t.free_angle + t.torque for t in found)
+    k, c = plain_sum(t.stiffness for t in found), plain_sum(t.damping for t in found)
+    pull = plain_sum(t.stiffness * t.free_angle + t.torque for t in found)
     if pull and not k:
         report.drop("constant torques of hinges", *(t.name for t in found))
     values = {"stiffness": k, "damping": c, "springref": pull / k if k else 0.0}
@@ -364,7 +369,8 @@ def save_osim(mechanism: Mechanism, path: Path) -> Report:
 
 
 def save_urdf(mechanism: Mechanism, path: Path) -> Report:
-    """Write URDF, and beside it, with the ending .yaml, its closures."""
+    """Write URDF, and next to it, with the ending .yaml, its closures, which replace only closures of a URDF."""
+    _check_closures(path.with_suffix(".yaml"))
     mechanism, tree, report = _begin(mechanism, path, "URDF")
     report.drop("gravity (URDF tells none)", " ".join(f"{g:g}" for g in mechanism.gravity))
     for t in mechanism.torsions:
@@ -385,6 +391,16 @@ def save_urdf(mechanism: Mechanism, path: Path) -> Report:
     save_text(f"closed_loop: [{frames}]\ntype: [{kinds}]\n", closures)
     report.taken.append(f"closures in {closures.name}")
     return report
+
+
+def _check_closures(path: Path) -> None:
+    """Refuse to replace a file that is not what `save_urdf` writes."""
+    if path.is_symlink() or (
+        path.exists() and not _CLOSURES.fullmatch(read_file(path, MOST_BYTES))
+    ):
+        raise MechanismError(
+            f"{path.name} exists, and the closures of the URDF would replace it; choose another name for the URDF"
+        )
 
 
 class _Urdf:
@@ -417,7 +433,7 @@ class _Urdf:
         """A joint, its child's frame standing at its place."""
         words = {REVOLUTE: "continuous", WELD: "fixed", PRISMATIC: "prismatic"}
         above = "world" if parent == GROUND else parent
-        damping = sum(t.damping for t in self.m.torsions if t.joint == name)
+        damping = plain_sum(t.damping for t in self.m.torsions if t.joint == name)
         self.lines += [
             f"  {_tag('joint', name=name, type=words.get(kind, kind))}>",
             f"    {_tag('origin', xyz=at - self.origin[parent])}/>",

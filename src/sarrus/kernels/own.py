@@ -17,14 +17,14 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, plain_sum
 from .arguments import find_layout, kind_of_argument, pack
 from .compiler import COMPILES, LETTERS, STORE, WRONG, Kernel, make_caller
 from .language.kinds import INT, Rank, Record
 from .language.module import Module
 from .layout import Form, Pieces, Workspace
 from .record import Outputs, Side
-from .series import Kept
+from .series import StepperState
 
 log = logging.getLogger("sarrus")
 
@@ -56,7 +56,7 @@ class Codes:
     """Code specialised for the integer tables of a form, as far as it is made, and what runs have taken [s]."""
 
     def __init__(self, form: Form) -> None:
-        self.integers = sum(map(len, tables_of(form)))
+        self.integers = plain_sum(map(len, tables_of(form)))
         self.codes: dict[Any, Caller] = {}
         self._spent: dict[Any, float] = {}
         self._tried: dict[Any, int] = {}
@@ -194,7 +194,7 @@ _KNOWN: dict[type, tuple[str, ...] | None] = {
     Form: None,
     Workspace: None,
     Side: None,
-    Kept: None,
+    StepperState: None,
     Pieces: ("coefficients",),
     Outputs: ("q", "v", "a"),
 }

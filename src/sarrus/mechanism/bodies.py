@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
 from ..tape import eigen, is_finite, larger, largest, length_of, sqrt
 from ..thresholds import ON_ROD
 from .elements import Element, Known, MechanismError, Moves, plain, same_bits, show
@@ -70,10 +70,10 @@ class Body(Element):
         if isinstance(p[0], float) and p in (a, b):
             return 0.0, place
         d = [y - x for x, y in zip(a, b, strict=True)]
-        square = sum(x * x for x in d)
+        square = plain_sum(x * x for x in d)
         if not (is_finite(square) and square > 0):
             return 0.0, place
-        along = sum((x - y) * z for x, y, z in zip(p, a, d, strict=True)) / square
+        along = plain_sum((x - y) * z for x, y, z in zip(p, a, d, strict=True)) / square
         along = larger(0.0, -larger(-1.0, -along))
         nearest = [x + along * y for x, y in zip(a, d, strict=True)]
         gap = length_of(p, nearest)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
 from ..tape import largest, length_of
 from ..thresholds import JOINT_GAP
 from .elements import (
@@ -221,7 +221,9 @@ def _size_apart(joint: Joint, place: Floats) -> float:
     apart = [a - b for a, b in zip(place.tolist(), joint.places[0].tolist(), strict=True)]
     if joint.axis is not None and joint.kind.row.slides:
         axis = joint.axis.tolist()
-        share = sum(a * b for a, b in zip(apart, axis, strict=True)) / sum(b * b for b in axis)
+        share = plain_sum(a * b for a, b in zip(apart, axis, strict=True)) / plain_sum(
+            b * b for b in axis
+        )
         along = [share * b for b in axis]
         off = [a - b for a, b in zip(apart, along, strict=True)]
         apart = along if joint.kind.row.on_plane else off

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from .. import progress
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
 from ..kernels import reasons
 from ..kernels.layout import Pieces
 from ..kernels.record import Sampling
@@ -77,12 +77,11 @@ class Steps:
         """How many steps there are."""
         return len(self.pieces.starts) - 1
 
-    def put_back(self) -> Floats:
-        """The energy put back before each of them, and in all."""
-        before = np.zeros(max(self.count, 1) + 1)
-        if len(self.restored):
-            np.cumsum(self.restored, out=before[1:])
-        return before
+    def put_back(self, before: float) -> Floats:
+        """The energy put back before each of them, and in all; before: what was put back so far."""
+        if not len(self.restored):
+            return np.full(max(self.count, 1) + 1, before)
+        return np.cumsum(np.append(before, self.restored))
 
     @property
     def mean(self) -> float:
@@ -151,7 +150,7 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
             judge.good_until = min(judge.good_until, passages.good_until)
             end = left or end
         if problem.stop is not None and seen:
-            stopped = problem.stop([dip for s in seen for dip in s.dips()], watcher.watch())
+            stopped = problem.stop([c for s in seen for c in s.candidates()], watcher.watch())
             if stopped is not None:
                 recorder.stop_at(stopped)
                 end = status.stopped(stopped)
@@ -177,7 +176,7 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
     return Outcome(
         *end,
         record=recorder.record(stepper.law),
-        counters={name: sum(c.get(name, 0) for c in counted) for name in COUNTERS},
+        counters={name: plain_sum(c.get(name, 0) for c in counted) for name in COUNTERS},
         timings={**clock.timings, "watch_cpu": watcher.cpu + judge.cpu + passages.cpu},
         notes=[
             *(note for s in steppers for note in s.notes()),

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, plain_sum
 from ..kinematics.pose import LINK, length_of_parts
 from ..mechanism import Body, Mechanism
 from ..mechanism.part_arrays import PartArrays
@@ -457,7 +457,7 @@ def _mass(group: Group, space: Space) -> Mass:
     mass, center = bodies[0].mass, vector(bodies[0].center)
     moments = _moments(bodies[0])
     if len(bodies) > 1:
-        mass = sum(b.mass for b in bodies)
+        mass = plain_sum(b.mass for b in bodies)
         center = ZERO
         for b in bodies:
             center = add(center, scale(b.mass, vector(b.center)))

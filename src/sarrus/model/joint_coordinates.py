@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..arrays import plain_sum
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.forces import Coupling, Rotor
 from ..mechanism.joints import Joint
@@ -201,4 +202,4 @@ def _linear(a: Form, b: Form) -> Row | None:
 
 
 def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    return sum((x * y for x, y in zip(a, b, strict=True)), 0.0)
+    return plain_sum((x * y for x, y in zip(a, b, strict=True)), 0.0)

@@ -19,7 +19,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Ints
+from ..arrays import Ints, plain_sum
 from ..kernels.elimination import eliminate, find_pattern, find_targets, make_elimination
 
 # unknowns from which on compiled code orders them: loading it takes what some hundred take without
@@ -125,7 +125,7 @@ def _eliminate(
     n = len(graph)
     constraints_of = [[j for j in graph[i] if j >= nq] for i in range(nq)]
     # own coordinates that a constraint still waits for (fill does not count)
-    waiting = [0] * nq + [sum(j < nq for j in graph[i]) for i in range(nq, n)]
+    waiting = [0] * nq + [plain_sum(j < nq for j in graph[i]) for i in range(nq, n)]
     later = {
         k: {j for i in graph[k] if i < nq for j in constraints_of[i]} - early for k in sorted(early)
     }

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ..arrays import Flags, Floats, Ints
+from ..arrays import Flags, Floats, Ints, plain_sum
 from ..tape import Scalar, UntracedError, largest, sqrt
 from ..thresholds import EPS, LIGHT_MASS, NO_MASS, SAME_FORM, SAME_PRODUCT, ZERO_COMPONENT
 from .drives import DrivenEquations
@@ -102,7 +102,7 @@ class Equations:
         that are constant; number -1 if all are.
         """
         # an arm of length zero, as from a line to a point on it, is a length already
-        sizes = [sqrt(sum(x * x for x in start)) or 1.0 for start in (start_a, start_b)]
+        sizes = [sqrt(plain_sum(x * x for x in start)) or 1.0 for start in (start_a, start_b)]
         scale = (0.5 if square else 1.0) / sqrt(sizes[0] * sizes[1])
         products: dict[tuple[int, int], Scalar] = {}
         constant: Scalar = 0.0

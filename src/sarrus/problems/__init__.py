@@ -84,7 +84,7 @@ def names() -> list[str]:
     return [*_MAKERS, *(name for name in _installed() if name not in _MAKERS)]
 
 
-def get(problem: str, **options: float) -> Problem:
+def get(problem: str, /, **options: float) -> Problem:
     """The problem with this id; options as the problem has them (see `options`)."""
     maker = _maker(problem)
     known = [option.name for option in maker.options]

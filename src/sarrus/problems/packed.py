@@ -16,13 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats
-from ..disk import write_file
+from ..arrays import Floats, plain_sum
+from ..disk import read_file, write_file
 from ..mechanism import Mechanism
+from ..outputs import new_outputs
 from .problem import Figure, Limits, Panel, Problem
 
 MODEL, PROBLEM, REFERENCE = "model.yaml", "problem.json", "reference.csv"
-NEEDED = ("id", "title", "observed", "duration", "output_step", "limits")
+# a reference is not larger [bytes]
+MOST_BYTES = 500_000_000
 
 
 @dataclass(frozen=True)
@@ -67,14 +69,15 @@ class OwnProblem:
 
     def save(self, folder: Path) -> None:
         """Write the three files."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.mechanism.save(folder / MODEL)
         text = json.dumps(self.numbers, indent=2) + "\n"
-        write_file(folder / PROBLEM, text)
         letters = "xyz"[: self.motion.shape[1] // 3]
         names = ["t", *(kind + c for kind in ("", "v", "a") for c in letters)]
         table = np.column_stack([self.times, self.motion])
-        np.savetxt(folder / REFERENCE, table, "%.17g", ",", header=",".join(names), comments="")
+        head = ",".join(names)
+        with new_outputs(folder) as stage:
+            self.mechanism.save(stage / MODEL)
+            write_file(stage / PROBLEM, text)
+            np.savetxt(stage / REFERENCE, table, "%.17g", ",", header=head, comments="")
 
 
 def is_packed(folder: str | Path) -> bool:
@@ -84,20 +87,27 @@ def is_packed(folder: str | Path) -> bool:
 
 def load_packed(folder: str | Path) -> Problem:
     """The problem of a folder; raises ValueError with a sentence."""
+    # pydantic, which the problems of this package do without
+    from .packed_record import load_numbers
+
     folder = Path(folder)
     try:
-        numbers = json.loads((folder / PROBLEM).read_text(encoding="utf-8"))
-        table = np.loadtxt(folder / REFERENCE, delimiter=",", skiprows=1, ndmin=2)
+        numbers = load_numbers(folder / PROBLEM)
+        text = read_file(folder / REFERENCE, MOST_BYTES).decode("utf-8", "replace")
+        rows = [line for line in text.splitlines() if line.strip()][1:]
+        if not rows:
+            raise ValueError(f"{REFERENCE} is empty")
+        table = np.loadtxt(rows, delimiter=",", comments=None, ndmin=2)
     except (OSError, ValueError) as error:
         raise ValueError(f"{folder}: no problem there ({error})") from error
-    missing = [key for key in NEEDED if key not in numbers]
-    if missing:
-        raise ValueError(f"{folder / PROBLEM} lacks {', '.join(missing)}")
     mechanism = Mechanism.load(folder / MODEL)
     if table.shape[1] != 1 + 3 * mechanism.dimension or len(table) < 2:
         raise ValueError(
-            f"{folder / REFERENCE} has {table.shape[1]} columns; t, place, velocity and acceleration are due"
+            f"{folder / REFERENCE} has {len(table)} rows of {table.shape[1]} columns; at least two of t, place, "
+            "velocity and acceleration are due"
         )
+    if not (np.isfinite(table).all() and (np.diff(table[:, 0]) > 0).all()):
+        raise ValueError(f"{folder / REFERENCE}: numbers must be finite and times increase")
     return OwnProblem(mechanism, numbers, table[:, 0], table[:, 1:]).problem
 
 
@@ -118,8 +128,8 @@ def interpolate(times: Floats, motion: Floats) -> Callable[[Floats], Floats]:
         i = np.clip(np.searchsorted(times, t, "right") - 1, 0, len(h) - 1)
         s = (t - times[i])[:, None] / h[i]
         powers = [s**k for k in range(6)]
-        found = sum(c[k, i] * powers[k] for k in range(6))
-        rate = sum(k * c[k, i] * powers[k - 1] for k in range(1, 6)) / h[i]
+        found = plain_sum(c[k, i] * powers[k] for k in range(6))
+        rate = plain_sum(k * c[k, i] * powers[k - 1] for k in range(1, 6)) / h[i]
         out = np.hstack([found, rate])
         # at a time of the table it is the table, to the last bit
         near = i + (s[:, 0] > 0.5)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
 import numpy as np
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
-from ..disk import new_file, write_file
+from ..disk import write_file
+from ..names import shown
+from ..outputs import new_outputs
 from ..runs.benchmark import Record, grades, load_benchmark, winners
 from ..runs.provenance import describe_machine, describe_threads, describe_versions
-from .page import facts, figures_html, render, section, sentences, table
+from .figures import save_page
+from .page import REPORT, facts, figures_html, left_out, render, section, sentences, table
 from .plots import work_precision
-from .tables import library_error, passed_word, show_seconds, show_setting
+from .tables import library_error, passed_word, show_number, show_seconds, show_setting
 
+# the resolution of the clock [s]
+SHORTEST = 1e-9
 HEADS = (
     "problem",
     "method",
@@ -40,8 +46,8 @@ def record_row(record: Record, grade: str = "") -> list[str]:
         show_seconds(timings["cpu"]) + (" (busy)" if timings["busy"] else ""),
         show_seconds(timings["solve"]),
         f"{timings['cpu'] / timings['calibration']:.3g}",
-        f"{judged['energy_drift']:.1e}",
-        f"{judged['position_error']:.1e}",
+        show_number(judged["energy_drift"]),
+        show_number(judged["position_error"]),
         library_error(record),
     ]
 
@@ -62,10 +68,10 @@ def winner_table(best: Iterable[tuple[str, Record]]) -> Table:
     return table
 
 
-def board_table(records: Iterable[Record]) -> Table:
-    """Runs of many machines side by side, fastest first; those that fail come last."""
+def board_table(records: Iterable[Record], bad: Sequence[tuple[str, str]] = ()) -> Table:
+    """Runs of many machines side by side, fastest first; then those that fail; bad: those left out, and why."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for n, head in enumerate((*HEADS, "", "machine")):
+    for n, head in enumerate((*HEADS, "", "machine, or why it is left out" if bad else "machine")):
         table.add_column(head, justify="left" if n in (0, 1, 10) else "right", no_wrap=True)
 
     def rank(record: Record) -> tuple[str, bool, float]:
@@ -77,7 +83,12 @@ def board_table(records: Iterable[Record]) -> Table:
 
     for record in sorted(records, key=rank):
         word = passed_word(record["judgement"]["passed"])
-        table.add_row(*record_row(record), word, record["machine"]["processor"])
+        # as they are printed, or columns would be too narrow
+        *cells, machine = map(shown, (*record_row(record), record["machine"]["processor"]))
+        table.add_row(*cells, word, machine)
+    for place, why in bad:
+        word = Text("LEFT OUT", "yellow")
+        table.add_row(shown(place), *[""] * (len(HEADS) - 1), word, shown(why))
     return table
 
 
@@ -93,7 +104,7 @@ def failures(records: Iterable[Record]) -> list[str]:
             lines.append(f"{where}: {r['status']}: {r['message']}")
             continue
         missed = "; ".join(
-            f"{c['what']} {c['value']:.2g} {c['unit']}".rstrip() + f", allowed {c['limit']:g}"
+            f"{c['what']} {show_number(c['value'], c['unit'], '.2g')}, allowed {c['limit']:g}"
             for c in judged["checks"]
             if not c["passed"]
         )
@@ -136,14 +147,8 @@ def behaviour(records: Iterable[Record]) -> list[str]:
 def save_benchmark(
     folder: Path, records: list[Record], best: list[tuple[str, Record]], command: str
 ) -> Path:
-    """Write report.md and a work-precision diagram for each problem; returns the report's path."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write report.md, its page and a work-precision diagram for each problem; returns the report's path."""
     names = list(dict.fromkeys(r["problem"]["id"] for r in records))
-    for name in names:
-        save_work_precision(
-            folder / f"work-precision-{name}.png",
-            [r for r in records if r["problem"]["id"] == name],
-        )
     lines = ["# Benchmark", "", "Fastest setting of each method that keeps the limits"]
     lines += ["(of a precision class, where there are two).", ""]
     lines += _markdown(list(HEADS), winner_rows(best))
@@ -166,8 +171,15 @@ def save_benchmark(
         ("threads", describe_threads()),
     ):
         lines.append(f"- {title}: " + ", ".join(f"{k} {v}" for k, v in told.items()))
-    path = folder / "report.md"
-    return write_file(path, "\n".join(lines) + "\n")
+    with new_outputs(folder) as stage:
+        for name in names:
+            save_work_precision(
+                stage / f"work-precision-{name}.png",
+                [r for r in records if r["problem"]["id"] == name],
+            )
+        write_file(stage / "report.md", "\n".join(lines) + "\n")
+        write_file(stage / REPORT, make_bench_report(records))
+    return folder / "report.md"
 
 
 def save_work_precision(path: Path, records: list[Record]) -> None:
@@ -201,8 +213,7 @@ def save_work_precision(path: Path, records: list[Record]) -> None:
     axes.grid(alpha=0.3, lw=0.5, which="major")
     axes.legend(fontsize=8, title="filled: keeps all limits", title_fontsize=8)
     axes.set_title(records[0]["problem"]["title"], fontsize=11)
-    with new_file(path) as half:
-        page.savefig(half, dpi=150)
+    save_page(path, page)
 
 
 def _markdown(heads: list[str], rows: list[list[str]]) -> list[str]:
@@ -210,8 +221,8 @@ def _markdown(heads: list[str], rows: list[list[str]]) -> list[str]:
     return ["| " + " | ".join(row) + " |" for row in table]
 
 
-def make_bench_report(records: list[Record]) -> str:
-    """The page of a benchmark."""
+def make_bench_report(records: list[Record], bad: Sequence[tuple[str, str]] = ()) -> str:
+    """The page of a benchmark; bad: files that hold no valid record, and why."""
     best = winners(records)
     names = list(dict.fromkeys(r["problem"]["id"] for r in records))
     known = list(dict.fromkeys(r["method"] for r in records))
@@ -227,6 +238,7 @@ def make_bench_report(records: list[Record]) -> str:
         ),
         section("How each method behaves", sentences(behaviour(records))),
         section("What did not keep its limits, and why", sentences(failed or ["nothing"])),
+        left_out(bad),
         section("Made with", made_with(records)),
     ]
     methods = len({r["method"] for r in records})
@@ -239,9 +251,11 @@ def make_bench_report(records: list[Record]) -> str:
     return render("Benchmark", lead, "", body, data)
 
 
-def save_bench_report(folder: Path, out: Path) -> Path:
-    """Write the page of a benchmark's folder; returns its path."""
-    return write_file(out, make_bench_report(load_benchmark(folder)))
+def save_bench_report(folder: Path, out: Path) -> list[tuple[str, str]]:
+    """Write the page of a benchmark's folder; returns the files that hold no valid record, and why."""
+    records, bad = load_benchmark(folder)
+    write_file(out, make_bench_report(records, bad))
+    return bad
 
 
 def _winners(best: list[tuple[str, Record]]) -> str:
@@ -254,7 +268,8 @@ def _winners(best: list[tuple[str, Record]]) -> str:
         first, *others = sorted(found, key=lambda r: r["timings"]["cpu"])
         behind = "alone"
         if others:
-            factor = others[0]["timings"]["cpu"] / first["timings"]["cpu"]
+            # a coarse clock may have seen no time pass
+            factor = others[0]["timings"]["cpu"] / max(first["timings"]["cpu"], SHORTEST)
             behind = f"{others[0]['method']}, {factor:.3g} times as long"
         rows.append(
             [
@@ -263,7 +278,7 @@ def _winners(best: list[tuple[str, Record]]) -> str:
                 show_setting(first),
                 show_seconds(first["timings"]["cpu"]),
                 show_seconds(first["timings"]["solve"]),
-                f"{first['judgement']['position_error']:.1e}",
+                show_number(first["judgement"]["position_error"]),
                 behind,
             ]
         )

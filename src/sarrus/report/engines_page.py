@@ -10,13 +10,15 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from ..arrays import plain_sum
 from ..disk import write_file
+from ..outputs import new_outputs
 from ..runs.benchmark import Record, classes
 from ..scene.player import pack
 from .benchmark import made_with
 from .page import figures_html, render, section, sentences, table
 from .plots import Plot, work_precision
-from .tables import show_seconds, show_setting
+from .tables import show_number, show_seconds, show_setting
 
 REPORT = "engines.html"
 # what our own methods are called among engines
@@ -90,7 +92,7 @@ def standing_row(s: Standing) -> list[str]:
     """A standing as a row of a table."""
     shown = s.dependable or s.fastest
     judged = shown["judgement"] if shown else {}
-    tried = sum(r["status"] != "skipped" for r in s.records)
+    tried = plain_sum(r["status"] != "skipped" for r in s.records)
     return [
         s.problem + (f" ({s.kind})" if s.kind else ""),
         s.engine,
@@ -98,7 +100,10 @@ def standing_row(s: Standing) -> list[str]:
         show_settings(s.dependable) if s.dependable else "",
         show_seconds(seconds(s.fastest)) if s.fastest else "none",
         show_settings(s.fastest) if s.fastest else s.why,
-        *(_number(judged.get(key)) for key in ("energy_drift", "position_error", "violation")),
+        *(
+            show_number(judged[key]) if shown else ""
+            for key in ("energy_drift", "position_error", "violation")
+        ),
         f"{s.kept}/{tried}",
         f"{s.lost}/{s.changed}" if s.changed else "",
     ]
@@ -128,11 +133,10 @@ def engine_table(records: Sequence[Record]) -> Table:
 
 def save_engine_report(folder: Path, records: list[Record], command: str) -> Path:
     """Write the page and the same tables as Markdown; returns the page's path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_file(folder / "engines.md", _markdown(records, command))
-    page = folder / REPORT
-    write_file(page, make_engine_report(records))
-    return page
+    with new_outputs(folder) as stage:
+        write_file(stage / "engines.md", _markdown(records, command))
+        write_file(stage / REPORT, make_engine_report(records))
+    return folder / REPORT
 
 
 def make_engine_report(records: list[Record]) -> str:
@@ -296,7 +300,3 @@ def _versions(records: Iterable[Record]) -> list[str]:
 def seconds(record: Record | None) -> float:
     """CPU time of the solve."""
     return np.inf if record is None else float(record["timings"]["solve"])
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.1e}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Floats
-from ..disk import new_file
+from ..disk import write_file
+from ..outputs import new_output, new_outputs
 from ..problems import Figure, Problem
 from ..result import Result
 
@@ -26,24 +28,34 @@ def save_figures(folder: Path, problem: Problem, result: Result) -> list[Path]:
 
     columns = problem.result_columns(result)
     references = problem.reference_columns(result.times)
-    paths = []
-    for figure in problem.figures:
-        page = Page(figsize=(7.0, max(3.5, 0.9 + 1.75 * len(figure.panels))), layout="constrained")
-        FigureCanvasAgg(page)
-        _draw(page, figure, columns, references, result.method)
-        page.suptitle(f"{problem.title}: {figure.title}", fontsize=11)
-        path = folder / f"{figure.name}.png"
-        with new_file(path) as half:
-            page.savefig(half, dpi=150)
-        paths.append(path)
-    return paths
+    with new_outputs(folder) as stage:
+        for figure, name in zip(problem.figures, figure_names(problem), strict=True):
+            height = max(3.5, 0.9 + 1.75 * len(figure.panels))
+            page = Page(figsize=(7.0, height), layout="constrained")
+            FigureCanvasAgg(page)
+            _draw(page, figure, columns, references, result.method)
+            page.suptitle(f"{problem.title}: {figure.title}", fontsize=11)
+            save_page(stage / name, page)
+    return [folder / name for name in figure_names(problem)]
+
+
+def figure_names(problem: Problem) -> list[str]:
+    """What the files of a problem's figures are called."""
+    return [f"{figure.name}.png" for figure in problem.figures]
+
+
+def save_page(path: Path, page: Any) -> None:
+    """Write a matplotlib figure as PNG: drawn in memory, written whole."""
+    content = io.BytesIO()
+    page.savefig(content, format="png", dpi=150)
+    write_file(path, content.getvalue())
 
 
 def save_motion_figure(path: Path, result: Result, names: list[str]) -> None:
     """Draw the mechanism, and beside it what is named over time, the drift of energy and the violation."""
     shown = [] if set(names) >= set(result.drawn_points) else names[:MOST_POINTS]
-    with new_file(path) as half:
-        result.plot(*shown).savefig(half, dpi=150)
+    with new_output(path) as half:
+        save_page(half, result.plot(*shown))
 
 
 def _draw(

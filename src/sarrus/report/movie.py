@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import importlib
+import io
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats
-from ..disk import new_file
+from ..disk import made_folder, new_file, write_file
+from ..outputs import check_outputs, new_outputs
 from ..scene import Camera, Scene
 from ..scene.draw import GREY, INK, PAPER, Picture, as_shown
 
-# what a file name may end with
-FILMS = {".mp4": "libx264", ".avi": "mpeg4", ".gif": ""}
+# what a file name may end with, and what encodes it: at these settings lines have no halo
+FILMS = {".mp4": ("libx264", "-crf", "10"), ".avi": ("mpeg4", "-qscale:v", "6"), ".gif": ()}
 SIZE = (1280, 720)
 SMALLEST, LARGEST = 64, 7680
+# bytes that tell whether a file can grow
+PROBE = 1 << 22
+# called with the frames that are done and all of them
+OnFrame = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ def save_movie(
     scene: Scene,
     path: Path,
     film: Film | None = None,
-    on_frame: Callable[[int, int], None] = lambda done, total: None,
+    on_frame: OnFrame = lambda done, total: None,
 ) -> Path:
     """Write a movie (.mp4, .avi, .gif) or one picture a frame (.png, or a folder); returns the path.
 
@@ -75,38 +83,83 @@ def save_movie(
     if kind not in (*FILMS, ".png", ""):
         known = ", ".join((*FILMS, ".png"))
         raise ValueError(f"{path}: movies end with {known}; a folder gets one picture a frame")
-    count = len(film.times(scene))
-    folder = path.parent if kind else path
-    there = folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
     if kind not in FILMS:
-        from PIL import Image
-
-        stem, digits = path.stem if kind else "frame", len(str(count - 1))
-        made: list[Path] = []
-        try:
-            for i, frame in enumerate(draw_frames(scene, film)):
-                made.append(folder / f"{stem}-{i:0{digits}d}.png")
-                Image.fromarray(frame).save(made[-1])
-                on_frame(i + 1, count)
-        except BaseException:
-            # a part of a movie is none
-            for picture in made:
-                picture.unlink(missing_ok=True)
-            if not there:
-                folder.rmdir()
-            raise
+        folder, stem = (path.parent, path.stem) if kind else (path, "frame")
+        _save_pictures(folder, stem, scene, film, on_frame)
         return folder
     if FILMS[kind]:
         # codecs want even sides
         width, height = film.size
         film = replace(film, size=(width + width % 2, height + height % 2))
-    # its own exit would not close it on an error, and the film would be finished later
-    with new_file(path) as half, closing(_open(half, film)) as writer:
+    save = _save_film if FILMS[kind] else _save_gif
+    with made_folder(path.parent):
+        save(path, scene, film, on_frame)
+    return path
+
+
+def _save_gif(path: Path, scene: Scene, film: Film, on_frame: OnFrame) -> None:
+    imageio = _load("imageio.v2", path)
+    content = io.BytesIO()
+    # a GIF counts in hundredths of a second
+    duration = 1000.0 / film.rate
+    writer = imageio.get_writer(content, format="GIF", mode="I", duration=duration, loop=0)
+    with closing(writer):
         for i, frame in enumerate(draw_frames(scene, film)):
             writer.append_data(frame)
+            on_frame(i + 1, len(film.times(scene)))
+    write_file(path, content.getvalue())
+
+
+def _save_film(path: Path, scene: Scene, film: Film, on_frame: OnFrame) -> None:
+    """Write a film by an encoder, which is a process of its own."""
+    command = [
+        *(_load("imageio_ffmpeg", path).get_ffmpeg_exe(), "-y", "-v", "quiet", "-f", "rawvideo"),
+        *("-pix_fmt", "rgb24", "-s", "x".join(map(str, film.size))),
+        *("-r", str(Fraction(film.rate).limit_denominator()), "-i", "-", "-an"),
+        *("-pix_fmt", "yuv420p", "-vcodec", *FILMS[path.suffix.lower()]),
+    ]
+    with (
+        new_file(path) as half,
+        subprocess.Popen([*command, half], stdin=subprocess.PIPE) as encoder,
+    ):
+        assert encoder.stdin is not None
+        try:
+            with encoder.stdin:
+                for i, frame in enumerate(draw_frames(scene, film)):
+                    encoder.stdin.write(frame.data)
+                    on_frame(i + 1, len(film.times(scene)))
+        except BrokenPipeError:
+            # it has ended; why is found below
+            pass
+        except BaseException:
+            encoder.kill()
+            raise
+        if encoder.wait():
+            _explain_encoder(path, half)
+
+
+def _explain_encoder(path: Path, half: Path) -> NoReturn:
+    """Raise what stopped the encoder: a file that cannot grow, if that is so."""
+    with open(half, "ab") as file:
+        file.write(bytes(PROBE))
+    raise ValueError(
+        f"{path} cannot be written: the encoder ended before its last frame; try again"
+    )
+
+
+def _save_pictures(folder: Path, stem: str, scene: Scene, film: Film, on_frame: OnFrame) -> None:
+    """Write a picture for each frame, all of them or none."""
+    from PIL import Image
+
+    count = len(film.times(scene))
+    names = [f"{stem}-{i:0{len(str(count - 1))}d}.png" for i in range(count)]
+    check_outputs(folder, names)
+    with new_outputs(folder) as stage:
+        for i, frame in enumerate(draw_frames(scene, film)):
+            content = io.BytesIO()
+            Image.fromarray(frame).save(content, format="png")
+            write_file(stage / names[i], content.getvalue())
             on_frame(i + 1, count)
-    return path
 
 
 def draw_frames(scene: Scene, film: Film) -> Iterator[NDArray[np.uint8]]:
@@ -136,24 +189,6 @@ def draw_frames(scene: Scene, film: Film) -> Iterator[NDArray[np.uint8]]:
 def _short(name: str, most: int = 48) -> str:
     name = as_shown(name)
     return name if len(name) <= most else name[: most - 3] + "..."
-
-
-def _open(path: Path, film: Film) -> Any:
-    imageio = _load("imageio.v2", path)
-    if path.suffix.lower() == ".gif":
-        # a GIF counts in hundredths of a second
-        return imageio.get_writer(path, duration=1000.0 / film.rate, loop=0)
-    _load("imageio_ffmpeg", path)
-    return imageio.get_writer(
-        path,
-        format="FFMPEG",
-        fps=film.rate,
-        codec=FILMS[path.suffix.lower()],
-        quality=8,
-        macro_block_size=2,
-        # a stopped movie is no corrupt one
-        ffmpeg_log_level="fatal",
-    )
 
 
 def _load(module: str, path: Path) -> Any:

@@ -1,7 +1,7 @@
 """The skeleton of a page: one HTML file with everything in it, and the parts that pages are made of.
 
 Text from outside (names, messages, commands) goes through `escape` or stays inside JSON; the page's own
-policy forbids to load anything.
+policy forbids to load anything, and to run any script but those written here.
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ..scene.player import POLICY, asset, inline_json
+from ..scene.player import asset, inline_json, make_policy
 from .plots import Plot
+
+# of a run, of several, of a benchmark
+REPORT = "report.html"
 
 
 def render(
@@ -22,18 +25,20 @@ def render(
     body: Iterable[str],
     data: dict[str, Any],
     script: str = "",
-    policy: str = POLICY,
 ) -> str:
     """The whole file; body: sections, already escaped; script: what this page does besides."""
     from plotly.offline import get_plotlyjs
 
     from .. import __version__
 
+    scripts = [get_plotlyjs(), asset("player.js"), _own("plots.js"), _own("page.js")]
+    scripts += [script] if script else []
+    run = "\n".join(f"<script>{text}</script>" for text in scripts)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta http-equiv="Content-Security-Policy" content="{make_policy(scripts)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title>
 <style>
@@ -49,11 +54,7 @@ def render(
 </main>
 <footer>Made by Sarrus {escape(__version__)}. This file needs no network.</footer>
 <script type="application/json" id="data">{inline_json(data)}</script>
-<script>{get_plotlyjs()}</script>
-<script>{asset("player.js")}</script>
-<script>{_own("plots.js")}</script>
-<script>{_own("page.js")}</script>
-{f"<script>{script}</script>" if script else ""}
+{run}
 </body>
 </html>
 """
@@ -111,6 +112,11 @@ def sentences(lines: Iterable[str]) -> str:
     """A list of sentences, or nothing."""
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return f'<ul class="said">{items}</ul>' if items else ""
+
+
+def left_out(bad: Sequence[tuple[str, str]]) -> str:
+    """A section of the files that could not be read, each with its reason; nothing if there are none."""
+    return section("Left out", table(("file", "reason"), bad)) if bad else ""
 
 
 def figures_html(plots: Sequence[Plot], first: int = 0) -> str:

@@ -9,16 +9,29 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import plain_sum
 from ..disk import write_file
 from ..progress import part
-from ..runs.folder import RunFolder, load_run
+from ..runs.folder import RunFolder, RunFolderError, load_run
 from ..scene import CROSSING, NEAR, Camera
 from ..scene.draw import frame_window
 from ..scene.player import MOST_NUMBERS, scene_payload
+from ..storage import SavedResultError
 from .curves import Curves, read_curves
-from .page import beside, facts, figures_html, fold, grid, render, section, sentences, table
+from .page import (
+    beside,
+    facts,
+    figures_html,
+    fold,
+    grid,
+    left_out,
+    render,
+    section,
+    sentences,
+    table,
+)
 from .plots import Plot, accuracy_plots, curve_plots, make_frame, source_plots
-from .tables import show_seconds, show_setting
+from .tables import show_number, show_seconds, show_setting
 
 Record = dict[str, Any]
 
@@ -40,14 +53,33 @@ TIMINGS = {
 }
 
 
-def save_report(folders: Sequence[Path], out: Path) -> Path:
-    """Write the report of one run, or of several side by side; returns its path."""
-    runs = [load_run(folder) for folder in folders]
-    return write_file(out, make_report(runs))
+def save_report(folders: Sequence[Path], out: Path) -> list[tuple[str, str]]:
+    """Write the report of one run, or of several side by side; returns the folders left out, and why."""
+    runs, bad = read_runs(folders)
+    write_file(out, make_report(runs, bad))
+    return bad
 
 
-def make_report(runs: Sequence[RunFolder]) -> str:
-    """The page of runs, side by side if there are several."""
+def read_runs(folders: Sequence[Path]) -> tuple[list[RunFolder], list[tuple[str, str]]]:
+    """The runs of folders, and of each that cannot be read its path and the reason; raises if none can."""
+    runs, bad = [], []
+    for folder in folders:
+        try:
+            run = load_run(folder)
+            # read here, where a damaged one can still be left out
+            _ = run.result
+            runs.append(run)
+        except (RunFolderError, SavedResultError) as error:
+            if len(folders) == 1:
+                raise
+            bad.append((str(folder), str(error)))
+    if not runs:
+        raise RunFolderError("no run can be read: " + "; ".join(why for _, why in bad))
+    return runs, bad
+
+
+def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) -> str:
+    """The page of runs, side by side if there are several; bad: folders that were left out, and why."""
     labels = run_labels(runs)
     told = []
     for k, run in enumerate(runs):
@@ -92,6 +124,7 @@ def make_report(runs: Sequence[RunFolder]) -> str:
     ]
     left = _playback(runs, scenes, labels)
     body = [beside(left, "".join(right))] if single else [left, *right]
+    body.append(left_out(bad))
     title, lead = _title(runs, labels)
     # marks of several runs would lie on one another
     marks = scenes[0]["marks"] if single else []
@@ -156,7 +189,7 @@ def _head(label: str, single: bool) -> str:
 def _lead(run: RunFolder) -> str:
     record, sketch = run.record, run.scene.sketch
     where = "in the plane" if sketch.dimension == 2 else "in space"
-    joints = sum(s.kind not in ("spring", "point") for s in sketch.signs)
+    joints = plain_sum(s.kind not in ("spring", "point") for s in sketch.signs)
     return (
         f"{record['duration']:g} s of {sketch.name}: {len(sketch.shapes)} bodies and {joints} joints "
         f"{where}, by the method {record['method']} with {show_setting(record)}."
@@ -211,12 +244,14 @@ def _exactness(runs: Sequence[RunFolder], labels: Sequence[str]) -> str:
         drift = float(np.abs(run.columns["energy"]).max(initial=0.0))
         found = {
             "CPU time with all outputs": show_seconds(run.seconds),
-            "energy drift, largest": _number(drift, "J"),
-            "constraint violation": _number(float(run.columns["position"].max(initial=0.0)), "m"),
+            "energy drift, largest": show_number(drift, "J", ".3g"),
+            "constraint violation": show_number(
+                float(run.columns["position"].max(initial=0.0)), "m", ".3g"
+            ),
         }
         if "judgement" in run.record:
             error = run.record["judgement"]["position_error"]
-            found["error of the observed point"] = _number(error, "m")
+            found["error of the observed point"] = show_number(error, "m", ".3g")
         rows += [(f"{label}: {k}" if len(runs) > 1 else k, v) for k, v in found.items()]
     return facts(rows)
 
@@ -228,8 +263,8 @@ def _checks(checks: Sequence[Record]) -> str:
         when = "" if check["time"] is None else f"{check['time']:g} s"
         rows.append(
             f"<tr><td>{escape(check['what'])}</td>"
-            f'<td class="n">{_number(check["value"], check["unit"])}</td>'
-            f'<td class="n">{_number(check["limit"], check["unit"])}</td>'
+            f'<td class="n">{escape(show_number(check["value"], check["unit"], ".3g"))}</td>'
+            f'<td class="n">{escape(show_number(check["limit"], check["unit"], ".3g"))}</td>'
             f'<td class="n opt">{when}</td><td class="{css}"><b>{word}</b></td></tr>'
         )
     return (
@@ -364,8 +399,3 @@ def _problem_facts(problem: Record) -> list[tuple[str, str]]:
 
 def _model_facts(model: Record) -> list[tuple[str, str]]:
     return [("model", model["name"]), ("file", model["file"])]
-
-
-def _number(value: float | None, unit: str) -> str:
-    # JSON has no infinite numbers: null means beyond all measure
-    return "not finite" if value is None else f"{value:.3g} {unit}".rstrip()

@@ -35,10 +35,10 @@ def run_table(records: Iterable[dict[str, Any]], width: int) -> Table:
         cells = (
             str(record["counters"]["steps"]),
             show_seconds(record["timings"]["cpu"]),
-            f"{judged['energy_drift']:.1e}",
+            show_number(judged["energy_drift"]),
             "-" if limit is None else f"{limit:g}",
-            f"{judged['position_error']:.1e}",
-            f"{judged['violation']:.1e}",
+            show_number(judged["position_error"]),
+            show_number(judged["violation"]),
         )
         rows.append((record["problem"]["id"], cells, passed_word(judged["passed"])))
     return fit_table("problem", heads, rows, width, ((), ("limit [J]",), ("limit [J]", "steps")))
@@ -79,11 +79,11 @@ def judgement_table(judged: dict[str, Any]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for check in judged["checks"]:
-        unit = check["unit"] and f" {check['unit']}"
+        unit = check["unit"]
         table.add_row(
             check["what"] + (" *" if check.get("ours") else ""),
-            f"{check['value']:.3g}{unit}",
-            f"{check['limit']:g}{unit}",
+            show_number(check["value"], unit, ".3g"),
+            show_number(check["limit"], unit, "g"),
             "" if check["time"] is None else f"{check['time']:g} s",
             passed_word(check["passed"]),
         )
@@ -99,7 +99,7 @@ def judgement_table(judged: dict[str, Any]) -> Table:
         rest[f"violation, {level}"] = (value, unit_of(level))
     for what, (value, unit) in rest.items():
         if what not in names and value is not None:
-            table.add_row(what, f"{value:.3g} {unit}", "", "", "")
+            table.add_row(what, show_number(value, unit, ".3g"), "", "", "")
     return table
 
 
@@ -111,11 +111,16 @@ def passed_word(passed: bool) -> Text:
 def library_error(record: dict[str, Any]) -> str:
     """Both readings of the MBS Benchmark library's error, or nothing if the problem has none."""
     readings = {
-        check["what"].rsplit(", ", 1)[1]: check["value"]
+        check["what"].rpartition(", ")[2]: check["value"]
         for check in record["judgement"]["checks"]
         if "precision" in check["what"]
     }
-    return ", ".join(f"{name} {value:.1e}" for name, value in readings.items())
+    return ", ".join(f"{name} {show_number(value)}" for name, value in readings.items())
+
+
+def show_number(value: float | None, unit: str = "", style: str = ".1e") -> str:
+    """A measured number with its unit; None is what JSON holds instead of an infinite one."""
+    return "not finite" if value is None else f"{value:{style}} {unit}".rstrip()
 
 
 def show_setting(record: dict[str, Any]) -> str:

@@ -6,16 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..disk import write_file
-from .folder import RunFolderError, find_wrong_types, read_record
+from ..outputs import write_output
+from .folder import RunFolderError
 
 Record = dict[str, Any]
 
 CELLS = "cells"
-NEEDED = (
-    *("problem", "method", "tolerance", "step", "status", "message", "judgement", "timings"),
-    *("machine", "versions", "command"),
-)
 
 
 def is_benchmark(folder: Path) -> bool:
@@ -23,30 +19,30 @@ def is_benchmark(folder: Path) -> bool:
     return (folder / CELLS).is_dir()
 
 
-def load_benchmark(folder: Path) -> list[Record]:
-    """All records of a benchmark's folder; raises RunFolderError if there are none."""
-    records = []
+def load_benchmark(folder: Path) -> tuple[list[Record], list[tuple[str, str]]]:
+    """All records of a benchmark's folder, and of each file that holds no valid one its name and the reason.
+
+    Raises RunFolderError if there is no valid record.
+    """
+    from .record import Cell, RecordError, read_record
+
+    records, bad = [], []
     for path in sorted((folder / CELLS).rglob("*.json")):
         try:
-            record, missing = read_record(path, NEEDED)
-        except (OSError, ValueError) as error:
-            raise RunFolderError(f"{path} cannot be read ({error}); delete it and go on") from error
-        if missing:
-            raise RunFolderError(f"{path} lacks {', '.join(missing)}; delete it and go on")
-        if wrong := find_wrong_types(record):
-            raise RunFolderError(f"{path}: {wrong}; delete it and go on")
-        records.append(record)
+            records.append(read_record(path, Cell))
+        except (OSError, RecordError) as error:
+            bad.append((str(path), str(error)))
     if not records:
+        why = f" ({bad[0][0]}: {bad[0][1]})" if bad else ""
         raise RunFolderError(
-            f"{folder} holds no records of a benchmark; make them by `sarrus bench`"
+            f"{folder} holds no records of a benchmark{why}; make them by `sarrus bench`"
         )
-    return records
+    return records, bad
 
 
 def write_cell(path: Path, record: Record) -> None:
     """Write a record whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_file(path, json.dumps(record, indent=2) + "\n")
+    write_output(path, json.dumps(record, indent=2) + "\n")
 
 
 def grades(record: Record) -> list[str]:
@@ -76,7 +72,7 @@ def classes(record: Record) -> list[str]:
     graded = [c for c in checks if "precision" in c["what"]]
     if not graded:
         return [""]
-    return [f"{c['what'].rsplit(', ', 1)[1]} < {c['limit']:g}" for c in graded if c["passed"]]
+    return [f"{c['what'].rpartition(', ')[2]} < {c['limit']:g}" for c in graded if c["passed"]]
 
 
 def winners(records: list[Record]) -> list[tuple[str, Record]]:

@@ -12,32 +12,32 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from sys import float_info
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats
-from ..disk import read_file, write_file
+from ..disk import write_file
 from ..export import point_columns, save_csv, without_units
 from ..mechanism import Mechanism
 from ..mechanism.files import to_data, to_text
 from ..names import shown
-from ..result import Result, load_result
+from ..outputs import new_outputs
+from ..result import Result, load_result, save_result
 from ..scene import Scene, load_scene, scene_arrays
-from ..storage import add_arrays, load_arrays
+from ..storage import SavedResultError, load_arrays
 from .columns import LEVELS, Columns, Figure, Panel, quality, unit_of
 from .provenance import describe_origin
 
 VERSION = 1
 RECORD, DATA = "run.json", "result.h5"
+# of a user's own simulation
+COLUMNS, MODEL = "columns.csv", "model.yaml"
 PICTURES = "pictures"
-# a record is not larger [bytes]
-MOST_BYTES = 100_000_000
 # panels of the figure of places
 MOST_POINTS = 6
 
@@ -51,7 +51,8 @@ class RunFolder:
     """A run read back from its folder.
 
     record: what run.json holds; columns and exact: by name, over columns["t"]; figures: which columns are
-    drawn together; steps: times, orders and pivots of the method's steps.
+    drawn together; steps: times, orders and pivots of the method's steps; verify: whether the digest of the
+    result's file is compared when it is read.
     """
 
     folder: Path
@@ -61,11 +62,18 @@ class RunFolder:
     figures: tuple[Figure, ...]
     steps: Columns
     scene: Scene
+    verify: bool = True
 
     @cached_property
     def result(self) -> Result:
         """The whole result, read when first asked for."""
-        return load_result(self.folder / DATA)
+        path = self.folder / DATA
+        result = load_result(path, verify=self.verify)
+        if len(result.times) != len(self.times):
+            raise RunFolderError(
+                f"{path} holds {len(result.times)} outputs, and {len(self.times)} of its columns; repeat the run"
+            )
+        return result
 
     @property
     def id(self) -> str:
@@ -90,91 +98,6 @@ class RunFolder:
     def times(self) -> Floats:
         """Times of the outputs [s]."""
         return self.columns["t"]
-
-
-def read_record(path: Path, needed: Iterable[str]) -> tuple[Any, list[str]]:
-    """What a JSON file holds, and what it lacks of the keys that a record needs."""
-    try:
-        record = json.loads(read_file(path, MOST_BYTES))
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    return record, [key for key in needed if not isinstance(record, dict) or key not in record]
-
-
-# what stands in a record, if it is there: words; numbers, which are finite; those or null, where JSON has no
-# infinite ones; lists and records of one kind
-_TEXT, _FLAG, _NUMBER, _MAYBE = (
-    "text",
-    "true or false",
-    "a finite number",
-    "a finite number or null",
-)
-_CHECK = {
-    "what": _TEXT,
-    "value": _MAYBE,
-    "limit": _NUMBER,
-    "unit": _TEXT,
-    "passed": _FLAG,
-    "time": _MAYBE,
-}
-_SHAPE: dict[str, Any] = {
-    **dict.fromkeys(("method", "status", "message", "command", "date"), _TEXT),
-    **{"tolerance": _MAYBE, "step": _MAYBE, "duration": _NUMBER, "outputs": _NUMBER, "notes": [_TEXT]},
-    "method_options": {"*": _NUMBER},
-    "problem": {
-        **dict.fromkeys(("id", "title", "source", "note"), _TEXT),
-        **{"version": _NUMBER, "options": {"*": _NUMBER}, "limits": {"*": _NUMBER}},
-    },
-    "model": {"name": _TEXT, "file": _TEXT},
-    "judgement": {
-        **{"passed": _FLAG, "complete": _FLAG, "checks": [_CHECK], "findings": [_TEXT]},
-        **dict.fromkeys(("energy_drift", "position_error", "velocity_error", "end_error"), _MAYBE),
-        **{"recomputed_drift": _MAYBE, "violation": _MAYBE, "violations": {"*": _MAYBE}},
-    },
-    "verdict": {"text": [_TEXT]},
-    "counters": {"*": _NUMBER},
-    "timings": {"*": _MAYBE, "busy": _FLAG, "same_bits": _FLAG},
-    "machine": {"processor": _TEXT, "system": _TEXT, "python": _TEXT, "cores": _MAYBE},
-    "versions": {"*": _TEXT},
-}  # fmt: skip
-
-
-def find_wrong_types(value: Any, shape: Any = _SHAPE, where: str = "") -> str:
-    """What is not of its kind in a record, in a sentence; nothing if all is."""
-    if isinstance(shape, dict):
-        if not isinstance(value, dict):
-            return f"{where or 'it'} is no record"
-        parts = ((name, shape.get(name, shape.get("*")), item) for name, item in value.items())
-        found = (
-            find_wrong_types(item, kind, f"{where}.{shown(name)[:60]}".lstrip("."))
-            for name, kind, item in parts
-            if kind is not None
-        )
-        return next(filter(None, found), "")
-    if isinstance(shape, list):
-        if not isinstance(value, list):
-            return f"{where} is no list"
-        found = (find_wrong_types(item, shape[0], f"{where}.{i}") for i, item in enumerate(value))
-        return next(filter(None, found), "") or _find_missing(value, shape[0], where)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    right = {
-        _TEXT: isinstance(value, str),
-        _FLAG: isinstance(value, bool),
-        _NUMBER: number and abs(value) <= float_info.max,
-        _MAYBE: value is None or (number and abs(value) <= float_info.max),
-    }[shape]
-    return "" if right else f"{where} is not {shape}"
-
-
-def _find_missing(items: list[Any], shape: Any, where: str) -> str:
-    """What the records of a list lack."""
-    needed = (
-        [key for key, kind in shape.items() if kind != _MAYBE] if isinstance(shape, dict) else []
-    )
-    lacking = (
-        f"{where}.{i} lacks {key}" for i, x in enumerate(items) for key in needed if key not in x
-    )
-    return next(lacking, "")
 
 
 def save_record(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
@@ -236,20 +159,26 @@ def save_motion(
         "step_pivots": result.step_pivots,
         **scene_arrays(result.scene.observing(observed)),
     }
-    add_arrays(result.save(folder / DATA), PICTURES, arrays)
+    save_result(folder / DATA, result, {PICTURES: arrays})
 
 
-def load_run(folder: Path) -> RunFolder:
-    """Read a run back; raises RunFolderError with a sentence if that cannot be done."""
+def load_run(folder: Path, *, verify: bool = True) -> RunFolder:
+    """Read a run back; raises RunFolderError with a sentence if that cannot be done.
+
+    verify: as in `load_result`.
+    """
     record = _load_record(folder / RECORD)
     path = folder / DATA
-    try:
-        return _read_motion(folder, record, load_arrays(path, PICTURES))
-    except FileNotFoundError:
+    if not path.exists():
         raise RunFolderError(
             f"{path} is missing; repeat the run: {RECORD} alone does not tell how it moved"
-        ) from None
-    except (ValueError, KeyError, TypeError, OSError, RuntimeError) as error:
+        )
+    try:
+        run = _read_motion(folder, record, load_arrays(path, PICTURES, verify))
+        return replace(run, verify=verify)
+    except SavedResultError as error:
+        raise RunFolderError(f"{error}; repeat the run") from error
+    except (ValueError, KeyError, TypeError, OSError, RuntimeError, RecursionError) as error:
         raise RunFolderError(f"{path} cannot be read ({error}); repeat the run") from error
 
 
@@ -263,29 +192,17 @@ def find_runs(folder: Path) -> list[Path]:
 
 
 def _load_record(path: Path) -> dict[str, Any]:
+    # pydantic, which writers do without
+    from .record import RecordError, read_run
+
     try:
-        record, missing = read_record(path, _NEEDED)
+        return read_run(path)
     except FileNotFoundError:
         raise RunFolderError(
             f"{path.parent} holds no run: there is no {path.name}; make one with `sarrus run`"
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, RecordError) as error:
         raise RunFolderError(f"{path} cannot be read ({error}); repeat the run") from error
-    if not isinstance(record, dict) or record.get("schema") != 1:
-        raise RunFolderError(f"{path} is not a record of a run that this program knows")
-    if "model" not in record:
-        missing += [key for key in ("problem", "judgement") if key not in record]
-    if missing:
-        raise RunFolderError(f"{path} lacks {', '.join(missing)}; repeat the run")
-    if wrong := find_wrong_types(record):
-        raise RunFolderError(f"{path}: {wrong}; repeat the run")
-    return record
-
-
-_NEEDED = (
-    *("method", "tolerance", "step", "duration", "outputs", "status", "message", "notes"),
-    *("verdict", "counters", "timings", "machine", "versions", "command", "date"),
-)
 
 
 def _read_motion(
@@ -296,15 +213,26 @@ def _read_motion(
     if version != VERSION:
         raise ValueError(f"it has version {version}, this program reads {VERSION}")
     words = json.loads(bytes(arrays["words"]).decode())
-    return RunFolder(
-        folder,
-        record,
-        _prefixed(arrays, "column_"),
-        _prefixed(arrays, "exact_"),
-        tuple(_read_figure(figure) for figure in words["figures"]),
-        _prefixed(arrays, "step_"),
-        load_scene(arrays),
-    )
+    columns, exact, steps = (_prefixed(arrays, kind) for kind in ("column_", "exact_", "step_"))
+    figures = tuple(_read_figure(figure) for figure in words["figures"])
+    for name, values in (columns | {f"exact {k}": x for k, x in exact.items()}).items():
+        _check_array(name, values, "float64", int(record["outputs"]))
+    for name, dtype in (("times", "float64"), ("orders", "int64"), ("pivots", "float64")):
+        # methods without pivots keep none
+        count = len(steps["times"]) if len(steps[name]) or name != "pivots" else 0
+        _check_array(f"step {name}", steps[name], dtype, count)
+    missing = {c for f in figures for p in f.panels for c in p.columns} | {"t"} | set(exact)
+    if missing := missing - set(columns):
+        raise ValueError(f"it lacks the column '{shown(min(missing))}'")
+    return RunFolder(folder, record, columns, exact, figures, steps, load_scene(arrays))
+
+
+def _check_array(name: str, values: NDArray[Any], dtype: str, count: int) -> None:
+    if values.dtype != dtype or values.shape != (count,):
+        raise ValueError(
+            f"'{shown(name)}' is an array of {values.dtype} of shape {values.shape}, not of {dtype} of shape "
+            f"({count},)"
+        )
 
 
 def _read_figure(words: dict[str, Any]) -> Figure:
@@ -312,9 +240,9 @@ def _read_figure(words: dict[str, Any]) -> Figure:
     return Figure(words["name"], words["title"], tuple(panels), words["until"])
 
 
-def _prefixed(arrays: dict[str, NDArray[Any]], prefix: str) -> Columns:
+def _prefixed(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
     return {
-        name.removeprefix(prefix): np.asarray(values, dtype=float)
+        name.removeprefix(prefix): values
         for name, values in arrays.items()
         if name.startswith(prefix)
     }
@@ -338,13 +266,10 @@ def save_simulation(
     reactions: bool = False,
 ) -> dict[str, Any]:
     """Write columns.csv, model.yaml, run.json and result.h5; returns what run.json holds."""
-    folder.mkdir(parents=True, exist_ok=True)
     # all points: then also springs, torsions and drives, as in Python
     every = points == choose_points(mechanism, result, ())
     columns = result.columns(*([] if every else points), reactions=reactions)
-    save_csv(folder / "columns.csv", columns)
     data = to_data(mechanism)
-    write_file(folder / "model.yaml", to_text(data))
     record = {
         "schema": 1,
         "model": {
@@ -365,8 +290,11 @@ def save_simulation(
         **describe_verdict(result),
         **describe_origin(command),
     }
-    _save_pictures(folder, result, points)
-    return save_record(folder, record)
+    with new_outputs(folder) as stage:
+        save_csv(stage / COLUMNS, columns)
+        write_file(stage / MODEL, to_text(data))
+        _save_pictures(stage, result, points)
+        return save_record(stage, record)
 
 
 def _save_pictures(folder: Path, result: Result, points: list[str]) -> None:

@@ -263,15 +263,18 @@ def load_scene(arrays: Mapping[str, NDArray[Any]]) -> Scene:
             raise ValueError(f"its scene has version {version}, this program reads {VERSION}")
         words = json.loads(bytes(arrays["scene_words"]).decode())
         sketch = Sketch.from_dict(words["sketch"])
-        times = np.asarray(arrays["scene_times"], dtype=float)
+        times = arrays["scene_times"]
+        if times.dtype != np.float64 or times.ndim != 1 or not len(times):
+            raise ValueError(f"scene_times is {times.dtype} of shape {times.shape}, not some times")
         start = np.array(sketch.places, dtype=float).reshape(-1, sketch.dimension)
         points = np.repeat(start[None], len(times), axis=0)
         speeds = np.zeros_like(points)
         moving = np.array(sketch.owners, dtype=int) != GROUND
         wanted = (len(times), int(moving.sum()), sketch.dimension)
         for name in ("scene_points", "scene_speeds"):
-            if arrays[name].shape != wanted:
-                raise ValueError(f"{name} has the shape {arrays[name].shape}, not {wanted}")
+            if arrays[name].shape != wanted or arrays[name].dtype != np.float32:
+                found = f"{arrays[name].dtype} of shape {arrays[name].shape}"
+                raise ValueError(f"{name} is {found}, not float32 of shape {wanted}")
         points[:, moving] = arrays["scene_points"]
         speeds[:, moving] = arrays["scene_speeds"]
         observed = None if words["observed"] is None else int(words["observed"])

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from scipy import sparse
 
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
 from ..kinematics.closing import lower_gaps
 from ..kinematics.constraints import Constraints
 from ..mechanism import Mechanism, MechanismError, check_mechanism
@@ -146,7 +146,7 @@ class State:
         self.lam = U[:, :rank] @ ((Vt[:rank] @ self.Q) / s[:rank])
         # all forces, so that their sum may vanish
         parts = [system.form.Q, self.Q - system.form.Q]
-        self.force_scale = sum(float(np.linalg.norm(part)) for part in parts)
+        self.force_scale = plain_sum(float(np.linalg.norm(part)) for part in parts)
 
     @property
     def freedoms(self) -> int:

@@ -22,6 +22,7 @@ from distributed import Client, Future, KilledWorker, LocalCluster
 from distributed.client import FutureCancelledError
 from distributed.security import Security
 
+from ..arrays import plain_sum
 from .runs import (
     OUT_OF_MEMORY,
     TIME_LIMIT,
@@ -44,6 +45,8 @@ MOST_NUMBERS = 2_000_000
 WAITING = 2
 # how long to wait for a first worker, and for one to come back [s]
 PATIENCE = 60.0
+# how often the workers of this machine are started before the study ends
+START_ATTEMPTS = 2
 # how often workers are counted [s]
 COUNT_SECONDS = 2.0
 MEMORY_EVENTS = "worker-restart-memory"
@@ -130,10 +133,17 @@ def _local_cluster(workers: int) -> Iterator[LocalCluster]:
         "distributed.scheduler.http.routes": [],
         "distributed.worker.http.routes": [],
     }
-    with dask.config.set(settings):
+    with dask.config.set(settings), _start_workers(workers) as cluster:
+        yield cluster
+
+
+def _start_workers(workers: int) -> LocalCluster:
+    """The cluster; a worker that dies while it starts is no reason to give up, two in a row are."""
+    failed: Exception | None = None
+    for _ in range(START_ATTEMPTS):
         try:
             with _deaf_to_interrupts():
-                cluster = LocalCluster(
+                return LocalCluster(
                     n_workers=workers,
                     threads_per_worker=1,
                     processes=True,
@@ -145,12 +155,12 @@ def _local_cluster(workers: int) -> Iterator[LocalCluster]:
                     silence_logs=QUIET,
                 )
         except (RuntimeError, OSError, TimeoutError) as error:
-            raise StudyError(
-                f"the workers on this machine did not start ({_first_line(error)}); finished runs are kept, "
-                "and the same command goes on"
-            ) from error
-        with cluster:
-            yield cluster
+            failed = error
+    assert failed is not None
+    raise StudyError(
+        f"the workers on this machine did not start, {START_ATTEMPTS} times in a row ({_first_line(failed)}); "
+        "finished runs are kept, and the same command goes on"
+    ) from failed
 
 
 @contextmanager
@@ -339,7 +349,7 @@ class _Loop:
             self.restart(outcome.worker)
         elif not batch.alone:
             each = outcome.seconds / max(len(outcome.rows), 1)
-            numbers = sum(len(t["t"]) * len(t) for t in outcome.trajectories)
+            numbers = plain_sum(len(t["t"]) * len(t) for t in outcome.trajectories)
             fits = MOST_NUMBERS * len(outcome.rows) / max(numbers, 1)
             wanted = min(BATCH_SECONDS / max(each, 1e-9), fits, LARGEST_BATCH, 2 * self.size)
             self.size = max(int(wanted), 1)

@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import stat
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,9 +31,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..arrays import Flags
+from ..arrays import Flags, plain_sum
 from ..disk import UNFINISHED, Directory, UnsafeFileError
+from ..foreign import ForeignError, Limits, ask
 from ..names import shown
+from ..outputs import LIST, admit, check_place
 from ..runs.provenance import describe_origin, describe_versions, now
 from .locking import LOCK, locked
 from .records import COUNT, NUMBER, NUMBERS, TEXT, column_kinds
@@ -42,13 +46,20 @@ from .study import Study, StudyError, differences, digest
 
 PARTS, TRAJECTORIES, DAMAGED = "parts", "trajectories", "damaged"
 MANIFEST, RESULTS, OVERVIEW = "study.json", "results.parquet", "overview.html"
+# what users look at; it replaces only what we wrote
+OUTPUTS = (RESULTS, OVERVIEW)
 BEFORE = "before-"
+# bytes of parts that are read in a second, at least
+READ_RATE = 5_000_000
 # study.json is not larger [bytes]; numbers in sentences, which differ from run to run
 MOST_BYTES = 100_000_000
 _NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 
 ENDING = ".parquet"
 _NAME = re.compile(r"run-(\d{8,})-(\d+)-([0-9a-f]{16})\.parquet")
+# what we write in a study's folder and in the folders inside it, and halves of it
+_OURS = re.compile(rf"{_NAME.pattern}(\.\d+)?|study\.json|results\.parquet|overview\.html")
+_HALF = re.compile(rf"(?:{_OURS.pattern})\.[0-9a-f]{{12}}{re.escape(UNFINISHED)}")
 _TYPES = {
     NUMBER: pa.float64(),
     COUNT: pa.int64(),
@@ -137,23 +148,29 @@ class Folder:
         """Write a file so that it is whole or not there, also after a power failure."""
         place = place or self.place
         try:
+            if name in OUTPUTS:
+                admit(place, {name: hashlib.sha256(content).hexdigest()})
             place.write(name, content, sync=True)
+        except UnsafeFileError as error:
+            raise StudyError(f"{error}. Finished runs are kept") from error
         except OSError as error:
+            why = os.strerror(error.errno) if error.errno else str(error)
             raise StudyError(
-                f"{shown(place.path / name)} cannot be written: {error.strerror or error}; finished runs are "
-                "kept. Make room and give the same command again"
+                f"{shown(place.path / name)} cannot be written: {why}; finished runs are kept. Make room and give "
+                "the same command again"
             ) from error
 
     def finish(self) -> pa.Table:
         """Collect the table of all runs, in order; writes results.parquet."""
         table = self.collect()
-        self.write(RESULTS, to_bytes(table, {"study": digest(self.study.identity)}))
+        content = to_bytes(table, {"study": digest(self.study.identity)})
+        self.write(RESULTS, content)
         return table
 
     def collect(self) -> pa.Table:
         """The rows of all finished runs, in order."""
         parts = self.inner[PARTS]
-        tables = [_read_table(parts.read(name)).cast(self.schema) for name in parts.names(ENDING)]
+        tables = [_read_table(parts.read(name)).cast(self.schema) for name in part_names(parts)]
         table = pa.concat_tables(tables) if tables else self.schema.empty_table()
         return table.sort_by("run").replace_schema_metadata(None).cast(self.schema)
 
@@ -191,10 +208,11 @@ def open_folder(
     with ExitStack() as held:
         try:
             place = held.enter_context(Directory(path))
+            _refuse_foreign(place)
             held.enter_context(locked(place))
-            if fresh:
-                _set_aside(place)
-            sessions, remarks = _check_manifest(place, study)
+            check_place(place, OUTPUTS)
+            begins = fresh and _set_aside(place)
+            sessions, remarks = ([], []) if begins else _check_manifest(place, study)
             folder = Folder(
                 place, study, table_schema(study, samples), np.zeros(samples.runs, bool)
             )
@@ -238,6 +256,11 @@ def table_schema(study: Study, samples: Samples) -> pa.Schema:
     return pa.schema(fields)
 
 
+def part_names(place: Directory) -> list[str]:
+    """The parts of a folder, in order; other files are the user's."""
+    return [name for name in place.names(ENDING) if _NAME.fullmatch(name)]
+
+
 def column_units(study: Study) -> dict[str, str]:
     """Units of the recorded columns; parameters are in SI."""
     found = [entry for record in study.plan.records for entry in column_kinds(record)]
@@ -260,16 +283,7 @@ def _check_manifest(place: Directory, study: Study) -> tuple[list[dict[str, Any]
     """Sessions so far, and remarks on them; refuses a folder of another study."""
     path = shown(place.path)
     if place.status(MANIFEST) is None:
-        others = [
-            name
-            for name in place.names()
-            if name != LOCK and not name.endswith(UNFINISHED) and not name.startswith(BEFORE)
-        ]
-        if others:
-            raise StudyError(
-                f"folder {path} is not empty ({', '.join(map(shown, others[:3]))}) and holds no study; choose "
-                "another --out"
-            )
+        _refuse_foreign(place)
         return [], []
     try:
         record = json.loads(place.read(MANIFEST, MOST_BYTES))
@@ -304,13 +318,36 @@ def _check_manifest(place: Directory, study: Study) -> tuple[list[dict[str, Any]
     return sessions, remarks
 
 
+def _refuse_foreign(place: Directory) -> None:
+    """Refuse a folder that holds something, but no study."""
+    others = _other_names(place)
+    if others and place.status(MANIFEST) is None:
+        raise StudyError(
+            f"folder {shown(place.path)} is not empty ({', '.join(map(shown, others[:3]))}) and holds no study; "
+            "choose another --out"
+        )
+
+
+def _other_names(place: Directory) -> list[str]:
+    """What a folder holds besides what every study may begin with."""
+    return [
+        name
+        for name in place.names()
+        if name not in (LOCK, LIST) and not _HALF.fullmatch(name) and not name.startswith(BEFORE)
+    ]
+
+
 def _read_parts(folder: Folder) -> None:
     """Find the finished runs; parts that are not whole are set aside, with a remark."""
     for inner in (folder.place, *folder.inner.values()):
         for left in inner.names(UNFINISHED):
-            inner.remove(left)
+            status = inner.status(left)
+            if _HALF.fullmatch(left) and status is not None and stat.S_ISREG(status.st_mode):
+                inner.remove(left)
     used = set()
-    for name in folder.inner[PARTS].names(ENDING):
+    names = list(part_names(folder.inner[PARTS]))
+    _try_parts(folder, names)
+    for name in names:
         try:
             table, trajectories = _verify(folder, name)
         except _DamagedError as why:
@@ -320,10 +357,39 @@ def _read_parts(folder: Folder) -> None:
         folder.count(table.column("status").to_pylist(), table.column("message").to_pylist())
         used.add(trajectories)
     if TRAJECTORIES in folder.inner:
-        for name in folder.inner[TRAJECTORIES].names(ENDING):
+        for name in part_names(folder.inner[TRAJECTORIES]):
             if name not in used:
-                # its part was not finished, so it will be written again
-                folder.inner[TRAJECTORIES].remove(name)
+                _remove_unfinished(folder, name)
+
+
+def _remove_unfinished(folder: Folder, name: str) -> None:
+    """Remove trajectories whose part was not finished, as they will be written again; set others aside."""
+    try:
+        content = _read_whole(folder.inner[TRAJECTORIES], name)
+        about = pq.read_schema(pa.BufferReader(content)).metadata or {}
+        if about.get(b"sarrus.study", b"").decode() != digest(folder.study.identity):
+            raise _DamagedError("it belongs to another study")
+    except (_DamagedError, pa.ArrowException, OSError, ValueError) as error:
+        _set_damaged(folder, TRAJECTORIES, name, shown(error)[:200])
+    else:
+        folder.inner[TRAJECTORIES].remove(name)
+
+
+def _try_parts(folder: Folder, names: list[str]) -> None:
+    """Read parts in a child process first, with limits on time and memory: they may come from a stranger."""
+    if not names:
+        return
+    place = folder.inner[PARTS]
+    found = [status for name in names if (status := place.status(name)) is not None]
+    # beyond its start, what reading takes for large studies
+    limits = Limits(cpu=Limits().cpu + plain_sum(status.st_size for status in found) / READ_RATE)
+    try:
+        ask("parquet", {"tried": [str((place.path / name).absolute()) for name in names]}, limits)
+    except ForeignError as error:
+        raise StudyError(
+            f"the parts of folder {shown(folder.path)} cannot be read: {error}; choose another --out, or give "
+            "--fresh to begin again"
+        ) from error
 
 
 class _DamagedError(Exception):
@@ -387,17 +453,32 @@ def _set_damaged(folder: Folder, kind: str, name: str, why: str) -> None:
     )
 
 
-def _set_aside(place: Directory) -> None:
-    """Move everything of an earlier study into a folder of its own."""
-    held = [name for name in place.names() if name != LOCK and not name.startswith(BEFORE)]
+def _set_aside(place: Directory) -> bool:
+    """Move what an earlier study wrote into a folder of its own, if there is one; other files stay."""
+    held = _other_names(place)
     if not held:
-        return
-    if place.status(MANIFEST) is None:
-        raise StudyError(
-            f"folder {shown(place.path)} holds no study, so nothing is set aside; choose another --out"
-        )
+        return False
     with place.child(
         f"{BEFORE}{datetime.now(UTC).strftime('%Y%m%dT%H%M%S%f')}", make=True
     ) as aside:
-        for name in held:
+        for name in (PARTS, TRAJECTORIES, DAMAGED):
+            _move_parts(place, aside, name)
+        # the manifest last: without it nothing says whose the rest is
+        for name in sorted(filter(_OURS.fullmatch, held), key=lambda name: name == MANIFEST):
             place.move(name, aside, name)
+    return True
+
+
+def _move_parts(place: Directory, aside: Directory, kind: str) -> None:
+    """Move what we wrote in a folder of parts; a link in its place moves itself, what else is there stays."""
+    status = place.status(kind)
+    if status is None:
+        return
+    if not stat.S_ISDIR(status.st_mode):
+        place.move(kind, aside, kind)
+        return
+    with place.child(kind) as inner, aside.child(kind, make=True) as goal:
+        for name in filter(_OURS.fullmatch, inner.names()):
+            inner.move(name, goal, name)
+    with suppress(OSError):
+        place.remove_empty(kind)

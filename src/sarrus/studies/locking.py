@@ -36,16 +36,20 @@ def locked(folder: Directory) -> Iterator[None]:
                 "choose another --out"
             )
         file.seek(0)
-        _check_host(folder, file.read(MOST_CHARACTERS), me["host"])
-        file.truncate(0)
-        file.seek(0)
-        file.write(json.dumps(me))
-        file.flush()
+        _check_owner(folder, file.read(MOST_CHARACTERS), me["host"])
         try:
+            _write_owner(number, me)
             yield
         finally:
-            file.truncate(0)
-            file.flush()
+            os.ftruncate(number, 0)
+
+
+def _write_owner(number: int, me: dict[str, Any]) -> None:
+    text = json.dumps(me).encode()
+    os.ftruncate(number, 0)
+    os.lseek(number, 0, os.SEEK_SET)
+    while text:
+        text = text[os.write(number, text) :]
 
 
 def _try_lock(file: Any) -> bool:
@@ -71,9 +75,16 @@ def _whose(text: str) -> str:
     return f"by process {owner['pid']} on {owner['host']} since {owner['since']}"
 
 
-def _check_host(folder: Directory, text: str, here: Any) -> None:
-    """Locks of shared disks do not always reach other machines; what they left written does."""
+def _check_owner(folder: Directory, text: str, here: Any) -> None:
+    """Refuse a file that is no lock of ours, and a lock of another machine.
+
+    Locks of shared disks do not always reach other machines; what they left written does.
+    """
     owner = _read_owner(text)
+    if owner is None and text:
+        raise StudyError(
+            f"{shown(folder.path / LOCK)} exists, and sarrus did not write it; choose another --out"
+        )
     if owner is not None and owner["host"] != here:
         raise StudyError(
             f"folder {shown(folder.path)} is in use {_whose(text)}, another machine; if that program is dead, "

@@ -21,16 +21,12 @@
     const axes = names.filter((n) => n !== "run" && differs(n)).slice(0, 14), color = byId("color").value;
     // a line needs all its values
     const whole = data.status.map((_, i) => i).filter((i) => [...axes, color].every((n) => data.columns[n][i] !== null));
-    const pick = (name) => whole.map((i) => data.columns[name][i]);
-    // the dark end of the scale would not be seen on dark paper; names of axes that stand close are tilted
-    const dark = document.documentElement.dataset.theme === "dark", wide = byId("parallel").clientWidth;
-    const close = wide < 130 * axes.length, high = close ? 120 : 50;
-    const scale = dark ? [[0, "#4b7fd1"], [0.5, "#2fd0a0"], [1, "#f0e442"]] : [[0, "#440154"], [0.5, "#21918c"], [1, "#d8b400"]];
-    Plotly.react("parallel", [{ type: "parcoords", labelangle: close ? -45 : 0, labelside: "top",
-      line: { color: pick(color), colorscale: scale, showscale: wide > 500,
-        colorbar: { title: { text: short(label(color)) } } },
-      dimensions: axes.map((n) => ({ label: short(label(n)), values: pick(n) })) }],
-    { ...layout(370 + high), margin: { l: 60, r: 60, t: high, b: 40 } }, config);
+    const pick = (n) => ({ name: n, label: short(data.labels[n]), values: whole.map((i) => data.columns[n][i]) });
+    // the dark end of the scale would not be seen on dark paper
+    const dark = document.documentElement.dataset.theme === "dark";
+    const scale = dark ? [[75, 127, 209], [47, 208, 160], [240, 228, 66]] : [[68, 1, 84], [33, 145, 140], [216, 180, 0]];
+    const style = { ink: css("--ink"), line: css("--line"), scale };
+    window.sarrusParallel = new Parallel.Plot(byId("parallel"), axes.map(pick), pick(color), style);
   }
 
   function scatter() {

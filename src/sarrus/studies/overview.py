@@ -12,7 +12,6 @@ import pyarrow as pa
 from ..arrays import Floats, Ints
 from ..report.page import facts, render, section
 from ..report.page import table as html_table
-from ..scene.player import POLICY
 from .changes import parameter_units
 from .folder import OVERVIEW, column_units
 
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     from .folder import Folder
 
 
-# plotly draws parallel coordinates by WebGL programs that it writes itself
-OWN_POLICY = POLICY.replace("script-src", "script-src 'unsafe-eval'")
+HERE, SCRIPTS = Path(__file__).parent, ("parallel.js", "overview.js")
 # numbers drawn; of larger tables every n-th run is
 MOST_NUMBERS = 300_000
 MOST_FAILURES = 300
@@ -69,10 +67,10 @@ def make_overview(folder: Folder, table: pa.Table) -> str:
         section("What did not succeed", _failures(table)),
         section("Made with", facts(made.items())),
     ]
-    script = (Path(__file__).parent / "overview.js").read_text(encoding="utf-8")
+    script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     page = {"scenes": [], "marks": [], "figures": [], "study": data}
     lead = f"{len(table)} runs: {counted}{drawn}."
-    return render(study.name, lead, "", body, page, script, OWN_POLICY)
+    return render(study.name, lead, "", body, page, script)
 
 
 def _columns(table: pa.Table) -> tuple[dict[str, Floats], Ints]:

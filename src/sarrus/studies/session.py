@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..arrays import plain_sum
 from ..disk import Directory
 from ..runs.provenance import command_line
 from .study import StudyError, StudyStopped
@@ -92,14 +93,14 @@ def read_table(out: Path) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from .folder import ENDING, PARTS, RESULTS
+    from .folder import PARTS, RESULTS, part_names
 
     with Directory(out) as place:
         if place.status(RESULTS) is not None:
             contents = [place.read(RESULTS)]
         else:
             with place.child(PARTS) as parts:
-                contents = [parts.read(name) for name in parts.names(ENDING)]
+                contents = [parts.read(name) for name in part_names(parts)]
     tables = [pq.read_table(pa.BufferReader(content)) for content in contents]
     return pa.concat_tables(tables).sort_by("run").to_pandas()
 
@@ -186,7 +187,7 @@ class _Session:
         pending: Iterator[int] = (i for i in range(samples.runs) if not self.folder.done[i])
         work = Work(self.study, samples, islice(pending, limit), self.write)
         with connect(scheduler, workers) as client:
-            threads = sum(client.nthreads().values())
+            threads = plain_sum(client.nthreads().values())
             begin = time.perf_counter()
             try:
                 self.work = work

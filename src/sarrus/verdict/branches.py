@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
 from ..kinematics.closing import lower_gaps
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import read_poses, read_spins
@@ -197,7 +197,7 @@ def _too_many(extra: int) -> Branches:
 
 def _sentence(m: int, items: list[Branch], back: int, continuum: bool, apart: list[float]) -> str:
     text = f"{m} freedom{'s' * (m != 1)} at this position"
-    cusps = sum(b.ways == 1 for b in items)
+    cusps = plain_sum(b.ways == 1 for b in items)
     if continuum:
         text += "; there is a whole continuum of directions in which motions may leave it"
         text += f", and {len(items)} isolated" if items else ""

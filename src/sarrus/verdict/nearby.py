@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
 from ..kinematics.closing import lower_gaps, project_out
 from ..kinematics.pose import Pose, largest_twist
 from ..thresholds import (
@@ -105,7 +105,7 @@ def find_bent(equations: JointEquations, pose: Pose) -> list[Nearby] | None:
     tried: dict[int, int] = {}
     for a in np.concatenate(common_directions(H, m)):
         held = int(np.linalg.matrix_rank(2.0 * H @ a, tol=SAME_BRANCH))
-        if tried.get(held, 0) == ALIKE or sum(tried.values()) == MOST_TRIED:
+        if tried.get(held, 0) == ALIKE or plain_sum(tried.values()) == MOST_TRIED:
             continue
         tried[held] = tried.get(held, 0) + 1
         there = step_along(equations, pose, a @ free)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, plain_sum
 from ..thresholds import NO_REACH, RANK_TOLERANCE
 from .joint_frames import GROUND
 
@@ -256,7 +256,7 @@ def _row_blocks(W: sparse.csr_array, width: int) -> dict[int, tuple[list[int], F
 def _front(parts: list[tuple[list[int], Floats]], bodies: list[int], width: int) -> Floats:
     """The rows of all parts over the columns of the given bodies."""
     place = {b: i * width for i, b in enumerate(bodies)}
-    out = np.zeros((sum(len(m) for _, m in parts), len(bodies) * width))
+    out = np.zeros((plain_sum(len(m) for _, m in parts), len(bodies) * width))
     top = 0
     for held, matrix in parts:
         for k, b in enumerate(held):

@@ -9,9 +9,9 @@ from typing import Any
 
 from ..scene.player import asset, inline_json
 
-# nothing from anywhere but this server may be loaded or asked, whatever a name contains
+# nothing from anywhere but this server may be loaded or asked, and no script inside the page runs
 POLICY = (
-    "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
+    "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data: blob:; "
     "font-src data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
 # what can be done with the pointer, and in the edit mode with each tool: word, key, what it does
@@ -33,16 +33,22 @@ TOOLS = (
 
 
 @cache
-def plotly_script() -> str:
-    """The script that draws plots."""
+def make_scripts() -> dict[str, str]:
+    """What the page runs, by address: the script that draws plots, and ours."""
     from plotly.offline import get_plotlyjs
 
-    return str(get_plotlyjs())
+    return {
+        "/plotly.js": str(get_plotlyjs()),
+        "/player.js": asset("player.js"),
+        "/plots.js": _text("report", "plots.js"),
+        "/workbench.js": _text("workbench", "workbench.js"),
+    }
 
 
 def make_page(document: dict[str, Any]) -> str:
     """The whole page; document: data of a model file, how long [s], and the name of its file."""
     title = escape(str(document["data"].get("name", "mechanism")))
+    scripts = "\n".join(f'<script src="{address}"></script>' for address in make_scripts())
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -86,10 +92,7 @@ def make_page(document: dict[str, Any]) -> str:
 <section class="curves" aria-label="curves"><div id="chosen" hidden></div><div id="plots"></div></section>
 </main>
 <script type="application/json" id="document">{inline_json(document)}</script>
-<script src="/plotly.js"></script>
-<script>{asset("player.js")}</script>
-<script>{_text("report", "plots.js")}</script>
-<script>{_text("workbench", "workbench.js")}</script>
+{scripts}
 </body>
 </html>
 """

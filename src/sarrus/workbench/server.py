@@ -1,27 +1,24 @@
-"""The server of the workbench: on the loopback address, for who has the token of its address alone.
+"""The server of the workbench: loopback only, and only for clients that hold the session token.
 
 Other users of the machine and pages of strangers in the same browser can reach its port: a request is answered
-only if it asks this server by its own name, comes from its own page, and knows the token (`Guard`). Questions of
-one kind are answered one after another, and of each page only the newest: older ones are dropped, also while they
-are being answered.
+only if it asks this server by its own name, comes from its own page, and holds the token (`Guard`). Questions of
+one kind are answered one after another, and of each page only the newest: pending ones are cancelled, also while
+they are being answered.
 """
 
 from __future__ import annotations
 
-import hmac
 import json
+import os
 import re
-import secrets
-import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 from .. import problems
 from ..mechanism import MechanismError, to_data
@@ -29,52 +26,19 @@ from ..mechanism.files import to_text
 from ..mechanism.files.reading import MOST_BYTES
 from ..progress import listening
 from .answers import Desk, sentences_of
-from .page import POLICY, make_page, plotly_script
+from .guard import LOOPBACK, Guard, OpeningPage, forward
+from .page import POLICY, make_page, make_scripts
 from .parameters import Record, find_options, fitting_values, with_values
 from .saving import OpenedFile
 
-LOOPBACK = "127.0.0.1"
-PORT = 8080
+PORT, MOST_PORT = 8080, 65535
+# shows tracebacks, as in commands
+DEBUG = "SARRUS_DEBUG"
 # pages whose numbers are remembered
 MOST_PAGES = 64
 # a client that sends nothing is let go [s]
 PATIENCE = 60.0
-
-
-class Guard:
-    """Answers only requests for this server's own name, from its own page, by who knows the token.
-
-    A name of another host would be a stranger's page that leads its name to this machine; another origin a
-    stranger's page that talks to it. The page gets the token by its address once, then as a cookie.
-    """
-
-    def __init__(self) -> None:
-        self.token = secrets.token_urlsafe(24)
-
-    def refuses(self, port: int, target: str, headers: Any, asks: bool = False) -> str:
-        """Why a request is not answered, empty if it is; asks: it is a question, which only the page puts."""
-        own = [f"{name}:{port}" for name in (LOOPBACK, "localhost")]
-        # several headers of a kind are none that a browser sends
-        host, origins = headers.get_all("Host", []), headers.get_all("Origin", [])
-        if len(host) != 1 or host[0] not in own:
-            return "this server has another name"
-        if origins and origins != [f"http://{host[0]}"]:
-            return "the request comes from another page"
-        if asks and not origins:
-            return "the request does not say which page it comes from"
-        given = [] if asks else [*parse_qs(urlsplit(target).query).get("token", ())]
-        try:
-            cookies = SimpleCookie("; ".join(headers.get_all("Cookie", [])))
-        except CookieError:
-            cookies = SimpleCookie()
-        given += [m.value for name, m in cookies.items() if name == self.cookie(port)]
-        known = any(hmac.compare_digest(word.encode(), self.token.encode()) for word in given)
-        return "" if known else "open the address that was printed, with its token"
-
-    @staticmethod
-    def cookie(port: int) -> str:
-        """The name of the cookie: servers on other ports have others."""
-        return f"sarrus-{port}"
+UNKNOWN = "an address opens the workbench once; open the file that `sarrus view` printed, or start it again"
 
 
 class AbandonedError(Exception):
@@ -128,7 +92,7 @@ class Workbench:
         problem: tuple[str, dict[str, float]] | None = None,
     ) -> None:
         self.problem = problem
-        self.guard, self.turns, self.desk = Guard(), Turns(), Desk()
+        self.turns, self.desk = Turns(), Desk()
         self.data, self.opened, self.duration = data, opened, duration
         self.answers: dict[str, Callable[[Record], Record]] = {
             "/solve": self.desk.solve,
@@ -139,6 +103,8 @@ class Workbench:
             "/text": self.text,
             "/save": self.save,
         }
+        if not 0 <= port <= MOST_PORT:
+            raise ValueError(f"port {port:g}; give a number from 0 to {MOST_PORT}")
         try:
             self.server = _Server((LOOPBACK, port), _Handler)
         except OSError as error:
@@ -146,16 +112,22 @@ class Workbench:
                 f"port {port} of this machine cannot be used ({error.strerror}); give another with --port, or 0"
             ) from None
         self.server.workbench = self
+        self.guard = Guard(self.port)
+        self.opening = OpeningPage(self.guard)
 
     @property
     def port(self) -> int:
         """Where it listens."""
         return int(self.server.server_address[1])
 
-    @property
-    def address(self) -> str:
-        """Where a browser finds it."""
-        return f"http://{LOOPBACK}:{self.port}/?token={self.guard.token}"
+    def enter(self, query: str) -> bool:
+        """Whether the query of an address lets a browser in, which it does once."""
+        if not self.guard.redeem(query):
+            return False
+        with suppress(OSError):
+            # of a full disk: the page is opened all the same
+            self.opening.renew()
+        return True
 
     def serve(self) -> None:
         """Answer until stopped."""
@@ -168,6 +140,7 @@ class Workbench:
     def close(self) -> None:
         """Give the port back."""
         self.server.server_close()
+        self.opening.close()
 
     def page(self) -> str:
         """The page with the document it begins with."""
@@ -223,9 +196,8 @@ class _Server(ThreadingHTTPServer):
     workbench: Workbench
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A page that was closed meanwhile is none; others are told what went wrong."""
-        error = sys.exception()
-        if not isinstance(error, OSError):
+        """A request that cannot be answered ends its connection; the terminal is not for those who send them."""
+        if os.environ.get(DEBUG, "") not in ("", "0"):
             super().handle_error(request, client_address)
 
 
@@ -238,25 +210,31 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = PATIENCE
 
     def do_GET(self) -> None:
-        """The page and the script of its plots."""
-        bench, path = self.server.workbench, urlsplit(self.path).path
-        if why := bench.guard.refuses(bench.port, self.path, self.headers):
+        """The page and its scripts; a code that was not used is exchanged for the token."""
+        bench, (path, query) = self.server.workbench, self._target()
+        guard = bench.guard
+        if why := guard.is_foreign(self.headers):
             self._send(403, f"{why}\n", "text/plain")
+        elif path == "/" and bench.enter(query):
+            # the browser sends a strict cookie only where this server's own page leads
+            cookie = f"{guard.cookie}={guard.token}; HttpOnly; SameSite=Strict; Path=/"
+            self._send(200, forward("/"), "text/html", cookie)
+        elif not guard.is_known(self.headers):
+            self._send(403, f"{UNKNOWN}\n", "text/plain")
         elif path == "/":
-            cookie = f"{bench.guard.cookie(bench.port)}={bench.guard.token}"
-            self._send(
-                200, bench.page(), "text/html", f"{cookie}; HttpOnly; SameSite=Strict; Path=/"
-            )
-        elif path == "/plotly.js":
-            self._send(200, plotly_script(), "text/javascript")
+            self._send(200, bench.page(), "text/html")
+        elif path in make_scripts():
+            self._send(200, make_scripts()[path], "text/javascript")
         else:
             self._send(404, "there is nothing at this address\n", "text/plain")
 
     def do_POST(self) -> None:
         """A question of the page: JSON in, JSON out."""
-        bench, path = self.server.workbench, urlsplit(self.path).path
-        if why := bench.guard.refuses(bench.port, self.path, self.headers, asks=True):
+        bench, (path, _) = self.server.workbench, self._target()
+        if why := bench.guard.is_foreign(self.headers, asks=True):
             self._refuse(403, why)
+        elif not bench.guard.is_known(self.headers):
+            self._refuse(403, UNKNOWN)
         elif path not in bench.answers:
             self._refuse(404, "there is nothing at this address")
         elif why := self._wrong_size():
@@ -273,6 +251,14 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             text = json.dumps(answer, separators=(",", ":"), allow_nan=False)
             self._send(200, text, "application/json")
+
+    def _target(self) -> tuple[str, str]:
+        """Path and query of the request; empty if it names none, as `http://[`."""
+        try:
+            parts = urlsplit(self.path)
+        except ValueError:
+            return "", ""
+        return parts.path, parts.query
 
     def _wrong_size(self) -> str:
         length = self.headers.get("Content-Length", "")
@@ -300,7 +286,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content)))
         self.send_header("Content-Security-Policy", POLICY)
         self.send_header("X-Content-Type-Options", "nosniff")
-        # the token in the address stays here
         self.send_header("Referrer-Policy", "no-referrer")
         self.send_header("Cache-Control", "no-store")
         if cookie:
@@ -311,7 +296,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is printed: addresses hold the token."""
+        """Nothing is printed: addresses hold codes."""
 
 
 def _no_number(word: str) -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...disk import write_file
+from ...disk import FullDiskError, write_file
 from ..elements import MechanismError, plain
 from ..joint_kinds import JointKind
 from ..mechanism import PARTS, Mechanism
@@ -120,6 +120,8 @@ def save_text(text: str, path: str | Path) -> None:
             target.write_bytes(data)
             return
         write_file(target, data)
+    except FullDiskError as error:
+        raise MechanismError(str(error)) from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise MechanismError(f"{path}: cannot be written: {why}; check the path") from None

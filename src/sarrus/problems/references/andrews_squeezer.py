@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...arrays import Complex, Floats
+from ...arrays import Complex, Floats, plain_sum
 from .quadrature import TimeOfAngle, make_clock
 
 A, B, C = -0.06934 - 0.00227j, -0.03635 + 0.03273j, 0.014 + 0.072j
@@ -55,12 +55,12 @@ class SqueezerPose(NamedTuple):
 
 def squeezer_pose(beta: ArrayLike) -> SqueezerPose:
     """Where all bodies are, and how they move, at crank angles [rad] of any shape."""
-    turn = np.exp(1j * np.asarray(beta, dtype=np.float64))
+    turn: Complex = np.asarray(np.exp(1j * np.asarray(beta, dtype=np.float64)), np.complex128)
     F_ = RR * turn
     E_ = _meet(F_, D, B, SS, 1.0)
     G_ = _meet(A, ZT, E_, E, 1.0)
     H_ = _meet(A, U, E_, ZF, -1.0)
-    F1 = 1j * F_
+    F1: Complex = 1j * F_
     g1 = _dot(E_ - F_, F1) / _dot(E_ - F_, 1j * (E_ - B))
     E1 = 1j * (E_ - B) * g1
     de1 = _dot(E_ - G_, E1) / _dot(E_ - G_, 1j * (G_ - A))
@@ -106,7 +106,7 @@ def squeezer_pose(beta: ArrayLike) -> SqueezerPose:
 def squeezer_energy(beta: ArrayLike) -> tuple[Floats, Floats]:
     """Effective inertia m(beta) [kg m2] and energy of the spring V(beta) [J]."""
     pose = squeezer_pose(beta)
-    inertia = sum(
+    inertia = plain_sum(
         m * np.abs(rate) ** 2 + i * spin**2
         for m, i, rate, spin in zip(MASSES, INERTIAS, pose.center_rates, pose.spins, strict=True)
     )

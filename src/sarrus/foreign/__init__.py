@@ -1,0 +1,101 @@
+"""Foreign libraries that read users' files run in a child process, with limits on time and memory.
+
+A few bytes of a file can keep such a library busy for hours, fill the memory or crash it, and compiled code
+cannot be interrupted. A child can be ended: by its limits, and by Ctrl-C. It imports nothing of this package and
+so starts as fast as the library loads; it answers with plain arrays and JSON.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+LIGHT = {"MUJOCO_GL": "disable", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+# the key of the JSON among the arrays of an answer
+WORDS = "words"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a child may take: CPU time [s], memory beyond its start [bytes], and time on the clock [s]."""
+
+    cpu: float = 20.0
+    memory: int = 2 << 30
+    wall: float = 300.0
+
+
+class ForeignError(ValueError):
+    """A library exceeded its limits or crashed; the message says which limit, without the file."""
+
+
+def ask(
+    program: str, question: dict[str, Any], limits: Limits | None = None
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Run a program of this folder in a child process: words and arrays of its answer.
+
+    Raises ForeignError if it takes too long or too much memory, or dies. KeyboardInterrupt ends the child.
+    """
+    limits = limits or Limits()
+    folder = Path(__file__).parent
+    command = [sys.executable, "-P", str(folder / "child.py"), str(folder / f"{program}.py")]
+    told = {"question": question, "cpu": limits.cpu, "memory": limits.memory}
+    with (
+        # libraries leave logs where they run
+        tempfile.TemporaryDirectory(prefix="sarrus-child-") as scratch,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=scratch,
+            env=_environment(),
+            # Ctrl-C reaches this process, which ends the child
+            start_new_session=True,
+        ) as process,
+    ):
+        try:
+            answer, _ = process.communicate(json.dumps(told).encode(), limits.wall)
+        except BaseException as error:
+            process.kill()
+            process.wait()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise ForeignError(f"it takes more than {limits.wall:g} s") from None
+            raise
+    return _open(answer, process.returncode, limits)
+
+
+def _environment() -> dict[str, str]:
+    """The child finds the same libraries; one thread, no graphics, which load slowly, and no memory set aside."""
+    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    found = os.pathsep.join(os.path.abspath(path) for path in sys.path if path)
+    return {**os.environ, **one, "PYTHONPATH": found, **LIGHT}
+
+
+def _open(
+    answer: bytes, code: int, limits: Limits
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Words and arrays of an answer; of a child that died the reason as ForeignError."""
+    if code == -getattr(signal, "SIGXCPU", 0):
+        raise ForeignError(f"it takes more than {limits.cpu:g} s of CPU time")
+    try:
+        with np.load(io.BytesIO(answer), allow_pickle=False) as found:
+            arrays = {name: found[name] for name in found.files}
+        words: dict[str, Any] = json.loads(arrays.pop(WORDS).tobytes())
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        raise ForeignError(f"its reader crashed ({how})") from None
+    if "memory" in words:
+        raise ForeignError(f"it takes more than {limits.memory / 1e9:.2g} GB of memory")
+    return words, arrays

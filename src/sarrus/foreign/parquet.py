@@ -1,0 +1,42 @@
+"""Run in a child process: Parquet files through Arrow, answered as columns of numbers, or only tried."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+# a plain file, not one behind a link, and no waiting for the other end of a pipe
+PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+def answer(question: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The columns of one file ("path"), or nothing, once some files ("tried") have been read."""
+    for path in question.get("tried", ()):
+        try:
+            number = os.open(path, os.O_RDONLY | PLAIN)
+            with os.fdopen(number, "rb") as file:
+                parquet.read_table(pa.BufferReader(file.read()), use_threads=False)
+        except MemoryError:
+            raise
+        except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):
+            # whoever reads it in earnest meets the same, and says so
+            continue
+    if "path" not in question:
+        return {}, {}
+    try:
+        with parquet.ParquetFile(question["path"]) as file:
+            rows = file.metadata.num_rows
+            if rows > question["most_rows"]:
+                return {"error": f"has {rows} rows; at most {question['most_rows']} are read"}, {}
+            table = file.read(use_threads=False)
+        names = [str(name) for name in table.column_names]
+        values = [np.asarray(table[k].to_numpy(), dtype=np.float64) for k in range(len(names))]
+    except MemoryError:
+        raise
+    except (pa.ArrowException, TypeError, ValueError, OSError) as error:
+        return {"error": f"cannot be read ({str(error).splitlines()[0][:120]})"}, {}
+    return {"names": names}, {f"column_{k}": column for k, column in enumerate(values)}

@@ -1,0 +1,212 @@
+"""HDF5 files: made in memory, ended by a digest of their bytes, and read within bounds.
+
+HDF5 has links to other files, to other objects and back to groups above; datasets whose bytes are another file's;
+datasets of any size that take no room. Ours have none of these, and a file from a stranger may not
+make the reader do more than its size allows: every object is reached once, by a hard link, not too deep, and all
+that will be read is added up before the first byte of it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import h5py
+
+# says in a file that a digest stands at its end, and what this begins with
+SEALED, SEAL = "sealed", b"\nsarrus sha256 "
+SEAL_BYTES = len(SEAL) + 64
+# bytes that are hashed at once
+PIECE = 1 << 20
+# bytes that a byte of a file may become: the most that gzip can
+MOST_EXPANDED = 1100
+# groups in groups: ours have half as many
+MOST_DEPTH = 16
+# what arrays may hold
+NUMBERS = frozenset(map(np.dtype, ("float64", "float32", "int64", "uint8", "bool")))
+
+
+class HDF5Error(ValueError):
+    """A file that is no HDF5, was changed, or holds what ours do not; the message says which, without its path."""
+
+
+def make_hdf5(fill: Callable[[h5py.File], None]) -> bytes:
+    """The bytes of an HDF5 file that `fill` writes into.
+
+    It is made in memory: a disk that is full when HDF5 closes a file ends the process by a signal.
+    """
+    import h5py
+
+    with h5py.File("in memory", "w", driver="core", backing_store=False, block_size=PIECE) as file:
+        fill(file)
+        file.flush()
+        return bytes(file.id.get_file_image())
+
+
+def make_sealed(fill: Callable[[h5py.File], None]) -> bytes:
+    """The same with a digest at its end, which `open_sealed` compares."""
+
+    def fill_sealed(file: h5py.File) -> None:
+        file.attrs[SEALED] = True
+        fill(file)
+
+    content = make_hdf5(fill_sealed)
+    return content + SEAL + hashlib.sha256(content).hexdigest().encode()
+
+
+@contextmanager
+def open_sealed(path: Path, verify: bool) -> Iterator[h5py.File]:
+    """A file to read; verify: compare its bytes with the digest that was written with them, if one was."""
+    import h5py
+
+    with open(path, "rb") as stream:
+        intact = _is_intact(stream) if verify else None
+        if intact is False:
+            raise _changed()
+        try:
+            # what follows the bytes of HDF5 is nothing to it
+            file = h5py.File(stream, "r")
+        except OSError as error:
+            raise HDF5Error(
+                f"it is no HDF5 file, or damaged ({str(error).splitlines()[0]})"
+            ) from error
+        with file:
+            if verify and intact is None and SEALED in file.attrs:
+                raise _changed()
+            yield file
+
+
+def _changed() -> HDF5Error:
+    return HDF5Error(
+        "it was changed or damaged since it was written: its bytes do not have their digest; write it again, or "
+        "read it with verify=False"
+    )
+
+
+def _is_intact(stream: BinaryIO) -> bool | None:
+    """Whether the bytes of a file have the digest at its end; None if there is none."""
+    size = stream.seek(0, os.SEEK_END) - SEAL_BYTES
+    if size < 0:
+        return None
+    stream.seek(size)
+    seal = stream.read()
+    if not seal.startswith(SEAL):
+        return None
+    stream.seek(0)
+    found = hashlib.sha256()
+    while size > 0 and (piece := stream.read(min(PIECE, size))):
+        found.update(piece)
+        size -= len(piece)
+    return seal == SEAL + found.hexdigest().encode()
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A group that was looked at: its node, and what is in it by name."""
+
+    node: h5py.Group
+    members: dict[str, Branch | Leaf]
+
+    def __getitem__(self, name: str) -> Branch | Leaf:
+        if name not in self.members:
+            raise HDF5Error(f"'{self.node.name.rstrip('/')}/{name}' is missing")
+        return self.members[name]
+
+    def word(self, name: str) -> str:
+        """An attribute that is text."""
+        value = self.node.attrs.get(name)
+        if not isinstance(value, str):
+            raise HDF5Error(f"'{self.node.name}' has no '{name}'")
+        return value
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A dataset that was looked at and may be read."""
+
+    node: h5py.Dataset
+
+    def text(self) -> str:
+        """What it holds, if it is one text."""
+        if self.node.shape != () or self.node.dtype.kind != "O":
+            raise HDF5Error(f"'{self.node.name}' is not a text")
+        return str(self.node.asstr()[()])
+
+    def numbers(self) -> Any:
+        """What it holds, if it is plain numbers."""
+        if self.node.dtype not in NUMBERS or self.node.shape is None:
+            raise HDF5Error(f"'{self.node.name}' holds no plain numbers, but {self.node.dtype}")
+        return self.node[()]
+
+
+@dataclass
+class _Scan:
+    """What was found so far: where objects are, and how many bytes they have and claim."""
+
+    seen: set[int] = field(default_factory=set)
+    stored: int = 0
+    claimed: int = 0
+
+
+def scan(file: h5py.File, names: Iterable[str], size: int, room: Callable[[], float]) -> Branch:
+    """Look at some members of a file, whole, before anything of them is read; raises HDF5Error.
+
+    size: of the file [bytes]; room: how many bytes may be read.
+    """
+    found = _Scan({_address(file)})
+    members = {name: _open(file, name, 1, found) for name in names}
+    if found.stored > size:
+        raise HDF5Error(f"its arrays take {found.stored} bytes, more than it has ({size})")
+    # to ask for free memory takes longer than to read a small file
+    if found.claimed > PIECE and found.claimed > room():
+        raise HDF5Error(f"its arrays take {found.claimed / 1e9:.3g} GB, more than memory is free")
+    return Branch(file, members)
+
+
+def _open(group: h5py.Group, name: str, depth: int, found: _Scan) -> Branch | Leaf:
+    import h5py
+
+    where = f"'{group.name.rstrip('/')}/{name}'"
+    if depth > MOST_DEPTH:
+        raise HDF5Error(f"{where} is nested deeper than {MOST_DEPTH} groups")
+    links = group.id.links
+    if not links.exists(name.encode()):
+        raise HDF5Error(f"{where} is missing")
+    if links.get_info(name.encode()).type != h5py.h5l.TYPE_HARD:
+        raise HDF5Error(f"{where} is a link to another place")
+    node = group[name]
+    address = _address(node)
+    if address in found.seen:
+        raise HDF5Error(f"{where} is also found under another name")
+    found.seen.add(address)
+    if isinstance(node, h5py.Group):
+        return Branch(node, {below: _open(node, below, depth + 1, found) for below in node})
+    if not isinstance(node, h5py.Dataset):
+        raise HDF5Error(f"{where} is neither a group nor an array")
+    _count(node, where, found)
+    return Leaf(node)
+
+
+def _address(node: Any) -> int:
+    import h5py
+
+    return int(h5py.h5o.get_info(node.id).addr)
+
+
+def _count(node: h5py.Dataset, where: str, found: _Scan) -> None:
+    """Add up what an array takes; refuse one whose bytes are elsewhere, or fewer than it claims."""
+    if node.external or node.is_virtual:
+        raise HDF5Error(f"{where} takes its numbers from another file")
+    stored, claimed = node.id.get_storage_size(), node.nbytes
+    if claimed > MOST_EXPANDED * stored:
+        raise HDF5Error(f"{where} claims {claimed} bytes, more than the file can hold")
+    found.stored += stored
+    found.claimed += claimed

@@ -1,0 +1,218 @@
+"""What each part of a saved result is: types of its fields, types and shapes of its arrays.
+
+An array is a letter (f: float64, i: int64) and its sizes: a number, a size of the model (nq coordinates, nc
+equations, torsions, drives), or any other word, which stands for the same size in all fields of an object.
+"a|b" is one of two, "k+1" one more than k. Other fields: float, int, bool, text, {float}, {int}: values by name,
+[text], the name of a class, (Class): a tuple of them. A question mark: or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .model import Model
+
+FIELDS: dict[str, dict[str, str]] = {
+    "Asked": {
+        **{"duration": "float", "outputs": "f m", "method": "text", "tolerance": "float?", "step": "float?"},
+        **{"options": "{float}", "max_steps": "int", "at_crossing": "text", "misfit": "float?"},
+        **{"assemble": "bool", "dense": "bool", "estimate_error": "bool"},
+    },
+    "Law": {"form": "Form", "damping": "float", "stiffness": "float", "refinements": "int"},
+    "Record": {
+        **{"model": "Model", "times": "f n", "q": "f n nq", "v": "f n nq", "angles": "f n torsions"},
+        **{"work": "f n", "own": "f n nq", "kept": "i n", "restored": "f n", "law": "Law?"},
+    },
+    "Part": {"pieces": "Pieces", "sampling": "Sampling", "usual": "f nc", "restored": "f steps"},
+    "Motion": {"model": "Model", "parts": "(Part)", "law": "Law?"},
+    "Taken": {"times": "f k", "orders": "i k", "pivots": "f k|0"},
+    "Outcome": {
+        **{"status": "text", "message": "text", "record": "Record", "counters": "{int}"},
+        **{"timings": "{float}", "notes": "[text]", "steps": "Taken", "watch": "Watch?"},
+        **{"method": "text", "motion": "Motion?", "lost": "float", "error": "f n?"},
+    },
+    "Pieces": {
+        "orders": "i k",
+        "starts": "f k+1|k",
+        "coefficients": "f k terms nq|2nq",
+        "sides": "f k sides|0 some",
+    },
+    "Sampling": {
+        **{"projects": "bool", "own": "bool", "same": "float", "damping": "float"},
+        **{"corrections": "int", "limit": "float", "near": "float", "nodes": "f g", "weights": "f g"},
+        "same_factor": "float",
+    },
+    "Piece": {"start": "float", "end": "float", "coefficients": "f terms nq"},
+    "Stretch": {
+        **{"times": "f dips 3", "starts": "f k", "ends": "f k", "orders": "i k"},
+        **{"coefficients": "f k terms nq", "firsts": "i dips", "finals": "i dips", "before": "(Piece)"},
+    },
+    "Watch": {
+        **{"form": "Form", "stretches": "(Stretch)", "start": "f nc", "usual": "f nc"},
+        **{"begin": "f 2 nq", "later": "f nq", "until": "float"},
+    },
+    "derived": {"a": "f n nq", "norms": "f n 3", "energies": "f 2 n", "drive_forces": "f n drives"},
+}  # fmt: skip
+# of the form of a method or watch, what may differ from the model's
+OF_FORMS = {"K_M": "i m", "K_M_val": "f m", "K_A": "i 0", "K_A_1": "i 0", "K_A_2": "i 0"}
+OF_FORMS |= {"eps": "f nc", "rho": "f nc"}
+# refinements and corrections of a solve: more would only take time
+MOST_REPEATS = 1000
+
+_PLAIN: dict[str, Callable[[Any], bool]] = {
+    "float": lambda x: isinstance(x, int | float) and not isinstance(x, bool),
+    "int": lambda x: isinstance(x, int) and not isinstance(x, bool),
+    "bool": lambda x: isinstance(x, bool),
+    "text": lambda x: isinstance(x, str),
+}
+
+
+def sizes_of(model: Model) -> dict[str, int]:
+    """The sizes that a model has, by the words above."""
+    nq, torsions = model.coordinates, len(model.loads.torsions.first)
+    return {
+        **{"nq": nq, "2nq": 2 * nq, "nc": len(model.form.phi0), "torsions": torsions},
+        **{"sides": torsions + 1, "drives": len(model.loads.drives.sines)},
+    }
+
+
+def check_fields(
+    kind: str, parts: dict[str, Any], sizes: dict[str, int], fields: dict[str, str] | None = None
+) -> None:
+    """Raise ValueError with a sentence if a field is unknown, or not of its type and shape.
+
+    Fields may be missing that have come since a file was written, and have defaults.
+    """
+    fields = FIELDS[kind] if fields is None else fields
+    if odd := set(parts) - set(fields):
+        raise ValueError(f"{kind} has an unknown field '{min(odd)}'")
+    known = dict(sizes)
+    # in the order of the table: the first array with a size says how large it is
+    for name in fields:
+        if name in parts:
+            _check(parts[name], fields[name], known, f"{kind}.{name}")
+    _check_indices(kind, parts)
+
+
+def check_result(parts: dict[str, Any], derived: dict[str, Any], sizes: dict[str, int]) -> None:
+    """The same for a result: whether its outputs are those that were asked for."""
+    for name, kind in (("start", "Record"), ("asked", "Asked"), ("outcome", "Outcome")):
+        _check_class(parts[name], kind, name)
+    outcome, wanted = parts["outcome"], len(parts["asked"].outputs)
+    count = len(outcome.record)
+    # a run that stops at a crossing has an output there
+    most = wanted if outcome.status == "done" else wanted + 1
+    if count > most or (outcome.status == "done" and count < wanted):
+        raise ValueError(
+            f"it holds {count} outputs of {wanted}, and its status is '{outcome.status}'"
+        )
+    if len(parts["start"]) != 1 and count:
+        raise ValueError(f"its start is {len(parts['start'])} positions, not 1")
+    if outcome.error is not None and len(outcome.error) != count:
+        raise ValueError(f"it estimates {len(outcome.error)} errors of {count} outputs")
+    check_fields("derived", derived, {**sizes, "n": count})
+    if missing := set(FIELDS["derived"]) - set(derived):
+        raise ValueError(f"it lacks '{min(missing)}'")
+
+
+def check_form(parts: dict[str, Any], model: Model) -> None:
+    """The same for what a form has of its own: kernels use it without looking."""
+    check_fields(
+        "Form", parts, sizes_of(model), {name: OF_FORMS[name] for name in parts if name in OF_FORMS}
+    )
+    usual = model.form
+    if "K_M" in parts and not np.array_equal(parts["K_M"], usual.pos_q):
+        raise ValueError("Form.K_M does not name the places of the coordinates")
+    if len(parts.get("K_M", usual.K_M)) != len(parts.get("K_M_val", usual.K_M_val)):
+        raise ValueError("Form.K_M and Form.K_M_val differ in length")
+    if len({len(parts.get(name, getattr(usual, name))) for name in ("K_A", "K_A_1", "K_A_2")}) > 1:
+        raise ValueError("Form.K_A, K_A_1 and K_A_2 differ in length")
+
+
+def _check(value: Any, wanted: str, known: dict[str, int], where: str) -> None:
+    if wanted.endswith("?"):
+        if value is None:
+            return
+        wanted = wanted[:-1]
+    letter, *shape = wanted.split()
+    if shape:
+        _check_array(value, letter, shape, known, where)
+    elif wanted[0] in "{[":
+        kind, inside = (dict, wanted[1:-1]) if wanted[0] == "{" else (list, wanted[1:-1])
+        items = value.values() if isinstance(value, dict) else value
+        if not isinstance(value, kind) or not all(map(_PLAIN[inside], items)):
+            raise ValueError(
+                f"{where} is not {'values by name' if kind is dict else 'a list'}: {inside}"
+            )
+    elif wanted in _PLAIN:
+        if not _PLAIN[wanted](value):
+            raise ValueError(f"{where} is not of the type {wanted}")
+    else:
+        _check_class(value, wanted, where)
+
+
+def _check_class(value: Any, wanted: str, where: str) -> None:
+    name = wanted.strip("()")
+    items = value if wanted[0] == "(" else (value,)
+    if not isinstance(items, tuple) or not all(type(item).__name__ == name for item in items):
+        raise ValueError(f"{where} is not {'some' if wanted[0] == '(' else 'a'} {name}")
+
+
+def _check_array(
+    value: Any, letter: str, shape: list[str], known: dict[str, int], where: str
+) -> None:
+    dtype = {"f": np.dtype("float64"), "i": np.dtype("int64")}[letter]
+    if not isinstance(value, np.ndarray):
+        raise ValueError(f"{where} is not an array")
+    fits = value.dtype == dtype and value.ndim == len(shape)
+    if not fits or not all(
+        _fits(n, word, known) for n, word in zip(value.shape, shape, strict=True)
+    ):
+        sizes = ", ".join(str(known.get(word, word)) for word in shape)
+        raise ValueError(
+            f"{where} is an array of {value.dtype} of shape {value.shape}, not of {dtype} of shape ({sizes})"
+        )
+
+
+def _fits(size: int, words: str, known: dict[str, int]) -> bool:
+    for word in words.split("|"):
+        more = int(word.endswith("+1"))
+        name = word.removesuffix("+1")
+        wanted = int(name) if name.isdigit() else known.setdefault(name, size - more)
+        if size == wanted + more:
+            return True
+    return False
+
+
+def _check_indices(kind: str, parts: dict[str, Any]) -> None:
+    """What kernels and readers use to find other numbers must lead to some."""
+    if kind in ("Pieces", "Stretch"):
+        _within(parts["orders"], 0, parts["coefficients"].shape[1] - 1, f"{kind}.orders")
+    if kind == "Pieces":
+        starts = parts["starts"]
+        if not len(starts) or not np.isfinite(starts).all() or (np.diff(starts) < 0).any():
+            raise ValueError("Pieces.starts does not increase")
+    elif kind == "Stretch":
+        _within(parts["firsts"], 0, len(parts["starts"]), "Stretch.firsts")
+        _within(parts["finals"], 0, len(parts["starts"]), "Stretch.finals")
+    elif kind == "Record":
+        _within(parts["kept"], 0, 2, "Record.kept")
+        if not np.isfinite(parts["times"]).all():
+            raise ValueError("Record.times is not finite")
+    elif kind == "Part":
+        pieces, steps = parts["pieces"], len(parts["restored"])
+        # a last piece without length may hold the end itself
+        if len(pieces.starts) != steps + 1 or len(pieces.orders) not in (steps, steps + 1):
+            raise ValueError(f"Part.pieces are {len(pieces.orders)} of {steps} steps")
+    elif kind in ("Sampling", "Law"):
+        name = "corrections" if kind == "Sampling" else "refinements"
+        _within(np.array(parts.get(name, 0)), -1, MOST_REPEATS, f"{kind}.{name}")
+
+
+def _within(values: Any, low: int, high: int, where: str) -> None:
+    if values.size and not (values.min() >= low and values.max() <= high):
+        raise ValueError(f"{where} holds {values.min()} .. {values.max()}, not {low} .. {high}")
