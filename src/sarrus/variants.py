@@ -331,8 +331,8 @@ class VariantNumbers:
         if described is None:
             raise UntracedError("a mechanism without a description")
         self._variants, self._key = variants, described.key
-        velocities = [v for _, v in (*base.velocities, *base.angular_velocities)]
-        self._counts = len(described.numbers), sum(v.size for v in velocities)
+        given = [v.ravel() for _, v in (*base.velocities, *base.angular_velocities)]
+        self._counts = len(described.numbers), len(np.concatenate([np.zeros(0), *given]))
 
     def of(self, values: Mapping[str, Floats]) -> tuple[list[Any], list[Any]]:
         """Numbers, and those of start velocities, of variants with these values, an array a path.

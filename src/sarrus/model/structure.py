@@ -131,7 +131,7 @@ class Lookup:
             t is not None
             and not t.is_large
             and t.seen > 1
-            and sum(s.replay is not None for s in t.structures) < MOST_STRUCTURES
+            and len([s for s in t.structures if s.replay is not None]) < MOST_STRUCTURES
         )
 
     def keep(self, new: Structure, values: Floats) -> Structure:
