@@ -26,22 +26,22 @@ from .kernels.reasons import DONE
 from .kernels.rules import buffer_steps
 from .kernels.run import DRIFT, LOST, MOST_MOVED, PLACE, RATE, START_ENERGY, Readings
 from .kernels.series import LOOSENED
-from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
-from .mechanism.check import find_gaps, find_problems
+from .mechanism import Mechanism, MechanismError, check_drive_times
 from .mechanism.files.units import LARGEST
 from .methods import Status
 from .methods.digits import describe_floor, wants_digits
 from .methods.series import describe_loosened
 from .methods.status import done
 from .model import Model
-from .model.build import make_blueprint
-from .model.model import Rows
+from .model.build import traced_structure
 from .model.points import readable_points
+from .model.rows import Rows
+from .model.structure import Lookup, check_for_run
 from .names import pick
 from .result import Result
 from .solving import is_held, prepare, solve
-from .tape import Tape, UntracedError
-from .variants import Runs, Variants
+from .tape import UntracedError
+from .variants import Runs, VariantNumbers, Variants
 
 # unrolled updates of a factor up to which code of its own pays; and runs for which it is compiled
 MOST_UPDATES = 20_000
@@ -187,8 +187,7 @@ def _groups(
     for i in which:
         try:
             mechanism = _one_of(mechanisms, i)
-            _check(mechanism, asked)
-            ready = prepare(mechanism, asked)
+            ready = prepare(mechanism, asked, _check(mechanism, asked))
             for name in points:
                 ready.model.origin(name)
         except (MechanismError, ValueError) as error:
@@ -274,7 +273,7 @@ class NotTracedError(NotTogetherError):
 
 
 class Traced:
-    """Models of variants by their numbers alone: one of them is built, and others follow from its tape.
+    """Models of variants by their numbers alone: one of them is built, and others follow from its structure.
 
     base: a value a path, of the one that is built. What the numbers of another decide otherwise, checks included,
     is found; such a variant is none of the group.
@@ -285,35 +284,29 @@ class Traced:
     ) -> None:
         try:
             mechanism = variants.with_values(base)
-            _check(mechanism, asked)
-            self.ready = prepare(mechanism, asked)
+            self.ready = prepare(mechanism, asked, _check(mechanism, asked))
             for name in points:
                 self.ready.model.origin(name)
         except (MechanismError, ValueError) as error:
             raise NotTogetherError from error
         if mechanism.assemble or not _has_code(self.ready.model):
             raise NotTogetherError
-        self.paths = list(base)
-        tape = Tape()
-        numbers = {path: tape.numbers(np.asarray(value, float)) for path, value in base.items()}
+        self.variants, self.paths = variants, list(base)
         try:
-            traced = variants.with_numbers(numbers)
-            if find_problems(traced) or find_gaps(traced):
-                raise NotTogetherError
-            blueprint, block = make_blueprint(traced)
+            self.numbers = VariantNumbers(variants, self.ready.mechanism)
+            self.replay = traced_structure(self.ready.model).replay
         except UntracedError as error:
             raise NotTracedError from error
-        given = [*traced.velocities, *traced.angular_velocities]
-        self.start = len(block)
-        self.replay = tape.replay([*block, *(x for _, v in given for x in v.ravel().tolist())])
+        assert self.replay is not None
+        self.start = self.replay.count
         # where in the block each number of the model is
-        self.places = blueprint.make(mechanism, np.arange(len(block)))
+        self.places = self.ready.model.structure.make(mechanism, np.arange(self.start))
         self.points, self.mechanism = points, mechanism
         self._set_base(base)
 
     def _set_base(self, base: dict[str, Floats]) -> None:
         """Structure and numbers of the variant that was built; it has to be the same by both ways."""
-        values, good = self.replay.many(self._inputs({path: x[None] for path, x in base.items()}))
+        values, good = self._follow({path: x[None] for path, x in base.items()})
         model = self.ready.model
         velocity, fits, self.open = self._start_velocities(values)
         if not (good[0] and fits[0]):
@@ -326,8 +319,9 @@ class Traced:
         # which linkages a misfit locks is decided by places and axes: those that move without one more equation
         # than others have to keep them
         held = model.equations >= model.coordinates and not self.mechanism.drives
-        if held and not self._keeps_geometry():
-            raise NotTogetherError
+        form = self.places.form
+        self.kept = np.concatenate([form.D_val, form.e0]).astype(int) if held else np.zeros(0, int)
+        self.geometry = values[self.kept]
         at = len(values) + np.arange(model.coordinates, dtype=float)
         self.rows = flatten(_numbers_of(self.places, at, self.points)).astype(int)
         self.template = _numbers_of(model, velocity[0], self.points)
@@ -335,9 +329,13 @@ class Traced:
         loads = self.template.loads
         self.damped = loads is not None and is_damped(loads)
 
-    def _keeps_geometry(self) -> bool:
-        form = self.places.form
-        return not self.replay.varies(np.concatenate([form.D_val, form.e0]).astype(int).tolist())
+    def _follow(self, values: dict[str, Floats]) -> tuple[Floats, Flags]:
+        """Numbers of models and start velocities of variants, (numbers, n), and which of them follow."""
+        assert self.replay is not None
+        inputs, velocities = self.numbers.of(values)
+        n = len(values[self.paths[0]])
+        found, good = self.replay.many(inputs, n)
+        return np.concatenate([found, *(np.broadcast_to(x, (1, n)) for x in velocities)]), good
 
     def _inputs(self, values: dict[str, Floats]) -> Floats:
         n = len(values[self.paths[0]])
@@ -345,10 +343,10 @@ class Traced:
 
     def find(self, values: dict[str, Floats]) -> Traces:
         """Those of the variants with these values, an array a path, that follow from the tape."""
-        inputs = self._inputs(values)
-        found, good = self.replay.many(inputs)
+        found, good = self._follow(values)
+        good &= (found[self.kept] == self.geometry).all(axis=0)
         # no file holds larger ones
-        alike = np.flatnonzero(good & (np.abs(inputs) <= LARGEST).all(axis=0))
+        alike = np.flatnonzero(good & (np.abs(self._inputs(values)) <= LARGEST).all(axis=0))
         if len(alike) < found.shape[1]:
             found = found[:, alike]
         velocity, fits, open_start = self._start_velocities(found)
@@ -507,10 +505,10 @@ class Table:
             self.parked[i] = True
             try:
                 mechanism = _one_of(mechanisms, i)
-                _check(mechanism, asked)
+                known = _check(mechanism, asked)
                 for name in self.points:
                     pick(readable_points(mechanism), name, "joint, point or body")
-                self._fill(i, solve(mechanism, asked, asked.duration / 1000, 0.0), count)
+                self._fill(i, solve(mechanism, asked, asked.duration / 1000, 0.0, known), count)
             except (MechanismError, ValueError) as error:
                 self.refuse(i, str(error))
 
@@ -544,10 +542,11 @@ class Table:
         )  # fmt: skip
 
 
-def _check(mechanism: Mechanism, asked: Asked) -> None:
-    """As `simulate` checks it."""
-    check_mechanism(mechanism, closed=not mechanism.assemble)
+def _check(mechanism: Mechanism, asked: Asked) -> Lookup:
+    """As `simulate` checks it; returns what is known of it."""
+    known = check_for_run(mechanism, mechanism.assemble)
     check_drive_times(mechanism, asked.duration)
+    return known
 
 
 def _one_of(mechanisms: list[Mechanism] | Variants, i: int) -> Mechanism:

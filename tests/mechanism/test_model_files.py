@@ -82,7 +82,7 @@ def test_every_attribute_of_a_mechanism_is_compared():
 
     known = {*LISTS, "name", "gravity", "ground", "assemble", "defaults", "told", "user_forces"}
     # how it was written, not what it is
-    calls = {"at_once", "added", "columns", "_known", "_counts"}
+    calls = {"at_once", "added", "part_arrays", "_known", "_counts"}
     assert set(vars(Mechanism())) == known | calls
 
 

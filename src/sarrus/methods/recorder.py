@@ -153,8 +153,9 @@ class Recorder:
         if part.sampling is not self._sampling:
             self._sampling = part.sampling
             self._side = kernels.make_side(self._problem.model.form, part.sampling, self._loads)
+        model = self._problem.model
         run_own(
-            kernels.sample, self._problem.model.form, self._ws, self._loads, self._side, part.sampling,
+            model.codes, kernels.sample, model.form, self._ws, self._loads, self._side, part.sampling,
             part.pieces, len(part.pieces.orders), rows.outputs,
         )  # fmt: skip
 

@@ -384,13 +384,13 @@ class Series:
 
     def _take(self, room: Pieces) -> tuple[int, int]:
         """Steps until the memory is full or the run ends; with more digits where these are wanted."""
-        form, kept, steps, most = self._problem.model.form, self._kept, 0, len(room.coefficients)
+        model, kept, steps, most = self._problem.model, self._kept, 0, len(room.coefficients)
         while True:
             rest, seen = room.some(steps, most), self._seen[steps:]
             t = self._t if steps == 0 else float(room.starts[steps])
             reason, more = own.run(
-                kernels.advance, form, self._ws, self._loads, self._rules, t, kept, rest, seen
-            )
+                model.codes, kernels.advance, model.form, self._ws, self._loads, self._rules, t, kept, rest, seen
+            )  # fmt: skip
             steps += more
             if reason != reasons.OTHER_DIGITS:
                 return reason, steps
