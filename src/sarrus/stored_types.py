@@ -2,7 +2,7 @@
 
 An array is a letter (f: float64, i: int64) and its sizes: a number, a size of the model (nq coordinates, nc
 equations, torsions, drives), or any other word, which stands for the same size in all fields of an object.
-"a|b" is one of two, "k+1" one more than k. Other fields: float, int, bool, text, {float}, {int}, {value}: by name,
+"a|b" is one of two, "k+1" one more than k. Other fields: float, int, bool, text, {float}, {int}: values by name,
 [text], the name of a class, (Class): a tuple of them. A question mark: or nothing.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FIELDS: dict[str, dict[str, str]] = {
     "Asked": {
         **{"duration": "float", "outputs": "f m", "method": "text", "tolerance": "float?", "step": "float?"},
-        **{"options": "{value}", "max_steps": "int", "at_crossing": "text", "misfit": "float?"},
+        **{"options": "{float}", "max_steps": "int", "at_crossing": "text", "misfit": "float?"},
         **{"assemble": "bool", "dense": "bool", "estimate_error": "bool"},
     },
     "Law": {"form": "Form", "damping": "float", "stiffness": "float", "refinements": "int"},
@@ -40,7 +40,6 @@ FIELDS: dict[str, dict[str, str]] = {
         "starts": "f k+1|k",
         "coefficients": "f k terms nq|2nq",
         "sides": "f k sides|0 some",
-        "usual": "f k|0 nc|0",
     },
     "Sampling": {
         **{"projects": "bool", "own": "bool", "same": "float", "damping": "float"},
@@ -49,12 +48,12 @@ FIELDS: dict[str, dict[str, str]] = {
     },
     "Piece": {"start": "float", "end": "float", "coefficients": "f terms nq"},
     "Stretch": {
-        **{"found": "f dips columns", "regular": "f nq", "starts": "f k", "ends": "f k", "orders": "i k"},
+        **{"times": "f dips 3", "starts": "f k", "ends": "f k", "orders": "i k"},
         **{"coefficients": "f k terms nq", "firsts": "i dips", "finals": "i dips", "before": "(Piece)"},
     },
     "Watch": {
-        **{"stretches": "(Stretch)", "start": "f nc", "usual": "f nc", "begin": "f 2 nq"},
-        **{"later": "f nq", "parts": "i nq", "until": "float", "left": "float"},
+        **{"form": "Form", "stretches": "(Stretch)", "start": "f nc", "usual": "f nc"},
+        **{"begin": "f 2 nq", "later": "f nq", "until": "float"},
     },
     "derived": {"a": "f n nq", "norms": "f n 3", "energies": "f 2 n", "drive_forces": "f n drives"},
 }  # fmt: skip
@@ -69,8 +68,6 @@ _PLAIN: dict[str, Callable[[Any], bool]] = {
     "int": lambda x: isinstance(x, int) and not isinstance(x, bool),
     "bool": lambda x: isinstance(x, bool),
     "text": lambda x: isinstance(x, str),
-    # of an option: of other engines some are words
-    "value": lambda x: isinstance(x, int | float | str),
 }
 
 

@@ -14,7 +14,6 @@ from fractions import Fraction
 from typing import TypeGuard
 
 from ...names import find_meant
-from ...thresholds import LARGEST_NUMBER
 
 Dimension = tuple[int, int, int, int]
 
@@ -122,7 +121,8 @@ SPELT_OUT = {
 # longer texts are no numbers of anybody; without the bound a fraction could fill the memory
 MOST_CHARACTERS = 100
 MOST_POWER = 9
-LARGEST = LARGEST_NUMBER
+# beyond it a mass times a squared length overflows
+LARGEST = 1e100
 
 _NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 _PLAIN = re.compile(_NUMBER)
