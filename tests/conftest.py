@@ -20,6 +20,12 @@ OF_TERMINALS = (
 )
 
 
+@pytest.fixture
+def few_runs_pay(monkeypatch):
+    """Ensembles of 16 runs and more are compiled for: else it takes a thousand."""
+    monkeypatch.setattr("sarrus.batch.FEWEST_RUNS", 16)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def plain_terminal():
     """No colours, 80 columns, whatever the terminal is; programs that tests start inherit it."""

@@ -5,7 +5,7 @@ import numpy as np
 from sarrus.assembly import solve_start_velocity
 from sarrus.kernels.layout import Pieces, make_workspace
 from sarrus.kernels.loads import make_loads
-from sarrus.kernels.series import SEEN, Kept, advance
+from sarrus.kernels.series import SEEN, StepRules, advance, make_state
 from sarrus.model import make_model
 
 
@@ -18,11 +18,11 @@ def point_series(m, name, order):
     # one tiny step; a cost that falls steeply with the order makes it compute every coefficient
     coefficients = np.zeros((1, order + 1, nq))
     sides = np.zeros((1, beside, 2 * order + 2))
-    state = np.array([np.zeros(nq), v])
+    kept = make_state(nq, beside, 1e-13)
+    kept.state[1] = v
+    rules = StepRules(1e-9, 1e-13, False, 1000, False, False, -50.0 * np.arange(order + 1.0))
     advance(
-        form, make_workspace(form, order), make_loads(model.loads, order), 0.0, 1e-9, 1e-13,
-        False, False, -50.0 * np.arange(order + 1.0),
-        Kept(state, np.zeros(beside), np.zeros(4), np.zeros(5, np.int64)),
+        form, make_workspace(form, order), make_loads(model.loads, order), rules, 0.0, kept,
         Pieces(np.zeros(2), np.zeros(1, np.int64), coefficients, sides),
         np.zeros((1, SEEN)),
     )  # fmt: skip

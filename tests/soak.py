@@ -4,8 +4,9 @@
 
 Each seed makes one mechanism, planar or in space, with plain, crowded or sliding joints. It is simulated here
 and in absolute coordinates (absolute_coordinates.py), and again in a motion slower or faster by a power of two
-between 1e-6 and 1e6, which must be the same motion. Every failure prints its seed; it is run again by
-`--first SEED --count 1`.
+between 1e-6 and 1e6, which must be the same motion. A linkage of a random family has the same crossings at other
+tolerances, outputs and methods, and random loops have all of theirs. Every failure prints its seed; it is run
+again by `--first SEED --count 1`.
 """
 
 import argparse
@@ -16,8 +17,10 @@ import traceback
 import numpy as np
 
 from agreement.test_independent_simulation import DURATION, check_same_motion, with_random_start
+from crossing_families import FAMILIES
 from random_mechanisms import random_mechanism
 from sarrus import simulate
+from singular.test_crossing_counts import check_loops, check_same_crossings
 from time_scale import in_time
 
 # the tolerance, grown over the run: places of two runs whose roundings differ
@@ -43,6 +46,13 @@ def check_time_scale(seed):
     np.testing.assert_allclose(got.coordinates, want.coordinates, atol=SAME_IN_TIME, rtol=0)
 
 
+def check_crossings(seed):
+    """The number of crossings depends on the motion alone."""
+    rng = np.random.default_rng([28, seed])
+    check_same_crossings(FAMILIES[rng.choice(list(FAMILIES))](rng))
+    check_loops(seed)
+
+
 def soak(first, count, minutes):
     """Failures by seed; stops after so many seeds or minutes."""
     begin, failures = time.monotonic(), {}
@@ -50,7 +60,11 @@ def soak(first, count, minutes):
         if time.monotonic() - begin > 60.0 * minutes:
             print(f"{seed - first} of {count} seeds in {minutes:g} minutes", flush=True)
             break
-        for check in (lambda k: check_same_motion(k, make(k)), check_time_scale):
+        for check in (
+            lambda k: check_same_motion(k, make(k)),
+            check_time_scale,
+            check_crossings,
+        ):
             try:
                 check(seed)
             except Exception:

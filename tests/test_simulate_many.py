@@ -10,12 +10,19 @@ from builders import bricard, n_four_bar
 from linkages import driven_slider_crank
 from random_mechanisms import random_mechanism
 from sarrus.asked import ask_plainly
-from sarrus.many import Traced, _split
+from sarrus.kernels.batch import flatten
+from sarrus.many import Traced, _check, _numbers_of, structure_of
 from sarrus.problems.references.n_four_bar import flat_times, four_bar_reference
 from sarrus.solving import prepare
 from sarrus.variants import Variants
 
 TIMES = np.linspace(0.0, 2.0, 21)
+pytestmark = pytest.mark.usefixtures("few_runs_pay")
+
+
+def prepared(mechanism, asked):
+    """A mechanism checked and made ready to run."""
+    return prepare(mechanism, asked, _check(mechanism, asked))
 
 
 def four_bar(speed=1.0, windows=2):
@@ -165,12 +172,13 @@ def test_numbers_of_variants_are_those_of_their_models():
     # some have another shortest part of an axis, or another direction in which a mass spreads most
     assert len(group.which) >= 5
     for at in range(0, len(group.which), 2):
-        ready = prepare(variants.mechanism(int(group.which[at])), asked)
-        structure, numbers = _split(ready, ("B", "C"))
-        assert structure == group.structure
+        ready = prepared(variants.mechanism(int(group.which[at])), asked)
+        numbers = _numbers_of(ready.model, ready.velocity, ("B", "C"))
+        assert structure_of(numbers) == traced.structure
         assert group.energy[at] == pytest.approx(ready.model.units.energy, rel=1e-13)
         # inertias of rods are made by other arithmetic: rounding, times some divisions by a frame
-        np.testing.assert_allclose(group.numbers[:, at], numbers, rtol=1e-11, atol=1e-13)
+        rows = flatten(numbers)[group.plan.rows]
+        np.testing.assert_allclose(group.numbers[:, at], rows, rtol=1e-11, atol=1e-13)
 
 
 @pytest.mark.parametrize("name", ["speed", "sine", "phase", "step", "table"])
@@ -183,10 +191,11 @@ def test_numbers_of_drives_are_those_of_their_models(name):
     group = traced.group(vary)
     assert len(group.which) == 20
     for at in (0, 11):
-        ready = prepare(variants.mechanism(at), asked)
-        structure, numbers = _split(ready, ("B",))
-        assert structure == group.structure
-        np.testing.assert_allclose(group.numbers[:, at], numbers, rtol=1e-12, atol=1e-13)
+        ready = prepared(variants.mechanism(at), asked)
+        numbers = _numbers_of(ready.model, ready.velocity, ("B",))
+        assert structure_of(numbers) == traced.structure
+        rows = flatten(numbers)[group.plan.rows]
+        np.testing.assert_allclose(group.numbers[:, at], rows, rtol=1e-12, atol=1e-13)
 
 
 def test_lengths_places_and_axes_of_an_ensemble():
@@ -627,7 +636,7 @@ def test_parts_of_any_size_give_the_same(monkeypatch):
     """How many lanes run at once, and how many outputs are copied at once, changes no bit."""
     ensemble = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": np.linspace(1, 2, 67)})
     whole = ensemble.simulate(1.0, 0.01)
-    monkeypatch.setattr("sarrus.codegen.lanes.GROUPS_AT_ONCE", 1)
+    monkeypatch.setattr("sarrus.batch.GROUPS_AT_ONCE", 1)
     monkeypatch.setattr("sarrus.many.AT_ONCE", 5)
     small = ensemble.simulate(1.0, 0.01)
     for name in ("values", "balance", "final", "least", "largest", "energy_drift"):

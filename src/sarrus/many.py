@@ -11,44 +11,37 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arrays import Flags, Floats, plain_sum
 from .asked import Asked
 from .assembly.velocities import solve_start_velocities
-from .codegen import series
-from .codegen.lanes import Found, lanes_of
-from .codegen.structure import (
-    PLACE,
-    RATE,
-    Column,
-    Slot,
-    Structure,
-    make_structure,
-    number_arrays,
-    number_values,
-)
+from .batch import Found, pays, run_on_host
+from .kernels.batch import CONSTANTS, Numbers, Plan, flatten
+from .kernels.loads import is_damped, keeps_energy, list_damping
 from .kernels.native import is_available
-from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
-from .mechanism.check import find_gaps, find_problems
+from .kernels.reasons import DONE
+from .kernels.rules import buffer_steps
+from .kernels.run import DRIFT, LOST, MOST_MOVED, PLACE, RATE, START_ENERGY, Readings
+from .kernels.series import LOOSENED
+from .mechanism import Mechanism, MechanismError, check_drive_times
 from .mechanism.files.units import LARGEST
 from .methods import Status
 from .methods.digits import describe_floor, wants_digits
 from .methods.series import describe_loosened
 from .methods.status import done
 from .model import Model
-from .model.build import make_blueprint
-from .model.model import Rows
+from .model.build import traced_structure
 from .model.points import readable_points
+from .model.rows import Rows
+from .model.structure import Lookup, check_for_run
 from .names import pick
 from .result import Result
-from .solving import Prepared, is_held, prepare, solve
-from .tape import Tape, UntracedError
-from .thresholds import SINGULAR_LANDING
-from .variants import Runs, Variants
-from .verdict.crossings import zero_of
+from .solving import is_held, prepare, solve
+from .tape import UntracedError
+from .variants import Runs, VariantNumbers, Variants
 
 # unrolled updates of a factor up to which code of its own pays; and runs for which it is compiled
 MOST_UPDATES = 20_000
@@ -66,13 +59,7 @@ AGREE = 1e-11
 REFUSED = "refused"
 # runs whose outputs are copied at once
 AT_ONCE = 256
-COUNTERS = {
-    "steps": series.STEPS,
-    "rejected": series.REJECTED,
-    "coefficients": series.COEFFICIENTS,
-    "factorisations": series.FACTORISATIONS,
-    "loosened": series.LOOSENED,
-}
+COUNTERS = ("steps", "rejected", "coefficients", "factorisations", "loosened")
 
 
 def run_all(
@@ -90,15 +77,15 @@ def run_all(
     for name in points:
         _check_point(mechanisms, name)
     if gpu:
-        from .codegen.device import find_cupy
+        from .device import find_cupy
 
         find_cupy()
     table = Table(len(mechanisms), first.dimension, asked, points, keep, crossings)
-    for group in (
-        () if wants_digits(asked.setting) and not gpu else _groups(mechanisms, asked, points, table)
-    ):
-        found = run_group(group, asked, threads or _cores(), keep, gpu=gpu, crossings=crossings)
-        table.take(group, found)
+    # runs with extended precision, and crossings, are those of `simulate`
+    alone = crossings or (wants_digits(asked.setting) and not gpu)
+    for group in () if alone else _groups(mechanisms, asked, points, table):
+        if gpu or pays(group.plan, len(group.which)):
+            table.take(group, run_group(group, asked, threads or _cores(), keep, gpu=gpu))
     table.finish(mechanisms)
     varied = mechanisms.vary if isinstance(mechanisms, Variants) else {}
     return replace(table.runs(), vary=varied)
@@ -106,54 +93,56 @@ def run_all(
 
 @dataclass
 class Group:
-    """Runs of one structure: which, their numbers (slots, runs), joules of a unit of energy, notes to tell."""
+    """Runs of one structure: which, their plan, all their numbers (rows, runs), joules of a unit of energy,
+    notes.
+    """
 
     which: np.ndarray
-    structure: Structure
+    plan: Plan
     numbers: Floats
     energy: Floats
     notes: list[list[str]]
 
 
-def run_group(
-    group: Group,
-    asked: Asked,
-    threads: int,
-    keep: bool,
-    *,
-    gpu: bool = False,
-    crossings: bool = False,
-) -> Found:
-    """Run them in lanes or on a device."""
-    zero = zero_of(asked.setting) if crossings else None
+def run_group(group: Group, asked: Asked, threads: int, keep: bool, *, gpu: bool = False) -> Found:
+    """Run them in SIMD lanes or on a device."""
     if gpu:
-        from .codegen.device import run_on_device
+        from .device import run_on_device
 
-        return run_on_device(
-            group.structure, group.numbers, asked.outputs, asked.duration, asked.setting,
-            most_steps=asked.max_steps, keep=keep, zero=zero,
-        )  # fmt: skip
-    return lanes_of(group.structure, crossings).run(
-        group.numbers, asked.outputs, asked.duration, asked.setting,
-        most_steps=asked.max_steps, threads=threads, keep=keep, zero=zero,
-    )  # fmt: skip
+        return run_on_device(group.plan, group.numbers, asked, keep=keep)
+    return run_on_host(group.plan, group.numbers, asked, threads=threads, keep=keep)
 
 
 # models: structure and numbers
 
 
-def point_columns(model: Model, points: tuple[str, ...]) -> tuple[tuple[Column, ...], list[Floats]]:
-    """Columns of places and velocities of points, and the numbers of their rows."""
-    columns, rows = [], []
+def point_columns(model: Model, points: tuple[str, ...]) -> Readings:
+    """Columns of places and velocities of points."""
+    level, start, col, val, offset = [], [0], [], [], []  # type: Any, Any, Any, Any, Any
     for name in points:
         part, origin = model.point_rows(name), model.origin(name)
-        for level in (PLACE, RATE):
+        for kind in (PLACE, RATE):
             for c in range(model.dimension):
                 at = slice(part.indptr[c], part.indptr[c + 1])
-                offset = [origin[c]] if level == PLACE else []
-                columns.append(Column(level, tuple(part.indices[at].tolist()), level == PLACE))
-                rows.append(np.concatenate([part.data[at], offset]))
-    return tuple(columns), rows
+                level.append(kind)
+                col += part.indices[at].tolist()
+                val += part.data[at].tolist()
+                start.append(len(col))
+                offset.append(origin[c])
+    whole = (np.array(x, np.int64) for x in (level, start, col))
+    return Readings(*whole, np.array(val, float), np.array(offset, float))
+
+
+def make_plan(template: Numbers, known: Flags) -> Plan:
+    """How a group of runs is stepped, given one of them and the constants that all have."""
+    form, loads = template.form, template.loads
+    return Plan(
+        template,
+        known,
+        damped=loads is not None and is_damped(loads),
+        holds=keeps_energy(form, loads),
+        share_every=buffer_steps(len(form.Q)),
+    )
 
 
 def _has_code(model: Model) -> bool:
@@ -167,10 +156,23 @@ def _has_code(model: Model) -> bool:
     return is_available() and small and plain and (driven or not is_held(model))
 
 
-def _split(ready: Prepared, points: tuple[str, ...]) -> tuple[Structure, Floats]:
-    columns, rows = point_columns(ready.model, points)
-    args = ready.model.form, ready.model.loads if ready.model.loaded else None, ready.velocity
-    return make_structure(*args, columns, rows), number_values(*args, rows)
+def _numbers_of(model: Model, velocity: Floats, points: tuple[str, ...]) -> Numbers:
+    loads = model.loads if model.loaded else None
+    return Numbers(model.form, loads, velocity, point_columns(model, points))
+
+
+def structure_of(numbers: Numbers) -> bytes:
+    """What runs have to have in common to be of one group: integers, shapes, and whether there are dampers."""
+    loads = numbers.loads
+    return make_plan(numbers, np.zeros(len(flatten(numbers)), bool)).digest().encode() + bytes(
+        [loads is not None and is_damped(loads)]
+    )
+
+
+def constants_of(values: Floats) -> Flags:
+    """Which numbers, (numbers, runs), are constants that all runs have."""
+    same = (values == values[:, :1]).all(axis=1)
+    return same & np.isin(values[:, 0], CONSTANTS)
 
 
 def _groups(
@@ -181,26 +183,34 @@ def _groups(
         which: Iterable[int] = yield from _trace_groups(mechanisms, asked, points)
     else:
         which = range(len(mechanisms))
-    found: dict[str, tuple[Structure, list[tuple[int, Floats, float, list[str]]]]] = {}
+    found: dict[bytes, tuple[Numbers, list[tuple[int, Floats, float, list[str]]]]] = {}
     for i in which:
         try:
             mechanism = _one_of(mechanisms, i)
-            _check(mechanism, asked)
-            ready = prepare(mechanism, asked)
+            ready = prepare(mechanism, asked, _check(mechanism, asked))
             for name in points:
                 ready.model.origin(name)
         except (MechanismError, ValueError) as error:
             table.refuse(i, str(error))
             continue
         if _has_code(ready.model):
-            structure, numbers = _split(ready, points)
-            entry = numbers, ready.model.units.energy, ready.notes
-            found.setdefault(structure.digest, (structure, []))[1].append((i, *entry))
-    for structure, runs in found.values():
+            numbers = _numbers_of(ready.model, ready.velocity, points)
+            entry = flatten(numbers), ready.model.units.energy, ready.notes
+            found.setdefault(structure_of(numbers), (numbers, []))[1].append((i, *entry))
+    for template, runs in found.values():
         if len(runs) >= FEWEST_RUNS:
-            which, blocks, energy, notes = zip(*runs, strict=True)
-            block = np.array(blocks).T.copy()
-            yield Group(np.array(which), structure, block, np.array(energy), list(notes))
+            which, rows, energy, notes = zip(*runs, strict=True)
+            yield make_group(
+                np.array(which), template, np.array(rows).T, np.array(energy), list(notes)
+            )
+
+
+def make_group(
+    which: np.ndarray, template: Numbers, values: Floats, energy: Floats, notes: list[list[str]]
+) -> Group:
+    """Runs of one structure, given all their numbers, (numbers, runs)."""
+    plan = make_plan(template, constants_of(values))
+    return Group(which, plan, np.ascontiguousarray(values[plan.rows]), energy, notes)
 
 
 def _trace_groups(
@@ -210,7 +220,7 @@ def _trace_groups(
 
     Returns those that are to be built each: all, where none can be traced.
     """
-    left, found = np.arange(len(ensemble)), {}  # type: Any, dict[str, list[Group]]
+    left, found = np.arange(len(ensemble)), {}  # type: Any, dict[bytes, list[Traces]]
     held: list[int] = []
     untraced = 0
     while len(left) and (len(held) < TAPES or plain_sum(held[-TAPES:]) >= WORTH * TAPES):
@@ -225,21 +235,33 @@ def _trace_groups(
             untraced += isinstance(error, NotTracedError)
             left = np.delete(left, at)
             continue
-        group = traced.group({path: values[left] for path, values in ensemble.vary.items()})
-        held[-1] = len(group.which)
-        which, left = left[group.which], np.delete(left, group.which)
-        found.setdefault(group.structure.digest, []).append(replace(group, which=which))
-    for groups in found.values():
+        traces = traced.find({path: values[left] for path, values in ensemble.vary.items()})
+        held[-1] = len(traces.which)
+        which, left = left[traces.which], np.delete(left, traces.which)
+        found.setdefault(traced.structure, []).append(traces._replace(which=which))
+    for parts in found.values():
         # what a model's builder decides is often no other structure for its code
-        if plain_sum(len(group.which) for group in groups) >= FEWEST_RUNS:
-            yield Group(
-                np.concatenate([group.which for group in groups]),
-                groups[0].structure,
-                np.concatenate([group.numbers for group in groups], axis=1),
-                np.concatenate([group.energy for group in groups]),
-                [notes for group in groups for notes in group.notes],
+        if plain_sum(len(part.which) for part in parts) >= FEWEST_RUNS:
+            yield make_group(
+                np.concatenate([part.which for part in parts]),
+                parts[0].template,
+                np.concatenate([part.values for part in parts], axis=1),
+                np.concatenate([part.energy for part in parts]),
+                [part.notes for part in parts for _ in part.which],
             )
     return [] if found or not untraced else list(range(len(ensemble)))
+
+
+class Traces(NamedTuple):
+    """Variants that follow from one tape: which, one of them, all their numbers, units of energy [J], notes of
+    each.
+    """
+
+    which: np.ndarray
+    template: Numbers
+    values: Floats
+    energy: Floats
+    notes: list[str]
 
 
 class NotTogetherError(Exception):
@@ -251,7 +273,7 @@ class NotTracedError(NotTogetherError):
 
 
 class Traced:
-    """Models of variants by their numbers alone: one of them is built, and others follow from its tape.
+    """Models of variants by their numbers alone: one of them is built, and others follow from its structure.
 
     base: a value a path, of the one that is built. What the numbers of another decide otherwise, checks included,
     is found; such a variant is none of the group.
@@ -262,35 +284,29 @@ class Traced:
     ) -> None:
         try:
             mechanism = variants.with_values(base)
-            _check(mechanism, asked)
-            self.ready = prepare(mechanism, asked)
+            self.ready = prepare(mechanism, asked, _check(mechanism, asked))
             for name in points:
                 self.ready.model.origin(name)
         except (MechanismError, ValueError) as error:
             raise NotTogetherError from error
         if mechanism.assemble or not _has_code(self.ready.model):
             raise NotTogetherError
-        self.paths = list(base)
-        tape = Tape()
-        numbers = {path: tape.numbers(np.asarray(value, float)) for path, value in base.items()}
+        self.variants, self.paths = variants, list(base)
         try:
-            traced = variants.with_numbers(numbers)
-            if find_problems(traced) or find_gaps(traced):
-                raise NotTogetherError
-            blueprint, block = make_blueprint(traced)
+            self.numbers = VariantNumbers(variants, self.ready.mechanism)
+            self.replay = traced_structure(self.ready.model).replay
         except UntracedError as error:
             raise NotTracedError from error
-        given = [*traced.velocities, *traced.angular_velocities]
-        self.start = len(block)
-        self.replay = tape.replay([*block, *(x for _, v in given for x in v.ravel().tolist())])
+        assert self.replay is not None
+        self.start = self.replay.count
         # where in the block each number of the model is
-        self.places = blueprint.make(mechanism, np.arange(len(block)))
+        self.places = self.ready.model.structure.make(mechanism, np.arange(self.start))
         self.points, self.mechanism = points, mechanism
         self._set_base(base)
 
     def _set_base(self, base: dict[str, Floats]) -> None:
         """Structure and numbers of the variant that was built; it has to be the same by both ways."""
-        values, good = self.replay.many(self._inputs({path: x[None] for path, x in base.items()}))
+        values, good = self._follow({path: x[None] for path, x in base.items()})
         model = self.ready.model
         velocity, fits, self.open = self._start_velocities(values)
         if not (good[0] and fits[0]):
@@ -303,50 +319,56 @@ class Traced:
         # which linkages a misfit locks is decided by places and axes: those that move without one more equation
         # than others have to keep them
         held = model.equations >= model.coordinates and not self.mechanism.drives
-        if held and not self._keeps_geometry():
-            raise NotTogetherError
-        columns, rows = point_columns(self.places, self.points)
-        loads = self.places.loads if self.places.loaded else None
-        at = len(values) + np.arange(model.coordinates, dtype=float)
-        self.slots = number_arrays(self.places.form, loads, at, rows)
-        whole = np.concatenate([values, velocity.T])[:, 0]
-        acting = None if loads is None else replace_floats(loads, whole)
-        form = replace_floats(self.places.form, whole)
-        own = [whole[x.astype(int)] for x in rows]
-        self.structure = make_structure(form, acting, velocity[0], columns, own)
-        self.known = [_flags(whole[x.astype(int)], constants) for x, constants in self.slots]
-
-    def _keeps_geometry(self) -> bool:
         form = self.places.form
-        return not self.replay.varies(np.concatenate([form.D_val, form.e0]).astype(int).tolist())
+        self.kept = np.concatenate([form.D_val, form.e0]).astype(int) if held else np.zeros(0, int)
+        self.geometry = values[self.kept]
+        at = len(values) + np.arange(model.coordinates, dtype=float)
+        self.rows = flatten(_numbers_of(self.places, at, self.points)).astype(int)
+        self.template = _numbers_of(model, velocity[0], self.points)
+        self.structure = structure_of(self.template)
+        loads = self.template.loads
+        self.damped = loads is not None and is_damped(loads)
+
+    def _follow(self, values: dict[str, Floats]) -> tuple[Floats, Flags]:
+        """Numbers of models and start velocities of variants, (numbers, n), and which of them follow."""
+        assert self.replay is not None
+        inputs, velocities = self.numbers.of(values)
+        n = len(values[self.paths[0]])
+        found, good = self.replay.many(inputs, n)
+        return np.concatenate([found, *(np.broadcast_to(x, (1, n)) for x in velocities)]), good
 
     def _inputs(self, values: dict[str, Floats]) -> Floats:
         n = len(values[self.paths[0]])
         return np.concatenate([values[path].reshape(n, -1).T for path in self.paths])
 
-    def group(self, values: dict[str, Floats]) -> Group:
+    def find(self, values: dict[str, Floats]) -> Traces:
         """Those of the variants with these values, an array a path, that follow from the tape."""
-        inputs = self._inputs(values)
-        found, good = self.replay.many(inputs)
+        found, good = self._follow(values)
+        good &= (found[self.kept] == self.geometry).all(axis=0)
         # no file holds larger ones
-        alike = np.flatnonzero(good & (np.abs(inputs) <= LARGEST).all(axis=0))
+        alike = np.flatnonzero(good & (np.abs(self._inputs(values)) <= LARGEST).all(axis=0))
         if len(alike) < found.shape[1]:
             found = found[:, alike]
         velocity, fits, open_start = self._start_velocities(found)
-        good = fits & (open_start == self.open)
-        numbers = []
-        for (x, constants), known in zip(self.slots, self.known, strict=True):
-            own = _rows(found, velocity.T, x.astype(int))
-            for mine, base in zip(_flags(own, constants), known, strict=True):
-                good &= (mine == base[:, None]).all(axis=0)
-            numbers.append(own[~np.any(known, axis=0)] if known else own)
+        good = fits & (open_start == self.open) & (self._is_damped(found) == self.damped)
+        numbers = _rows(found, velocity.T, self.rows)
         which = np.flatnonzero(good)
         units = int(self.places.units.length)
         length, mass = found[units : units + 2, which]
-        block = np.concatenate(numbers)
-        block = block if len(which) == block.shape[1] else block[:, which]
-        notes = [self.ready.notes] * len(which)
-        return Group(alike[which], self.structure, block, mass * length * length, notes)
+        numbers = numbers if len(which) == numbers.shape[1] else numbers[:, which]
+        return Traces(
+            alike[which], self.template, numbers, mass * (length * length), self.ready.notes
+        )
+
+    def group(self, values: dict[str, Floats]) -> Group:
+        """The same as a group of its own."""
+        which, template, numbers, energy, notes = self.find(values)
+        return make_group(which, template, numbers, energy, [notes] * len(which))
+
+    def _is_damped(self, found: Floats) -> Flags:
+        """Which of them have dampers."""
+        rows = list_damping(self.places.loads).astype(int)
+        return np.asarray(np.any(found[rows] != 0.0, axis=0))
 
     def _start_velocities(self, found: Floats) -> tuple[Floats, Flags, Flags]:
         """Start velocities (n, nq), whether the joints allow them, and whether they leave something open."""
@@ -399,18 +421,6 @@ def _rows(first: Floats, second: Floats, at: Any) -> Floats:
     return out
 
 
-def _flags(values: Floats, constants: tuple[float, ...]) -> list[Flags]:
-    """Which values are constants that are written into code."""
-    return [values == x for x in constants]
-
-
-def replace_floats(arrays: Any, values: Floats) -> Any:
-    """The same tuples with numbers for their places."""
-    if isinstance(arrays, tuple):
-        return type(arrays)(*(replace_floats(x, values) for x in arrays))
-    return values[arrays.astype(int)] if arrays.dtype == float else arrays
-
-
 def _dense(rows: Rows, found: Floats) -> Floats:
     """Rows of all variants, (n, rows, nq)."""
     out = np.zeros((found.shape[1], len(rows.start) - 1, rows.columns))
@@ -454,8 +464,7 @@ class Table:
 
     def take(self, group: Group, found: Found) -> None:
         """The runs of a group that are certain; the others are left."""
-        told, s = found.summaries, group.structure
-        good = certain(told)
+        good = found.reason == DONE
         which = group.which[good]
         if not len(which):
             return
@@ -463,33 +472,28 @@ class Table:
         self.status[which] = str(Status.DONE)
         message, setting = done(self.asked.duration).message, self.asked.setting
         floor = describe_floor(setting)
-        loosened, moved, lost = told[[series.LOOSENED, series.MOVED, series.LOST]].tolist()
+        loosened = found.counters[LOOSENED].tolist()
+        moved, lost = found.summary[MOST_MOVED].tolist(), found.summary[LOST].tolist()
         for i, at in zip(which.tolist(), np.flatnonzero(good).tolist(), strict=True):
             self.message[i] = message
             count = int(loosened[at])
             more = describe_loosened(count, moved[at], lost[at]) if count else []
             self.notes[i] = [*group.notes[at], *floor, *more]
         if self.values is not None and self.balance is not None:
-            start, unit = told[series.FIRST_ENERGY, good, None], group.energy[good, None]
+            start, unit = found.summary[START_ENERGY, good, None], group.energy[good, None]
             rows = np.flatnonzero(good)
-            flat = self.values.reshape(*self.balance.shape, len(s.columns))
+            flat = self.values.reshape(*self.balance.shape, group.plan.columns)
             # some at a time: a second copy of all would not be in memory
             for part in np.array_split(np.arange(len(rows)), -(-len(rows) // AT_ONCE)):
-                block = found.results[rows[part]]
+                block = found.values[rows[part]]
                 flat[which[part]] = block[:, :, :-1]
                 self.balance[which[part]] = (block[:, :, -1] - start[part]) * unit[part]
-        first = series.first_of_crossings(s)
-        extremes = told[series.SUMMARY + 2 * s.coordinates : first, good].T
-        self.least[which] = extremes[:, 0::2].reshape(shape)
-        self.largest[which] = extremes[:, 1::2].reshape(shape)
-        self.final[which] = _final_columns(s, told[:, good], group.numbers[:, good]).reshape(shape)
-        self.drift[which] = told[series.DRIFT, good] * group.energy[good]
-        if self.crossings is not None:
-            times = told[first + 1 :, good].T
-            for i, count, row in zip(which, told[first, good].astype(int), times, strict=True):
-                self.crossings[i] = row[:count].copy()
-        for name, place in COUNTERS.items():
-            self.counters[name][which] = told[place, good].astype(np.int64)
+        self.least[which] = found.least[:, good].T.reshape(shape)
+        self.largest[which] = found.largest[:, good].T.reshape(shape)
+        self.final[which] = found.final[:, good].T.reshape(shape)
+        self.drift[which] = found.summary[DRIFT, good] * group.energy[good]
+        for n, name in enumerate(COUNTERS):
+            self.counters[name][which] = found.counters[n, good].astype(np.int64)
 
     def finish(self, mechanisms: list[Mechanism] | Variants) -> None:
         """Run what is left, one after the other."""
@@ -501,10 +505,10 @@ class Table:
             self.parked[i] = True
             try:
                 mechanism = _one_of(mechanisms, i)
-                _check(mechanism, asked)
+                known = _check(mechanism, asked)
                 for name in self.points:
                     pick(readable_points(mechanism), name, "joint, point or body")
-                self._fill(i, solve(mechanism, asked, asked.duration / 1000, 0.0), count)
+                self._fill(i, solve(mechanism, asked, asked.duration / 1000, 0.0, known), count)
             except (MechanismError, ValueError) as error:
                 self.refuse(i, str(error))
 
@@ -538,30 +542,11 @@ class Table:
         )  # fmt: skip
 
 
-def certain(told: Floats) -> Flags:
-    """Runs that came to their end with nothing that needs more care.
-
-    A start at a singular position shows as an equation whose pivot there is far below what it was later.
-    """
-    return (told[series.REASON] == 0.0) & (told[series.START_DROP] >= SINGULAR_LANDING)
-
-
-def _final_columns(s: Structure, told: Floats, numbers: Floats) -> Floats:
-    """Columns at the end of each run."""
-    out = np.zeros((told.shape[1], len(s.columns)))
-    for n, (column, (factors, offset)) in enumerate(zip(s.columns, s.column_rows, strict=True)):
-        first = series.SUMMARY + (s.coordinates if column.level == RATE else 0)
-        for i, c in zip(column.coordinates, factors, strict=True):
-            out[:, n] += told[first + i] * (numbers[c.n] if isinstance(c, Slot) else c)
-        if isinstance(offset, Slot):
-            out[:, n] += numbers[offset.n]
-    return out
-
-
-def _check(mechanism: Mechanism, asked: Asked) -> None:
-    """As `simulate` checks it."""
-    check_mechanism(mechanism, closed=not mechanism.assemble)
+def _check(mechanism: Mechanism, asked: Asked) -> Lookup:
+    """As `simulate` checks it; returns what is known of it."""
+    known = check_for_run(mechanism, mechanism.assemble)
     check_drive_times(mechanism, asked.duration)
+    return known
 
 
 def _one_of(mechanisms: list[Mechanism] | Variants, i: int) -> Mechanism:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .kinematics.pose import BodyRows
     from .methods.outcome import Record
     from .model import Model
-    from .model.model import ArmRows
+    from .model.readings import ArmRows
     from .verdict.reactions import Reactions
 
 

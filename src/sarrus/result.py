@@ -417,7 +417,8 @@ class Result(Readout):
 
     @cached_property
     def _moments(self) -> tuple[tuple[Crossing, ...], tuple[NearMiss, ...]]:
-        from .verdict.crossings import RunOutputs, judge_dips
+        from .verdict.candidates import judge_candidates
+        from .verdict.crossings import RunOutputs
 
         watch = self.outcome.watch
         if watch is None:
@@ -426,8 +427,9 @@ class Result(Readout):
             )
         motion = RunOutputs(self.times, self.energy_balance, self.norms[:, 0])
         tolerance = FIXED_STEP if self.tolerance is None else self.tolerance
-        crossings, misses = judge_dips(
-            self.model, self.joint_equations, watch, watch.dips, motion, tolerance
+        candidates = watch.candidates if self.success else watch.passed
+        crossings, misses = judge_candidates(
+            self.model, self.joint_equations, watch, candidates, motion, tolerance
         )
         return tuple(crossings), tuple(misses)
 

@@ -20,7 +20,8 @@ from .asked import (
     check_tolerance,
     check_within,
 )
-from .mechanism import Mechanism, MechanismError, check_drive_times, check_mechanism
+from .mechanism import Mechanism, MechanismError, check_drive_times
+from .model.structure import check_for_run
 from .own_method import of_function
 from .result import Result
 
@@ -82,10 +83,10 @@ def simulate(
     )
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
-    check_mechanism(mechanism, closed=not (assemble or mechanism.assemble))
+    known = check_for_run(mechanism, asked.assemble or mechanism.assemble)
     check_drive_times(mechanism, duration)
     # numba and SciPy load slowly: only a mechanism that can be simulated pays for them
     begin = time.perf_counter()
     from .solving import solve
 
-    return solve(mechanism, asked, every, time.perf_counter() - begin)
+    return solve(mechanism, asked, every, time.perf_counter() - begin, known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,19 +16,20 @@ from .kernels.elements.user import ADDRESS
 from .kernels.layout import make_workspace
 from .kernels.stepping import count_dependent
 from .mechanism import Mechanism, MechanismError, check_mechanism, find_remarks
-from .mechanism.columns import parts_of
 from .methods import METHODS, Method, Outcome, Run, Status, first_part, get_method, skipped
 from .methods.digits import wants_digits
 from .methods.method import needs_of, warm_up
 from .methods.status import failed
-from .methods.watch import Dip, Watch
+from .methods.watch import Candidate, Watch
 from .model import Model, make_model
-from .model.structure import describe
+from .model.build import model_of
+from .model.structure import Lookup, look_up
 from .names import unknown
 from .result import Result
 from .thresholds import MISFIT, SMALLEST_TOLERANCE
 from .verdict.branches import describe_start
-from .verdict.crossings import RunOutputs, judge_dips
+from .verdict.candidates import judge_candidates
+from .verdict.crossings import RunOutputs
 from .verdict.joint_equations import make_joint_equations
 from .verdict.mending import bridge_misfit
 
@@ -36,18 +37,19 @@ from .verdict.mending import bridge_misfit
 MOST_NUMBERS = 200_000_000
 # by what a second run is finer that tells the error of the first
 FINER = {"tolerance": 10.0, "step": 2.0}
-# mechanisms that were found to need no bridge: to follow a paradoxical linkage takes ten times as long as to
-# simulate it, and who simulates one does so again
-MOST_REMEMBERED = 64
-_MOVES: dict[Any, None] = {}
 NOTHING_MOVES = "Nothing can move: the joints hold all bodies (mobility 0)"
 
 
-def solve(mechanism: Mechanism, asked: Asked, every: float, import_seconds: float) -> Result:
-    """Simulate a checked mechanism; every: the step of a method with a fixed one, if none is given [s]."""
+def solve(
+    mechanism: Mechanism, asked: Asked, every: float, import_seconds: float, known: Lookup
+) -> Result:
+    """Simulate a checked mechanism; every: the step of a method with a fixed one, if none is given [s].
+
+    known: what the check found to be known of it.
+    """
     method, asked = _choose_method(asked, every)
     begin = time.thread_time()
-    mechanism, model, velocity, notes = prepare(mechanism, asked)
+    mechanism, model, velocity, notes = prepare(mechanism, asked, known)
     if len(asked.outputs) * model.coordinates > MOST_NUMBERS:
         raise ValueError(
             f"{len(asked.outputs)} outputs of {model.coordinates} coordinates would not fit into memory; "
@@ -114,10 +116,15 @@ class Prepared(NamedTuple):
     notes: list[str]
 
 
-def prepare(mechanism: Mechanism, asked: Asked) -> Prepared:
-    """Joints closed, misfit bridged, model and start made, as it was asked for."""
-    mechanism, notes = _assembled(mechanism, asked)
-    mechanism, model, bridged = _make_model(mechanism, asked)
+def prepare(mechanism: Mechanism, asked: Asked, known: Lookup) -> Prepared:
+    """Joints closed, misfit bridged, model and start made, as it was asked for; known: of the mechanism."""
+    if asked.assemble or mechanism.assemble:
+        mechanism, notes = _assembled(mechanism, asked)
+        known = look_up(mechanism)
+    else:
+        # the result's own
+        mechanism, notes = mechanism.copy(), []
+    mechanism, model, bridged = _make_model(mechanism, asked, known)
     velocity, start_notes = solve_start_velocity(model, mechanism)
     model, told = _check_user_forces(model, mechanism, velocity)
     notes = [*notes, *bridged, *find_remarks(mechanism), *start_notes, *told]
@@ -174,33 +181,26 @@ def _choose_method(asked: Asked, every: float) -> tuple[Method, Asked]:
 
 
 def _assembled(mechanism: Mechanism, asked: Asked) -> tuple[Mechanism, list[str]]:
-    """A mechanism of the result's own, its joints closed if wanted, and a note if it had to be moved."""
-    if not (asked.assemble or mechanism.assemble):
-        return mechanism.copy(), []
+    """A mechanism of the result's own with its joints closed, and a note if it had to be moved."""
     usual = MISFIT * make_joint_equations(mechanism).length
     done = assemble(mechanism, misfit=usual if asked.misfit is None else asked.misfit)
     check_mechanism(done.mechanism)
     return done.mechanism.copy(), [] if done.unmoved else [str(done)]
 
 
-def _make_model(mechanism: Mechanism, asked: Asked) -> tuple[Mechanism, Model, list[str]]:
+def _make_model(
+    mechanism: Mechanism, asked: Asked, known: Lookup
+) -> tuple[Mechanism, Model, list[str]]:
     """The model; of a locked linkage that a small misfit lets move, with the mechanism changed so, and notes."""
-    # the mechanism was checked just now
-    model = make_model(mechanism, parts_of(mechanism))
+    model = model_of(mechanism, known)
     # only where there are as many equations as coordinates can all be locked; a drive is no lock
     locked = model.equations >= model.coordinates > 0 and not mechanism.drives
-    if not locked or asked.misfit == 0.0:
-        return mechanism, model, []
-    described = describe(mechanism)
-    same = described and (described[0], tuple(described[1]))
-    if same in _MOVES:
+    if not locked or asked.misfit == 0.0 or model.structure.moves(known.numbers):
         return mechanism, model, []
     mended, notes = bridge_misfit(mechanism, make_joint_equations(mechanism), asked.misfit)
     if mended is mechanism:
-        if same and not notes:
-            while len(_MOVES) >= MOST_REMEMBERED:
-                _MOVES.pop(next(iter(_MOVES)), None)
-            _MOVES[same] = None
+        if not notes:
+            model.structure.remember_moving(known.numbers)
         # what was not bridged is told
         return mechanism, model, notes
     notes = [*notes, *fit_velocities(mended)]
@@ -278,13 +278,13 @@ def _check_start(outcome: Outcome, mechanism: Mechanism, run: Run) -> Outcome:
 
 def _first_crossing(
     mechanism: Mechanism, model: Model, tolerance: float
-) -> Callable[[list[Dip], Watch], float | None]:
+) -> Callable[[list[Candidate], Watch], float | None]:
     """What a run asks to know whether to stop: the first crossing behind the start."""
     equations = make_joint_equations(mechanism)
     none = RunOutputs(np.zeros(0), np.zeros(0), np.zeros(0))
 
-    def stop(dips: list[Dip], watch: Watch) -> float | None:
-        found, _ = judge_dips(model, equations, watch, tuple(dips), none, tolerance)
+    def stop(candidates: list[Candidate], watch: Watch) -> float | None:
+        found, _ = judge_candidates(model, equations, watch, tuple(candidates), none, tolerance)
         return next((c.time for c in found if c.time > 0.0), None)
 
     return stop

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Arrays = dict[str, NDArray[Any]]
 
 FORMAT = "sarrus result"
-VERSION = 1
+VERSION = 2
 # arrays smaller than this are not worth compressing
 SMALL = 256
 # what a record computes when asked for: kept, since it may take functions that are not

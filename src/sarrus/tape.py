@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Flags, Floats
+from .thresholds import LARGEST_NUMBER
 
 # variants that are done at once: their values of all operations stay in the cache
 CHUNK = 256
@@ -128,8 +129,12 @@ class Tape:
     def __len__(self) -> int:
         return len(self._done)
 
+    def __contains__(self, number: Number) -> bool:
+        """Whether a number is an input."""
+        return number.name.startswith("x")
+
     def number(self, value: float) -> Any:
-        """A number that may be another one in a replay."""
+        """A number that may be another one in a replay: a finite one."""
         new = Number(self, f"x{len(self.inputs)}", float(value))
         self.inputs.append(new)
         return new
@@ -300,7 +305,7 @@ class Replay:
         self.count = len(outputs)
         self._inputs, self._done, self._asked, self._outputs = inputs, done, asked, outputs
         self._one: Callable[[Sequence[float]], list[float] | None] | None = None
-        self._many: Callable[[Floats, Floats, Flags], None] | None = None
+        self._many: Callable[[list[Any], Floats, Flags], None] | None = None
 
     def one(self, numbers: Sequence[float]) -> list[float] | None:
         """The outputs for one list of numbers; None if something is decided otherwise."""
@@ -318,9 +323,11 @@ class Replay:
             # a root of less than zero, too large a number: it is for the build to tell
             return None
 
-    def many(self, numbers: Floats) -> tuple[Floats, Flags]:
-        """The outputs, (outputs, n), for n lists of numbers, (inputs, n), and where all is decided as it was."""
-        n = numbers.shape[1]
+    def many(self, numbers: Sequence[Any], n: int) -> tuple[Floats, Flags]:
+        """The outputs, (outputs, n), and where all is decided as it was.
+
+        numbers: each input, (n,), or a float that is the same for all.
+        """
         out, good = np.empty((self.count, n)), np.ones(n, bool)
         if self._many is None:
             lines = [f" good&={_asked_text(key, answer)}" for key, answer in self._asked]
@@ -329,8 +336,11 @@ class Replay:
         with np.errstate(all="ignore"):
             for first in range(0, n, CHUNK):
                 part = slice(first, first + CHUNK)
-                self._many(np.ascontiguousarray(numbers[:, part]), out[:, part], good[part])
+                some = [x[part] if isinstance(x, np.ndarray) else x for x in numbers]
+                self._many(some, out[:, part], good[part])
         good &= np.isfinite(out).all(axis=0)
+        for x in numbers:
+            good &= np.isfinite(x)
         return out, good
 
     def varies(self, places: Iterable[int]) -> bool:
@@ -435,7 +445,17 @@ def length_of(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
 
 def is_finite(x: Scalar) -> bool:
     """Whether it is a number, and a finite one."""
-    return x - x == 0.0
+    # inputs of a tape are finite, in a replay as well
+    return (isinstance(x, Number) and x in x.tape) or x - x == 0.0
+
+
+# what is said of a number that is not
+UNUSABLE = f"is not finite, or larger than {LARGEST_NUMBER:g}"
+
+
+def is_usable(x: Scalar) -> bool:
+    """Whether it is a number that can be computed with: finite, and so that products are."""
+    return abs(x) <= LARGEST_NUMBER
 
 
 def eigen(matrix: Sequence[Sequence[Any]]) -> tuple[list[Scalar], list[list[Scalar]]]:

@@ -15,8 +15,9 @@ from .mechanism.files.paths import find_overlap, split_path
 from .mechanism.files.units import shorten
 from .mechanism.files.writing import build_plainly
 from .mechanism.motion import is_traced
+from .model.structure import describe
 from .names import pick
-from .tape import UntracedError
+from .tape import Abreast, Number, PartedError, UntracedError, abreast
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,7 +296,7 @@ class Variants:
         return made
 
     def with_numbers(self, values: Mapping[str, Any]) -> Mechanism:
-        """The same with numbers of a tape."""
+        """The same with numbers of many variants side by side."""
         mechanism = build_plainly(self._data_with(values))
         lengths = {joint.name for joint in mechanism.joints if joint.kind.row.is_link}
         if any(d.joint in lengths and is_traced(d.motion) for d in mechanism.drives):
@@ -317,6 +318,65 @@ class Variants:
         for path, value in values.items():
             data = set_value(data, path, np.asarray(value))
         return data
+
+
+class VariantNumbers:
+    """The numbers of the mechanisms of many variants at once, in the order in which a structure takes them.
+
+    base: one of them, which has the topology of all.
+    """
+
+    def __init__(self, variants: Variants, base: Mechanism) -> None:
+        described = describe(base)
+        if described is None:
+            raise UntracedError("a mechanism without a description")
+        self._variants, self._key = variants, described.key
+        given = [v.ravel() for _, v in (*base.velocities, *base.angular_velocities)]
+        self._counts = len(described.numbers), len(np.concatenate([np.zeros(0), *given]))
+
+    def of(self, values: Mapping[str, Floats]) -> tuple[list[Any], list[Any]]:
+        """Numbers, and those of start velocities, of variants with these values, an array a path.
+
+        Each is an array, (n,), or a float that all have; not a number where a variant has none.
+        """
+        n = len(next(iter(values.values())))
+        try:
+            return self._of_all(values)
+        except PartedError as parted:
+            which = parted.args[0]
+        except FloatingPointError:
+            # a division by zero
+            if n == 1:
+                none = [[np.nan] * count for count in self._counts]
+                return none[0], none[1]
+            which = np.arange(n) < n // 2
+        both = [
+            (some, self.of({p: x[some] for p, x in values.items()})) for some in (which, ~which)
+        ]
+        out = [np.empty((count, n)) for count in self._counts]
+        for some, found in both:
+            for rows, own in zip(out, found, strict=True):
+                for row, x in zip(rows, own, strict=True):
+                    row[some] = x
+        return list(out[0]), list(out[1])
+
+    def _of_all(self, values: Mapping[str, Floats]) -> tuple[list[Any], list[Any]]:
+        """The same of variants that decide alike."""
+        side = Abreast()
+        with abreast():
+            numbers = {path: side.values(x) for path, x in values.items()}
+            mechanism = self._variants.with_numbers(numbers)
+            described = describe(mechanism)
+        if described is None or described.key != self._key:
+            raise UntracedError("another topology")
+        given = [*mechanism.velocities, *mechanism.angular_velocities]
+        velocities = [x for _, v in given for x in v.ravel().tolist()]
+        return _plain(described.numbers), _plain(velocities)
+
+
+def _plain(scalars: Any) -> list[Any]:
+    """Numbers side by side as arrays."""
+    return [x.value if isinstance(x, Number) else x for x in scalars]
 
 
 def _numbers(path: str, values: ArrayLike) -> Floats:

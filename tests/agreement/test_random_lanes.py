@@ -11,6 +11,7 @@ from sarrus import Polynomial, Sine, SmoothStep, Table
 DURATION = 1.5
 TIMES = np.linspace(0.0, DURATION, 16)
 RUNS = 20
+pytestmark = pytest.mark.usefixtures("few_runs_pay")
 
 
 def random_motion(rng, start, size):
@@ -54,9 +55,9 @@ def make_ensemble(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", [range(0, 8), range(8, 16)], ids=str)
+@pytest.mark.parametrize("seeds", [range(0, 4), range(8, 11)], ids=str)
 def test_many_are_one_by_one(seeds):
-    """Statuses, messages, notes, energies; places and velocities within the tolerance."""
+    """Statuses, messages, notes, energies, places and velocities: the same bits."""
     fast = 0
     for seed in seeds:
         ensemble = make_ensemble(seed)
@@ -71,12 +72,10 @@ def test_many_are_one_by_one(seeds):
                 continue
             assert (runs.status[i], runs.message[i]) == (one.status, one.message)
             assert runs.notes(i) == one.outcome.notes
-            assert abs(runs.energy_drift[i] - one.energy_drift) < 1e-6 * max(1.0, one.energy_drift)
+            assert runs.energy_drift[i] == one.energy_drift
             for name in names:
-                found = np.stack([runs.position(name)[i], runs.velocity(name)[i]])
-                there = np.stack([one.position(name), one.velocity(name)])
-                size = max(np.abs(there).max(), 1.0)
-                # errors of two runs at 1e-10, in motions that may multiply them
-                assert np.abs(found[:, : len(one.times)] - there).max() < 1e-7 * size
+                n = len(one.times)
+                assert np.array_equal(runs.position(name)[i, :n], one.position(name))
+                assert np.array_equal(runs.velocity(name)[i, :n], one.velocity(name))
     # the others are refused, held, blocked, or end at a singular position
     assert fast > 0.4 * RUNS * len(seeds)

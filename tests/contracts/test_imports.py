@@ -23,6 +23,7 @@ KERNEL_IMPORTS = {
     "collections",
     "contextlib",
     "ctypes",
+    "dataclasses",
     "fractions",
     "functools",
     "gc",
@@ -121,7 +122,7 @@ import sys, sarrus
 try:
     sarrus.simulate(sarrus.Mechanism("nothing"), 1.0)
 except sarrus.MechanismError as error:
-    print(error, "numba" in sys.modules)
+    print(error, "llvmlite" in sys.modules)
 """
     out = run_python(code)
     assert "no bodies" in out
@@ -166,7 +167,7 @@ def test_all_names_in_all_can_be_starred():
 
 
 # packages that come late, at a first call, and import their own modules
-LATE = {"methods", "model", "scene", "specification"}
+LATE = {"methods", "scene", "specification"}
 # rooms whose modules are not called by threads of users
 ONE_THREAD = {"cli", "bench", "report", "studies", "workbench"}
 

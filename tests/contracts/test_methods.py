@@ -149,4 +149,4 @@ def test_every_method_is_watched_to_its_end(method):
     """The watch of a run reaches as far as its steps."""
     _, outcome = run(method, n_four_bar(1))
     assert outcome.watch.until == outcome.steps.times[-1]
-    assert len(outcome.watch.dips) == 0
+    assert len(outcome.watch.candidates) == 0

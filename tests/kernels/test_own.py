@@ -115,21 +115,16 @@ def test_what_is_known_is_what_it_would_be(seed):
 def simulate_both(mechanism, monkeypatch, seconds, **asked):
     """Results by general code, and by own code that was made at once."""
     with monkeypatch.context() as patch:
-        patch.setattr(own, "find_structure", lambda form: None)
+        patch.setattr(own.Codes, "is_large", True)
         general = sarrus.simulate(mechanism, seconds, **asked)
-    # of a structure that is seen a third time the tables are kept
-    for _ in range(3):
+    # the first run by generic code may compile it, and does not count
+    for _ in range(2):
         with monkeypatch.context() as patch:
             patch.setattr(own, "SHARE", 0.0)
             sarrus.simulate(mechanism, seconds, **asked)
             own.wait()
-    codes = own.find_structure(make_form(mechanism)).codes
+    codes = sarrus.model.make_model(mechanism).codes.codes
     return general, sarrus.simulate(mechanism, seconds, **asked), codes
-
-
-def make_form(mechanism):
-    """The form of a mechanism that was seen before."""
-    return sarrus.model.make_model(mechanism.copy()).form
 
 
 def assert_same(general, by_own):
@@ -195,16 +190,15 @@ def weigh(form, x):
 def test_compiling_is_no_run(monkeypatch):
     """What the general code takes to be compiled, at its first call, is no reason for more."""
     counted = []
-    monkeypatch.setattr(own.Structure, "spend", lambda *given: counted.append(given))
-    form = sarrus.model.make_model(pendulum()).form
-    made, x = entry(weigh), np.ones(len(form.Q))
-    first = own.run(made, form, x)
+    monkeypatch.setattr(own.Codes, "spend", lambda *given: counted.append(given))
+    model = sarrus.model.make_model(pendulum())
+    made, x = entry(weigh), np.ones(model.coordinates)
+    first = own.run(model.codes, made, model.form, x)
     assert not counted
-    assert own.run(made, form, x) == first
+    assert own.run(model.codes, made, model.form, x) == first
     assert len(counted) == 1
 
 
 def test_large_structures_stay_general():
     """They would take long to compile, and leave the cache."""
-    form = sarrus.model.make_model(n_four_bar(200)).form
-    assert own.find_structure(form) is None
+    assert sarrus.model.make_model(n_four_bar(200)).codes.is_large

@@ -21,8 +21,8 @@ from random_mechanisms import random_mechanism
 from sarrus import problems
 from sarrus.kernels import coefficients, forms, polynomials, series, solve
 from sarrus.kernels.compiler import entry
-from sarrus.kernels.lanes import rows_of_lanes
 from sarrus.kernels.layout import make_workspace
+from sarrus.kernels.simd import rows_of_lanes
 from sarrus.model import make_model
 from sarrus.thresholds import EPS, LOWERED_PIVOT, PERMANENT_PIVOT, SINGULAR_LANDING
 
@@ -94,9 +94,9 @@ def call_is_regular(form, L):
 
 @entry
 def call_log_sizes(size, log_size):
-    """Call `log_of` for a row."""
+    """Call `np.log` for a row."""
     for t in range(len(rows_of_lanes(size))):
-        rows_of_lanes(log_size)[t] = series.log_of(rows_of_lanes(size)[t] + 1e-300)
+        rows_of_lanes(log_size)[t] = np.log(rows_of_lanes(size)[t] + 1e-300)
 
 
 @entry

@@ -12,9 +12,9 @@ from sarrus.assembly import solve_start_velocity
 from sarrus.kernels import forms, polynomials, radau_freedoms, radau_newton, solve
 from sarrus.kernels import radau as kernels
 from sarrus.kernels.compiler import entry
-from sarrus.kernels.lanes import fill_lanes
 from sarrus.kernels.layout import make_workspace
 from sarrus.kernels.loads import make_loads
+from sarrus.kernels.simd import fill_lanes
 from sarrus.mechanism.motion import Sine
 from sarrus.methods import Run, radau
 from sarrus.methods.time_loop import run_steps

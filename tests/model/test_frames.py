@@ -8,15 +8,22 @@ from hypothesis import strategies as st
 from builders import bricard, n_four_bar
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism
-from sarrus.model.build import joint_factors
-from sarrus.model.coordinates import make_skeleton, make_space
+from sarrus.mechanism.part_arrays import read_parts
+from sarrus.model.coordinates import joint_factors, make_skeleton, make_space
 from sarrus.model.points import readable_points
 from sarrus.model.vectors import dense
 
 
 def skeleton_of(m):
     """Groups, features and frames of a mechanism."""
-    return make_skeleton(m, make_space(m), readable_points(m), joint_factors(m))
+    parts = read_parts(m)
+    space, factors = make_space(m, parts), joint_factors(m, parts)
+    return make_skeleton(m, parts, space, readable_points(m), factors)
+
+
+def frames_of(skeleton):
+    """The frames of all groups."""
+    return [skeleton.one(group) for group in range(1, len(skeleton.sharing.groups))]
 
 
 def value(features, linear):
@@ -51,7 +58,7 @@ def test_a_frame_expresses_its_features(seed, dimension):
         flat = np.eye(3) - sum((np.outer(d, d) for d in frame.directions), np.zeros((3, 3)))
         place = value(features, form) - np.array(space.place(at))
         np.testing.assert_allclose(flat @ place, 0.0, atol=1e-12 * (1 + np.abs(at).max()))
-    for frame in skeleton.frames:
+    for frame in frames_of(skeleton):
         for vector in frame.vectors:
             np.testing.assert_allclose(value(features, vector.linear), vector.start, atol=1e-13)
         for linear, _ in frame.relations:
@@ -68,7 +75,7 @@ def test_a_frame_expresses_its_features(seed, dimension):
 def test_frames_are_neither_flat_nor_too_large(seed, dimension):
     """Independent columns, at most three, with all products where a frame is free."""
     _, skeleton = random_skeleton(seed, dimension)
-    for frame in skeleton.frames:
+    for frame in frames_of(skeleton):
         columns = columns_of(frame)
         assert columns.shape[1] <= 3
         if columns.shape[1]:
@@ -108,7 +115,7 @@ def test_gram_matrix_is_the_kinetic_energy_of_a_rigid_motion(seed):
 def test_planar_bodies_have_one_vector_and_its_quarter_turn():
     """Two features, one equation."""
     skeleton = skeleton_of(n_four_bar(2))
-    for frame in skeleton.frames:
+    for frame in frames_of(skeleton):
         v, turned = frame.vectors
         np.testing.assert_allclose(turned.start, np.cross((0, 0, 1), v.start), atol=1e-15)
         assert frame.products == [(0, 0)]
@@ -146,12 +153,12 @@ def test_of_bodies_that_turn_as_one_only_one_frame_is_kept_rigid():
     m.spherical("S", m.ground, "b0", at=(0, 0, 0))
     m.prismatic("P", "b0", "b1", at=(0.5, 0, 0), axis=(1, 0, 0))
     m.rectangular("Q", "b1", "b2", at=(1.5, 0, 0), normal=(0, 1, 0))
-    rigid = [frame for frame in skeleton_of(m).frames if frame.products]
+    rigid = [frame for frame in frames_of(skeleton_of(m)) if frame.products]
     assert len(rigid) == 1
     assert len(rigid[0].products) == 6
 
 
 def test_bricard_frames_turn_about_the_ground_axes():
     """First and last rod keep a direction, the other three are free."""
-    counts = sorted(len(frame.directions) for frame in skeleton_of(bricard()).frames)
+    counts = sorted(len(frame.directions) for frame in frames_of(skeleton_of(bricard())))
     assert counts == [0, 0, 0, 1, 1]

@@ -8,6 +8,7 @@ import pytest
 
 from builders import n_four_bar
 from sarrus import Mechanism, simulate
+from sarrus.mechanism.part_arrays import read_parts
 from sarrus.model import make_model, reduce, structure
 from sarrus.model.joints import _near_in_tree, share_features
 from sarrus.model.structure import build_anew
@@ -125,7 +126,7 @@ def tower(n):
 def test_bodies_that_turn_as_one_share_their_axes():
     """A tower of sliders has its two directions once, whoever of its bodies brought them."""
     m = tower(40)
-    sharing = share_features(m, vector, vector)
+    sharing = share_features(read_parts(m), vector, vector)
     assert len({tuple(g.axes) for g in sharing.groups[1:]}) == 1
     assert all(f.fixed for f in sharing.features)
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from builders import bricard, in_plane_of, n_four_bar, rotation
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism
+from sarrus.mechanism.part_arrays import read_parts
 from sarrus.model.joints import GROUND, share_features
 
 
@@ -18,7 +19,7 @@ def same(x):
 
 def sharing_of(m):
     """Groups and features in the user's own units and directions."""
-    return share_features(m, same, same)
+    return share_features(read_parts(m), same, same)
 
 
 def lumps(count=3, name="lumps"):

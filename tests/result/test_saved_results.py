@@ -234,7 +234,7 @@ def test_the_file_is_plain(tmp_path):
     path = simulate(four_bar(), 1.0, 0.1).save(tmp_path / "run.h5")
     with h5py.File(path) as file:
         assert file.attrs["format"] == "sarrus result"
-        assert file.attrs["version"] == 1
+        assert file.attrs["version"] == 2
         assert "double four-bar" in file["mechanism"].asstr()[()]
         kinds = set()
         file.visititems(lambda name, item: kinds.add(getattr(item, "dtype", None)))
@@ -260,7 +260,7 @@ def spoil(path, change):
 
 SPOILT = {
     "foreign": (lambda f: f.attrs.pop("format"), "holds no result that `Result.save` wrote"),
-    "newer": (lambda f: f.attrs.__setitem__("version", 2), "has version 2, this program reads 1"),
+    "newer": (lambda f: f.attrs.__setitem__("version", 3), "has version 3, this program reads 2"),
     "no outcome": (lambda f: f.pop("outcome"), "'/outcome' is missing"),
     "odd class": (lambda f: f["outcome"].attrs.__setitem__("class", "os.system"), "is damaged"),
     "no mechanism": (lambda f: f.pop("mechanism"), "'/mechanism' is missing"),

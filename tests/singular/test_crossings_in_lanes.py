@@ -45,7 +45,6 @@ def test_crossings_are_those_of_simulate(family):
     crosses = family not in {"four-bar", "slider-crank", "Watt", "near parallelogram"}
     if family != "all but a parallelogram":
         assert (found > 10) == crosses
-    assert (runs.parked.sum() > 10) == (family in LEFT)
 
 
 @pytest.mark.slow
@@ -65,7 +64,6 @@ def test_times_of_closed_form():
     """Windows lie on one line when elliptic functions say it, scissors when an ordinary integrator does."""
     vary = {"bodies.crank0.mass": np.ones(16)}
     runs = sarrus.Ensemble(n_four_bar(2), vary).simulate(6.0, 1.0, points=[], crossings=True)
-    assert not runs.parked.any()
     exact = flat_times(2, 6.0)
     for times in runs.crossings:
         assert times == pytest.approx(exact, abs=1e-7)
@@ -75,7 +73,6 @@ def test_times_of_closed_form():
         for rate in rng.uniform(-3.0, 3.0, 16)
     ]
     runs = sarrus.simulate_many([s.mechanism() for s in some], 2.0, points=[], crossings=True)
-    assert not runs.parked.any()
     for s, times in zip(some[:6], runs.crossings, strict=False):
         assert times == pytest.approx(s.crossings(2.0), abs=1e-7)
 
@@ -90,8 +87,6 @@ def test_crossing_beside_the_end(off):
     runs = sarrus.Ensemble(mechanism, vary).simulate(end, end, points=[], crossings=True)
     one = sarrus.simulate(mechanism, end, end)
     assert len(runs.crossings[0]) == len(one.crossings) == (2 if off > -1e-8 else 1)
-    # a little off lanes say it themselves
-    assert runs.parked.all() == runs.parked.any() == (abs(off) < 1e-4)
 
 
 @pytest.mark.parametrize("lean", [0.02, 0.3, 1.2])
@@ -121,8 +116,6 @@ def test_motions_that_turn_back():
     for times, rows in zip(runs.crossings, passed, strict=True):
         before = runs.times[:-1][rows]
         assert np.all((times > before - 1e-9) & (times < before + 5e-4 + 1e-9))
-    # those that turn back close to the level are left, the others not
-    assert 5 < runs.parked.sum() < 55
 
 
 @pytest.mark.slow
@@ -132,7 +125,6 @@ def test_redundant_equations_that_change_parts_are_no_crossing():
     vary = {"gravity": np.array([0.0, 0.0, -9.81]) + rng.uniform(-1.0, 1.0, (16, 3))}
     ensemble = sarrus.Ensemble(bricard(), vary)
     runs = ensemble.simulate(3.0, 1.0, points=[], crossings=True)
-    assert not runs.parked.any()
     some = {i: ensemble.mechanism(i) for i in (0, 5)}
     assert check_same(runs, some, some, 3.0) == 0
 

@@ -13,12 +13,10 @@ from crossing_families import rising
 from linkages import bennett, copy_of, goldberg, sarrus_linkage, slider_crank
 from sarrus import Mechanism, Polynomial, problems, simulate
 from sarrus.assembly import solve_start_velocity
-from sarrus.kernels.layout import make_workspace
-from sarrus.kernels.watch import sample_pivots
+from sarrus.kernels import crossing
 from sarrus.kinematics.constraints import Constraints
 from sarrus.kinematics.pose import read_poses
 from sarrus.methods import Run, series
-from sarrus.methods.watch import without_masses
 from sarrus.model import make_model
 from sarrus.problems.references.n_four_bar import flat_times
 
@@ -275,35 +273,38 @@ def test_a_run_that_was_watched_in_part_says_until_when():
 
 
 def test_pivots_are_distances_between_rows():
-    """The watched pivot of an equation is its squared distance from the equations eliminated before."""
+    """The monitored pivot of an equation is its squared distance from the equations eliminated before."""
     model = make_model(n_four_bar(3, lean=0.3))
-    form = without_masses(model.form)
+    form = model.form
     q = np.random.default_rng(0).normal(size=model.coordinates) * 0.3
     nc = model.equations
     found = np.zeros(nc)
-    sample_pivots(form, make_workspace(form, 0), np.array([q, q]), 1, 0.0, np.zeros((3, nc)), found)
+    structure = crossing.make_structure(form, np.zeros(model.coordinates, np.int64))
+    disc = crossing.make_disc(form, structure, 1)
+    crossing.eval_pivots_at(form, structure, disc, q[None], found)
     joints = Constraints(form, joints=True)
     J, J0 = joints.jacobian(q), joints.jacobian(0 * q)
     for k in range(nc):
         before = J[form.pos_c < form.pos_c[k]]
         rest = J[k] - before.T @ np.linalg.lstsq(before.T, J[k], rcond=None)[0]
-        # eps is 1e-14
-        assert found[k] == pytest.approx(rest @ rest / (J0[k] @ J0[k]), rel=1e-9, abs=1e-12)
+        # rounding, over the smallest pivots
+        assert found[k] == pytest.approx(rest @ rest / (J0[k] @ J0[k]), rel=1e-9, abs=1e-13)
 
 
 def test_watching_in_small_portions_sees_the_same():
-    """Dips around the end of a portion of steps are not lost, whatever the portions."""
+    """Candidates around the end of a portion of steps are not lost, whatever the portions."""
     m = n_four_bar(2)
     model = make_model(m)
     velocity, _ = solve_start_velocity(model, m)
     seen = []
-    for stop in (None, lambda dips, watch: None):
+    for stop in (None, lambda candidates, watch: None):
         run = series.run(Run(model, velocity, np.zeros(1), 10.0, 1e-10, stop=stop))
-        seen.append([d.times for d in run.watch.dips])
-        for dip in run.watch.dips:
-            # the pieces lie side by side and hold the whole dip
-            assert dip.pieces[0].start <= dip.times[0] < dip.times[2] <= dip.pieces[-1].end
-            assert all(a.end == b.start for a, b in itertools.pairwise(dip.pieces))
+        seen.append([c.times for c in run.watch.candidates])
+        for candidate in run.watch.candidates:
+            # the pieces lie side by side and hold what is around it
+            pieces = candidate.pieces
+            assert pieces[0].start <= candidate.low < candidate.high <= pieces[-1].end
+            assert all(a.end == b.start for a, b in itertools.pairwise(pieces))
     assert len(seen[0]) == len(flat_times(2, 10.0))
     assert seen[0] == seen[1]
 

@@ -16,7 +16,7 @@ from ..thresholds import RANK_TOLERANCE, SAME_VELOCITY, TYPED_VELOCITY
 
 if TYPE_CHECKING:
     from ..model import Model
-    from ..model.model import Rows
+    from ..model.rows import Rows
 
 
 # systems up to this many equations are solved densely

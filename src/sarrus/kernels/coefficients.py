@@ -10,9 +10,9 @@ import numpy as np
 from .compiler import kernel
 from .elements.drive import add_sides
 from .forms import eval_form_rates
-from .lanes import WIDTH, in_lanes, lanes_from, rows_of_lanes
 from .loads import add_load_coefficient, keep_load_forms
 from .rules import HIGHEST_ORDER
+from .simd import WIDTH, in_lanes, lanes_from, rows_of_lanes, width_of
 from .solve import add_augmentation, is_regular, solve_factored, solve_refined
 from .wide import alike, is_wide, rounded
 
@@ -24,6 +24,8 @@ SHARES = (_M - 2.0) / _M
 # entries of J up to which the newest terms of sums are taken apart: where a system takes long to solve, the sums
 # of the next have time
 APART = 50
+# squares whose sums are taken in one loop where runs lie in lanes: three each, in registers
+TOGETHER = 8
 
 
 @kernel
@@ -37,69 +39,129 @@ def gather(form, ws, row, de):
 
 
 @kernel
+def add_square(ws, j, m, t, n, s, l0, l1):
+    """Add the terms j and m - j of the t-th lanes of n squares to their sums, see `sum_products`."""
+    x = lanes_from(ws.sq_e[j], t, n)[0]
+    y = lanes_from(ws.sq_e[m - j], t, n)[0]
+    s += x * y
+    l0 += lanes_from(ws.sq_l[j - 2], t, n)[0] * y
+    l1 += lanes_from(ws.sq_l[m - j - 2], t, n)[0] * x
+    return s, l0, l1
+
+
+@kernel
+def add_first_square(ws, m, t, n, s, l0):
+    """The same for j = 1, whose other half is on its way."""
+    x = lanes_from(ws.sq_e[1], t, n)[0]
+    s += x * lanes_from(ws.sq_e[m - 1], t, n)[0]
+    l0 += lanes_from(ws.sq_l[m - 3], t, n)[0] * x
+    return s, l0
+
+
+@kernel
+def add_middle_square(ws, m, t, n, s, l0):
+    """The same for j = m / 2."""
+    x = lanes_from(ws.sq_e[m // 2], t, n)[0]
+    s += 0.5 * x * x
+    l0 += lanes_from(ws.sq_l[m // 2 - 2], t, n)[0] * x
+    return s, l0
+
+
+@kernel
+def add_pair(ws, j, m, t, n, s0, s1, a0, a1, b0, b1):
+    """Add the terms j and m - j of the t-th lanes of n pairs to their sums."""
+    x = lanes_from(ws.bl_ea[j], t, n)[0]
+    y = lanes_from(ws.bl_eb[j], t, n)[0]
+    u = lanes_from(ws.bl_ea[m - j], t, n)[0]
+    v = lanes_from(ws.bl_eb[m - j], t, n)[0]
+    s0 += x * v
+    s1 += y * u
+    z = lanes_from(ws.bl_l[j - 2], t, n)[0]
+    a0 += z * v
+    b0 += z * u
+    z = lanes_from(ws.bl_l[m - j - 2], t, n)[0]
+    a1 += z * y
+    b1 += z * x
+    return s0, s1, a0, a1, b0, b1
+
+
+@kernel
+def add_first_pair(ws, m, t, n, s0, s1, a0, b0):
+    """The same for j = 1."""
+    x = lanes_from(ws.bl_ea[1], t, n)[0]
+    y = lanes_from(ws.bl_eb[1], t, n)[0]
+    z = lanes_from(ws.bl_l[m - 3], t, n)[0]
+    s0 += x * lanes_from(ws.bl_eb[m - 1], t, n)[0]
+    s1 += y * lanes_from(ws.bl_ea[m - 1], t, n)[0]
+    return s0, s1, a0 + z * y, b0 + z * x
+
+
+@kernel
+def add_middle_pair(ws, m, t, n, s0, a0, b0):
+    """The same for j = m / 2."""
+    x = lanes_from(ws.bl_ea[m // 2], t, n)[0]
+    y = lanes_from(ws.bl_eb[m // 2], t, n)[0]
+    z = lanes_from(ws.bl_l[m // 2 - 2], t, n)[0]
+    return s0 + x * y, a0 + z * y, b0 + z * x
+
+
+@kernel
 def sum_squares(form, ws, k, apart, t):
     """The t-th lanes of the sums of squares, see `sum_products`: coefficients j and m - j are read once."""
     m = k + 2
-    ns = len(form.sq_c)
+    n = len(form.sq_c)
     s, l0, l1 = 0.0, 0.0, 0.0
     if not apart:
-        x = lanes_from(ws.sq_e[1], t, ns)[0]
-        s += x * lanes_from(ws.sq_e[m - 1], t, ns)[0]
-        l0 += lanes_from(ws.sq_l[k - 1], t, ns)[0] * x
+        s, l0 = add_first_square(ws, m, t, n, s, l0)
     # that of the equation is symmetric, half of it is enough; the newest last where coefficients are quick
     for i in range(2, (m + 1) // 2):
         j = (m + 1) // 2 + 1 - i if len(ws.inverse) > 0 else i
-        x = lanes_from(ws.sq_e[j], t, ns)[0]
-        y = lanes_from(ws.sq_e[m - j], t, ns)[0]
-        s += x * y
-        l0 += lanes_from(ws.sq_l[j - 2], t, ns)[0] * y
-        l1 += lanes_from(ws.sq_l[m - j - 2], t, ns)[0] * x
+        s, l0, l1 = add_square(ws, j, m, t, n, s, l0, l1)
     if m % 2 == 0:
-        x = lanes_from(ws.sq_e[m // 2], t, ns)[0]
-        s += 0.5 * x * x
-        l0 += lanes_from(ws.sq_l[m // 2 - 2], t, ns)[0] * x
-    lanes_from(ws.acc_sq, t, ns)[0] = s
-    lanes_from(ws.acc_sl, t, ns)[0] = l0 + l1
+        s, l0 = add_middle_square(ws, m, t, n, s, l0)
+    lanes_from(ws.acc_sq, t, n)[0] = s
+    lanes_from(ws.acc_sl, t, n)[0] = l0 + l1
 
 
 @kernel
 def sum_pairs(form, ws, k, apart, t):
     """The same for pairs."""
     m = k + 2
-    nb = len(form.bl_c)
+    n = len(form.bl_c)
     s0, s1, a0, a1, b0, b1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     if not apart:
-        x = lanes_from(ws.bl_ea[1], t, nb)[0]
-        y = lanes_from(ws.bl_eb[1], t, nb)[0]
-        z = lanes_from(ws.bl_l[k - 1], t, nb)[0]
-        s0 += x * lanes_from(ws.bl_eb[m - 1], t, nb)[0]
-        s1 += y * lanes_from(ws.bl_ea[m - 1], t, nb)[0]
-        a0 += z * y
-        b0 += z * x
+        s0, s1, a0, b0 = add_first_pair(ws, m, t, n, s0, s1, a0, b0)
     for i in range(2, (m + 1) // 2):
         j = (m + 1) // 2 + 1 - i if len(ws.inverse) > 0 else i
-        x = lanes_from(ws.bl_ea[j], t, nb)[0]
-        y = lanes_from(ws.bl_eb[j], t, nb)[0]
-        u = lanes_from(ws.bl_ea[m - j], t, nb)[0]
-        v = lanes_from(ws.bl_eb[m - j], t, nb)[0]
-        s0 += x * v
-        s1 += y * u
-        z = lanes_from(ws.bl_l[j - 2], t, nb)[0]
-        a0 += z * v
-        b0 += z * u
-        z = lanes_from(ws.bl_l[m - j - 2], t, nb)[0]
-        a1 += z * y
-        b1 += z * x
+        s0, s1, a0, a1, b0, b1 = add_pair(ws, j, m, t, n, s0, s1, a0, a1, b0, b1)
     if m % 2 == 0:
-        x = lanes_from(ws.bl_ea[m // 2], t, nb)[0]
-        y = lanes_from(ws.bl_eb[m // 2], t, nb)[0]
-        z = lanes_from(ws.bl_l[m // 2 - 2], t, nb)[0]
-        s0 += x * y
-        a0 += z * y
-        b0 += z * x
-    lanes_from(ws.acc_bl, t, nb)[0] = s0 + s1
-    lanes_from(ws.acc_al, t, nb)[0] = a0 + a1
-    lanes_from(ws.acc_lb, t, nb)[0] = b0 + b1
+        s0, a0, b0 = add_middle_pair(ws, m, t, n, s0, a0, b0)
+    lanes_from(ws.acc_bl, t, n)[0] = s0 + s1
+    lanes_from(ws.acc_al, t, n)[0] = a0 + a1
+    lanes_from(ws.acc_lb, t, n)[0] = b0 + b1
+
+
+@kernel
+def sum_squares_together(form, ws, k, apart, first, last):
+    """The same for squares first .. last - 1 of runs in lanes: one loop over j, whose sums stay in registers."""
+    m = k + 2
+    n = len(form.sq_c)
+    for t in range(first, last):
+        ws.acc_sq[t] = 0.0
+        ws.acc_sl[t] = 0.0
+        ws.acc_more[t] = 0.0
+        if not apart:
+            ws.acc_sq[t], ws.acc_sl[t] = add_first_square(ws, m, t, n, 0.0, 0.0)
+    for i in range(2, (m + 1) // 2):
+        j = (m + 1) // 2 + 1 - i if len(ws.inverse) > 0 else i
+        for t in range(first, last):
+            ws.acc_sq[t], ws.acc_sl[t], ws.acc_more[t] = add_square(
+                ws, j, m, t, n, ws.acc_sq[t], ws.acc_sl[t], ws.acc_more[t]
+            )
+    for t in range(first, last):
+        if m % 2 == 0:
+            ws.acc_sq[t], ws.acc_sl[t] = add_middle_square(ws, m, t, n, ws.acc_sq[t], ws.acc_sl[t])
+        ws.acc_sl[t] += ws.acc_more[t]
 
 
 @kernel
@@ -112,8 +174,13 @@ def sum_products(form, ws, k, apart):
     apart: 1 to leave out those with q_{m-1} and lam_{k-1}, else 0. Those left wait for nothing: processors take
     them while the coefficients before are on their way.
     """
-    for t in range(len(rows_of_lanes(ws.acc_sq))):
-        sum_squares(form, ws, k, apart, t)
+    if width_of(ws.acc_sq) == 1 and not is_wide(ws.acc_sq):
+        for g in range((len(form.sq_c) + TOGETHER - 1) // TOGETHER):
+            last = min((g + 1) * TOGETHER, len(form.sq_c))
+            sum_squares_together(form, ws, k, apart, g * TOGETHER, last)
+    else:
+        for t in range(len(rows_of_lanes(ws.acc_sq))):
+            sum_squares(form, ws, k, apart, t)
     for t in range(len(rows_of_lanes(ws.acc_bl))):
         sum_pairs(form, ws, k, apart, t)
 
@@ -232,10 +299,33 @@ def spread_forms(form, ws):
 
 
 @kernel
-def make_force_column(form, inverse, f, k, columns):
-    """Column k, by which a force on a form counts: -K^-1 D^T."""
-    for n in range(form.D_start[f], form.D_start[f + 1]):
-        columns[k] -= form.D_val[n] * inverse[form.pos_q[form.D_col[n]]]
+def make_force_column(form, inverse, f, column, u, n):
+    """The u-th lanes of the column by which a force on a form counts: -K^-1 D^T."""
+    for k in range(form.D_start[f], form.D_start[f + 1]):
+        row = inverse[form.pos_q[form.D_col[k]]]
+        lanes_from(column, u, n)[0] -= form.D_val[k] * lanes_from(row, u, n)[0]
+
+
+@kernel
+def invert_matrix(form, ws):
+    """ws.inverse: K^-1 with the factor at hand; its columns lie in the lanes, or are solved for one by one."""
+    if width_of(ws.inverse) == 1:
+        n = len(ws.inverse)
+        for c in range(n):
+            for i in range(n):
+                ws.r[i] = 1.0 if i == c else 0.0
+            if len(form.K_A):
+                add_augmentation(form, ws.J, ws.r)
+            solve_factored(form, ws.L, ws.r)
+            for i in range(n):
+                ws.inverse[i, c] = ws.r[i]
+        return
+    inverse = in_lanes(ws.inverse)
+    for i in range(len(inverse)):
+        inverse[i] = rows_of_lanes(UNITS[i])[0]
+    if len(form.K_A):
+        add_augmentation(form, ws.J, inverse)
+    solve_factored(form, ws.L, inverse)
 
 
 @kernel
@@ -245,83 +335,93 @@ def invert(form, ws):
     columns: of each square those of its sums for equation and force, of each pair those of the equation and of the
     forces on its first and second form.
     """
-    inverse, newest, columns = in_lanes(ws.inverse), in_lanes(ws.newest), in_lanes(ws.columns)
+    invert_matrix(form, ws)
+    n = len(ws.inverse)
     ns = len(form.sq_c)
-    for i in range(len(inverse)):
-        inverse[i] = rows_of_lanes(UNITS[i])[0]
-        newest[i] = 0.0
-    if len(form.K_A):
-        add_augmentation(form, ws.J, inverse)
-    solve_factored(form, ws.L, inverse)
-    for n in range(len(form.J_eq)):
-        i = form.pos_q[form.J_col[n]]
-        c = form.pos_c[form.J_eq[n]]
-        newest[i] -= ws.J1[n] * inverse[c]
-        newest[c] -= ws.J1[n] * inverse[i]
-    for n in range(len(columns)):
-        columns[n] = 0.0
+    for u in range(len(rows_of_lanes(ws.inverse[0]))):
+        for k in range(n):
+            lanes_from(ws.newest[k], u, n)[0] = 0.0
+        for k in range(len(form.J_eq)):
+            i = form.pos_q[form.J_col[k]]
+            c = form.pos_c[form.J_eq[k]]
+            lanes_from(ws.newest[i], u, n)[0] -= ws.J1[k] * lanes_from(ws.inverse[c], u, n)[0]
+            lanes_from(ws.newest[c], u, n)[0] -= ws.J1[k] * lanes_from(ws.inverse[i], u, n)[0]
+        for k in range(len(ws.columns)):
+            lanes_from(ws.columns[k], u, n)[0] = 0.0
+        for t in range(ns):
+            row = ws.inverse[form.pos_c[form.sq_eq[t]]]
+            lanes_from(ws.columns[t], u, n)[0] -= form.sq_c[t] * lanes_from(row, u, n)[0]
+            make_force_column(form, ws.inverse, form.sq_form[t], ws.columns[ns + t], u, n)
+        for t in range(len(form.bl_c)):
+            first = 2 * ns + 3 * t
+            row = ws.inverse[form.pos_c[form.bl_eq[t]]]
+            lanes_from(ws.columns[first], u, n)[0] -= form.bl_c[t] * lanes_from(row, u, n)[0]
+            make_force_column(form, ws.inverse, form.bl_a[t], ws.columns[first + 1], u, n)
+            make_force_column(form, ws.inverse, form.bl_b[t], ws.columns[first + 2], u, n)
+
+
+@kernel
+def next_unknowns(form, ws, k, u, before, after):
+    """The u-th lanes of the unknowns of coefficient k + 2, from those before and the sums of products."""
+    nq = len(form.Q)
+    nc = len(form.phi0)
+    ns = len(form.sq_c)
+    n = nq + nc
+    share = SHARES[k + 2]
+    x, y = 0.0, 0.0
     for t in range(ns):
-        columns[t] -= form.sq_c[t] * inverse[form.pos_c[form.sq_eq[t]]]
-        make_force_column(form, inverse, form.sq_form[t], ns + t, columns)
+        x += lanes_from(ws.columns[t], u, n)[0] * ws.acc_sq[t]
+        y += lanes_from(ws.columns[ns + t], u, n)[0] * ws.acc_sl[t]
     for t in range(len(form.bl_c)):
         first = 2 * ns + 3 * t
-        columns[first] -= form.bl_c[t] * inverse[form.pos_c[form.bl_eq[t]]]
-        make_force_column(form, inverse, form.bl_a[t], first + 1, columns)
-        make_force_column(form, inverse, form.bl_b[t], first + 2, columns)
+        x += lanes_from(ws.columns[first], u, n)[0] * ws.acc_bl[t]
+        y += lanes_from(ws.columns[first + 1], u, n)[0] * ws.acc_al[t]
+        x += lanes_from(ws.columns[first + 2], u, n)[0] * ws.acc_lb[t]
+    # only these wait for the coefficient before
+    for i in range(0, nq, 2):
+        x += lanes_from(ws.newest[form.pos_q[i]], u, n)[0] * before[form.pos_q[i]]
+    for i in range(1, nq, 2):
+        y += lanes_from(ws.newest[form.pos_q[i]], u, n)[0] * before[form.pos_q[i]]
+    for c in range(0, nc, 2):
+        y += (share * lanes_from(ws.newest[form.pos_c[c]], u, n)[0]) * before[form.pos_c[c]]
+    for c in range(1, nc, 2):
+        x += (share * lanes_from(ws.newest[form.pos_c[c]], u, n)[0]) * before[form.pos_c[c]]
+    lanes_from(after, u, n)[0] = x + y
 
 
 @kernel
 def next_explicit(form, ws, k, qc):
     """Compute q_{k+2} and lam_k as `next_coefficient` does, k > 0, by K^-1.
 
-    ws.solution: the unknowns of the coefficient before, on entry.
+    ws.solution: unknowns, of coefficients with even and odd numbers in turn.
     """
     nq = len(form.Q)
-    nc = len(form.phi0)
     ns = len(form.sq_c)
     nb = len(form.bl_c)
-    n = nq + nc
     m = k + 2
     scale = SCALES[m]
-    share = SHARES[m]
     sum_products(form, ws, k, 1)
     for t in range(len(rows_of_lanes(ws.acc_sl))):
         lanes_from(ws.acc_sl, t, ns)[0] *= scale
     for t in range(len(rows_of_lanes(ws.acc_al))):
         lanes_from(ws.acc_al, t, nb)[0] *= scale
         lanes_from(ws.acc_lb, t, nb)[0] *= scale
-    x, y = 0.0, 0.0
-    for t in range(ns):
-        x += lanes_from(ws.columns[t], 0, n)[0] * ws.acc_sq[t]
-        y += lanes_from(ws.columns[ns + t], 0, n)[0] * ws.acc_sl[t]
-    for t in range(nb):
-        first = 2 * ns + 3 * t
-        x += lanes_from(ws.columns[first], 0, n)[0] * ws.acc_bl[t]
-        y += lanes_from(ws.columns[first + 1], 0, n)[0] * ws.acc_al[t]
-        x += lanes_from(ws.columns[first + 2], 0, n)[0] * ws.acc_lb[t]
-    # only these wait for the coefficient before
-    for i in range(0, nq, 2):
-        x += lanes_from(ws.newest[form.pos_q[i]], 0, n)[0] * ws.solution[form.pos_q[i]]
-    for i in range(1, nq, 2):
-        y += lanes_from(ws.newest[form.pos_q[i]], 0, n)[0] * ws.solution[form.pos_q[i]]
-    for c in range(0, nc, 2):
-        y += (share * lanes_from(ws.newest[form.pos_c[c]], 0, n)[0]) * ws.solution[form.pos_c[c]]
-    for c in range(1, nc, 2):
-        x += (share * lanes_from(ws.newest[form.pos_c[c]], 0, n)[0]) * ws.solution[form.pos_c[c]]
-    lanes_from(ws.solution, 0, n)[0] = x + y
+    solution = ws.solution[m % 2]
+    for u in range(len(rows_of_lanes(solution))):
+        next_unknowns(form, ws, k, u, ws.solution[(m + 1) % 2], solution)
     largest = 0.0
     total = 0.0
     for i in range(nq):
-        z = ws.solution[form.pos_q[i]]
+        z = solution[form.pos_q[i]]
         qc[m, i] = z
         largest = max(largest, abs(z))
         total += abs(z)
-    spread(form, ws, m)
+    spread(form, ws, m, solution)
     return largest + 0.0 * total
 
 
 @kernel
-def spread(form, ws, m):
+def spread(form, ws, m, solution):
     """Forms and multipliers of coefficient m to where the Cauchy products read them."""
     nq = len(form.Q)
     nc = len(form.phi0)
@@ -331,22 +431,22 @@ def spread(form, ws, m):
     for t in range(len(rows_of_lanes(ws.acc_sq))):
         e, w = 0.0, 0.0
         for i in range(nq):
-            e += lanes_from(ws.sq_of[form.pos_q[i]], t, ns)[0] * ws.solution[form.pos_q[i]]
+            e += lanes_from(ws.sq_of[form.pos_q[i]], t, ns)[0] * solution[form.pos_q[i]]
         for c in range(nc):
-            w += lanes_from(ws.sq_of[form.pos_c[c]], t, ns)[0] * ws.solution[form.pos_c[c]]
+            w += lanes_from(ws.sq_of[form.pos_c[c]], t, ns)[0] * solution[form.pos_c[c]]
         lanes_from(ws.sq_e[m], t, ns)[0] = e
         lanes_from(ws.sq_l[m - 2], t, ns)[0] = back * w
     for t in range(len(rows_of_lanes(ws.acc_bl))):
         # other names than above: these lanes may be half as wide
-        a, b, u = 0.0, 0.0, 0.0
+        a, b, z = 0.0, 0.0, 0.0
         for i in range(nq):
-            a += lanes_from(ws.bl_of_a[form.pos_q[i]], t, nb)[0] * ws.solution[form.pos_q[i]]
-            b += lanes_from(ws.bl_of_b[form.pos_q[i]], t, nb)[0] * ws.solution[form.pos_q[i]]
+            a += lanes_from(ws.bl_of_a[form.pos_q[i]], t, nb)[0] * solution[form.pos_q[i]]
+            b += lanes_from(ws.bl_of_b[form.pos_q[i]], t, nb)[0] * solution[form.pos_q[i]]
         for c in range(nc):
-            u += lanes_from(ws.bl_of_a[form.pos_c[c]], t, nb)[0] * ws.solution[form.pos_c[c]]
+            z += lanes_from(ws.bl_of_a[form.pos_c[c]], t, nb)[0] * solution[form.pos_c[c]]
         lanes_from(ws.bl_ea[m], t, nb)[0] = a
         lanes_from(ws.bl_eb[m], t, nb)[0] = b
-        lanes_from(ws.bl_l[m - 2], t, nb)[0] = back * u
+        lanes_from(ws.bl_l[m - 2], t, nb)[0] = back * z
 
 
 @kernel
@@ -355,7 +455,7 @@ def make_explicitly(form, ws, first, last, qc):
     if first == 2:
         ws.size[2] = next_coefficient(form, ws, None, 0, 0, qc)
         for i in range(len(ws.x)):
-            ws.solution[i] = ws.x[i]
+            ws.solution[0, i] = ws.x[i]
         invert(form, ws)
     for m in range(max(first, 3), last + 1):
         ws.size[m] = next_explicit(form, ws, m - 2, qc)

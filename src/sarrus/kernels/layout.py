@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from .lanes import WIDTH, fill_lanes
+from .simd import WIDTH, fill_lanes
 from .wide import widen
 
 
@@ -98,6 +98,7 @@ class Workspace(NamedTuple):
     acc_sl: Floats
     acc_al: Floats
     acc_lb: Floats
+    acc_more: Floats
     q: Floats
     v: Floats
     dq: Floats
@@ -109,6 +110,8 @@ class Workspace(NamedTuple):
     usual: Floats
     # all forces together
     Q: Floats
+    # numbers of the step that is being taken (series.py)
+    step: Floats
     # of mechanisms of few unknowns, rows of lanes: K^-1; what unknowns of before, and sums of products, add to the
     # unknowns; these; what they add to forms and multipliers at squares, and at pairs
     inverse: Floats
@@ -120,27 +123,50 @@ class Workspace(NamedTuple):
     bl_of_b: Floats
 
 
+# memory in which runs in lanes write without a mask (language/masks.py): what one function leaves there is read by
+# the next alone, for the same lanes. A name that is here by mistake spoils the results of neighbours, silently:
+# tests/kernels/test_masks.py runs lanes in other company and compares
+_SCRATCH = (
+    *("b", "r", "w", "dq", "de", "phi", "J1", "acc_sq", "acc_bl", "acc_sl", "acc_al", "acc_lb"),
+    *("acc_more", "lam", "sq_e", "bl_ea", "bl_eb", "sq_l", "bl_l", "size", "log_size", "reach"),
+    *("inverse", "newest", "columns"),
+)
+# forms at an output follow from its position, whatever the other lanes do
+_SCRATCH_OF_OUTPUTS = ("e",)
+SCRATCH = frozenset(
+    ["StepSeries.qc"]
+    + [f"Workspace.{name}" for name in _SCRATCH]
+    + [f"second Workspace.{name}" for name in (*_SCRATCH, *_SCRATCH_OF_OUTPUTS)]
+)
+
+
 class Pieces(NamedTuple):
     """Polynomials of steps, one row a step: q = sum of coefficients[n, k] (t - starts[n])^k.
 
     starts: of the steps, and the end of the last; orders: the highest power that counts. Coefficients of twice
     as many columns as coordinates are those of q and of v apart. sides: series of the angles of torsions and
     of the work, (n, torsions + 1, terms), empty if there are no loads; with one term only what holds at the
-    start of the step, and the rest follows from the motion.
+    start of the step, and the rest follows from the motion. usual: the largest pivots so far, at the end of each
+    step; none where a method does not tell.
     """
 
     starts: Floats
     orders: Ints
     coefficients: Floats
     sides: Floats
+    usual: Floats = np.zeros((0, 0))
 
     def some(self, first: int, last: int) -> Pieces:
         """The steps from one to another, the same memory."""
         rows = slice(first, last)
         starts = self.starts[first : last + 1]
-        return Pieces(starts, self.orders[rows], self.coefficients[rows], self.sides[rows])
+        return Pieces(
+            starts, self.orders[rows], self.coefficients[rows], self.sides[rows], self.usual[rows]
+        )
 
 
+# numbers of a step
+STEP = 14
 # what is not allocated yet
 NONE = np.zeros(0)
 
@@ -230,22 +256,28 @@ def make_wide_workspace(form: Form, order: int, usual: Floats) -> Workspace:
     return set_apart(ws._replace(**sizes, usual=usual))
 
 
+def make_lone_workspace(form: Form, order: int) -> Workspace:
+    """The same without lanes within a run: of runs in lanes, or on a device."""
+    return Workspace(*(np.zeros(shape) for shape in _shapes(form, order, lambda count: count)))
+
+
 def _shapes(form: Form, order: int, fill: Callable[[int], int]) -> list[tuple[int, ...]]:
-    """Of the arrays of a workspace; fill: how many places so many products take."""
+    """Of the arrays of a workspace; fill: how many places so many numbers take that are used at once."""
     nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
     ns, nb = fill(len(form.sq_c)), fill(len(form.bl_c))
-    nj, n, rows, filled = len(form.J_eq), nq + nc, order + 1, fill_lanes(order + 1)
+    nj, n, rows, filled = len(form.J_eq), nq + nc, order + 1, fill(order + 1)
     few = n if n <= WIDTH else 0
+    width = fill(n) if few else 0
     columns = 2 * len(form.sq_c) + 3 * len(form.bl_c) if few else 0
     return [
         # e, de, phi, J, J1, L; b, r, x, w
         (nf,), (nf,), (nc,), (nj,), (nj,), (n + len(form.L_row),), (n,), (n,), (n,), (nf,),
         # lam, sq_e, bl_ea, bl_eb, sq_l, bl_l
         (rows, nc), (rows, ns), (rows, nb), (rows, nb), (rows, ns), (rows, nb),
-        # acc_sq, acc_bl, acc_sl, acc_al, acc_lb
-        (ns,), (nb,), (ns,), (nb,), (nb,),
-        # q, v, dq; size, log_size, reach; usual, Q
-        (nq,), (nq,), (nq,), (filled,), (filled,), (filled,), (nc,), (nq,),
+        # acc_sq, acc_bl, acc_sl, acc_al, acc_lb, acc_more
+        (ns,), (nb,), (ns,), (nb,), (nb,), (ns,),
+        # q, v, dq; size, log_size, reach; usual, Q, step
+        (nq,), (nq,), (nq,), (filled,), (filled,), (filled,), (nc,), (nq,), (STEP,),
         # inverse, newest, columns, solution; sq_of, bl_of_a, bl_of_b
-        (few, WIDTH), (few, WIDTH), (columns, WIDTH), (WIDTH,), (few, ns), (few, nb), (few, nb),
+        (few, width), (few, width), (columns, width), (2, width), (few, ns), (few, nb), (few, nb),
     ]  # fmt: skip

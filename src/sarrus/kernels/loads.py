@@ -25,6 +25,7 @@ from .elements.turning import Turning
 from .elements.user import User
 from .forms import is_one_held_part
 from .layout import NONE, Form, pack
+from .solve import solve_refined
 
 # entries that are not listed yet
 NO_PLACES = np.zeros(0, np.int64)
@@ -70,9 +71,15 @@ def list_entries(loads: Loads) -> Loads:
     return loads._replace(G_row=rows, G_col=columns)
 
 
+def list_damping(loads: Loads) -> Floats:
+    """What all dampers have."""
+    springs, torsions = loads.springs.numbers, loads.torsions.numbers
+    return np.concatenate([springs[:, spring.DAMPING], torsions[:, torsion.DAMPING]])
+
+
 def is_damped(loads: Loads) -> bool:
     """Whether there are dampers."""
-    return spring.is_damped(loads.springs) or torsion.is_damped(loads.torsions)
+    return bool(np.any(list_damping(loads)))
 
 
 def keeps_energy(form: Form, loads: Loads | None) -> bool:
@@ -198,6 +205,38 @@ def eval_load_power(loads):
 
 
 @kernel
+def weigh_forces(form, ws, loads):
+    """w . F K^-1 F^T w of the forces loads.fw on forms, with the factor at hand."""
+    for i in range(len(ws.b)):
+        ws.b[i] = 0.0
+    for f in range(len(loads.f0)):
+        for n in range(loads.F_start[f], loads.F_start[f + 1]):
+            ws.b[form.pos_q[loads.F_col[n]]] += loads.F_val[n] * loads.fw[f]
+    solve_refined(form, ws.J, ws.L, ws.b, 0, ws.r, ws.x)
+    s = 0.0
+    for i in range(len(form.Q)):
+        s += ws.b[form.pos_q[i]] * ws.x[form.pos_q[i]]
+    return s
+
+
+@kernel
+def eval_decay(form, ws, loads):
+    """The sum of the rates at which dampers let velocities decay; loads.f: forms at the landing."""
+    rate = 0.0
+    for n in range(len(loads.springs.first)):
+        for i in range(len(loads.fw)):
+            loads.fw[i] = 0.0
+        spring.add_direction(loads.springs, n, loads.f, loads.fw)
+        rate += loads.springs.numbers[n, spring.DAMPING] * weigh_forces(form, ws, loads)
+    for n in range(len(loads.torsions.first)):
+        for i in range(len(loads.fw)):
+            loads.fw[i] = 0.0
+        torsion.add_moment(loads.torsions, n, 1.0, loads.f, loads.fw)
+        rate += loads.torsions.numbers[n, torsion.DAMPING] * weigh_forces(form, ws, loads)
+    return rate
+
+
+@kernel
 def start_loads(loads, q, v):
     """The first two coefficients of the load forms."""
     eval_load_forms(loads, q)
@@ -256,7 +295,8 @@ def work_coefficients(loads, lam, known):
         work[k] = 0.0
     if len(loads.f0):
         # the forms are known one further than what acts on them
-        load_coefficient(loads, known - 1)
+        for k in range(known - 1, known):
+            load_coefficient(loads, k)
     spring.add_work(loads.springs, known, work)
     torsion.add_work(loads.torsions, known, work)
     turning.add_work(loads.turning, loads.fc, known, work)

@@ -24,7 +24,7 @@ from .language.kinds import INT, Rank, Record
 from .language.module import Module
 from .layout import Form, Pieces, Workspace
 from .record import Outputs, Side
-from .series import Kept
+from .series import StepperState
 
 log = logging.getLogger("sarrus")
 
@@ -40,8 +40,6 @@ LOOK_SECONDS = 1e-3
 PASSES = 2
 # runs until tables that are seen again are kept, and have code
 WARM = 3
-# structures that are remembered
-MOST_KEPT = 64
 
 # what is done about own code: nothing yet, looked for on the disk, made
 NOTHING, LOOK, MAKE = 0, 1, 2
@@ -54,15 +52,19 @@ tables_of = operator.itemgetter(
 Caller = Callable[[bytes], Any]
 
 
-class Structure:
-    """The tables of a form, what runs with them have taken [s], and their own code as far as it is made."""
+class Codes:
+    """Code specialised for the integer tables of a form, as far as it is made, and what runs have taken [s]."""
 
-    def __init__(self, tables: tuple[Ints, ...]) -> None:
-        self.tables = tables
-        self.integers = plain_sum(map(len, tables))
+    def __init__(self, form: Form) -> None:
+        self.integers = plain_sum(map(len, tables_of(form)))
         self.codes: dict[Any, Caller] = {}
         self._spent: dict[Any, float] = {}
         self._tried: dict[Any, int] = {}
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the form stays with the generic code."""
+        return self.integers > MOST_INTEGERS
 
     def spend(self, kernel: Kernel, kinds: Any, args: tuple[Any, ...], seconds: float) -> None:
         """Count what a run took by general code; makes own code beside if it is time for it."""
@@ -91,19 +93,16 @@ class Structure:
             _THREADS.remove(threading.current_thread())
 
 
-# by the identity of their tables, which they keep
-_STRUCTURES: dict[tuple[int, ...], Structure] = {}
 _THREADS: list[threading.Thread] = []
 _MAKING = threading.Lock()
 
 
-def run(kernel: Any, *args: Any) -> Any:
-    """Call a kernel whose first argument is a form: by own code, if there is some yet."""
-    structure = find_structure(args[0]) if COMPILES else None
-    if structure is None:
+def run(codes: Codes, kernel: Any, *args: Any) -> Any:
+    """Call a kernel whose first argument is a form: by code that is specialised for it, if there is some yet."""
+    if codes.is_large or not COMPILES:
         return kernel(*args)
     kinds, words, keep = pack(args)
-    code = structure.codes.get((kernel, kinds))
+    code = codes.codes.get((kernel, kinds))
     if code is not None:
         found = code(words)
         if found is not WRONG:
@@ -113,24 +112,7 @@ def run(kernel: Any, *args: Any) -> Any:
     counts, begin = kernel.has_code(kinds), time.thread_time()
     found = kernel(*args)
     if counts:
-        structure.spend(kernel, kinds, args, time.thread_time() - begin)
-    return found
-
-
-def find_structure(form: Form) -> Structure | None:
-    """The structure of a form; None if it is a large one."""
-    if len(form.L_target) > MOST_INTEGERS:
-        return None
-    tables = tables_of(form)
-    key = tuple(map(id, tables))
-    found = _STRUCTURES.get(key)
-    if found is None:
-        found = Structure(tables)
-        if found.integers > MOST_INTEGERS:
-            return None
-        while len(_STRUCTURES) >= MOST_KEPT:
-            _STRUCTURES.pop(next(iter(_STRUCTURES)), None)
-        _STRUCTURES[key] = found
+        codes.spend(kernel, kinds, args, time.thread_time() - begin)
     return found
 
 
@@ -212,7 +194,7 @@ _KNOWN: dict[type, tuple[str, ...] | None] = {
     Form: None,
     Workspace: None,
     Side: None,
-    Kept: None,
+    StepperState: None,
     Pieces: ("coefficients",),
     Outputs: ("q", "v", "a"),
 }

@@ -8,6 +8,7 @@ Made from states [HairerNorsettWanner1993, sec. II.6]: position, velocity and ac
 """
 
 from .compiler import block, entry, kernel
+from .simd import shared
 
 
 @kernel
@@ -62,27 +63,24 @@ def add_damping(factor, x, last, work):
 @kernel
 def eval_series(x, order, s):
     """Sum x_k s^k up to the order."""
-    value = x[order]
-    for k in range(order - 1, -1, -1):
-        value = value * s + x[k]
+    value = 0.0
+    for k in range(shared(order), -1, -1):
+        if k <= order:
+            value = value * s + x[k]
     return value
 
 
 @kernel
 def eval_polynomial(qc, order, s, q, v):
     """Position and velocity at s after the start of a step, by Horner's rule."""
-    nq = qc.shape[1]
-    for i in range(nq):
-        q[i] = qc[order, i]
-        v[i] = order * qc[order, i]
-    for k in range(order - 1, 0, -1):
-        row = qc[k]
-        for i in range(nq):
-            q[i] = q[i] * s + row[i]
-            v[i] = v[i] * s + k * row[i]
-    row = qc[0]
-    for i in range(nq):
-        q[i] = q[i] * s + row[i]
+    for i in range(qc.shape[1]):
+        x, y = 0.0, 0.0
+        for k in range(shared(order), 0, -1):
+            # the derivative of what is there so far, by the same scheme
+            y = y * s + x
+            x = x * s + (qc[k, i] if k <= order else 0.0)
+        q[i] = x * s + qc[0, i]
+        v[i] = y * s + x
 
 
 @kernel
@@ -109,23 +107,6 @@ def eval_piece(qc, order, s, q, v):
             y = y * s + qc[k, nq + i]
         q[i] = x
         v[i] = y
-
-
-@kernel
-def eval_derivatives(qc, order, s, q, v, a):
-    """Position, velocity and half the acceleration at s after the start of a step, by Horner's rule."""
-    nq = len(q)
-    row = qc[order]
-    for i in range(nq):
-        q[i] = row[i]
-        v[i] = 0.0
-        a[i] = 0.0
-    for k in range(order - 1, -1, -1):
-        row = qc[k]
-        for i in range(nq):
-            a[i] = a[i] * s + v[i]
-            v[i] = v[i] * s + q[i]
-            q[i] = q[i] * s + row[i]
 
 
 @entry

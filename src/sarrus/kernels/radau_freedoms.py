@@ -23,7 +23,7 @@ import numpy as np
 from ..thresholds import NEW_MOTION
 from .compiler import block, kernel
 from .forms import eval_form_rates, eval_jacobian
-from .lanes import WIDTH, choose, in_lanes, rows_of_lanes
+from .simd import WIDTH, choose, in_lanes, rows_of_lanes
 
 
 @kernel

@@ -38,7 +38,6 @@ from .forms import (
     eval_jacobian,
     norm,
 )
-from .lanes import WIDTH, any_lane, choose, in_lanes
 from .layout import Form, make_room
 from .loads import (
     Loads,
@@ -48,6 +47,7 @@ from .loads import (
     eval_loads,
 )
 from .polynomials import eval_piece, eval_polynomial_rate, eval_series
+from .simd import WIDTH, any_lane, choose, in_lanes
 from .solve import (
     factorise,
     project_state,
@@ -214,23 +214,29 @@ def find_share(sampling, starts, n, t):
     return s
 
 
+@kernel
+def sample_state(form, ws, loads, sampling, qc, order, s, t, h):
+    """ws.q, ws.v: the state at t, s after the start of a step of length h; returns what is known of a."""
+    eval_piece(qc, order, s, ws.q, ws.v)
+    kept = OWN if sampling.own else UNKNOWN
+    if sampling.projects:
+        moved, turned, _, drop = project_state(
+            form, ws, loads, t, sampling.damping, sampling.corrections, 0.0, sampling.same_factor, ws.q, ws.v
+        )  # fmt: skip
+        # written so that nan is rejected too
+        if drop < sampling.near or not max(moved, h * turned) <= sampling.limit:
+            eval_piece(qc, order, s, ws.q, ws.v)
+            kept = BESIDE
+    return kept
+
+
 @seldom
 def sample_alone(form, ws, loads, sampling, pieces, n, k, out):
     """Position and velocity of output k in step n."""
     qc, order = pieces.coefficients[n], pieces.orders[n]
     s = find_share(sampling, pieces.starts, n, out.times[k])
-    eval_piece(qc, order, s, ws.q, ws.v)
-    kept = OWN if sampling.own else UNKNOWN
-    if sampling.projects:
-        h = pieces.starts[n + 1] - pieces.starts[n] if n + 1 < len(pieces.starts) else 0.0
-        moved, turned, _, drop = project_state(
-            form, ws, loads, out.times[k], sampling.damping, sampling.corrections, 0.0,
-            sampling.same_factor, ws.q, ws.v,
-        )  # fmt: skip
-        # written so that nan is refused too
-        if drop < sampling.near or not max(moved, h * turned) <= sampling.limit:
-            eval_piece(qc, order, s, ws.q, ws.v)
-            kept = BESIDE
+    h = pieces.starts[n + 1] - pieces.starts[n] if n + 1 < len(pieces.starts) else 0.0
+    kept = sample_state(form, ws, loads, sampling, qc, order, s, out.times[k], h)
     if kept != UNKNOWN:
         eval_polynomial_rate(qc, order, s, out.a[k])
     out.kept[k] = kept
@@ -324,6 +330,9 @@ def sample(form, ws, loads, side, sampling, pieces, count, out):
             starts[n + 1] - starts[n]
         ):
             n += 1
+        if pieces.usual.shape[0] > 0:
+            for c in range(len(ws.usual)):
+                ws.usual[c] = pieces.usual[n, c]
         last = k + 1
         if side is not None:
             while last < min(len(times), k + WIDTH) and (

@@ -9,6 +9,7 @@ coefficient, all with the same matrix:
 Loads add their own Q_k, drives the coefficient phi0_{k+2} of their right side: see loads.py.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,6 @@ from .compiler import block, entry, kernel
 from .elements.drive import drive_constraints, next_break, start_drives
 from .elements.torsion import ANGLE
 from .forms import eval_constraints, eval_energy, eval_form_rates, eval_forms, eval_jacobian
-from .lanes import WIDTH, choose, fill_lanes, rows_of_lanes
 from .loads import (
     eval_load_energy,
     eval_load_forms,
@@ -38,11 +38,14 @@ from .rules import (
     ELSEWHERE,
     ENERGY_NOISE,
     ENERGY_SLACK,
+    FIRST_STEPS,
     FLOOR,
     HIGHEST_ORDER,
+    LONG_FLOOR,
     LOOSEST,
     LOST,
     LOW_ORDER,
+    MANY_STEPS,
     MOVES,
     NOISE,
     NOISY_ORDER,
@@ -53,7 +56,9 @@ from .rules import (
     SWIFT,
     TRIES,
     WIDE_CORRECTIONS,
+    log_cost,
 )
+from .simd import choose, fill_lanes, rows_of_lanes, shared, width_of
 from .solve import (
     adds_up,
     eval_pivots,
@@ -72,33 +77,78 @@ LOG_STILL = np.log(STILL)
 # of the orders of terms, and of those before
 INVERSE = 1.0 / np.maximum(np.arange(fill_lanes(HIGHEST_ORDER + 1)), 1.0)
 INVERSE_BEFORE = np.append(1.0, INVERSE[:-1])
-LOG_TWO = np.log(2.0)
-ROOT_HALF = np.sqrt(0.5)
 # coordinates up to which coefficients are made ahead: of larger mechanisms one too many costs more
 SMALL = 8
 # of a coefficient: numbers end at 1e308
 LARGEST = 1e300
 
-# places in the counters
-STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3, 4
+# places in the counters; the last two: steps after which the tolerance is shared next, landings near a singular
+# configuration
+STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, LOOSENED, NEXT_SHARE, NEAR_SINGULAR = range(7)
+COUNTERS = 7
+# places in the balance of a run: energy at its start, largest kinetic energy and velocity so far, what rounding
+# took from the time, the time, the tolerance of a step, the sum of all constant forces, the largest velocity for
+# which the log was taken, and that log
+(FIRST_ENERGY, SCALE, FASTEST, LOW_TIME, TIME, LOCAL, WEIGHT, HEARD, LOG_SPEED) = range(9)
+BALANCE = 9
+# places in ws.step: energy and strain energy where the step begins, the smallest pivot and the smallest pivot
+# ratio there; and of its landing: smallest pivot, pivot ratio, correction, kinetic energy, energy, energy
+# exchanged, all that energies are differences of, strain energy, work, and the tolerance that it met
+(ENERGY, STORED, SMALLEST, RATIO) = range(4)
+(END_SMALLEST, END_RATIO, OFF, KINETIC, END_ENERGY, EXCHANGED, HELD, STRAIN, WORK, MET) = range(
+    4, 14
+)
 # columns of what is seen at the end of a step: the smallest pivot, how far the landing was moved, the smallest
-# pivot against what is usual, what the step may have lost, and the energy that was put back behind it
+# pivot against what is usual, what the step may have lost, and the energy that was put back after it
 PIVOT, MOVED, DROP, LOSS, RESTORED = 0, 1, 2, 3, 4
 SEEN = 5
 
 
-class Kept(NamedTuple):
-    """What a run keeps between calls of `advance`.
+class StepRules(NamedTuple):
+    """What all steps of a run follow.
+
+    t_end: end of the run [s]; tolerance: of a step, before it is shared among many; shares: whether a long run
+    shares it; share_every: steps after which that is decided again; holds: whether energy is corrected after
+    steps (see `keeps_energy`); widens: whether steps that begin near a singular configuration are left to
+    double-double numbers, which leave all others to doubles; log_cost: of each order.
+    """
+
+    t_end: float
+    tolerance: float
+    shares: bool
+    share_every: int
+    holds: bool
+    widens: bool
+    log_cost: Floats
+
+
+@lru_cache(maxsize=16)
+def make_rules(
+    t_end: float, tolerance: float, shares: bool, share_every: int, holds: bool, widens: bool
+) -> StepRules:
+    """Rules for the steps of a run; equal ones are the same object, whose words are read once (arguments.py)."""
+    return StepRules(t_end, tolerance, shares, share_every, holds, widens, log_cost())
+
+
+class StepperState(NamedTuple):
+    """What a run keeps from step to step.
 
     state: position and velocity, consistent; carried: angles of torsions and the work of loads and drives,
-    empty without them; balance: energy at the start of the run, the largest kinetic energy, the largest
-    velocity, and what rounding took from the time; counters.
+    empty without them; balance, counters: see the places above.
     """
 
     state: Floats
     carried: Floats
     balance: Floats
     counters: Ints
+
+
+def make_state(coordinates: int, carried: int, tolerance: float) -> StepperState:
+    """The state of a run before its first step, at rest at the origin of the coordinates."""
+    balance = np.zeros(BALANCE)
+    balance[LOCAL] = tolerance
+    state = np.zeros((2, coordinates))
+    return StepperState(state, np.zeros(carried), balance, np.zeros(COUNTERS, np.int64))
 
 
 @kernel
@@ -114,25 +164,6 @@ def least_order(loads):
 
 
 @kernel
-def log_of(x):
-    """The logarithm of positive numbers in lanes, to 1e-12: n log 2 + 2 artanh((y - 1) / (y + 1)) of x = 2^n y."""
-    y, n = np.frexp(x)
-    low = y < ROOT_HALF
-    y = choose(low, 2.0 * y, y)
-    n = choose(low, n - 1.0, n)
-    z = (y - 1.0) / (y + 1.0)
-    zz = z * z
-    s = zz * (1.0 / 15.0) + 1.0 / 13.0
-    s = s * zz + 1.0 / 11.0
-    s = s * zz + 1.0 / 9.0
-    s = s * zz + 1.0 / 7.0
-    s = s * zz + 1.0 / 5.0
-    s = s * zz + 1.0 / 3.0
-    s = s * zz + 1.0
-    return n * LOG_TWO + 2.0 * z * s
-
-
-@kernel
 def eval_reaches(ws, first, last, log_tolerance, log_speed):
     """ws.reach: log of the steps at which terms of order first .. last are as small as the tolerance.
 
@@ -144,7 +175,8 @@ def eval_reaches(ws, first, last, log_tolerance, log_speed):
     sizes = rows_of_lanes(ws.log_size)
     inverse = rows_of_lanes(INVERSE)
     before = rows_of_lanes(INVERSE_BEFORE)
-    for t in range(first // WIDTH, last // WIDTH + 1):
+    width = width_of(ws.reach)
+    for t in range(first // width, last // width + 1):
         left = log_tolerance - sizes[t]
         swift = (left + log_speed) * before[t]
         still = (left + LOG_STILL) * inverse[t]
@@ -156,8 +188,9 @@ def eval_reaches(ws, first, last, log_tolerance, log_speed):
 @kernel
 def eval_log_sizes(ws, first, last):
     """ws.log_size: log of ws.size, the largest entries of coefficients first .. last."""
-    for t in range(first // WIDTH, last // WIDTH + 1):
-        rows_of_lanes(ws.log_size)[t] = log_of(rows_of_lanes(ws.size)[t] + 1e-300)
+    width = width_of(ws.size)
+    for t in range(first // width, last // width + 1):
+        rows_of_lanes(ws.log_size)[t] = np.log(rows_of_lanes(ws.size)[t] + 1e-300)
 
 
 @block
@@ -180,8 +213,8 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
     order = 3
     log_step = -np.inf
     before = np.inf
-    first = 2
-    last = min(max(ahead, 2), qc.shape[0] - 1)
+    first = shared(2)
+    last = shared(min(max(ahead, 2), qc.shape[0] - 1))
     known = qc.shape[0] - 1
     while first <= known:
         make_coefficients(form, ws, loads, refinements, first, last, qc)
@@ -201,8 +234,8 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
             if m > max(order, 3) + 1 and m > least:
                 known = m
                 break
-        first = last + 1
-        last = first
+        first = shared(last + 1)
+        last = shared(first)
     # no step has a lower order: the best of those from the least on is to be asked for
     return known, order if order >= least else known + 1, log_step
 
@@ -216,9 +249,10 @@ def choose_step(ws, least, known, log_cost):
     position rounding makes high coefficients look large; a low order then wins and still jumps far.
     """
     best = -np.inf
-    order = min(least, known)
+    lowest = min(least, known)
+    order = lowest
     log_step = -np.inf
-    for m in range(order, known + 1):
+    for m in range(lowest, known + 1):
         usable = min(ws.reach[m], ws.reach[m - 1])
         if usable - log_cost[m] > best:
             best = usable - log_cost[m]
@@ -230,8 +264,10 @@ def choose_step(ws, least, known, log_cost):
 @kernel
 def raise_order(ws, order, known, log_step, log_tolerance):
     """Further coefficients are used as far as their terms stay below the tolerance: they are there."""
-    while order < known and ws.log_size[order + 1] + (order + 1) * log_step <= log_tolerance:
-        order += 1
+    for m in range(order + 1, known + 1):
+        if not ws.log_size[m] + m * log_step <= log_tolerance:
+            break
+        order = m
     return order
 
 
@@ -286,17 +322,17 @@ def keep_sides(loads, known, carried, sides):
 
 
 @block
-def begin(form, ws, loads, q, v, carried):
-    """Factor of K at a state; returns its smallest pivot, also against what is usual, kinetic energy, balance,
-    what loads have stored.
-    """
+def begin(form, ws, loads, rules, t, kept):
+    """Factor of K where steps begin, and what they are measured by; at the first one the balance of the run."""
+    state, carried, balance, counters = kept
+    q, v = state[0], state[1]
     if len(ws.inverse) > 0:
         spread_forms(form, ws)
     eval_forms(form, q, ws.e)
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
     learn_pivots(form, ws.L, ws.usual)
-    smallest, drop = eval_pivots(form, ws.L, ws.usual)
+    smallest, ratio = eval_pivots(form, ws.L, ws.usual)
     kinetic, potential = eval_energy(form, q, v)
     energy = kinetic + potential
     stored = 0.0
@@ -304,7 +340,25 @@ def begin(form, ws, loads, q, v, carried):
         eval_load_forms(loads, q)
         stored = eval_load_energy(loads, carried)
         energy += stored - carried[len(carried) - 1]
-    return smallest, drop, kinetic, energy, stored
+    ws.step[ENERGY] = energy
+    ws.step[STORED] = stored
+    ws.step[SMALLEST] = smallest
+    ws.step[RATIO] = ratio
+    balance[TIME] = t
+    # what an error of the energy is measured by: the largest kinetic energy so far; at rest in an
+    # equilibrium there is none, but the rounding of the work of gravity
+    if counters[STEPS] == 0:
+        balance[FIRST_ENERGY] = energy
+        balance[SCALE] = kinetic
+        fastest = 0.0
+        weight = 0.0
+        for i in range(len(q)):
+            fastest = max(fastest, abs(v[i]))
+            weight += abs(form.Q[i])
+        balance[FASTEST] = fastest
+        balance[WEIGHT] = weight
+        balance[LOG_SPEED] = np.inf
+        counters[NEXT_SHARE] = ASKED_AFTER
 
 
 @kernel
@@ -320,228 +374,326 @@ def restore_energy(v, kinetic, gap):
         v[i] += share * v[i]
 
 
-@entry
-def advance(form, ws, loads, t, t_end, tolerance, holds, widens, log_cost, kept, pieces, watch):
-    """Step from t to t_end or until the buffers are full; returns the reason and how many steps.
+@kernel
+def choose_order(ws, rules, least, known, order, log_step, local, near, balance):
+    """Order and log of the length of a step for a tolerance, from those that `make_series` proposes for its
+    own.
+    """
+    tolerance, log_speed = balance[LOCAL], balance[LOG_SPEED]
+    log_local = np.log(local)
+    if local != tolerance:
+        eval_reaches(ws, 2, known, log_local, log_speed)
+    if local != tolerance or order > known:
+        order, log_step = choose_step(ws, least, known, rules.log_cost)
+    order = raise_order(ws, order, known, log_step, log_local)
+    if balance[FASTEST] == 0.0:
+        # from rest: there is no velocity but what this step reaches
+        reached = np.log(SWIFT) + log_reached(ws.log_size, order, log_step)
+        eval_reaches(ws, 2, known, log_local, reached)
+        order, log_step = choose_step(ws, least, known, rules.log_cost)
+        order = raise_order(ws, order, known, log_step, log_local)
+    # what a step leaves out of the velocity does not count where rounding rules, near a singular configuration: a
+    # shorter step would lead to ever smaller ones
+    if near:
+        eval_reaches(ws, 2, known, log_local, np.inf)
+        few, log_jump = choose_step(ws, least, known, rules.log_cost)
+        few = raise_order(ws, few, known, log_jump, log_local)
+        if few <= NOISY_ORDER:
+            order, log_step = few, log_jump
+    return order, log_step
 
-    kept: updated; loads: None if there is nothing but constant forces; holds: whether energy is put back behind
-    steps (see `keeps_energy`); widens: whether steps that begin beside a singular position are left to wide
-    numbers, which leave all others to doubles. Outputs: pieces: start, order, coefficients and sides of each step;
-    watch: smallest pivot after it, how far its landing was moved, the smallest pivot against what is usual, what
-    the step may have lost if it was loosened, and the energy that was put back.
+
+@kernel
+def weigh_landing(form, ws, loads, known, order, h, local, moved, turned, kept):
+    """Energy and correction of a landing, in ws.step; returns whether it may be kept."""
+    balance, step = kept.balance, ws.step
+    kinetic, potential = eval_energy(form, ws.q, ws.v)
+    now = kinetic + potential
+    exchanged = kinetic
+    held = balance[WEIGHT]
+    if loads is not None:
+        na = len(kept.carried) - 1
+        strain = land_loads(loads, known, h, ws.q)
+        work = kept.carried[na] + eval_series(loads.work, 2 * known, h)
+        now += strain - work
+        # where little moves, what springs, dampers and drives exchange is what counts
+        exchanged = max(kinetic, abs(strain - step[STORED]), abs(work))
+        held += abs(strain) + abs(work)
+        step[STRAIN] = strain
+        step[WORK] = work
+    off = max(moved, turned * h / order)
+    tolerance = balance[LOCAL]
+    scale = max(balance[SCALE], exchanged)
+    allowed = ENERGY_SLACK * (tolerance + NOISE) * scale + 1e-12 * held
+    step[OFF] = off
+    step[KINETIC] = kinetic
+    step[END_ENERGY] = now
+    step[EXCHANGED] = exchanged
+    step[HELD] = held
+    # written so that nan is rejected too
+    drifts = abs(now - balance[FIRST_ENERGY]) <= DRIFT_SLACK * allowed
+    return off <= SLACK * local + NOISE and abs(now - step[ENERGY]) <= allowed and drifts
+
+
+@kernel
+def find_landing(form, ws, loads, rules, known, order, log_step, near, most, stop, kept, qc):
+    """Choose order and length of a step and land; returns FULL (or why there is no step), order and length.
+
+    ws.q, ws.v, ws.L: the projected landing; ws.step: what it is judged by.
+    """
+    balance, counters = kept.balance, kept.counters
+    t, local, least = balance[TIME], balance[LOCAL], least_order(loads)
+    attempts, elsewhere, first_order = 0, 0, 0
+    first, h = 0.0, 0.0
+    chooses = True
+    while True:
+        if chooses:
+            chooses = False
+            order, log_step = choose_order(
+                ws, rules, least, known, order, log_step, local, near, balance
+            )
+            # exp of a huge step would overflow; the end of the run is nearer
+            h = min(np.exp(min(log_step, 600.0)), most)
+        if not (h >= stop - t or t + h > t):
+            # time stands still: the motion turns infinitely fast here
+            return STUCK, order, h
+        moved, turned, smallest, ratio = land(form, ws, loads, t + h, qc, order, h, balance[LOCAL])
+        counters[FACTORISATIONS] += 2
+        # a step that starts at a singular configuration is noisy: land elsewhere, best a little after it
+        # (beyond the end of the run too: what is recorded there comes from the series)
+        # and not beyond a break, where the motion of a drive goes on otherwise
+        if (
+            ratio < SINGULAR_LANDING
+            and elsewhere < ELSEWHERE
+            and (stop == rules.t_end or BEYOND * h < stop - t)
+        ):
+            if elsewhere == 0:
+                first = h
+                first_order = order
+            elsewhere += 1
+            if elsewhere <= 2:
+                h *= BEYOND
+            elif elsewhere < ELSEWHERE and first_order > LOW_ORDER:
+                # a series without noise leads over it from nearer too
+                h = 0.5 * first
+                elsewhere = ELSEWHERE - 1
+            elif elsewhere < ELSEWHERE and ratio < ws.step[RATIO] < SINGULAR_LANDING:
+                # the second such landing, nearer than the first: over it now, or steps crawl into it
+                local = min(10.0 * local, LOOSEST)
+                chooses = True
+            else:
+                h, order, local = BEYOND**2 * first, first_order, balance[LOCAL]
+                elsewhere = ELSEWHERE
+            continue
+        if weigh_landing(form, ws, loads, known, order, h, local, moved, turned, kept):
+            break
+        counters[REJECTED] += 1
+        attempts += 1
+        h *= 0.5
+        most = h
+        chooses = attempts % TRIES == 0
+        if chooses:
+            # rounding, not truncation: no step is small enough; go on a little looser, counted
+            local *= 10.0
+            if local > LOOSEST:
+                return STUCK, order, h
+    ws.step[MET] = local
+    ws.step[END_SMALLEST] = smallest
+    ws.step[END_RATIO] = ratio
+    return FULL, order, h
+
+
+@kernel
+def correct_energy(rules, ws, balance):
+    """Put back after a step what it gained or lost of the energy, where that is an invariant; returns it."""
+    kinetic, held, scale = ws.step[KINETIC], ws.step[HELD], balance[SCALE]
+    whole = held + abs(balance[FIRST_ENERGY])
+    gap = balance[FIRST_ENERGY] - rounded(ws.step[END_ENERGY])
+    moves = (
+        kinetic > MOVES * scale
+        and abs(gap) < MOVES * kinetic
+        and ENERGY_NOISE * whole < max(balance[LOCAL], FLOOR) * kinetic
+    )
+    if not (rules.holds and moves and abs(gap) > SAME_ENERGY * whole):
+        return 0.0
+    restore_energy(ws.v, rounded(kinetic), gap)
+    ws.step[END_ENERGY] += gap
+    return gap
+
+
+@kernel
+def share_tolerance(rules, kept):
+    """What steps lose adds up, and what they gain in energy adds up twice: in a long run each may lose less.
+
+    Decided after some steps, by how many there will be; not for runs that end within the first FIRST_STEPS.
+    Near singular configurations rounding rules, and the tolerance would only be relaxed again.
+    """
+    balance, counters = kept.balance, kept.counters
+    t, steps = balance[TIME], counters[STEPS]
+    if steps == ASKED_AFTER and steps * (rules.t_end - t) <= (FIRST_STEPS - steps) * t:
+        counters[NEXT_SHARE] = FIRST_STEPS
+        return
+    counters[NEXT_SHARE] = steps + rules.share_every
+    share = 1.0
+    if rules.shares and counters[NEAR_SINGULAR] == 0:
+        share = max(1.0, steps * rules.t_end / max(t, 1e-300) / MANY_STEPS)
+    balance[LOCAL] = max(rules.tolerance / share, min(rules.tolerance, LONG_FLOOR))
+
+
+@kernel
+def keep_step(form, ws, loads, rules, known, h, stop, kept, sides, seen):
+    """The landing is where the run goes on; seen: what is seen there."""
+    state, carried, balance, counters = kept
+    step = ws.step
+    tolerance, t = balance[LOCAL], balance[TIME]
+    seen[LOSS] = 0.0
+    if step[MET] > tolerance or step[OFF] > LOST * max(tolerance, ROUND_OFF):
+        counters[LOOSENED] += 1
+        seen[LOSS] = max(step[MET], step[OFF])
+    seen[RESTORED] = correct_energy(rules, ws, balance)
+    fastest = balance[FASTEST]
+    for i in range(state.shape[1]):
+        state[0, i] = ws.q[i]
+        state[1, i] = ws.v[i]
+        fastest = max(fastest, abs(ws.v[i]))
+    balance[FASTEST] = fastest
+    balance[SCALE] = max(balance[SCALE], step[EXCHANGED])
+    learn_pivots(form, ws.L, ws.usual)
+    step[ENERGY] = step[END_ENERGY]
+    step[SMALLEST] = step[END_SMALLEST]
+    step[RATIO] = step[END_RATIO]
+    if loads is not None:
+        step[STORED] = step[STRAIN]
+        na = len(carried) - 1
+        work = step[WORK]
+        keep_sides(loads, known, carried, sides)
+        for i in range(na):
+            carried[i] = loads.theta[i]
+        carried[na] = work
+        if h > stop - t:
+            # landed beyond the end: angles and work are those at the end, like all that is recorded
+            for i in range(na + 1):
+                carried[i] = eval_series(sides[i], sides.shape[1] - 1, stop - t)
+    after, low = add_time(t, balance[LOW_TIME], h)
+    if h >= stop - t:
+        after, low = stop, 0.0
+    balance[TIME] = after
+    balance[LOW_TIME] = low
+    seen[PIVOT] = step[SMALLEST]
+    seen[MOVED] = step[OFF]
+    seen[DROP] = step[RATIO]
+    counters[STEPS] += 1
+    if step[RATIO] < SINGULAR_LANDING:
+        counters[NEAR_SINGULAR] += 1
+    if counters[STEPS] == counters[NEXT_SHARE]:
+        share_tolerance(rules, kept)
+
+
+@kernel
+def is_for_others(form, ws, rules, n, near, counters):
+    """Whether a step is for numbers of the other kind: doubles, or double-double ones near singularities.
+
+    Where the first step of a run begins is not known yet; at the border both may see themselves on the other
+    side, so double-double numbers take a step.
+    """
+    if is_wide(ws.q):
+        return n > 0 and not near
+    return rules.widens and (near or (counters[STEPS] == 0 and not is_regular(form, ws.L)))
+
+
+@block
+def take_step(form, ws, loads, rules, n, ahead, kept, qc, sides, seen):
+    """The n-th step of a call; returns FULL, DONE, or why there is none, its order, and the highest coefficient.
+
+    kept: updated; ahead: coefficients that are made before the first is looked at; loads: None if there is nothing
+    but constant forces. Outputs: qc, sides: series of the motion, of angles and work; seen: see the columns above.
     """
     state, carried, balance, counters = kept
-    starts, orders, coefficients, sides = pieces
-    q = state[0]
-    v = state[1]
-    nq = len(q)
-    na = len(carried) - 1
-    smallest, from_drop, kinetic, energy, stored = begin(form, ws, loads, q, v, carried)
-    # what an error of the energy is measured by: the largest kinetic energy so far; at rest in an
-    # equilibrium there is none, but the rounding of the weights' work
-    if counters[STEPS] == 0:
-        balance[0] = energy
-        balance[1] = kinetic
-        balance[2] = 0.0
-        for i in range(nq):
-            balance[2] = max(balance[2], abs(v[i]))
-    scale = balance[1]
-    fastest = balance[2]
-    least = least_order(loads)
-    weight = 0.0
-    for i in range(nq):
-        weight += abs(form.Q[i])
+    for i in range(state.shape[1]):
+        qc[0, i] = state[0, i]
+        qc[1, i] = state[1, i]
+    tolerance, t = balance[LOCAL], balance[TIME]
+    refinements = refinements_for(ws.step[SMALLEST], tolerance)
+    near = is_beside(form, ws.L, ws.usual, balance[FASTEST] == 0.0)
+    if is_for_others(form, ws, rules, n, near, counters):
+        return OTHER_DIGITS, 0, 0
+    # without eps there is as little left as after a refinement
+    refined = refinements
+    if (refinements > 0 or adds_up(form, ws.step[SMALLEST], tolerance)) and is_regular(form, ws.L):
+        factorise_exactly(form, ws.J, ws.L)
+        refined, refinements = 1, 0
+    if loads is not None:
+        for i in range(len(carried) - 1):
+            loads.theta[i] = carried[i]
+    if balance[FASTEST] > balance[HEARD]:
+        balance[HEARD] = balance[FASTEST]
+        balance[LOG_SPEED] = np.log(SWIFT * balance[FASTEST])
+    known, order, log_step = make_series(
+        form, ws, loads, t, np.log(tolerance), balance[LOG_SPEED], rules.log_cost, refinements, ahead, qc
+    )  # fmt: skip
+    made = known
+    counters[COEFFICIENTS] += known - 1
+    if loads is not None:
+        known = min(known, work_coefficients(loads, ws.lam, known))
+    if known < 3:
+        return NOT_FINITE, 0, made
+    # a step ends where a motion changes its polynomial
+    stop = min(rules.t_end, rounded(next_break(loads, t)))
+    most = stop - t
+    if not near:
+        most = min(most, closed_for(form, ws, refined, LOST * max(tolerance, ROUND_OFF), state[1]))
+    reason, order, h = find_landing(
+        form, ws, loads, rules, known, order, log_step, near, most, stop, kept, qc
+    )
+    if reason != FULL:
+        return reason, 0, made
+    keep_step(form, ws, loads, rules, known, h, stop, kept, sides, seen)
+    if h >= stop - t and stop == rules.t_end:
+        return DONE, order, made
+    return FULL, order, made
+
+
+@kernel
+def look_ahead(ws, known):
+    """Coefficients that are made before the first is looked at, given how many paid in the step before.
+
+    Of quick ones two too many cost less than to look twice more.
+    """
+    if len(ws.q) > SMALL:
+        return 0
+    return known if len(ws.inverse) > 0 else known - 2
+
+
+@entry
+def advance(form, ws, loads, rules, t, kept, pieces, watch):
+    """Step from t until the end or until the buffers are full; returns the reason and how many steps.
+
+    Arguments as for `take_step`; pieces, watch: a row for each step.
+    """
+    starts, orders, coefficients, sides, usual = pieces
+    counters = kept.counters
+    begin(form, ws, loads, rules, t, kept)
     starts[0] = t
     ahead = 0
-    log_tolerance = np.log(tolerance)
-    # of the largest velocity when it was asked last
-    log_speed = np.inf
-    heard = 0.0
-    low = balance[3]
-    n = 0
-    while n < coefficients.shape[0]:
-        qc = coefficients[n]
-        for i in range(nq):
-            qc[0, i] = q[i]
-            qc[1, i] = v[i]
-        refinements = refinements_for(smallest, tolerance)
-        beside = is_beside(form, ws.L, ws.usual, fastest == 0.0)
-        # of the first step nobody knows where it begins; at the border both may see themselves on the other side,
-        # so wide numbers take a step
-        if is_wide(q):
-            if n > 0 and not beside:
-                return OTHER_DIGITS, n
-        elif widens and (beside or (counters[STEPS] == 0 and not is_regular(form, ws.L))):
-            return OTHER_DIGITS, n
-        # without eps there is as little left as after a refinement
-        refined = refinements
-        if (refinements > 0 or adds_up(form, smallest, tolerance)) and is_regular(form, ws.L):
-            factorise_exactly(form, ws.J, ws.L)
-            refined, refinements = 1, 0
-        if loads is not None:
-            for i in range(na):
-                loads.theta[i] = carried[i]
-        if fastest > heard:
-            heard = fastest
-            log_speed = np.log(SWIFT * rounded(fastest))
-        known, order, log_step = make_series(
-            form, ws, loads, t, log_tolerance, log_speed, log_cost, refinements, ahead, qc
+    for n in range(coefficients.shape[0]):
+        reason, order, known = take_step(
+            form, ws, loads, rules, n, ahead, kept, coefficients[n], sides[n], watch[n]
         )
-        # about as many pay in the next step; of quick ones two too many cost less than to look twice more
-        ahead = 0 if nq > SMALL else known if len(ws.inverse) > 0 else known - 2
-        counters[COEFFICIENTS] += known - 1
-        if loads is not None:
-            known = min(known, work_coefficients(loads, ws.lam, known))
-        if known < 3:
-            return NOT_FINITE, n
-        # a step ends where a motion changes its polynomial
-        stop = min(t_end, rounded(next_break(loads, t)))
-        local = tolerance
-        attempts = 0
-        most = stop - t
-        if not beside:
-            most = min(most, closed_for(form, ws, refined, LOST * max(tolerance, ROUND_OFF), v))
-        elsewhere = 0
-        first = 0.0
-        first_order = 0
-        chooses = True
-        while True:
-            if chooses:
-                chooses = False
-                log_local = log_tolerance
-                if local != tolerance:
-                    log_local = np.log(local)
-                    eval_reaches(ws, 2, known, log_local, log_speed)
-                if local != tolerance or order > known:
-                    order, log_step = choose_step(ws, least, known, log_cost)
-                order = raise_order(ws, order, known, log_step, log_local)
-                if fastest == 0.0:
-                    # from rest: there is no velocity but what this step reaches
-                    reached = np.log(SWIFT) + log_reached(ws.log_size, order, log_step)
-                    eval_reaches(ws, 2, known, log_local, reached)
-                    order, log_step = choose_step(ws, least, known, log_cost)
-                    order = raise_order(ws, order, known, log_step, log_local)
-                # what a step leaves out of the velocity does not count where rounding rules, beside a singular
-                # position: a shorter step would crawl into it
-                if beside:
-                    eval_reaches(ws, 2, known, log_local, np.inf)
-                    few, log_jump = choose_step(ws, least, known, log_cost)
-                    few = raise_order(ws, few, known, log_jump, log_local)
-                    if few <= NOISY_ORDER:
-                        order, log_step = few, log_jump
-                # exp of a huge step would overflow; the end of the run is nearer
-                h = min(np.exp(min(log_step, 600.0)), most)
-            last = h >= stop - t
-            if not (last or t + h > t):
-                # time stands still: the motion turns infinitely fast here
-                return STUCK, n
-            moved, turned, smallest, drop = land(form, ws, loads, t + h, qc, order, h, tolerance)
-            counters[FACTORISATIONS] += 2
-            # a step that starts at a singular position is noisy: land elsewhere, best a little behind it
-            # (beyond the end of the run too: what is recorded there comes from the series)
-            # and not beyond a break, where the motion of a drive goes on otherwise
-            if (
-                drop < SINGULAR_LANDING
-                and elsewhere < ELSEWHERE
-                and (stop == t_end or BEYOND * h < stop - t)
-            ):
-                if elsewhere == 0:
-                    first = h
-                    first_order = order
-                elsewhere += 1
-                if elsewhere <= 2:
-                    h *= BEYOND
-                elif elsewhere < ELSEWHERE and first_order > LOW_ORDER:
-                    # a series without noise leads over it from nearer too
-                    h = 0.5 * first
-                    elsewhere = ELSEWHERE - 1
-                elif elsewhere < ELSEWHERE and drop < from_drop < SINGULAR_LANDING:
-                    # the second such landing, nearer than the first: over it now, or steps crawl into it
-                    local = min(10.0 * local, LOOSEST)
-                    chooses = True
-                else:
-                    h, order, local = BEYOND**2 * first, first_order, tolerance
-                    elsewhere = ELSEWHERE
-                continue
-            kinetic, potential = eval_energy(form, ws.q, ws.v)
-            now = kinetic + potential
-            exchanged = kinetic
-            held = weight
-            if loads is not None:
-                strain = land_loads(loads, known, h, ws.q)
-                work = carried[na] + eval_series(loads.work, 2 * known, h)
-                now += strain - work
-                # where little moves, what springs, dampers and drives exchange is what counts
-                exchanged = max(kinetic, abs(strain - stored), abs(work))
-                held += abs(strain) + abs(work)
-            off = max(moved, turned * h / order)
-            allowed = ENERGY_SLACK * (tolerance + NOISE) * max(scale, exchanged) + 1e-12 * held
-            # written so that nan is refused too
-            kept = abs(now - energy) <= allowed and abs(now - balance[0]) <= DRIFT_SLACK * allowed
-            if off <= SLACK * local + NOISE and kept:
-                break
-            counters[REJECTED] += 1
-            attempts += 1
-            h *= 0.5
-            most = h
-            chooses = attempts % TRIES == 0
-            if chooses:
-                # rounding, not truncation: no step is small enough; go on a little looser, counted
-                local *= 10.0
-                if local > LOOSEST:
-                    return STUCK, n
-        watch[n, LOSS] = 0.0
-        if local > tolerance or off > LOST * max(tolerance, ROUND_OFF):
-            counters[LOOSENED] += 1
-            watch[n, LOSS] = max(local, off)
-        gap = balance[0] - rounded(now)
-        watch[n, RESTORED] = 0.0
-        moves = (
-            kinetic > MOVES * scale
-            and abs(gap) < MOVES * kinetic
-            and ENERGY_NOISE * (held + abs(balance[0])) < max(tolerance, FLOOR) * kinetic
-        )
-        if holds and moves and abs(gap) > SAME_ENERGY * (held + abs(balance[0])):
-            restore_energy(ws.v, rounded(kinetic), gap)
-            watch[n, RESTORED] = gap
-            now += gap
-        for i in range(nq):
-            q[i] = ws.q[i]
-            v[i] = ws.v[i]
-            fastest = max(fastest, abs(v[i]))
-        balance[2] = fastest
-        energy = now
-        learn_pivots(form, ws.L, ws.usual)
-        scale = max(scale, exchanged)
-        balance[1] = scale
-        if loads is not None:
-            keep_sides(loads, known, carried, sides[n])
-            stored = strain
-            for i in range(na):
-                carried[i] = loads.theta[i]
-            carried[na] = work
-            if last and h > stop - t:
-                # landed beyond the end: angles and work are those at the end, like all that is recorded
-                for i in range(na + 1):
-                    carried[i] = eval_series(sides[n, i], sides.shape[2] - 1, stop - t)
-        t, low = add_time(t, low, h)
-        if last:
-            t, low = stop, 0.0
+        if reason != FULL and reason != DONE:
+            return reason, n
+        ahead = look_ahead(ws, known)
         orders[n] = order
-        starts[n + 1] = t
-        watch[n, PIVOT] = smallest
-        watch[n, MOVED] = off
-        watch[n, DROP] = from_drop = drop
-        counters[STEPS] += 1
-        balance[3] = low
-        n += 1
-        if last and stop == t_end:
-            return DONE, n
+        starts[n + 1] = kept.balance[TIME]
+        for k in range(usual.shape[1]):
+            usual[n, k] = ws.usual[k]
+        if reason == DONE:
+            return DONE, n + 1
         # a run that will not end within this memory is asked how long it is
-        if n == ASKED_AFTER == counters[STEPS] and n * (t_end - t) > (coefficients.shape[0] - n) * (
-            t - starts[0]
-        ):
-            return FULL, n
+        taken, now = n + 1, starts[n + 1]
+        if taken == ASKED_AFTER == counters[STEPS] and taken * (rules.t_end - now) > (
+            coefficients.shape[0] - taken
+        ) * (now - starts[0]):
+            return FULL, taken
     return FULL, coefficients.shape[0]
 
 

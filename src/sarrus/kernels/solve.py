@@ -286,10 +286,12 @@ def refine(form, J, L, b, r, x):
 def solve_refined(form, J, L, b, refinements, r, x):
     """Solve [M J^T; J 0] x = b with the factor of K and so many refinements."""
     for i in range(len(b)):
-        x[i] = b[i]
+        r[i] = b[i]
     if len(form.K_A):
-        add_augmentation(form, J, x)
-    solve_factored(form, L, x)
+        add_augmentation(form, J, r)
+    solve_factored(form, L, r)
+    for i in range(len(b)):
+        x[i] = r[i]
     for _ in range(refinements):
         refine(form, J, L, b, r, x)
 

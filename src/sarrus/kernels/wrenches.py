@@ -19,8 +19,8 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from .compiler import block, entry, kernel
-from .lanes import WIDTH, choose, in_lanes
 from .layout import make_room
+from .simd import WIDTH, choose, in_lanes
 
 # halvings of an interval: to the last digit
 HALVINGS = 52

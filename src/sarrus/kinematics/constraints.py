@@ -52,6 +52,18 @@ class Constraints:
         pairs = np.bincount(f.bl_eq, f.bl_c * e[f.bl_a] * e[f.bl_b], self.total)
         return np.asarray(squares + pairs - f.phi0)[self.kept]
 
+    def eval_terms(self, q: Floats) -> Floats:
+        """The sizes of the terms of Phi(q), summed for each equation, and what they are summed of."""
+        f, e = self.form, np.abs(self.form.e0) + abs(self._D) @ np.abs(q)
+        squares = np.bincount(f.sq_eq, 0.5 * np.abs(f.sq_c) * e[f.sq_form] ** 2, self.total)
+        pairs = np.bincount(f.bl_eq, np.abs(f.bl_c) * e[f.bl_a] * e[f.bl_b], self.total)
+        return np.asarray(squares + pairs + np.abs(f.phi0))[self.kept]
+
+    def largest_bend(self) -> float:
+        """The largest derivative of J by a coordinate, as the root of the sum of squares of its entries."""
+        rates = self._C @ self._D
+        return float(np.sqrt(rates.multiply(rates).sum(axis=0).max(initial=0.0)))
+
     def jacobian(self, q: Floats) -> Floats:
         """J(q), dense."""
         f = self.form

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..arrays import Flags, Floats, Ints
 from ..mechanism import Mechanism
-from ..mechanism.columns import Columns
+from ..mechanism.part_arrays import PartArrays, read_parts
 from ..tape import each, larger, largest, length_of, mean, sqrt
 from ..thresholds import NO_ARM, PARALLEL_AXES, SHOWN_SPIN
 
@@ -354,49 +354,31 @@ def _collect(bodies: BodyRows, per_vector: Floats) -> Floats:
     return np.moveaxis((sums @ flat).reshape(len(bodies.names), n, *shape), 0, 1)
 
 
-def measure_length(mechanism: Mechanism, columns: Columns | None = None) -> float:
+def measure_length(mechanism: Mechanism) -> float:
     """The mean arm, from the centre of a body to where it is held: its joints, links and springs [m].
 
     Without arms it is the spread of the mass that counts, or half a metre for points. A typical link is LINK
-    times as long. columns: those of the mechanism, if they were read.
+    times as long.
     """
-    bodies: Any = mechanism.bodies
-    centers, inertias, masses = (
-        ([b.center for b in bodies], [b.inertia for b in bodies], [b.mass for b in bodies])
-        if columns is None or columns.inertia is None
-        else (columns.center.rows, columns.inertia, columns.mass)
-    )
-    owner, places = _held_places(mechanism) if columns is None else _held_in(mechanism, columns)
+    return length_of_parts(mechanism, read_parts(mechanism))
+
+
+def length_of_parts(mechanism: Mechanism, parts: PartArrays) -> float:
+    """The same by parts that were read before."""
+    owner, places = _held_places(mechanism, parts)
     # body by body, without the ground
     order = np.argsort(owner, kind="stable")[np.count_nonzero(owner < 0) :]
     arms: list[float] = []
     if len(order):
-        arms = each(length_of, _chosen(places, order), _chosen(centers, owner[order]))
-    spread = each(lambda inertia, mass: sqrt(largest(inertia) / mass[0]), inertias, masses)
+        arms = each(length_of, places[order], parts.center.rows[owner[order]])
+    spread = each(lambda inertia, mass: sqrt(largest(inertia) / mass[0]), parts.inertia, parts.mass)
     least = NO_ARM * larger(largest(arms), largest(spread))
     long = [a for a in arms if a > least]
     return mean(long or [s for s in spread if s > 0] or [1.0 / LINK])
 
 
-def _chosen(values: Any, which: Ints) -> Any:
-    """Some entries of a list or rows of an array."""
-    return values[which] if isinstance(values, np.ndarray) else [values[i] for i in which.tolist()]
-
-
-def _held_places(mechanism: Mechanism) -> tuple[Ints, list[Floats]]:
+def _held_places(mechanism: Mechanism, c: PartArrays) -> tuple[Ints, Floats]:
     """Which bodies are held, -1 for the ground, and where: at joints, then at links, then at springs."""
-    links = [j for j in mechanism.joints if j.kind.row.is_link]
-    others = [j for j in mechanism.joints if not j.kind.row.is_link] if links else mechanism.joints
-    out = [(e.body, e.place) for j in (*others, *links) for e in j.ends if e.place is not None]
-    for spring in mechanism.springs:
-        out += zip(spring.bodies, spring.ends, strict=True)
-    number = {b.name: n for n, b in enumerate(mechanism.bodies)}
-    owner = np.array([number.get(name, -1) for name, _ in out], dtype=np.int64)
-    return owner, [place for _, place in out]
-
-
-def _held_in(mechanism: Mechanism, c: Columns) -> tuple[Ints, Floats]:
-    """The same by what was read."""
     late = c.are(lambda row: row.is_link)[c.joint]
     ends = np.argsort(late, kind="stable")
     ends = ends[c.has_place[c.place[ends]]]

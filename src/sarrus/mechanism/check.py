@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
 from ..arrays import Ints
-from .columns import Columns, parts_of, read_columns
 from .elements import (
     Element,
     Known,
@@ -23,10 +23,11 @@ from .elements import (
     velocity_problems,
 )
 from .forces import LOADS
-from .joints import find_gap, has_one_place
+from .joints import find_gap
 from .mechanism import STRUCTURE, Mechanism
 from .motion import Table, make_pieces
-from .screening import doubtful
+from .part_arrays import PartArrays, known_parts, read_parts
+from .quick_checks import parts_to_check
 
 # times of a run at which a driven length is looked at
 SAMPLES = 4097
@@ -39,11 +40,15 @@ def check_mechanism(mechanism: Mechanism, *, closed: bool = True) -> None:
     problems = find_problems(mechanism)
     if closed and not problems:
         problems = find_gaps(mechanism)
+    if problems:
+        _raise(mechanism, problems)
+
+
+def _raise(mechanism: Mechanism, problems: list[str]) -> NoReturn:
     if len(problems) == 1:
         raise MechanismError(problems[0])
-    if problems:
-        lines = "\n".join(f"  - {line}" for line in problems)
-        raise MechanismError(f"{len(problems)} problems in mechanism '{mechanism.name}':\n{lines}")
+    lines = "\n".join(f"  - {line}" for line in problems)
+    raise MechanismError(f"{len(problems)} problems in mechanism '{mechanism.name}':\n{lines}")
 
 
 def find_problems(mechanism: Mechanism) -> list[str]:
@@ -53,24 +58,33 @@ def find_problems(mechanism: Mechanism) -> list[str]:
         return wrong
     if not m.bodies:
         return [f"mechanism '{m.name}' has no bodies; add one with rod() or body()"]
-    known, columns = Known(m), read_columns(m)
+    known, arrays = Known(m), read_parts(m)
     return [
-        *_names(m, columns),
-        *_of_parts(m, STRUCTURE, known, columns),
-        *(line for given in m.velocities for line in velocity_problems(given, known)),
-        *(line for given in m.angular_velocities for line in turning_problems(given, known)),
+        *_names(m, arrays),
+        *_of_parts(m, STRUCTURE, known, arrays),
+        *_of_velocities(m, known),
         *_load_names(m),
-        *_of_parts(m, LOADS, known, None),
+        *_of_parts(m, LOADS, known, arrays),
     ]
+
+
+def check_velocities(mechanism: Mechanism) -> None:
+    """Raise MechanismError for start velocities that nothing can have; all else was checked before."""
+    if problems := list(_of_velocities(mechanism, Known(mechanism))):
+        _raise(mechanism, problems)
+
+
+def _of_velocities(m: Mechanism, known: Known) -> Iterator[str]:
+    for given in m.velocities:
+        yield from velocity_problems(given, known)
+    for given in m.angular_velocities:
+        yield from turning_problems(given, known)
 
 
 def find_gaps(mechanism: Mechanism) -> list[str]:
     """The joints of an otherwise sound mechanism that are apart, in words."""
-    columns = parts_of(mechanism)
-    if columns is None:
-        apart = [joint for joint in mechanism.joints if not has_one_place(joint)]
-    else:
-        apart = [mechanism.joints[i] for i in np.flatnonzero(~columns.is_one).tolist()]
+    arrays = known_parts(mechanism)
+    apart = [arrays.joints[i] for i in np.flatnonzero(~arrays.is_one).tolist()]
     if not apart:
         return []
     known = Known(mechanism)
@@ -82,10 +96,10 @@ def find_gaps(mechanism: Mechanism) -> list[str]:
 
 
 def _of_parts(
-    m: Mechanism, blocks: Iterable[str], known: Known, columns: Columns | None
+    m: Mechanism, blocks: Iterable[str], known: Known, arrays: PartArrays
 ) -> Iterator[str]:
     for block in blocks:
-        for part in doubtful(block, getattr(m, block), columns):
+        for part in parts_to_check(block, getattr(m, block), arrays):
             for line in part.problems(known):
                 yield line + _where(m, block, part)
 
@@ -123,12 +137,10 @@ def check_drive_times(mechanism: Mechanism, duration: float) -> None:
 
 def find_remarks(mechanism: Mechanism) -> list[str]:
     """What its origin told, and what may be a slip: bodies that no joint ties to the ground."""
-    names = [mechanism.GROUND, *(body.name for body in mechanism.bodies)]
     free: dict[int, list[str]] = {}
-    joined = _first_joined(mechanism, names)
-    # the ground is 0
+    joined = _first_joined(mechanism)
     for n in np.flatnonzero(joined).tolist():
-        free.setdefault(int(joined[n]), []).append(names[n])
+        free.setdefault(int(joined[n]), []).append(mechanism.bodies[n - 1].name)
     remarks = [*mechanism.told, *_overshooting(mechanism)]
     for first, group in free.items():
         body = mechanism.bodies[first - 1]
@@ -141,38 +153,23 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
     return remarks
 
 
-def _first_joined(m: Mechanism, names: list[str]) -> Ints:
-    """Of each of these, the ground and all bodies, the number of the first that joints tie it to, or its own."""
-    columns = parts_of(m)
-    if columns is not None:
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        # the ground is behind all bodies there, and before them here
-        other = (columns.body + 1) % len(names)
-        first = other[np.cumsum(columns.counts) - columns.counts][columns.joint]
-        shape = len(names), len(names)
-        tied = coo_array((np.ones(len(other), bool), (first, other)), shape=shape)
-        _, of = connected_components(tied, directed=False)
-        _, least = np.unique(of, return_index=True)
-        return np.asarray(least[of])
-    number = {name: n for n, name in enumerate(names)}
-    # of each body another one that it is joined to, or itself
-    with_it = list(range(len(names)))
-
-    def first_of(n: int) -> int:
-        while with_it[n] != n:
-            with_it[n] = n = with_it[with_it[n]]
-        return n
-
-    for joint in m.joints:
-        one = first_of(number[joint.ends[0].body])
-        for end in joint.ends[1:]:
-            more = first_of(number[end.body])
-            # the first of a group stands for it, the ground for all that it holds
-            one, more = min(one, more), max(one, more)
-            with_it[more] = one
-    return np.array([first_of(n) for n in range(len(names))])
+def _first_joined(m: Mechanism) -> Ints:
+    """Of the ground, 0, and all bodies, the number of the first that joints tie it to, or its own."""
+    arrays = known_parts(m)
+    count = 1 + len(arrays.bodies)
+    # the ground is after all bodies there, and before them here
+    other = (arrays.body + 1) % count
+    one = other[np.cumsum(arrays.counts) - arrays.counts][arrays.joint]
+    first = np.arange(count)
+    while True:
+        # both ends of a joint get the smaller number of the two, then all follow to the first of their first
+        least = np.minimum(first[one], first[other])
+        before = first.copy()
+        np.minimum.at(first, before[one], least)
+        np.minimum.at(first, before[other], least)
+        first = first[first]
+        if (first == before).all():
+            return first
 
 
 def _overshooting(m: Mechanism) -> Iterator[str]:
@@ -193,10 +190,9 @@ def _overshooting(m: Mechanism) -> Iterator[str]:
             )
 
 
-def _names(m: Mechanism, columns: Columns | None) -> Iterator[str]:
-    bodies = [body.name for body in m.bodies] if columns is None else columns.names
-    joints = [joint.name for joint in m.joints] if columns is None else columns.joint_names
-    points = joints + [p.name for p in m.markers]
+def _names(m: Mechanism, arrays: PartArrays) -> Iterator[str]:
+    bodies = arrays.names
+    points = arrays.joint_names + [p.name for p in m.markers]
     for what, names in (("bodies", bodies), ("joints or points", points)):
         if len(set(names)) == len(names):
             continue

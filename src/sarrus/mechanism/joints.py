@@ -191,12 +191,6 @@ class Joint(Element):
         return entry
 
 
-def has_one_place(joint: Joint) -> bool:
-    """Whether all bodies of a joint have the same place and axis, as they were given."""
-    first, *others = joint.ends
-    return all(end.place is first.place and end.axis is first.axis for end in others)
-
-
 def one_or_each(values: Sequence[Floats]) -> Sequence[Floats]:
     """The one value if all are the same to the last bit, else each."""
     same = all(v is values[0] or same_bits(v, values[0]) for v in values)

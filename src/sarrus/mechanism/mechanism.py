@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from .bodies import Body, Marker, make_rod
-from .columns import Columns
 from .elements import (
     GROUND,
     Element,
@@ -36,6 +35,7 @@ from .elements import (
 from .forces import LOADS, LoadCalls
 from .joint_kinds import JointCalls, JointKind
 from .joints import End, Joint
+from .part_arrays import PartArrays
 
 # the lists of a mechanism, and what a file calls them, in the order of a file
 STRUCTURE = {"bodies": "bodies", "joints": "joints", "markers": "points"}
@@ -71,8 +71,8 @@ class Mechanism(JointCalls, LoadCalls):
         self.added: dict[tuple[str, str], tuple[str, int]] = {}
         self._known: Known | None = None
         self._counts: list[int] = []
-        # bodies and joints as arrays, as they were read last (columns.py)
-        self.columns: Columns | None = None
+        # bodies and joints as arrays, as they were read last
+        self.part_arrays: PartArrays | None = None
         # what `sarrus simulate` does unless told otherwise: duration [s], output_step [s], tolerance, ...
         self.defaults: dict[str, float | str] = {}
         # what a user should know of where it comes from: an import tells what it changed and dropped

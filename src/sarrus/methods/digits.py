@@ -30,7 +30,7 @@ from ..kernels import series as kernels
 from ..kernels.compiler import COMPILES
 from ..kernels.layout import Form, Pieces, Workspace, make_wide, make_wide_workspace, set_apart
 from ..kernels.loads import Loads, make_loads
-from ..kernels.rules import FLOOR, HIGHEST_ORDER, LONG_FLOOR, SHARE, local_tolerance, log_cost
+from ..kernels.rules import FLOOR, HIGHEST_ORDER, LONG_FLOOR, SHARE, local_tolerance
 from ..kernels.wide import narrow, shift, widen
 from ..kinematics.closing import DENSE
 from ..kinematics.constraints import Constraints
@@ -68,15 +68,11 @@ def describe_floor(tolerance: float, held: float = FLOOR / SHARE) -> list[str]:
 
 
 class Stretch(NamedTuple):
-    """Steps to be taken: from t on, until the end of the run at the latest, with a tolerance.
-
-    kept, room, seen: as `kernels.series.advance` has them, in doubles.
-    """
+    """Steps to be taken from t on: rules, kept, room and seen as `kernels.series.advance` has them, in doubles."""
 
     t: float
-    t_end: float
-    tolerance: float
-    kept: kernels.Kept
+    rules: kernels.StepRules
+    kept: kernels.StepperState
     room: Pieces
     seen: Floats
 
@@ -88,15 +84,12 @@ class MoreDigits:
     steps were.
     """
 
-    def __init__(
-        self, form: Form, loads: Loads | None, holds: bool, usual: Floats, tolerance: float
-    ) -> None:
+    def __init__(self, form: Form, loads: Loads | None, usual: Floats, tolerance: float) -> None:
         self._asked = tolerance
         self.without, _ = local_tolerance(tolerance)
         self.given = wants_digits(tolerance) and COMPILES
         self.tolerance = LONG_FLOOR if self.given else self.without
         self.taken = 0
-        self._holds = holds
         # by how much dimensions were changed at most, of a length; since when doubles go on alone [s]
         self._mended = 0.0
         self._alone: float | None = None
@@ -130,10 +123,10 @@ class MoreDigits:
 
     def _take(self, form: Form, stretch: Stretch) -> tuple[int, int] | None:
         """Steps with the constraints of a form; None, and nothing is changed, if they come to nothing."""
-        t, t_end, tolerance, kept, room, seen = stretch
+        t, rules, kept, room, seen = stretch
         ws, loads, most = self._ws, self._loads, len(room.coefficients)
         usual = ws.usual.copy()
-        wide = set_apart(kernels.Kept(
+        wide = set_apart(kernels.StepperState(
             widen(kept.state), kept.carried.copy(), kept.balance.copy(), kept.counters.copy()
         ))  # fmt: skip
         if not kernels.polish(form, ws, loads, t, wide.state) <= MENDED_MISFIT:
@@ -143,20 +136,7 @@ class MoreDigits:
         while reason == reasons.FULL and steps < most:
             some = coefficients[: most - steps]
             rest = set_apart(room.some(steps, most)._replace(coefficients=some))
-            reason, more = kernels.advance(
-                form,
-                ws,
-                loads,
-                t,
-                t_end,
-                tolerance,
-                self._holds,
-                True,
-                log_cost(),
-                wide,
-                rest,
-                seen[steps:],
-            )
+            reason, more = kernels.advance(form, ws, loads, rules, t, wide, rest, seen[steps:])
             spoilt = wide.counters[SPOILT] > kept.counters[SPOILT]
             crawls = seen[steps : steps + more, kernels.DROP] < SINGULAR_LANDING
             if spoilt.any() or crawls.any() or reason not in GOOD:
@@ -169,7 +149,7 @@ class MoreDigits:
             now[...] = narrow(after)
         return reason, steps
 
-    def _find_misfit(self, t: float, kept: kernels.Kept) -> Floats | None:
+    def _find_misfit(self, t: float, kept: kernels.StepperState) -> Floats | None:
         """What right sides are to be changed by for the smoothest motion; None if that is more than rounding."""
         state = kept.state
         if self._loads is not None:
@@ -232,11 +212,12 @@ def warm_up(form: Form, loads: Loads) -> None:
     """Compile (or load) all that is needed, by a step of a small mechanism."""
     nq, rows, beside = len(form.Q), HIGHEST_ORDER + 1, len(loads.torsions.first) + 1
     more = MoreDigits(
-        form, make_loads(loads, HIGHEST_ORDER), False, np.zeros(len(form.phi0)), TIGHTEST_TOLERANCE
+        form, make_loads(loads, HIGHEST_ORDER), np.zeros(len(form.phi0)), TIGHTEST_TOLERANCE
     )
-    kept = kernels.Kept(np.zeros((2, nq)), np.zeros(beside), np.zeros(4), np.zeros(5, np.int64))
+    kept = kernels.make_state(nq, beside, LONG_FLOOR)
+    rules = kernels.make_rules(1e-3, LONG_FLOOR, True, ROOM, False, True)
     room = Pieces(
         np.zeros(2), np.zeros(1, np.int64), np.zeros((1, rows, nq)), np.zeros((1, beside, 2 * rows))
     )
-    more.advance(Stretch(0.0, 1e-3, LONG_FLOOR, kept, room, np.zeros((1, kernels.SEEN))))
+    more.advance(Stretch(0.0, rules, kept, room, np.zeros((1, kernels.SEEN))))
     more.expand(0.0, kept.state)

@@ -17,10 +17,10 @@ from ..model import Model, make_model
 from ..thresholds import TIGHTEST_TOLERANCE
 from . import digits
 from .outcome import Outcome
-from .watch import Dip, Watch
+from .watch import Candidate, Watch
 
-# (dips seen since it was last asked, what is known of the run) -> when to stop [s], or None
-Stop = Callable[[list[Dip], Watch], float | None]
+# (candidates seen since it was last asked, what is known of the run) -> when to stop [s], or None
+Stop = Callable[[list[Candidate], Watch], float | None]
 
 
 @dataclass(frozen=True)

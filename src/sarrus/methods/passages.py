@@ -51,7 +51,7 @@ class Passages:
         self._problem, self._watcher = problem, watcher
         # landings: times, places, velocities, angles and work
         self._landings: tuple[Floats, ...] | None = None
-        # moments of dips that are not left yet, and until when passages are checked [s]
+        # moments of candidates that are not left yet, and until when passages are checked [s]
         self._open: list[tuple[float, float, float]] = []
         self._checked = 0.0
         self._left: list[tuple[float, float, float]] = []
@@ -64,10 +64,12 @@ class Passages:
     ) -> Ending | None:
         """Check the passages among some steps; how the run has to end, if it has to.
 
-        seen: where the watch found dips; follows: whether the steps follow a tolerance; last: no more come.
+        seen: candidates for a loss of rank; follows: whether the steps follow a tolerance; last: no more come.
         """
         cpu = time.thread_time()
-        self._open += [tuple(times) for stretch in seen for times in stretch.times.tolist()]
+        self._open += [
+            c.times for stretch in seen for c in stretch.candidates() if self._watcher.loses_rank(c)
+        ]
         self._take(pieces)
         if last:
             self._take(_end_of(pieces))
@@ -107,7 +109,7 @@ class Passages:
         )
 
     def _next(self, last: bool) -> Passage | None:
-        """The first dip from regular landing to regular landing; None if the run is not behind it yet."""
+        """The first candidate from regular landing to regular landing; None if the run is not behind it yet."""
         assert self._landings is not None
         low, middle, high = self._open[0]
         times, places = self._landings[:2]

@@ -14,11 +14,11 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..kernels import radau as kernels
 from ..kernels import reasons
-from ..kernels.lanes import WIDTH, fill_lanes
 from ..kernels.layout import Form, Pieces, make_room, make_workspace, pack
 from ..kernels.loads import Loads, make_loads
 from ..kernels.null_space import find_basis
 from ..kernels.radau_newton import Freedoms, Side, Stages, Tangent, make_rule
+from ..kernels.simd import WIDTH, fill_lanes
 from ..model import Model
 from ..model.order import make_factor
 from ..thresholds import NO_MASS, SINGULAR_ACCELERATION

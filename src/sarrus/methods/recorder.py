@@ -95,7 +95,7 @@ class Recorder:
                 kernels.fill_sides(*args, self.carried)
         times, t = self._record.times, pieces.starts[-1]
         upto = len(times) if last else int(np.searchsorted(times, t, side="right"))
-        restored = self._restored + steps.put_back()
+        restored = steps.put_back(self._restored)
         self._restored = restored[-1]
         chunk = Part(pieces, sampling, steps.usual, restored[:-1])
         self._sample(chunk, self._record[self._done : max(upto, self._done)])
@@ -153,8 +153,9 @@ class Recorder:
         if part.sampling is not self._sampling:
             self._sampling = part.sampling
             self._side = kernels.make_side(self._problem.model.form, part.sampling, self._loads)
+        model = self._problem.model
         run_own(
-            kernels.sample, self._problem.model.form, self._ws, self._loads, self._side, part.sampling,
+            model.codes, kernels.sample, model.form, self._ws, self._loads, self._side, part.sampling,
             part.pieces, len(part.pieces.orders), rows.outputs,
         )  # fmt: skip
 
@@ -164,7 +165,13 @@ def _copy(part: Part, first: int) -> Part:
     p = part.pieces
     orders = p.orders[first:].copy()
     coefficients = p.coefficients[first:, : int(orders.max()) + 1].copy()
-    pieces = Pieces(p.starts[first:].copy(), orders, coefficients, p.sides[first:].copy())
+    pieces = Pieces(
+        p.starts[first:].copy(),
+        orders,
+        coefficients,
+        p.sides[first:].copy(),
+        p.usual[first:].copy(),
+    )
     restored = part.restored[first:].copy()
     return replace(part, pieces=pieces, usual=part.usual.copy(), restored=restored)
 
@@ -179,15 +186,17 @@ def _join(chunks: list[Part]) -> tuple[Part, ...]:
     for own in methods:
         moved = [c for c in own if len(c.pieces.starts) > 1] or own[:1]
         rows = max(c.pieces.coefficients.shape[1] for c in moved)
-        columns: list[list[np.ndarray]] = [[], [], [], [], []]
+        columns: list[list[np.ndarray]] = [[], [], [], [], [], []]
         for number, chunk in enumerate(moved):
             # what holds the end of a chunk is the start of the next
             count = None if number == len(moved) - 1 else len(chunk.pieces.starts) - 1
-            starts, orders, coefficients, sides = (x[:count] for x in chunk.pieces)
+            starts, orders, coefficients, sides, usual = (x[:count] for x in chunk.pieces)
             restored = chunk.restored[:count]
             more = ((0, 0), (0, rows - coefficients.shape[1]), (0, 0))
             for column, values in zip(
-                columns, (starts, orders, np.pad(coefficients, more), sides, restored), strict=True
+                columns,
+                (starts, orders, np.pad(coefficients, more), sides, usual, restored),
+                strict=True,
             ):
                 column.append(values)
         *arrays, restored = (np.concatenate(column) for column in columns)

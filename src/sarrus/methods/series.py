@@ -33,12 +33,9 @@ from ..kernels.rules import (
     CORRECTIONS,
     FIRST_STEPS,
     HIGHEST_ORDER,
-    LONG_FLOOR,
     LOOSEST,
-    MANY_STEPS,
     SLACK,
     buffer_steps,
-    log_cost,
 )
 from ..kernels.series import DROP, LOSS, MOVED, PIVOT, RESTORED
 from ..kinematics.closing import DENSE
@@ -232,7 +229,7 @@ def _predicts(pieces: Pieces, pivots: Floats, n: int) -> bool:
 
 
 def _copy(p: Pieces) -> Pieces:
-    return Pieces(p.starts.copy(), p.orders.copy(), p.coefficients.copy(), p.sides.copy())
+    return Pieces(*(x.copy() for x in p))
 
 
 def _join(a: Pieces, b: Pieces) -> Pieces:
@@ -241,6 +238,7 @@ def _join(a: Pieces, b: Pieces) -> Pieces:
         np.concatenate([a.orders, b.orders]),
         np.concatenate([a.coefficients, b.coefficients]),
         np.concatenate([a.sides, b.sides]),
+        np.concatenate([a.usual, b.usual]),
     )
 
 
@@ -248,7 +246,9 @@ def _join(a: Pieces, b: Pieces) -> Pieces:
 START = 1e-6
 
 
-def _make_room(steps: int, rows: int, coordinates: int, beside: int) -> tuple[Pieces, Floats]:
+def _make_room(
+    steps: int, rows: int, coordinates: int, equations: int, beside: int
+) -> tuple[Pieces, Floats]:
     """Memory for some steps, and for what is seen at their ends."""
     # beyond the order of a step nobody reads: of much only what is needed is ever touched
     coefficients = np.empty((steps, rows, coordinates))
@@ -260,6 +260,7 @@ def _make_room(steps: int, rows: int, coordinates: int, beside: int) -> tuple[Pi
         orders=np.zeros(steps, np.int64),
         coefficients=coefficients,
         sides=np.zeros((steps, beside, 2 * rows)),
+        usual=np.zeros((steps, equations)),
     )
     return pieces, np.zeros((steps, kernels.SEEN))
 
@@ -286,7 +287,9 @@ class Series:
         beside = len(model.loads.torsions.first) + 1 if self._loads is not None else 0
         self._capacity = buffer_steps(nq)
         # most runs are done within the first steps
-        self._pieces, self._seen = _make_room(min(self._capacity, FIRST_STEPS), rows, nq, beside)
+        self._pieces, self._seen = _make_room(
+            min(self._capacity, FIRST_STEPS), rows, nq, model.equations, beside
+        )
         self._certificate = Certificate()
         self._leaps: list[str] = []
         self._anew = 0
@@ -294,31 +297,29 @@ class Series:
         self._most_regular = 0.0, np.zeros(nq)
         self._constraints = Constraints(model.form)
         self._usual: tuple[int, Floats] | None = None
-        self._kept = kernels.Kept(
-            state=np.array([np.zeros(nq), problem.velocity]),
-            carried=np.zeros(beside),
-            balance=np.zeros(4),
-            counters=np.zeros(5, np.int64),
+        self._digits = MoreDigits(model.form, self._loads, self._ws.usual, problem.setting)
+        local = self._digits.tolerance
+        self._kept = kernels.make_state(nq, beside, local)
+        self._kept.state[1] = problem.velocity
+        # where dampers are, errors die out
+        self._rules = kernels.make_rules(
+            problem.duration,
+            local,
+            not is_damped(model.loads),
+            self._capacity,
+            keeps_energy(model.form, model.loads),
+            self._digits.given,
         )
-        self._holds = keeps_energy(model.form, model.loads)
-        self._digits = MoreDigits(
-            model.form, self._loads, self._holds, self._ws.usual, problem.setting
-        )
-        self._local = self._digits.tolerance
-        self._first_local = self._local
-        self._log_cost = log_cost()
         self._t = self._moved = 0.0
         if start is not None:
             self._t = start.t
             self._kept.state[0] = start.q
             self._kept.carried[:] = start.carried
-        # where dampers are, errors die out
-        self._regular = not is_damped(model.loads)
         self._lost = 0.0
         # of the smallest pivot at the last landing
         self._root = 1.0
         # outputs of loose steps move too far for one factor
-        factor = SAME_FACTOR if SLACK * self._local <= SAME_FACTOR else 0.0
+        factor = SAME_FACTOR if SLACK * local <= SAME_FACTOR else 0.0
         self.sampling = sample_projected(
             corrections=CORRECTIONS, near=SINGULAR_LANDING, same_factor=factor
         )
@@ -345,7 +346,9 @@ class Series:
         ahead = count * (self._problem.duration - self._t) / max(self._t, 1e-300)
         if len(pieces.orders) < min(self._capacity, ahead):
             _, rows, nq = pieces.coefficients.shape
-            self._pieces, self._seen = _make_room(self._capacity, rows, nq, len(kept.carried))
+            self._pieces, self._seen = _make_room(
+                self._capacity, rows, nq, self._problem.model.equations, len(kept.carried)
+            )
             pieces = self._pieces
         room = pieces._replace(coefficients=pieces.coefficients[:most])
         with clock("solve"):
@@ -369,7 +372,6 @@ class Series:
         seen = self._seen[:steps]
         self._moved = max(self._moved, seen[:, 1].max(initial=0.0))
         self._root = float(np.sqrt(max(seen[-1, PIVOT], 0.0))) if steps else self._root
-        self._share_among_steps(seen)
         # a run that cannot leave its start still has its start
         start = start_piece(self._t, kept.state, kept.carried)
         taken = pieces.some(0, steps) if steps else start
@@ -382,24 +384,24 @@ class Series:
 
     def _take(self, room: Pieces) -> tuple[int, int]:
         """Steps until the memory is full or the run ends; with more digits where these are wanted."""
-        form, kept, steps, most = self._problem.model.form, self._kept, 0, len(room.coefficients)
+        model, kept, steps, most = self._problem.model, self._kept, 0, len(room.coefficients)
         while True:
             rest, seen = room.some(steps, most), self._seen[steps:]
             t = self._t if steps == 0 else float(room.starts[steps])
             reason, more = own.run(
-                kernels.advance, form, self._ws, self._loads, t, self._problem.duration, self._local,
-                self._holds, self._digits.given, self._log_cost, kept, rest, seen,
+                model.codes, kernels.advance, model.form, self._ws, self._loads, self._rules, t, kept, rest, seen
             )  # fmt: skip
             steps += more
             if reason != reasons.OTHER_DIGITS:
                 return reason, steps
             t, rest = float(room.starts[steps]), room.some(steps, most)
             reason, more = self._digits.advance(
-                Stretch(t, self._problem.duration, self._local, kept, rest, self._seen[steps:])
+                Stretch(t, self._rules, kept, rest, self._seen[steps:])
             )
             steps += more
             if not self._digits.given:
-                self._local = self._first_local = self._digits.without
+                self._rules = self._rules._replace(tolerance=self._digits.without, widens=False)
+                kept.balance[kernels.LOCAL] = self._digits.without
             elif reason != reasons.OTHER_DIGITS:
                 return reason, steps
 
@@ -458,19 +460,6 @@ class Series:
         q: Floats = self._pieces.coefficients[n + 1, 0] if n + 1 < steps else self._kept.state[0]
         return q
 
-    def _share_among_steps(self, seen: Floats) -> None:
-        """What steps lose adds up, and what they gain in energy adds up twice: in a long run each may lose less.
-
-        Beside singular positions rounding rules, and it would only be loosened again.
-        """
-        lowest = float(seen[:, DROP].min(initial=1.0))
-        self._regular = self._regular and lowest >= SINGULAR_LANDING
-        expected = (
-            self._kept.counters[kernels.STEPS] * self._problem.duration / max(self._t, 1e-300)
-        )
-        share = max(1.0, expected / MANY_STEPS) if self._regular else 1.0
-        self._local = max(self._first_local / share, min(self._first_local, LONG_FLOOR))
-
     def _go_back(self, leap: Leap, steps: int) -> tuple[int, int]:
         """Over a singular stretch by one series, where the run left its motion; or to before it."""
         pieces, n = self._pieces, leap.step
@@ -524,7 +513,7 @@ class Series:
         self._kept.counters[kernels.STEPS] -= steps - first
         self._kept.counters[kernels.LOOSENED] -= lost
         # what rounding left of the time at their end
-        self._kept.balance[3] = 0.0
+        self._kept.balance[kernels.LOW_TIME] = 0.0
 
     def end(self, t: float, reason: int) -> status.Ending:
         """How it ended."""
@@ -537,7 +526,7 @@ class Series:
     def counters(self) -> dict[str, int]:
         """What was counted."""
         names = ("steps", "rejected", "coefficients", "factorisations", "loosened", "wide")
-        counted = *self._kept.counters.tolist(), self._digits.taken
+        counted = *self._kept.counters[: kernels.NEXT_SHARE].tolist(), self._digits.taken
         return dict(zip(names, counted, strict=True))
 
     def notes(self) -> list[str]:

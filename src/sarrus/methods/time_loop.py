@@ -77,12 +77,11 @@ class Steps:
         """How many steps there are."""
         return len(self.pieces.starts) - 1
 
-    def put_back(self) -> Floats:
-        """The energy put back before each of them, and in all."""
-        before = np.zeros(max(self.count, 1) + 1)
-        if len(self.restored):
-            np.cumsum(self.restored, out=before[1:])
-        return before
+    def put_back(self, before: float) -> Floats:
+        """The energy put back before each of them, and in all; before: what was put back so far."""
+        if not len(self.restored):
+            return np.full(max(self.count, 1) + 1, before)
+        return np.cumsum(np.append(before, self.restored))
 
     @property
     def mean(self) -> float:
@@ -151,7 +150,7 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
             judge.good_until = min(judge.good_until, passages.good_until)
             end = left or end
         if problem.stop is not None and seen:
-            stopped = problem.stop([dip for s in seen for dip in s.dips()], watcher.watch())
+            stopped = problem.stop([c for s in seen for c in s.candidates()], watcher.watch())
             if stopped is not None:
                 recorder.stop_at(stopped)
                 end = status.stopped(stopped)

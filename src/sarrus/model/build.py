@@ -11,34 +11,34 @@ All is done over scalars, which are floats or the numbers of a tape (structure.p
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Flags, Floats, Ints
+from ..arrays import Flags, Ints
 from ..kernels.layout import Form, pack
-from ..kinematics.pose import BodyRows
 from ..mechanism import Mechanism, MechanismError
-from ..mechanism.columns import Columns, joints_that
-from ..tape import PartedError, Scalar, abreast
+from ..mechanism.part_arrays import PartArrays, read_parts
+from ..tape import Scalar, UntracedError
+from .blueprint import Block, Blueprint, Part, fill
+from .body_classes import BodyClass
 from .coordinates import (
+    ClassRows,
     Coordinates,
-    Product,
-    Side,
-    make_skeleton,
-    make_space,
-    solve_relations,
+    draw,
 )
 from .drives import add_drives
 from .frames import Frame
 from .joint_coordinates import add_joint_coordinates
-from .joints import GROUND, Factor, kept_products
+from .joints import GROUND
 from .loads import collect_loads
-from .model import Model, Rows, Units
-from .points import Points, readable_points
+from .model import Model
+from .points import Points, points_of_parts
 from .quadratic import (
     Batch,
     Entries,
@@ -47,156 +47,79 @@ from .quadratic import (
     Scalars,
     Table,
     as_array,
+    as_columns,
     assemble_form,
     find_runs,
     flatten_rows,
+    summed_at,
 )
-from .vectors import UNITS, Row, Vector, combined, norm, over, subtract_rows, turned
+from .readings import vector_rows
+from .structure import Lookup, Structure, look_up, trace
+from .vectors import Row, Vector, combined, over
 
-# numbers of a cache line
-LINE = 8
 # of terms that cancel, what is rounding: it would only fill the factor
 CANCELLED = 8e-16
 
 # terms of the weight, column and value, and of the mass matrix, row, column and value
 Shares = tuple[list[tuple[int, Scalar]], list[tuple[int, int, Scalar]]]
-# the same of many frames: their numbers before
-SideShares = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
 
 
-class Part(tuple[int, int, tuple[int, ...]]):
-    """A place in the block of numbers: from, to, shape."""
+def make_model(mechanism: Mechanism) -> Model:
+    """Choose natural coordinates and assemble the quadratic form of a checked mechanism."""
+    own = mechanism.copy()
+    return model_of(own, look_up(own))
 
 
-class Block:
-    """All numbers of a model side by side, every list on a cache line of its own."""
-
-    def __init__(self) -> None:
-        self._parts: list[Scalars] = [np.zeros(0)]
-        self._count = 0
-
-    def take(self, values: Sequence[Scalar] | Scalars, *shape: int) -> Part:
-        """Append scalars; shape: of the array they become."""
-        array = values if isinstance(values, np.ndarray) else as_array(values)
-        first, last = self._count, self._count + len(array)
-        self._parts += [array, np.zeros(-len(array) % LINE)]
-        self._count += len(array) + len(self._parts[-1])
-        return Part((first, last, shape or (len(array),)))
-
-    @property
-    def values(self) -> Scalars:
-        """All of them."""
-        return np.concatenate(self._parts)
+def model_of(mechanism: Mechanism, known: Lookup) -> Model:
+    """The model of a mechanism, which is not to change any more; known: what is known of it."""
+    if known.structure is not None:
+        return known.structure.make(mechanism, known.values)
+    return build_anew(mechanism, known)
 
 
-@dataclass(frozen=True)
-class Blueprint:
-    """A model without its numbers: whole numbers, and where in the block the others are."""
-
-    dimension: int
-    units: Part
-    form: Form
-    form_parts: tuple[tuple[int, Part], ...]
-    loads: Any
-    loaded: bool
-    points: dict[str, int]
-    place_rows: tuple[Ints, Ints, Part]
-    origins: Part
-    spun: dict[str, tuple[Ints, Ints, Part, Part]]
-    drive_rates: Part
-    user_calls: tuple[Any, ...]
-
-    def make(self, mechanism: Mechanism, values: Any) -> Model:
-        """The model with these numbers."""
-        block = aligned(len(values))
-        block[:] = values
-        fields = list(self.form)
-        for n, (first, last, _) in self.form_parts:
-            fields[n] = block[first:last]
-        form = Form._make(fields)
-        start, col, part = self.place_rows
-        nq = len(form.Q)
-        return Model(
-            mechanism=mechanism,
-            dimension=self.dimension,
-            units=Units(*take_part(block, self.units).tolist()),
-            form=form,
-            loads=fill(self.loads, block) if self.loaded else self.loads,
-            points=self.points,
-            place_rows=Rows(start, col, take_part(block, part), nq),
-            origins=take_part(block, self.origins),
-            spun={
-                name: (Rows(start, col, take_part(block, val), nq), take_part(block, starts))
-                for name, (start, col, val, starts) in self.spun.items()
-            },
-            drive_rates=take_part(block, self.drive_rates),
-            user_calls=self.user_calls,
-        )
+def build_anew(mechanism: Mechanism, known: Lookup | None = None) -> Model:
+    """The model, whatever was seen before; known: where its structure is kept, if anywhere."""
+    with _no_collection():
+        blueprint, values = make_blueprint(mechanism, read_parts(mechanism))
+    structure = Structure(blueprint)
+    if known is not None:
+        structure = known.keep(structure, values)
+        # users who build one mechanism do not wait for the tape
+        if known.is_worth_a_trace:
+            with suppress(UntracedError):
+                known.keep(trace(mechanism, make_blueprint), values)
+    return structure.make(mechanism, values)
 
 
-def aligned(count: int) -> Floats:
-    """Memory for so many numbers that begins on a cache line."""
-    block = np.empty(count + LINE)
-    first = (-block.__array_interface__["data"][0] % (8 * LINE)) // 8
-    return block[first : first + count]
+def traced_structure(model: Model) -> Structure:
+    """The structure of a model with a replay that includes the check; raises UntracedError if there is none."""
+    structure = model.structure
+    if structure.replay is None:
+        found = trace(model.mechanism, make_blueprint)
+        if found.blueprint.digest != structure.blueprint.digest:
+            raise UntracedError("a tape decides otherwise than floats do")
+        structure.take(found)
+    if not structure.is_sound:
+        raise UntracedError("the check cannot be recorded")
+    return structure
 
 
-def take_part(block: Floats, part: Part) -> Floats:
-    """An array of the block."""
-    first, last, shape = part
-    found = block[first:last]
-    return found if len(shape) == 1 else found.reshape(shape)
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without looking for cycles: a large model is made of millions of small things, and there are none."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
-def fill(loads: Any, block: Floats) -> Any:
-    """Loads with arrays for parts."""
-    if not isinstance(loads, tuple):
-        return loads
-    if isinstance(loads, Part):
-        return take_part(block, loads)
-    return type(loads)(*(fill(x, block) for x in loads))
-
-
-def sum_up(parts: list[Scalar]) -> Scalar:
-    """One after the other."""
-    out = parts[0]
-    for x in parts[1:]:
-        out = out + x
-    return out
-
-
-def make_model(mechanism: Mechanism, columns: Columns | None = None) -> Model:
-    """Choose natural coordinates and assemble the quadratic form of a checked mechanism.
-
-    columns: bodies and joints as the check has read them just now, if it has.
-    """
-    from .structure import find_model
-
-    return find_model(mechanism.copy(), columns)
-
-
-def draw(
-    mechanism: Mechanism, points: Points | None = None, columns: Columns | None = None
-) -> Coordinates:
-    """Every point and vector of a mechanism as rows over its coordinates.
-
-    points: those that can be read; columns: those of the mechanism, if they were read.
-    """
-    if points is None:
-        points = readable_points(mechanism, columns)
-    factors = joint_factors(mechanism, columns)
-    space = make_space(mechanism, columns)
-    skeleton = make_skeleton(mechanism, space, points, factors, columns)
-    products = [Product(skeleton.factor(a), skeleton.factor(b), a is b) for a, b in factors]
-    return solve_relations(mechanism, skeleton, products)
-
-
-def make_blueprint(
-    mechanism: Mechanism, columns: Columns | None = None
-) -> tuple[Blueprint, Scalars]:
-    """The model's structure, and its numbers, which may be those of a tape; columns: as they were read."""
-    points = readable_points(mechanism, columns)
-    coordinates = draw(mechanism, points, columns)
+def make_blueprint(mechanism: Mechanism, parts: PartArrays) -> tuple[Blueprint, Scalars]:
+    """The model's structure, and its numbers, which may be those of a tape."""
+    points = points_of_parts(mechanism, parts)
+    coordinates = draw(mechanism, parts, points)
     space = coordinates.skeleton.space
     equations = _collect_equations(coordinates)
     features = coordinates.features()
@@ -228,7 +151,7 @@ def make_blueprint(
         loaded=loaded,
         points=points.number,
         place_rows=(start, col, block.take(val)),
-        origins=block.take(points.flat, -1, mechanism.dimension),
+        origins=block.take(points.places.ravel(), -1, mechanism.dimension),
         spun={name: _spun(block, coordinates, name) for name, _ in mechanism.angular_velocities},
         drive_rates=block.take(drives.start_rates(equations.count)),
         user_calls=tuple(call for call, _ in loads.users),
@@ -236,50 +159,26 @@ def make_blueprint(
     return blueprint, block.values
 
 
-def joint_factors(
-    mechanism: Mechanism, columns: Columns | None = None
-) -> list[tuple[Factor, Factor]]:
-    """What joints keep; a driven length is not kept: its equation comes with the drive."""
-    driven = {drive.joint for drive in mechanism.drives}
-    return [
-        pair
-        for joint in joints_that(mechanism, columns, lambda row: bool(row.keeps))
-        if not (joint.kind.row.coordinate == "length" and joint.name in driven)
-        for pair in kept_products(joint)
-    ]
-
-
 def _collect_equations(coordinates: Coordinates) -> Equations:
     """The quadratic equations: of rigid frames, then of joints."""
     equations = Equations()
-    frames = coordinates.skeleton.frames
-    batches = [x for side in list(coordinates.sides) for x in _side_equations(coordinates, side)]
-    alone = np.ones(len(frames), bool)
-    for side, _ in batches:
-        alone[side.alike.groups - 1] = False
-    shared = _share_forms(coordinates, batches, np.flatnonzero(alone)) if batches else alone
-    # numbers rise with the frames: those of batches are left out between the others
-    sizes = np.zeros((2, len(frames) + 1), np.int64)
-    for side, batch in batches:
-        own = side.alike.groups - 1
-        sizes[0, own + 1], sizes[1, own + 1] = len(batch.forms), len(batch.products)
-    sizes[:, 1:][:, shared] = 0
-    before = np.cumsum(sizes, axis=1)
-    done = before[:, 0]
-    numbered = []
-    for n in np.flatnonzero(shared).tolist():
-        equations.skip(*(before[:, n] - done).tolist())
-        done = before[:, n]
-        frame = coordinates.skeleton.one(n)
-        _, *rows = coordinates.frame_rows(frame)
-        for i, j in frame.products:
-            a, b = frame.vectors[i].start, frame.vectors[j].start
-            equations.add(rows[i], a, rows[j], b, i == j)
-        numbered.append((n, equations.form_count, equations.count))
+    batches, ones = _batches(coordinates)
+    # forms and equations of each group: those of batches are known, the others come in the order of the groups
+    sizes = np.zeros((2, len(coordinates.skeleton.sharing.groups)), np.int64)
+    for groups, batch in batches:
+        sizes[0, groups], sizes[1, groups] = len(batch.forms), len(batch.products)
+    before, done = np.cumsum(sizes, axis=1), np.zeros(2, np.int64)
+    for group, c in sorted([(int(c.of.groups[0]), c) for c in ones], key=itemgetter(0)):
+        equations.skip(*(before[:, group] - done).tolist())
+        done = before[:, group]
+        forms, count = equations.form_count, equations.count
+        rows = [[coordinates.numbered(row) for row in three] for three in c.frame[1:]]
+        _add_frame(equations, c.of.frame, rows)
+        sizes[:, group] = equations.form_count - forms, equations.count - count
     equations.skip(*(before[:, -1] - done).tolist())
-    _take_batches(
-        equations, batches, shared, before, np.array(numbered, dtype=np.int64).reshape(-1, 3)
-    )
+    first = np.cumsum(sizes, axis=1) - sizes
+    for groups, batch in batches:
+        equations.take(replace(batch, first_form=first[0, groups], first_equation=first[1, groups]))
     for row in coordinates.relations:
         equations.add(coordinates.rows([row]), [0.0], [{}], [1.0], False)
     for p in coordinates.products:
@@ -290,169 +189,107 @@ def _collect_equations(coordinates: Coordinates) -> Equations:
     return equations
 
 
-def _take_batches(
-    equations: Equations,
-    batches: list[tuple[Side, Batch]],
-    shared: Flags,
-    before: Ints,
-    numbered: Ints,
-) -> None:
-    """Take over the equations of classes but for those frames that were added one by one.
+def _add_frame(equations: Equations, frame: Frame, rows: list[list[Row]]) -> None:
+    """What a frame keeps; rows: of its vectors."""
+    for i, j in frame.products:
+        a, b = frame.vectors[i].start, frame.vectors[j].start
+        equations.add(rows[i], a, rows[j], b, i == j)
 
-    before: forms and equations of batches before each frame; numbered: frames that were added, and how many forms
-    and equations there were behind each.
+
+def _batches(coordinates: Coordinates) -> tuple[list[tuple[Ints, Batch]], list[ClassRows]]:
+    """Groups of classes of many with their equations, and classes of one, whose equations are added one by one.
+
+    Also groups that share forms with others are such classes: equal forms are written once.
     """
-    at, *counts = numbered.T
-    # what was added, without what was left out
-    added = [np.append(0, count - b[at]) for count, b in zip(counts, before, strict=True)]
-    for side, batch in batches:
-        own = np.flatnonzero(~shared[side.alike.groups - 1])
-        frames = side.alike.groups[own] - 1
-        more = np.searchsorted(at, frames)
-        first_form, first_equation = (
-            b[frames] + a[more] for b, a in zip(before, added, strict=True)
-        )
-        equations.take(batch.some(own, first_form, first_equation))
+
+    def find(c: ClassRows) -> Equations:
+        own = Equations()
+        _add_frame(own, c.of.frame, c.frame[1:])
+        return own
+
+    ones = [c for c in coordinates.classes if not c.of.is_many]
+    if len(ones) == len(coordinates.classes):
+        return [], ones
+    found = coordinates.each_class(find)
+    ones = [c for c, _ in found if not c.of.is_many]
+    many = [(c, own) for c, own in found if c.of.is_many]
+    batches = []
+    shared = _sharing_forms(coordinates, found)
+    for c, own in many:
+        apart = shared[c.of.groups]
+        which = np.flatnonzero(~apart)
+        ones += [
+            ClassRows(c.of.member(m), coordinates.reduction, coordinates.fixed)
+            for m in np.flatnonzero(apart).tolist()
+        ]
+        batches.append((c.of.groups[which], _batch(coordinates, c.of, own).some(which)))
+    return batches, ones
 
 
-def _share_forms(coordinates: Coordinates, batches: list[tuple[Side, Batch]], alone: Ints) -> Flags:
-    """Frames that are added one by one: those without a class, and those with forms over others' coordinates."""
-    keys: list[tuple[int, ...]] = []
-    owners: list[int] = []
-    for n in alone.tolist():
-        _, *rows = coordinates.frame_rows(coordinates.skeleton.one(n))
-        found = {tuple(row) for three in rows for row in three}
-        keys += found
-        owners += [n] * len(found)
-    widths = [x.shape[1] for _, batch in batches for x, _, _ in batch.forms]
-    # point masses have no forms at all
-    width = max([1, *map(len, keys), *widths])
-    # each key as a row of this width; numbers from 1 on, so that shorter ones differ
-    padded = [np.array([[c + 1 for c in key] + [0] * (width - len(key)) for key in keys])]
-    frames = [np.array(owners, dtype=np.int64)]
-    for side, batch in batches:
-        for own, _, _ in batch.forms:
-            padded.append(np.pad(own + 1, ((0, 0), (0, width - own.shape[1]))))
-            frames.append(side.alike.groups - 1)
-    columns = np.concatenate([x.reshape(-1, width) for x in padded]).astype(np.int64)
-    owner = np.concatenate(frames)
-    # those over the same coordinates are neighbours then
-    order = np.lexsort((owner, *columns.T))
-    columns, owner = columns[order], owner[order]
-    again = np.all(columns[1:] == columns[:-1], axis=1) & (owner[1:] != owner[:-1])
-    out = np.zeros(len(coordinates.skeleton.frames), bool)
-    out[owner[1:][again]] = out[owner[:-1][again]] = True
-    out[alone] = True
+def _batch(coordinates: Coordinates, of: BodyClass, own: Equations) -> Batch:
+    """Equations of a class of many over all coordinates, not numbered yet."""
+    none = np.zeros(0, np.int64)
+    return Batch(
+        first_form=none,
+        first_equation=none,
+        forms=[(*coordinates.table(of, row), of.floats(x)) for row, x in own.forms.values()],
+        products=[
+            (list(pairs), np.stack([of.floats(c) for c in pairs.values()], axis=1))
+            for pairs in own.products.values()
+        ],
+        values=[of.floats(x) for x in own.values.values()],
+    )
+
+
+def _sharing_forms(coordinates: Coordinates, found: list[tuple[ClassRows, Equations]]) -> Flags:
+    """Groups with a form that may be over the same variables as one of another group.
+
+    Forms are compared by how many variables they have, the first and the last: of up to two that is all of them.
+    """
+    size = 3 * len(coordinates.skeleton.sharing.features)
+    codes, owners = [], []
+    for c, own in found:
+        for row in {tuple(row) for row, _ in own.forms.values()}:
+            at = c.of.variables(list(row))
+            first, last = at[:, :1].sum(axis=1), at[:, -1:].sum(axis=1)
+            codes.append((len(row) * size + first) * size + last)
+            owners.append(c.of.groups)
+    out = np.zeros(len(coordinates.skeleton.sharing.groups), bool)
+    if codes:
+        code, owner = np.concatenate(codes), np.concatenate(owners)
+        order = np.argsort(code, kind="stable")
+        code, owner = code[order], owner[order]
+        again = np.flatnonzero((code[1:] == code[:-1]) & (owner[1:] != owner[:-1]))
+        out[owner[again]] = out[owner[again + 1]] = True
     return out
-
-
-def _side_equations(coordinates: Coordinates, side: Side) -> Iterator[tuple[Side, Batch]]:
-    """Forms and equations of all frames of a class."""
-    try:
-        with abreast():
-            own = _collect_equations(side.coordinates)
-    except (PartedError, FloatingPointError):
-        coordinates.part_with(side)
-        return
-    floats, none = side.alike.floats, np.zeros(0, np.int64)
-    forms = [(*side.table(row, coordinates.columns), floats(x)) for row, x in own.forms.values()]
-    products = [
-        (list(pairs), np.stack([floats(c) for c in pairs.values()], axis=1))
-        for pairs in own.products.values()
-    ]
-    values = [floats(x) for x in own.values.values()]
-    yield side, Batch(none, none, forms, products, values)
 
 
 def _point_rows(coordinates: Coordinates, points: Points) -> tuple[Ints, Ints, Scalars]:
     """World rows of all points that can be read by name, compressed."""
-    group_of, metres = coordinates.skeleton.sharing.group_of, coordinates.skeleton.space.metres
-    width = coordinates.dimension
-    groups = points.groups(group_of)
+    skeleton, width = coordinates.skeleton, coordinates.dimension
+    metres = skeleton.space.metres[:width]
+    groups = points.groups(skeleton.sharing.group_of)
+    # a class has them in this order
     order = np.argsort(groups, kind="stable")
-    alone, table = np.ones(len(groups), bool), Table({})
-    for side in coordinates.sides:
-        try:
-            with abreast():
-                rows = [
-                    combined(metres[:width], side.coordinates.rows(place))
-                    for place in side.alike.places
-                ]
-        except (PartedError, FloatingPointError):
-            continue
-        # a class has them in this order
-        first = np.searchsorted(groups[order], side.alike.groups)
-        for n, three in enumerate(rows):
-            numbers = order[first + n]
-            alone[numbers] = False
-            for c, row in enumerate(three):
-                own = side.table(row, coordinates.columns)
-                table.many.append((width * numbers + c, *own))
-    alone &= groups != GROUND
-    for n in np.flatnonzero(alone).tolist():
-        own_rows = coordinates.world(points.owners[n], points.places[n])
-        table.rows |= dict(enumerate(own_rows, start=width * n))
+    first = np.searchsorted(groups[order], np.arange(len(skeleton.sharing.groups)))
+    table = Table({})
+    found = coordinates.each_class(lambda c: [combined(metres, c.rows(p)) for p in c.of.places])
+    for c, places in found:
+        for n, three in enumerate(places):
+            numbers = width * order[first[c.of.groups] + n]
+            for i, row in enumerate(three):
+                if c.of.is_many:
+                    table.many.append((numbers + i, *coordinates.table(c.of, row)))
+                else:
+                    table.rows[int(numbers[0]) + i] = coordinates.numbered(row)
     return table.flatten(width * len(groups))
-
-
-def plain_rows(rows: list[Row], columns: int) -> Rows:
-    """Rows of floats."""
-    return Rows(*flatten_rows(rows), columns)
-
-
-def make_arm(
-    model: Model, coordinates: Coordinates, bodies: tuple[str, ...], places: tuple[Floats, ...]
-) -> Rows:
-    """The vector between points of two bodies in world metres."""
-    first, second = (coordinates.world(b, p) for b, p in zip(bodies, places, strict=True))
-    rows = [subtract_rows(b, a) for a, b in zip(first, second, strict=True)]
-    return plain_rows(rows, model.coordinates)
-
-
-def make_body_rows(model: Model, coordinates: Coordinates) -> BodyRows:
-    """Centres of all bodies and vectors fixed in them."""
-    centers: list[Row] = []
-    vectors: list[Row] = []
-    starts: list[Vector] = []
-    owner: list[int] = []
-    mechanism, nq = model.mechanism, model.coordinates
-    for i, body in enumerate(mechanism.bodies):
-        rows = coordinates.world(body.name, body.center)
-        centers += [*rows, *({} for _ in range(3 - len(rows)))]
-        # beside a fixed direction one vector tells the pose
-        rows, values = _vector_rows(coordinates, body.name, 1 if mechanism.dimension == 2 else 3)
-        vectors += rows
-        starts += values
-        owner += [i] * len(values)
-    return BodyRows(
-        names=tuple(b.name for b in mechanism.bodies),
-        centers=plain_rows(centers, nq).matrix,
-        vectors=plain_rows(vectors, nq).matrix,
-        starts=np.array(starts, dtype=float).reshape(-1, 3),
-        owner=np.array(owner, dtype=np.int64),
-    )
 
 
 def _spun(block: Block, coordinates: Coordinates, body: str) -> tuple[Ints, Ints, Part, Part]:
     """Vectors fixed in a body: rows of their change in world directions, and their unit starts."""
-    rows, starts = _vector_rows(coordinates, body, 3)
+    rows, starts = vector_rows(coordinates, body, 3)
     start, col, val = flatten_rows(rows)
     return start, col, block.take(val), block.take([x for v in starts for x in v], -1, 3)
-
-
-def _vector_rows(coordinates: Coordinates, body: str, most: int) -> tuple[list[Row], list[Vector]]:
-    """Rows and unit starts of vectors fixed in a body, both in world directions."""
-    frame, back = coordinates.skeleton.frame(body), coordinates.skeleton.space.back
-    if frame is None:
-        return [{} for _ in range(9)], [turned(back, u) for u in UNITS]
-    rows: list[Row] = [{} for _ in range(3 * len(frame.directions))]
-    starts = [turned(back, d) for d in frame.directions]
-    for v in frame.vectors[:most]:
-        size = norm(v.start)
-        to_world = [{c: x / size for c, x in row.items()} for row in back]
-        rows += combined(to_world, coordinates.rows(v.linear))
-        starts.append(turned(back, over(v.start, size)))
-    return rows, starts
 
 
 def _massless(coordinates: Coordinates, numbers: list[int]) -> str:
@@ -461,8 +298,8 @@ def _massless(coordinates: Coordinates, numbers: list[int]) -> str:
     skeleton = coordinates.skeleton
     names = [
         f"'{body.name}'"
-        for i, group in enumerate(skeleton.sharing.groups[1:])
-        if features & _features_of(skeleton.one(i))
+        for i, group in enumerate(skeleton.sharing.groups)
+        if i != GROUND and features & _features_of(skeleton.one(i))
         for body in group.bodies
     ]
     return (
@@ -475,101 +312,70 @@ def _features_of(frame: Frame) -> set[int]:
     return {frame.origin, *(k // 3 for v in frame.vectors for row in v.linear for k in row)}
 
 
-def _shares(coordinates: Coordinates, frame: Frame, gravity: Vector) -> Shares:
+def _shares(c: ClassRows, gravity: Vector) -> Shares:
     """What a frame adds to weight and mass matrix: T = 1/2 sum G_ij f_i' f_j' over its features f."""
     weight: list[tuple[int, Scalar]] = []
     mass: list[tuple[int, int, Scalar]] = []
-    features = coordinates.frame_rows(frame)
-    for i, rows_i in enumerate(features):
-        for c in range(3):
-            for a, x in rows_i[c].items():
-                weight.append((a, frame.gram[0][i] * gravity[c] * x))
-                for j, rows_j in enumerate(features):
-                    if rows_j[c] and frame.gram[i][j] != 0.0:
-                        share = frame.gram[i][j] * x
-                        mass += [(a, b, share * y) for b, y in rows_j[c].items()]
+    gram = c.of.frame.gram
+    for i, rows_i in enumerate(c.frame):
+        for k in range(3):
+            for a, x in rows_i[k].items():
+                weight.append((a, gram[0][i] * gravity[k] * x))
+                for j, rows_j in enumerate(c.frame):
+                    if rows_j[k] and gram[i][j] != 0.0:
+                        share = gram[i][j] * x
+                        mass += [(a, b, share * y) for b, y in rows_j[k].items()]
     return weight, mass
 
 
 def _inertia(
     coordinates: Coordinates, gravity: Vector, rotors: list[tuple[Row, Scalar]]
 ) -> tuple[Entries, Scalars]:
-    """Mass matrix and weight of all frames, and of rotors."""
-    sides = [
-        x for side in list(coordinates.sides) for x in _side_shares(coordinates, side, gravity)
-    ]
-    own = [
-        (n, _shares(coordinates, frame, gravity))
-        for n, frame in enumerate(coordinates.skeleton.frames)
-        if frame is not None
-    ]
+    """Mass matrix and weight of all frames, and of rotors: sums of their terms in the order of the groups."""
+    found = coordinates.each_class(lambda c: _shares(c, gravity))
+    (groups, a), x = _gathered(coordinates, [(c.of, weight) for c, (weight, _) in found], [], 1)
+    order = np.argsort(groups, kind="stable")
+    Q = summed_at(a[order], x[order], coordinates.count)
     moved = [
         (a, b, inertia * x * y)
         for row, inertia in rotors
         for a, x in row.items()
         for b, y in row.items()
     ]
-    own.append((len(coordinates.skeleton.frames), ([], moved)))
-    if sides:
-        return _summed_up(coordinates.count, sides, own)
-    entries: dict[tuple[int, int], list[Scalar]] = defaultdict(list)
-    Q: list[Scalar] = [0.0] * coordinates.count
-    for _, (weight, mass) in own:
-        for a, x in weight:
-            Q[a] = Q[a] + x
-        for a, b, x in mass:
-            entries[a, b].append(x)
-    M = {at: sum_up(parts) for at, parts in entries.items()}
-    kept = sorted(
-        at
-        for at, value in M.items()
-        if value is entries[at][0] or abs(value) > CANCELLED * sum_up([abs(x) for x in entries[at]])
-    )
-    rows, columns = np.array(kept, dtype=np.int64).reshape(-1, 2).T.copy()
-    return Entries(rows, columns, as_array([M[at] for at in kept])), as_array(Q)
-
-
-def _side_shares(coordinates: Coordinates, side: Side, gravity: Vector) -> Iterator[SideShares]:
-    """Weight and mass of a class: numbers of the frames and columns of each term, and its values."""
-    try:
-        with abreast():
-            found = _shares(side.coordinates, side.alike.frame, gravity)
-    except (PartedError, FloatingPointError):
-        coordinates.part_with(side)
-        return
-    columns, alike = coordinates.columns, side.alike
-    weight, mass = (
-        [
-            (alike.groups - 1, *columns[alike.variables(list(at))].T, alike.floats(x))
-            for *at, x in terms
-        ]
-        for terms in found
-    )
-    yield weight, mass
-
-
-def _summed_up(
-    nq: int, sides: list[SideShares], own: list[tuple[int, Shares]]
-) -> tuple[Entries, Scalars]:
-    """The sums of all terms, one after the other in the order of the frames, as they are without classes."""
-
-    def gathered(kind: int, width: int) -> tuple[Ints, Scalars]:
-        terms = [(n, *term) for n, shares in own for term in shares[kind]]
-        alone = np.array(terms, dtype=float).reshape(-1, width).T
-        parts: list[Any] = [alone, *(term for shares in sides for term in shares[kind])]
-        whole = [np.concatenate([part[i] for part in parts]) for i in range(width)]
-        return np.array(whole[:-1], dtype=np.int64), whole[-1]
-
-    (frames, a), x = gathered(0, 3)
-    order = np.argsort(frames, kind="stable")
-    Q = np.bincount(a[order], x[order], nq)
-    (frames, a, b), x = gathered(1, 4)
-    at = a * nq + b
-    order = np.argsort(at * (frames.max(initial=0) + 1) + frames, kind="stable")
-    first, count = find_runs(at[order])
-    place = np.repeat(np.arange(len(first)), count)
-    values = np.bincount(place, x[order], len(first))
-    sizes = np.bincount(place, np.abs(x[order]), len(first))
-    kept = (count == 1) | (np.abs(values) > CANCELLED * sizes)
-    rows, columns = np.divmod(at[order[first[kept]]], nq)
+    (groups, a, b), x = _gathered(coordinates, [(c.of, mass) for c, (_, mass) in found], moved, 2)
+    at = a * coordinates.count + b
+    order = np.argsort(at * (groups.max(initial=0) + 1) + groups, kind="stable")
+    at, x = at[order], x[order]
+    first, count = find_runs(at)
+    place, n = np.repeat(np.arange(len(first)), count), len(first)
+    values, sizes = summed_at(place, x, n), summed_at(place, np.abs(x), n)
+    kept = count == 1
+    kept[~kept] = np.abs(values[~kept]) > CANCELLED * sizes[~kept]
+    rows, columns = np.divmod(at[first[kept]], coordinates.count)
     return Entries(rows, columns, values[kept]), Q
+
+
+def _gathered(
+    coordinates: Coordinates, found: list[tuple[BodyClass, list[Any]]], more: list[Any], width: int
+) -> tuple[Ints, Scalars]:
+    """Terms of all classes: the group and the coordinates (width) of each, (1 + width, n), and its value.
+
+    more: terms over coordinates, after those of all groups.
+    """
+    numbers: list[Any] = [(len(coordinates.skeleton.sharing.groups), *at) for *at, _ in more]
+    values = [x for *_, x in more]
+    columns, many = coordinates.reduction.columns, []
+    for of, terms in found:
+        if of.is_many:
+            for *own, x in terms:
+                at = coordinates.columns[of.variables(own)]
+                many.append((np.vstack([of.groups, at.T]), of.floats(x)))
+        else:
+            group = int(of.groups[0])
+            numbers += [(group, *[columns[i] for i in term[:-1]]) for term in terms]
+            values += [term[-1] for term in terms]
+    ones, found_values = as_columns(numbers, 1 + width), as_array(values)
+    if not many:
+        return ones, found_values
+    whole = np.concatenate([ones, *(at for at, _ in many)], axis=1)
+    return whole, np.concatenate([found_values, *(x for _, x in many)])

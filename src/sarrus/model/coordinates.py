@@ -1,7 +1,7 @@
 """Natural coordinates: which points and vectors of a mechanism become q, and all others as rows over it.
 
 Space            the user's places and directions in the model's units and axes
-Skeleton         groups and shared features (joints.py), a frame for each group (frames.py)
+Skeleton         groups, shared features (joints.py), a frame for each class of groups (body_classes.py, frames.py)
 Coordinates      linear relations solved (reduce.py): any point or vector as rows over q
 
 Only names, joints, what loads and readers ask for and the start position count here; of the masses only
@@ -10,26 +10,38 @@ where the centre of a group is and which directions it spreads in.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from operator import itemgetter
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..arrays import Floats, Ints, plain_sum
-from ..kinematics.pose import LINK, measure_length
+from ..kinematics.pose import LINK, length_of_parts
 from ..mechanism import Body, Mechanism
-from ..mechanism.columns import Columns
+from ..mechanism.part_arrays import PartArrays
 from ..tape import PartedError, abreast, mean
-from .alike import LEAST, Alike, Workshop
+from . import body_classes
+from .body_classes import BodyClass, ClassMaker
 from .drives import coordinate_needs
-from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
-from .joints import GROUND, Direction, Factor, Feature, Group, Sharing, share_features
+from .frames import Frame, FrameVector, Linear, Mass, Wanted
+from .joints import (
+    GROUND,
+    Direction,
+    Factor,
+    Feature,
+    Group,
+    Sharing,
+    kept_products,
+    share_features,
+)
 from .loads import Features, load_needs
-from .model import Units
 from .points import Points, Wants
-from .reduce import Reduction, drop_fixed, reduced_rows
+from .reduce import Reduction, drop_fixed
+from .rows import Units
 from .vectors import (
     UNITS,
     ZERO,
@@ -94,50 +106,34 @@ class Product:
 
 @dataclass(frozen=True)
 class Skeleton:
-    """Groups of bodies, the features they share, and the frame of each group but the ground.
-
-    frames: None where a class of groups has it.
-    """
+    """Groups of bodies, the features they share, and the classes of groups, which have their frames."""
 
     space: Space
     sharing: Sharing
-    frames: list[Frame | None]
-    classes: list[Alike] = field(default_factory=list)
+    classes: list[BodyClass]
+    # frames that were asked for one by one
+    _frames: dict[int, Frame] = field(default_factory=dict)
 
     def frame(self, body: str) -> Frame | None:
         """The frame that a body belongs to; None for the ground."""
         group = self.sharing.group_of[body]
-        return None if group == GROUND else self.one(group - 1)
+        return None if group == GROUND else self.one(group)
 
-    def one(self, i: int) -> Frame:
-        """The i-th frame, over scalars of its own."""
-        frame = self.frames[i]
+    def one(self, group: int) -> Frame:
+        """The frame of a group, with plain numbers."""
+        frame = self._frames.get(group)
         if frame is None:
-            alike, m = self._place[i]
-            frame = alike.one(m)
+            of, member = self._places
+            frame = self._frames[group] = self.classes[of[group]].one(member[group])
         return frame
 
-    def relations(self, i: int) -> list[tuple[Linear, int]]:
-        """The linear relations of the i-th frame."""
-        frame = self.frames[i]
-        if frame is None:
-            alike, m = self._place[i]
-            return alike.relations(m)
-        return frame.relations
-
-    def part_with(self, groups: Ints) -> None:
-        """Let groups of a class have frames of their own."""
-        for i in (groups - 1).tolist():
-            self.frames[i] = self.one(i)
-
     @cached_property
-    def _place(self) -> dict[int, tuple[Alike, int]]:
-        """Of frames that a class has, which class, and where in it."""
-        return {
-            i: (alike, m)
-            for alike in self.classes
-            for m, i in enumerate((alike.groups - 1).tolist())
-        }
+    def _places(self) -> Ints:
+        """Of each group the number of its class, and its place in it."""
+        out = np.zeros((2, len(self.sharing.groups)), np.int64)
+        for n, c in enumerate(self.classes):
+            out[:, c.groups] = np.full(len(c.groups), n), np.arange(len(c.groups))
+        return out
 
     def point(self, body: str, at: Any) -> Linear:
         """A point of a body, by its place at the start [m], as a linear form of the features."""
@@ -162,22 +158,37 @@ class Skeleton:
         return FrameVector(cleaned(rows), start)
 
 
-@dataclass(frozen=True)
-class Side:
-    """A class of groups side by side, and its rows over its own variables."""
+@dataclass(frozen=True, eq=False)
+class ClassRows:
+    """A class of groups, and its vectors as rows over its own variables without those that are solved for.
 
-    alike: Alike
-    coordinates: Coordinates
+    Which variables a class of many has: those of its features; a class of one: those of all.
+    """
 
-    def table(self, row: Row, columns: Ints) -> tuple[Ints, Floats]:
-        """A row over its variables as one over q for each group: columns and values (n, w).
+    of: BodyClass
+    reduction: Reduction
+    fixed: set[int]
 
-        columns: of all variables.
-        """
-        n = len(self.alike.groups)
-        values = [self.alike.floats(c) for c in row.values()]
-        at = columns[self.alike.variables(list(row))]
-        return at, np.stack(values, axis=1) if values else np.zeros((n, 0))
+    def rows(self, linear: Linear) -> list[Row]:
+        """A linear form of its features."""
+        found = (self.reduction.substitute(drop_fixed(row, self.fixed)) for row in linear)
+        return [row if len(row) < 2 else {i: row[i] for i in sorted(row)} for row in found]
+
+    @cached_property
+    def frame(self) -> list[list[Row]]:
+        """Origin and vectors of its frame."""
+        frame = self.of.frame
+        return [
+            self.rows(form)
+            for form in (feature_rows(frame.origin), *(v.linear for v in frame.vectors))
+        ]
+
+    def split(self, reduction: Reduction, fixed: set[int]) -> list[ClassRows]:
+        """Classes of one; reduction, fixed: of all variables."""
+        return [ClassRows(one, reduction, fixed) for one in self.of.split()]
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -189,13 +200,11 @@ class Coordinates:
     reduction: Reduction
     fixed: set[int]
     dimension: int
+    classes: list[ClassRows]
     # linear relations that were not solved for, but stand as equations
-    relations: list[Row] = field(default_factory=list)
+    relations: list[Row]
     # of rotors, which no feature has
     more: int = 0
-    # rows of the frames that were asked for
-    of_frames: dict[int, list[list[Row]]] = field(default_factory=dict)
-    sides: list[Side] = field(default_factory=list)
 
     @property
     def count(self) -> int:
@@ -209,22 +218,41 @@ class Coordinates:
         out[list(self.reduction.columns)] = list(self.reduction.columns.values())
         return out
 
-    def part_with(self, side: Side) -> None:
-        """Let the groups of a class go on one by one: they do not all decide alike."""
-        self.skeleton.part_with(side.alike.groups)
-        self.sides.remove(side)
+    def table(self, of: BodyClass, row: Row) -> tuple[Ints, Floats]:
+        """A row over the variables of a class of many as one over q for each group: columns and values (n, w)."""
+        values = [of.floats(c) for c in row.values()]
+        at = self.columns[of.variables(list(row))]
+        return at, np.stack(values, axis=1) if values else np.zeros((len(of.groups), 0))
+
+    def numbered(self, row: Row) -> Row:
+        """A row over the variables of a class of one as one over q."""
+        columns = self.reduction.columns
+        return {columns[i]: c for i, c in row.items() if i in columns}
+
+    def each_class(self, find: Callable[[ClassRows], T]) -> list[tuple[ClassRows, T]]:
+        """What a function finds for each class; classes whose groups decide differently are split for good."""
+        found, left = [], list(self.classes)
+        while left:
+            c = left.pop(0)
+            try:
+                with abreast() if c.of.is_many else nullcontext():
+                    found.append((c, find(c)))
+            except (PartedError, FloatingPointError):
+                if not c.of.is_many:
+                    raise
+                left += self.split(c)
+        return found
+
+    def split(self, c: ClassRows) -> list[ClassRows]:
+        """Let the groups of a class go on as classes of one."""
+        ones = c.split(self.reduction, self.fixed)
+        self.classes.remove(c)
+        self.classes.extend(ones)
+        return ones
 
     def rows(self, linear: Linear) -> list[Row]:
         """A linear form of the features."""
-        return reduced_rows(linear, self.fixed, self.reduction)
-
-    def frame_rows(self, frame: Frame) -> list[list[Row]]:
-        """Origin and vectors of a frame."""
-        known = self.of_frames.get(id(frame))
-        if known is None:
-            forms = (feature_rows(frame.origin), *(v.linear for v in frame.vectors))
-            known = self.of_frames[id(frame)] = [self.rows(form) for form in forms]
-        return known
+        return [self.reduction.coordinates(drop_fixed(row, self.fixed)) for row in linear]
 
     def point(self, body: str, at: Any) -> list[Row]:
         """A point of a body, by its place at the start [m], in the model's units and axes."""
@@ -258,20 +286,42 @@ class Coordinates:
         )
 
 
-def make_space(mechanism: Mechanism, columns: Columns | None = None) -> Space:
+def draw(mechanism: Mechanism, parts: PartArrays, points: Points) -> Coordinates:
+    """Every point and vector of a mechanism as rows over its coordinates; points: those that can be read."""
+    factors = joint_factors(mechanism, parts)
+    space = make_space(mechanism, parts)
+    skeleton = make_skeleton(mechanism, parts, space, points, factors)
+    products = [Product(skeleton.factor(a), skeleton.factor(b), a is b) for a, b in factors]
+    return solve_relations(mechanism, skeleton, products)
+
+
+def joint_factors(mechanism: Mechanism, parts: PartArrays) -> list[tuple[Factor, Factor]]:
+    """What joints keep; a driven length is not kept: its equation comes with the drive."""
+    driven = {drive.joint for drive in mechanism.drives}
+    return [
+        pair
+        for joint in parts.joints_that(lambda row: bool(row.keeps))
+        if not (joint.kind.row.coordinate == "length" and joint.name in driven)
+        for pair in kept_products(joint)
+    ]
+
+
+def make_space(mechanism: Mechanism, parts: PartArrays) -> Space:
     """The model's axes and units for a mechanism."""
-    return Space(_model_directions(mechanism), _units(mechanism, columns))
+    # a typical link, and the mean mass
+    length = LINK * length_of_parts(mechanism, parts)
+    return Space(_model_directions(parts), Units(length, mean(parts.mass.tolist())))
 
 
 def make_skeleton(
     mechanism: Mechanism,
+    parts: PartArrays,
     space: Space,
     points: Points,
     factors: list[tuple[Factor, Factor]],
-    columns: Columns | None = None,
 ) -> Skeleton:
     """Groups, features and frames; every frame can express what joints, loads and readers ask for."""
-    sharing = share_features(mechanism, space.place, space.direction, columns)
+    sharing = share_features(parts, space.place, space.direction)
     wanted = Wants(points, points.groups(sharing.group_of), len(sharing.groups))
 
     def of(body: str) -> Wanted:
@@ -286,37 +336,11 @@ def make_skeleton(
     for body, where, directions in [*load_needs(mechanism), *coordinate_needs(mechanism)]:
         of(body).places += [] if where is None else [where]
         of(body).directions += directions
-    # bodies that move as one are no more what was read
-    apart = columns is not None and len(sharing.groups) == len(columns.bodies) + 1
-    return _framed(sharing, space, wanted, columns if apart else None)
-
-
-def _framed(sharing: Sharing, space: Space, wanted: Wants, columns: Columns | None) -> Skeleton:
-    """A frame for each group: groups that are alike side by side, the others one by one."""
-    place, turn = space.place, space.direction
-    work = Workshop(sharing, wanted, place, turn, lambda group: _mass(group, space), columns)
-    classes = work.classes()
-    # features that each group adds; -1 where it is in no class
-    added, first = np.full((2, len(sharing.groups)), -1)
-    for alike in classes:
-        added[alike.groups] = alike.added
-    frames: list[Frame | None] = []
-    for i, more in enumerate(added[1:].tolist(), start=1):
-        if more < 0:
-            wanted[i].find(space.place, space.direction)
-            group = sharing.groups[i]
-            frames.append(make_frame(sharing, group, _mass(group, space), wanted[i]))
-            continue
-        frames.append(None)
-        if more:
-            first[i] = len(sharing.features)
-            # their values stay in the class
-            sharing.features += [Feature(ZERO, False)] * more
-    for alike in classes:
-        own = first[alike.groups][:, None] + np.arange(alike.added)
-        alike.ids = np.hstack([alike.ids, own])
-    _leave_to_one(sharing, frames)
-    return Skeleton(space, sharing, frames, classes)
+    classes = ClassMaker(
+        sharing, wanted, parts, space.place, space.direction, lambda group: _mass(group, space)
+    ).classes()
+    _leave_to_one(sharing, classes)
+    return Skeleton(space, sharing, classes)
 
 
 def solve_relations(
@@ -326,49 +350,43 @@ def solve_relations(
     features, planar = skeleton.sharing.features, mechanism.dimension == 2
     fixed = _fixed(features, planar)
     reduction = Reduction(3 * len(features))
-    related = {
-        i
-        for alike in skeleton.classes
-        if _has_relations(alike, planar)
-        for i in (alike.groups - 1).tolist()
-    }
     kept: list[Row] = []
 
     def solve(row: Row, prefer: tuple[int, ...]) -> None:
         if not reduction.eliminate(drop_fixed(row, fixed), prefer):
             kept.append(row)
 
-    for i, frame in enumerate(skeleton.frames):
-        if frame is None and i not in related:
-            continue
-        for linear, solve_for in skeleton.relations(i):
-            for row in linear:
-                solve(row, (3 * solve_for, 3 * solve_for + 1, 3 * solve_for + 2))
+    for linear, solve_for in _relations_in_order(skeleton.classes, fixed, planar):
+        for row in linear:
+            solve(row, (3 * solve_for, 3 * solve_for + 1, 3 * solve_for + 2))
     # a product with a constant vector is linear: it is solved for once and for all
     joints = [_times(p.a.start, p.b.linear) for p in products if not p.a.moves]
     joints += [_times(p.b.start, p.a.linear) for p in products if p.a.moves and not p.b.moves]
     for row in joints:
         solve(row, ())
-    sides = [
-        side
-        for alike in skeleton.classes
-        for side in _sides(skeleton, alike, reduction, mechanism.dimension)
-    ]
-    used = {
-        i
-        for frame in skeleton.frames
-        if frame is not None
-        for linear in (feature_rows(frame.origin), *(v.linear for v in frame.vectors))
-        for row in linear
-        for i in reduction.substitute(drop_fixed(row, fixed))
-    }
-    used.update(i for row in kept for i in reduction.substitute(drop_fixed(row, fixed)))
-    for side in sides:
-        rows = side.coordinates.frame_rows(side.alike.frame)
-        local = sorted({i for three in rows for row in three for i in row})
-        used.update(side.alike.variables(local).ravel().tolist())
+    out = Coordinates(skeleton, products, reduction, fixed, mechanism.dimension, [], relations=kept)
+    for of in skeleton.classes:
+        out.classes.extend(_reduced(of, reduction, fixed, planar))
+    used = {i for row in kept for i in reduction.substitute(drop_fixed(row, fixed))}
+    for c, rows in out.each_class(lambda c: c.frame):
+        own = sorted({i for three in rows for row in three for i in row})
+        used.update(c.of.variables(own).ravel().tolist() if c.of.is_many else own)
     reduction.number(used)
-    return Coordinates(skeleton, products, reduction, fixed, mechanism.dimension, kept, sides=sides)
+    return out
+
+
+def _relations_in_order(
+    classes: list[BodyClass], fixed: set[int], planar: bool
+) -> Iterator[tuple[Linear, int]]:
+    """The linear relations of all frames between variables that move, in the order of the groups."""
+    related = [
+        (group, c, m)
+        for c in classes
+        if _has_relations(c, fixed, planar)
+        for m, group in enumerate(c.groups.tolist())
+    ]
+    for _, c, m in sorted(related, key=itemgetter(0)):
+        yield from c.relations(m)
 
 
 def _fixed(features: list[Feature], planar: bool) -> set[int]:
@@ -377,10 +395,10 @@ def _fixed(features: list[Feature], planar: bool) -> set[int]:
     return fixed | {3 * k + 2 for k in range(len(features))} if planar else fixed
 
 
-def _has_relations(alike: Alike, planar: bool) -> bool:
-    """Whether frames of a class have linear relations between variables that move."""
-    fixed = _fixed(alike.sharing.features, planar)
-    rows = (row for linear, _ in alike.frame.relations for row in linear)
+def _has_relations(c: BodyClass, fixed: set[int], planar: bool) -> bool:
+    """Whether frames of a class have linear relations between variables that move; fixed: those of all."""
+    fixed = fixed if c.features is None else _fixed(c.features, planar)
+    rows = (row for linear, _ in c.frame.relations for row in linear)
     return any(i not in fixed for row in rows for i in row)
 
 
@@ -388,44 +406,36 @@ def _has_relations(alike: Alike, planar: bool) -> bool:
 _FREE, _ZERO, _SOLVED = 0, 1, 2
 
 
-def _sides(
-    skeleton: Skeleton, alike: Alike, reduction: Reduction, dimension: int
-) -> Iterator[Side]:
-    """A class with its rows, where relations made the same of its variables; others get frames of their own."""
-    fixed = _fixed(alike.sharing.features, dimension == 2)
-    frame = alike.frame
-    linear = [feature_rows(frame.origin), *(v.linear for v in frame.vectors)]
-    local = sorted({i for rows in linear for row in rows for i in row} - fixed)
-    solved = reduction.solved(_FREE, _ZERO, _SOLVED)[alike.variables(local)]
+def _reduced(
+    c: BodyClass, reduction: Reduction, fixed: set[int], planar: bool
+) -> Iterator[ClassRows]:
+    """A class with its rows; one of many is split where relations made different things of its variables."""
+    if c.features is None:
+        yield ClassRows(c, reduction, fixed)
+        return
+    own_fixed = _fixed(c.features, planar)
+    linear = [feature_rows(c.frame.origin), *(v.linear for v in c.frame.vectors)]
+    own = sorted({i for rows in linear for row in rows for i in row} - own_fixed)
+    solved = reduction.solved(_FREE, _ZERO, _SOLVED)[c.variables(own)]
     patterns, which = np.unique(solved, axis=0, return_inverse=True)
     for n, pattern in enumerate(patterns.tolist()):
         members = np.flatnonzero(which.ravel() == n)
-        if _SOLVED in pattern or len(members) < LEAST:
-            skeleton.part_with(alike.groups[members])
+        part = c if len(patterns) == 1 else c.part(members)
+        if _SOLVED in pattern or len(members) < body_classes.LEAST:
+            yield from (ClassRows(one, reduction, fixed) for one in part.split())
             continue
-        part = alike if len(patterns) == 1 else alike.part(members)
-        own = Reduction(3 * len(part.sharing.features))
-        own.hold(i for i, made in zip(local, pattern, strict=True) if made == _ZERO)
-        # it keeps the numbers of its variables
-        own.columns = {i: i for i, made in zip(local, pattern, strict=True) if made == _FREE}
-        bones = Skeleton(skeleton.space, part.sharing, [part.frame])
-        side = Side(part, Coordinates(bones, [], own, fixed, dimension))
-        try:
-            with abreast():
-                side.coordinates.frame_rows(part.frame)
-            yield side
-        except (PartedError, FloatingPointError):
-            skeleton.part_with(part.groups)
+        zero = Reduction(3 * len(c.features))
+        zero.hold(i for i, made in zip(own, pattern, strict=True) if made == _ZERO)
+        yield ClassRows(part, zero, own_fixed)
 
 
-def _model_directions(mechanism: Mechanism) -> Matrix:
+def _model_directions(parts: PartArrays) -> Matrix:
     """Rows: the model's axes. A hinge on the ground gives the third, so that mechanisms which
     move in a plane across it keep two coordinates a point, however they stand in space.
     """
-    if mechanism.dimension == 3:
-        for joint in mechanism.joints:
-            hinge = joint.kind.row.coordinate == "angle" and mechanism.GROUND in joint.bodies
-            if hinge and joint.axis is not None:
+    if parts.dimension == 3:
+        for joint in parts.joints_that(lambda row: row.coordinate == "angle"):
+            if Mechanism.GROUND in joint.bodies and joint.axis is not None:
                 return _directions_to(unit(vector(joint.axis)))
     return AS_THEY_ARE
 
@@ -439,12 +449,6 @@ def _directions_to(z: Vector) -> Matrix:
         return [{(r + k + 1) % 3: 1.0} for r in range(3)]
     x = unit(cross(z, UNITS[min(range(3), key=sizes.__getitem__)]))
     return [dict(enumerate(row)) for row in (x, cross(z, x), z)]
-
-
-def _units(mechanism: Mechanism, columns: Columns | None) -> Units:
-    """A typical link, and the mean mass."""
-    length = LINK * measure_length(mechanism, columns)
-    return Units(length, mean([b.mass for b in mechanism.bodies]))
 
 
 def _mass(group: Group, space: Space) -> Mass:
@@ -485,11 +489,11 @@ def _moments(body: Body) -> list[Vector]:
     return [(half - xx, -xy, -xz), (-yx, half - yy, -yz), (-zx, -zy, half - zz)]
 
 
-def _leave_to_one(sharing: Sharing, frames: list[Frame | None]) -> None:
+def _leave_to_one(sharing: Sharing, classes: list[BodyClass]) -> None:
     """Of groups that turn as one, only one frame needs to stay rigid: the others are linear in it."""
     largest: dict[int, Frame] = {}
-    # a class has none of those that turn with others
-    own = [(t, f) for t, f in zip(sharing.turning_with[1:], frames, strict=True) if f is not None]
+    # a class of many has none of those that turn with others
+    own = [(sharing.turning_with[c.groups[0]], c.frame) for c in classes if not c.is_many]
     for turning, frame in own:
         held = largest.setdefault(turning, frame)
         if len(frame.vectors) > len(held.vectors):

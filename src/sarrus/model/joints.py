@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -30,7 +31,7 @@ from scipy.cluster.hierarchy import DisjointSet
 
 from ..arrays import Floats, Ints
 from ..mechanism import Body, Joint, Mechanism
-from ..mechanism.columns import Columns, joints_that
+from ..mechanism.part_arrays import PartArrays
 from ..tape import Number, Scalar, UntracedError, each_vector, largest, sqrt
 from ..thresholds import SAME_FEATURE
 from .vectors import Vector, across, add, cross, norm, outside, over, subtract
@@ -167,6 +168,13 @@ class Sharing:
     group_of: dict[str, int]
     features: list[Feature]
     turning_with: list[int]
+    group_of_body: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @cached_property
+    def members(self) -> tuple[Ints, Ints]:
+        """Numbers of bodies, group by group, and where each group begins among them."""
+        sizes = np.bincount(self.group_of_body, minlength=len(self.groups))
+        return np.argsort(self.group_of_body, kind="stable"), np.cumsum(sizes) - sizes
 
     def directions(self, group: Group) -> list[Vector]:
         """Orthonormal directions that this group can never leave: those of its fixed axes."""
@@ -181,27 +189,22 @@ class Sharing:
 
 
 def share_features(
-    mechanism: Mechanism,
-    place: Callable[[Any], Vector],
-    turn: Callable[[Any], Vector],
-    columns: Columns | None = None,
+    parts: PartArrays, place: Callable[[Any], Vector], turn: Callable[[Any], Vector]
 ) -> Sharing:
-    """Find groups and features; `place` and `turn` bring points and directions into the model.
-
-    columns: those of the mechanism, if they were read.
-    """
-    names = [mechanism.GROUND, *(b.name for b in mechanism.bodies)]
-    rigid = [j.bodies for j in joints_that(mechanism, columns, lambda row: row.is_rigid)]
+    """Find groups and features; `place` and `turn` bring points and directions into the model."""
+    names = [Mechanism.GROUND, *parts.names]
+    rigid = [j.bodies for j in parts.joints_that(lambda row: row.is_rigid)]
     group_of = {name: i for i, name in enumerate(names)}
     if rigid:
         one_of = merged(names, ((first, b) for first, *others in rigid for b in others))
         number = {root: i for i, root in enumerate(dict.fromkeys(one_of.values()))}
         group_of = {n: number[root] for n, root in one_of.items()}
         groups = [Group([], [], []) for _ in number]
-        for body in mechanism.bodies:
+        for body in parts.bodies:
             groups[group_of[body.name]].bodies.append(body)
     else:
-        groups = [Group([], [], []), *[Group([body], [], []) for body in mechanism.bodies]]
+        groups = [Group([], [], []), *[Group([body], [], []) for body in parts.bodies]]
+    group_of_body = np.array([group_of[name] for name in parts.names], dtype=np.int64)
 
     def members(joint: Joint) -> list[int]:
         found = [group_of[e.body] for e in joint.ends]
@@ -210,17 +213,10 @@ def share_features(
         return sorted(set(found))
 
     features: list[Feature] = []
-    if columns is None:
-        pins = joints_that(mechanism, None, lambda row: "point" in row.shares)
-        at: Any = [at for at in (j.at for j in pins) if at is not None]
-        owners = _listed([members(j) for j in pins])
-    else:
-        at, owners = _pins(columns, np.array([*(group_of[name] for name in names[1:]), GROUND]))
+    at, owners = _pins(parts, np.append(group_of_body, GROUND))
     _merge(groups, owners, each_vector(place, at), features, "points", _near)
     # groups that cannot turn against each other have all directions in common
-    stiff = [
-        j.bodies for j in joints_that(mechanism, columns, lambda row: "directions" in row.shares)
-    ]
+    stiff = [j.bodies for j in parts.joints_that(lambda row: "directions" in row.shares)]
     turns: dict[int, int] = {}
     if stiff:
         turns = merged(range(len(groups)), ((group_of[a], group_of[b]) for a, b in stiff))
@@ -229,8 +225,8 @@ def share_features(
         turning.setdefault(root, []).append(g)
     # the first stands for all that turn with it, and the ground for itself
     standing = {root: same[: 1 + (same[0] == GROUND)] for root, same in turning.items()}
-    has_axes = columns is None or columns.has_axis.any()
-    with_axes = [j for j in mechanism.joints if j.ends[0].axis is not None] if has_axes else []
+    n = len(parts.joints)
+    with_axes = [parts.joints[i] for i in np.flatnonzero(parts.has_axis[:n]).tolist()]
     axes = [
         *((members(j), axis) for j in with_axes for axis in shared_axes(j)),
         *(([group_of[b]], axis) for j in with_axes for b, axis in own_axes(j)),
@@ -243,7 +239,7 @@ def share_features(
     for root, same in turning.items():
         for g in same:
             groups[g].axes = list(groups[g if g == GROUND else standing[root][-1]].axes)
-    if mechanism.dimension == 2:
+    if parts.dimension == 2:
         # every body of a planar mechanism keeps the normal of the plane
         features.append(Feature((0.0, 0.0, 1.0), True))
         for group in groups:
@@ -251,7 +247,7 @@ def share_features(
 
     # the first is the least
     turning_with = [turning[turns[g]][0] if stiff else g for g in range(len(groups))]
-    sharing = Sharing(groups, group_of, features, turning_with)
+    sharing = Sharing(groups, group_of, features, turning_with, group_of_body)
     _fix_axes(sharing)
     return sharing
 
@@ -281,7 +277,7 @@ def _listed(members: list[list[int]]) -> Owners:
     return np.repeat(np.arange(len(members)), sizes), owner
 
 
-def _pins(c: Columns, group: Ints) -> tuple[Floats, Owners]:
+def _pins(c: PartArrays, group: Ints) -> tuple[Floats, Owners]:
     """Places of joints that share a point, and their groups; group: of each body and the ground."""
     pins = c.are(lambda row: "point" in row.shares)
     ends = pins[c.joint]

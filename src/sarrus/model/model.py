@@ -2,164 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats
 from ..kernels.elements.user import UserCall
 from ..kernels.layout import Form
 from ..kernels.loads import Loads
+from ..kernels.own import Codes
 from ..kinematics.constraints import Constraints
-from ..kinematics.pose import BodyRows, in_space
+from ..kinematics.pose import BodyRows
 from ..mechanism import Mechanism
-from ..mechanism.forces import Spring, Torsion
-from ..mechanism.motion import MotionPieces, make_pieces
 from ..names import pick
-from .loads import joint_triad
+from .readings import Readings
+from .rows import Rows, Units
 
-
-@dataclass(frozen=True)
-class ArmRows:
-    """A vector between points of two bodies: world rows [m] per unit of q, and its start [m]."""
-
-    rows: sparse.csr_array
-    start: Floats
-
-
-@dataclass(frozen=True)
-class AngleRows:
-    """The angle of a joint about its axis: its bodies, and axis, u and axis x u at the start (world)."""
-
-    bodies: tuple[str, str]
-    triad: Floats
-
-
-@dataclass(frozen=True)
-class TravelRows:
-    """The travel of a slider: the arm between its points along an axis of its first body."""
-
-    body: str
-    axis: Floats
-    arm: ArmRows
-
-
-@dataclass(frozen=True)
-class DriveRows:
-    """A drive: its place among the motions, its joint, its motion, and its unit of force.
-
-    turns: whether it drives an angle; the unit is a torque [N m] then, else a force [N].
-    """
-
-    number: int
-    joint: str
-    pieces: MotionPieces
-    turns: bool
-    unit: float
-
-
-class Readings:
-    """All that can be read by name besides points and bodies; made when it is asked for."""
-
-    def __init__(self, mechanism: Mechanism, units: Units, arm: Callable[..., Rows]) -> None:
-        self._mechanism, self._units, self._arm = mechanism, units, arm
-
-    @cached_property
-    def springs(self) -> dict[str, tuple[Spring, ArmRows]]:
-        """Springs and the vectors between their ends."""
-        return {s.name: (s, self._arm_rows(s.bodies, s.ends)) for s in self._mechanism.springs}
-
-    @cached_property
-    def torsions(self) -> dict[str, tuple[Torsion, int]]:
-        """Torsions with their place in the run."""
-        return {t.name: (t, n) for n, t in enumerate(self._mechanism.torsions)}
-
-    @cached_property
-    def drives(self) -> dict[str, DriveRows]:
-        """Drives and their motions."""
-        energy, newton = self._units.energy, self._units.energy / self._units.length
-        turns = {j.name: j.kind.row.coordinate == "angle" for j in self._mechanism.joints}
-        return {
-            d.name: DriveRows(
-                n,
-                d.joint,
-                make_pieces(d.motion),
-                turns[d.joint],
-                energy if turns[d.joint] else newton,
-            )
-            for n, d in enumerate(self._mechanism.drives)
-        }
-
-    @cached_property
-    def angles(self) -> dict[str, AngleRows]:
-        """Joints of two bodies that turn about an axis."""
-        bodies = {b.name: b for b in self._mechanism.bodies}
-        return {
-            j.name: AngleRows((j.bodies[0], j.bodies[1]), np.array(joint_triad(bodies, j)))
-            for j in self._mechanism.joints
-            if "axis" in j.kind.row.shares and len(j.ends) == 2
-        }
-
-    @cached_property
-    def travels(self) -> dict[str, TravelRows]:
-        """Joints that slide along an axis."""
-        return {
-            j.name: TravelRows(
-                j.bodies[0],
-                in_space(j.axis) / np.linalg.norm(j.axis),
-                self._arm_rows(j.bodies, (j.at, j.at)),
-            )
-            for j in self._mechanism.joints
-            if j.kind.row.on_line and j.axis is not None and j.at is not None
-        }
-
-    @cached_property
-    def lengths(self) -> dict[str, ArmRows]:
-        """Links without mass."""
-        links = (j for j in self._mechanism.joints if j.kind.row.is_link)
-        return {j.name: self._arm_rows(j.bodies, j.places) for j in links}
-
-    def _arm_rows(self, bodies: tuple[str, ...], places: tuple[Floats, ...]) -> ArmRows:
-        return ArmRows(self._arm(bodies, places).matrix, places[1] - places[0])
-
-
-@dataclass(frozen=True)
-class Units:
-    """What one unit of the model is: lengths in `length` metres, masses in `mass` kilograms."""
-
-    length: float
-    mass: float
-
-    @property
-    def energy(self) -> float:
-        """One model unit of energy in joules (time is in seconds)."""
-        return self.mass * (self.length * self.length)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows over the coordinates, compressed."""
-
-    start: Ints
-    col: Ints
-    val: Floats
-    columns: int
-
-    @cached_property
-    def matrix(self) -> sparse.csr_array:
-        """The same as a sparse matrix."""
-        shape = (len(self.start) - 1, self.columns)
-        return sparse.csr_array((self.val, self.col, self.start), shape=shape)
-
-    def dense(self) -> Floats:
-        """The same as an array."""
-        out = np.zeros((len(self.start) - 1, self.columns))
-        out[np.repeat(np.arange(len(out)), np.diff(self.start)), self.col] = self.val
-        return out
+if TYPE_CHECKING:
+    from .structure import Structure
 
 
 @dataclass(frozen=True)
@@ -185,6 +48,7 @@ class Model:
     origins: Floats
     spun: dict[str, tuple[Rows, Floats]]
     drive_rates: Floats
+    structure: Structure
     user_calls: tuple[UserCall, ...] = ()
 
     @property
@@ -197,26 +61,23 @@ class Model:
         """World displacements of all points."""
         return self.place_rows.matrix
 
-    @cached_property
+    @property
     def body_rows(self) -> BodyRows:
         """The pose of all bodies."""
-        from .build import make_body_rows
-
-        return make_body_rows(self, self._drawn)
+        return self.readings.bodies
 
     @cached_property
     def readings(self) -> Readings:
-        """Springs, drives and joints by name."""
-        from .build import make_arm
+        """Bodies, springs, drives and joints by name."""
+        return Readings(self.mechanism, self.units, self.coordinates)
 
-        return Readings(self.mechanism, self.units, lambda *arm: make_arm(self, self._drawn, *arm))
-
-    @cached_property
-    def _drawn(self) -> Any:
-        """All points and vectors as rows over the coordinates, once more."""
-        from .build import draw
-
-        return draw(self.mechanism)
+    @property
+    def codes(self) -> Codes:
+        """Kernels specialised for its structure."""
+        codes: Codes | None = self.structure.codes
+        if codes is None:
+            codes = self.structure.codes = Codes(self.form)
+        return codes
 
     @property
     def coordinates(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
@@ -51,17 +51,16 @@ class Batch:
     products: list[tuple[list[tuple[int, int]], Floats]]
     values: list[Floats]
 
-    def some(self, which: Ints, first_form: Ints, first_equation: Ints) -> Batch:
-        """Some of the bodies, which: their places in it, with these numbers."""
-        return Batch(
-            first_form,
-            first_equation,
-            [
+    def some(self, which: Ints) -> Batch:
+        """Some of the bodies, which: their places in it; not numbered yet."""
+        return replace(
+            self,
+            forms=[
                 (columns[which], factors[which], start[which])
                 for columns, factors, start in self.forms
             ],
-            [(pairs, factors[which]) for pairs, factors in self.products],
-            [values[which] for values in self.values],
+            products=[(pairs, factors[which]) for pairs, factors in self.products],
+            values=[values[which] for values in self.values],
         )
 
 
@@ -209,7 +208,7 @@ class Equations:
         table = Table(coded)
         for batch in self._batches:
             for k, (pairs, factors) in enumerate(batch.products):
-                local = _columns(pairs, 2)[:, None, :] + batch.first_form[None, :, None]
+                local = as_columns(pairs, 2)[:, None, :] + batch.first_form[None, :, None]
                 table.many.append((batch.first_equation + k, local[0] * n + local[1], factors))
         start, code, c = table.flatten(self.count)
         first, second = np.divmod(code, n)
@@ -476,7 +475,7 @@ def flatten_rows(rows: list[Row]) -> tuple[Ints, Ints, Scalars]:
     return Table(dict(enumerate(rows))).flatten(len(rows))
 
 
-def _columns(rows: Sequence[tuple[int, ...]], width: int) -> Ints:
+def as_columns(rows: Sequence[tuple[int, ...]], width: int) -> Ints:
     """Tuples of whole numbers, (width, n)."""
     flat = np.fromiter(chain.from_iterable(rows), np.int64, width * len(rows))
     return np.ascontiguousarray(flat.reshape(-1, width).T)

@@ -112,8 +112,3 @@ def _choose(row: Row, prefer: Container[int]) -> int:
 def drop_fixed(row: Row, fixed: Container[int]) -> Row:
     """Displacements of fixed variables are zero."""
     return {i: c for i, c in row.items() if i not in fixed and c != 0.0} if row else row
-
-
-def reduced_rows(rows: Iterable[Row], fixed: Container[int], reduction: Reduction) -> list[Row]:
-    """Linear forms of the raw variables, of which some are fixed, as forms of the coordinates."""
-    return [reduction.coordinates(drop_fixed(row, fixed)) for row in rows]

@@ -1,82 +1,196 @@
-"""Structure and numbers: a second mechanism of a topology that was seen before is built by its numbers alone.
+"""Structure and numbers: the model of a topology that was seen before follows from the numbers alone.
 
-`describe` splits a mechanism: names, kinds, who is joined to whom; and all its numbers in a row. A model built
-over the numbers of a tape gives blueprint and replay for all mechanisms that are described alike. Where numbers
-decide something otherwise (places that coincide, axes that are parallel, pivots, what is zero), the replay says
-so, and the model is built anew: to the same bits in either way.
+`describe` splits a mechanism into its topology (names, kinds, which bodies are joined) and all its numbers in a
+row. What models of a topology have in common, if their numbers decide the same, is a `Structure`: the integer
+tables, and how the numbers of a mechanism become the arrays of its model, recorded on a tape (`trace`). Where
+numbers decide something else (places that coincide, axes that are parallel, pivots, what is zero), the replay
+notices, and the model is built from scratch: to the same bits in either way. The check of a mechanism is recorded
+along with it: a mechanism that is followed is sound.
 
-A tape of a large mechanism would take longer than to build many. The model of one that was seen before with the
-same numbers is kept instead: who simulates it does so again, for longer, or from another velocity.
+A tape of a large mechanism would take longer than to build many. Its last model is kept instead, with the numbers
+that it is for: callers often simulate the same mechanism again, for longer, or from another velocity.
+
+This module loads neither SciPy nor the compiler.
 """
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import Floats
 from ..mechanism import Mechanism
-from ..mechanism.columns import Columns, read_columns
-from ..mechanism.forces import LOADS, Coupling
-from ..mechanism.joints import End, Joint
+from ..mechanism.check import check_mechanism, check_velocities, find_gaps, find_problems
+from ..mechanism.forces import LOADS
 from ..mechanism.motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
-from ..tape import Replay, Tape, UntracedError
-from .build import Blueprint, make_blueprint
-from .model import Model
+from ..mechanism.part_arrays import PartArrays, read_parts, take_array
+from ..tape import Number, Replay, Scalar, Tape, UntracedError
 
-# topologies that are kept, and structures of each
-MOST_KEPT, MOST_STRUCTURES = 64, 8
-# bodies and joints up to which a tape pays: it is some twenty times as long to write as to build without
+if TYPE_CHECKING:
+    from .blueprint import Blueprint
+    from .model import Model
+
+# topologies that are kept, large ones among them, and structures of each
+MOST_KEPT, MOST_LARGE, MOST_STRUCTURES = 64, 2, 8
+# bodies and joints up to which a tape pays: it takes some four times as long as building without
 MOST_PARTS = 200
-
-# large mechanisms whose models are kept
-MOST_LARGE = 2
+# mechanisms of a structure that are remembered to move as they are
+MOST_MOVING = 64
 
 Key = tuple[Any, ...]
+Build = Callable[[Mechanism, PartArrays], tuple["Blueprint", Any]]
+
+
+class Structure:
+    """A model without its numbers, and how they follow from those of a mechanism.
+
+    replay: of the tape, if there is one; is_sound: whether it includes the check; last: numbers of a mechanism and
+    of its model, of large ones; moving: numbers of mechanisms that were found to need no change of dimensions to
+    move; codes: kernels specialised for it (kernels/own.py), made by the first run.
+    """
+
+    def __init__(
+        self, blueprint: Blueprint, replay: Replay | None = None, is_sound: bool = False
+    ) -> None:
+        self.blueprint, self.replay, self.is_sound = blueprint, replay, is_sound
+        self.last: tuple[bytes, Floats] | None = None
+        self.moving: dict[bytes, None] = {}
+        self.codes: Any = None
+
+    def follow(self, numbers: Floats) -> Any:
+        """The numbers of the model for those of a mechanism; None if they decide something else."""
+        if self.last is not None and self.last[0] == numbers.tobytes():
+            return self.last[1]
+        if self.replay is None:
+            return None
+        found = self.replay.one(numbers.tolist())
+        values = None if found is None else np.array(found)
+        return values if values is not None and np.isfinite(values).all() else None
+
+    def take(self, other: Structure) -> None:
+        """Take over the tape of the same structure."""
+        self.replay, self.is_sound = other.replay, other.is_sound
+
+    def make(self, mechanism: Mechanism, values: Any) -> Model:
+        """The model with these numbers."""
+        return self.blueprint.make(mechanism, values, self)
+
+    def moves(self, numbers: Floats) -> bool:
+        """Whether a mechanism with these numbers is known to move as it is."""
+        return numbers.tobytes() in self.moving
+
+    def remember_moving(self, numbers: Floats) -> None:
+        """That it moves as it is: to follow a paradoxical linkage takes ten times as long as to simulate it."""
+        if not len(numbers):
+            # it has no description
+            return
+        while len(self.moving) >= MOST_MOVING:
+            self.moving.pop(next(iter(self.moving)), None)
+        self.moving[numbers.tobytes()] = None
 
 
 @dataclass
-class Known:
-    """What is kept of a topology: how often it was seen, and its structures, the latest used first."""
+class Topology:
+    """What is kept of a topology: how often it was seen, and its structures, the last used one first."""
 
+    is_large: bool
     seen: int = 0
-    structures: tuple[tuple[Blueprint, Replay], ...] = ()
+    structures: tuple[Structure, ...] = ()
 
 
-_KNOWN: dict[Key, Known] = {}
-_LARGE: dict[Key, tuple[Blueprint, Any]] = {}
+_KEPT: dict[Key, Topology] = {}
 _KEEPING = Lock()
 
 
-def find_model(mechanism: Mechanism, columns: Columns | None = None) -> Model:
-    """The model of a mechanism, by a known structure if there is one; columns: if they were read just now."""
+@dataclass(frozen=True)
+class Lookup:
+    """What is known of a mechanism: its topology, its numbers, and a structure with the numbers of its model.
+
+    All are None where it cannot be described; structure and values where no structure was found to follow.
+    """
+
+    topology: Topology | None = None
+    numbers: Floats = field(default_factory=lambda: np.zeros(0))
+    structure: Structure | None = None
+    values: Any = None
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it was checked by following a structure."""
+        return self.structure is not None and self.structure.is_sound
+
+    @property
+    def is_worth_a_trace(self) -> bool:
+        """Whether a topology was seen before, is not large, and has no more structures than are worth it."""
+        t = self.topology
+        return (
+            t is not None
+            and not t.is_large
+            and t.seen > 1
+            and len([s for s in t.structures if s.replay is not None]) < MOST_STRUCTURES
+        )
+
+    def keep(self, new: Structure, values: Floats) -> Structure:
+        """Keep a structure with its topology; returns the one that is the same, if there was one.
+
+        values: numbers of the model, which are kept of large mechanisms.
+        """
+        t = self.topology
+        if t is None:
+            return new
+        if t.is_large:
+            new.last = self.numbers.tobytes(), values
+            t.structures = (new,)
+            return new
+        with _KEEPING:
+            same = [s for s in t.structures if s.blueprint.digest == new.blueprint.digest]
+            if same and new.replay is not None:
+                same[0].take(new)
+            others = [s for s in t.structures if s not in same]
+            t.structures = (*(same or [new]), *others)[:MOST_STRUCTURES]
+        return t.structures[0]
+
+
+def check_for_run(mechanism: Mechanism, assembles: bool) -> Lookup:
+    """Raise MechanismError if a mechanism cannot be simulated; returns what is known of it.
+
+    assembles: whether joints that are apart will be closed first, which makes another mechanism of it.
+    """
+    if assembles:
+        check_mechanism(mechanism, closed=False)
+        return Lookup()
+    known = look_up(mechanism)
+    if known.is_sound:
+        check_velocities(mechanism)
+    else:
+        check_mechanism(mechanism)
+    return known
+
+
+def look_up(mechanism: Mechanism) -> Lookup:
+    """What is known of a mechanism by its description."""
     described = describe(mechanism)
-    if described is None:
-        if not is_large(mechanism):
-            return build_anew(mechanism)
-        return _find_large(mechanism, columns or read_columns(mechanism))
-    key, numbers = described
-    known = _remember(key)
-    for structure in known.structures:
-        blueprint, replay = structure
-        found = replay.one(numbers)
-        values = None if found is None else np.array(found)
-        if values is not None and np.isfinite(values).all():
-            if structure is not known.structures[0]:
-                others = (x for x in known.structures if x is not structure)
-                known.structures = (structure, *others)
-            return blueprint.make(mechanism, values)
-    model = build_anew(mechanism)
-    # who builds one mechanism does not wait for the tape
-    if known.seen > 1 and len(known.structures) < MOST_STRUCTURES:
-        with suppress(UntracedError):
-            known.structures = (trace(mechanism, numbers), *known.structures)
-    return model
+    if described is None or not np.isfinite(described.numbers).all():
+        return Lookup()
+    topology = _remember(described.key, is_large(mechanism))
+    for structure in topology.structures:
+        values = structure.follow(described.numbers)
+        if values is not None:
+            if structure is not topology.structures[0]:
+                others = (x for x in topology.structures if x is not structure)
+                topology.structures = (structure, *others)
+            return Lookup(topology, described.numbers, structure, values)
+    return Lookup(topology, described.numbers)
+
+
+def forget() -> None:
+    """Forget all structures."""
+    with _KEEPING:
+        _KEPT.clear()
 
 
 def is_large(m: Mechanism) -> bool:
@@ -84,206 +198,116 @@ def is_large(m: Mechanism) -> bool:
     return len(m.bodies) + len(m.joints) > MOST_PARTS
 
 
-def _find_large(mechanism: Mechanism, columns: Columns | None) -> Model:
-    """The model of a large mechanism, by the one it was given the last time if all of it is the same."""
-    key = None if columns is None else outline(mechanism, columns)
-    if key is None:
-        return build_anew(mechanism, columns)
+def _remember(key: Key, is_large: bool) -> Topology:
+    """What is kept of a topology; the one that was used last is the last to be forgotten."""
     with _KEEPING:
-        kept = _LARGE.pop(key, None)
-    if kept is None:
-        with _no_collection():
-            kept = make_blueprint(mechanism, columns)
-    with _KEEPING:
-        _LARGE[key] = kept
-        while len(_LARGE) > MOST_LARGE:
-            del _LARGE[next(iter(_LARGE))]
-    blueprint, values = kept
-    return blueprint.make(mechanism, values)
+        found = _KEPT.pop(key, None) or Topology(is_large)
+        found.seen += 1
+        while len(_KEPT) >= MOST_KEPT:
+            del _KEPT[next(iter(_KEPT))]
+        large = [old for old, t in _KEPT.items() if t.is_large] if is_large else []
+        if len(large) >= MOST_LARGE:
+            del _KEPT[large[0]]
+        _KEPT[key] = found
+    return found
 
 
-def outline(mechanism: Mechanism, c: Columns) -> Key | None:
-    """All that the model of a checked mechanism is made of, in few pieces; None where more may differ."""
-    rest = mechanism.copy()
-    rest.bodies, rest.joints = [], []
-    described = describe(rest)
-    if described is None:
-        return None
-    whole = c.kind, c.counts, c.body, c.place, c.has_place, c.axis, c.has_axis, c.mass
-    return (
-        described[0],
-        tuple(c.names),
-        tuple(c.joint_names),
-        *(x.tobytes() for x in (*whole, np.array(described[1]))),
-        *c.bits,
-    )
-
-
-def _remember(key: Key) -> Known:
-    """What is known of a topology; the latest is the last to be forgotten."""
-    with _KEEPING:
-        known = _KNOWN.pop(key, None) or Known()
-        _KNOWN[key] = known
-        if len(_KNOWN) > MOST_KEPT:
-            del _KNOWN[next(iter(_KNOWN))]
-        known.seen += 1
-    return known
-
-
-def build_anew(mechanism: Mechanism, columns: Columns | None = None) -> Model:
-    """The model, whatever was seen before; columns: those of the mechanism, if they were read."""
-    with _no_collection():
-        blueprint, values = make_blueprint(mechanism, columns)
-        return blueprint.make(mechanism, values)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Without looking for cycles: a large model is made of millions of small things, and there are none."""
-    running = gc.isenabled()
-    gc.disable()
+def trace(mechanism: Mechanism, build: Build) -> Structure:
+    """Check and build once more, and record how the numbers of the model follow from those of the mechanism."""
+    tape, described = Tape(), describe(mechanism)
+    assert described is not None
+    traced = with_numbers(mechanism, iter([tape.number(x) for x in described.numbers.tolist()]))
     try:
-        yield
-    finally:
-        if running:
-            gc.enable()
+        is_sound = not (find_problems(traced) or find_gaps(traced))
+    except UntracedError:
+        is_sound = False
+    blueprint, values = build(traced, read_parts(traced))
+    return Structure(blueprint, tape.replay(values.tolist()), is_sound)
 
 
-def trace(mechanism: Mechanism, numbers: Sequence[float]) -> tuple[Blueprint, Replay]:
-    """Build once more, and write down how the numbers of the model follow from those of the mechanism."""
-    tape = Tape()
-    inputs = iter([tape.number(x) for x in numbers])
-    blueprint, values = make_blueprint(with_numbers(mechanism, inputs))
-    return blueprint, tape.replay(values.tolist())
+class Description(NamedTuple):
+    """A mechanism but for its numbers, and these in a row: an array, or a list of those of a tape."""
+
+    key: Key
+    numbers: Any
 
 
-def describe(mechanism: Mechanism) -> tuple[Key, list[float]] | None:
-    """What a mechanism is but for its numbers, and these; None where more than numbers may differ, or it is large.
+def describe(m: Mechanism) -> Description | None:
+    """A mechanism as topology and numbers; None where more than numbers may differ.
 
-    Users' functions are not described; a table decides by its numbers.
+    Users' functions are not described; the numbers of a table are part of the topology.
     """
-    m = mechanism
-    if is_large(m):
+    parts = read_parts(m)
+    topology = parts.topology
+    if topology is None or m.user_forces:
         return None
-    key: list[Any] = [m.dimension, *(name for name, _ in m.angular_velocities)]
-    numbers: list[float] = m.gravity.tolist()
-    for body in m.bodies:
-        key += (body.name, body.inertia.ndim)
-        numbers.append(body.mass)
-        numbers += body.center.tolist()
-        numbers += body.inertia.ravel().tolist()
-    for joint in m.joints:
-        key += (joint.name, joint.kind)
-        for end in joint.ends:
-            key.append(end.body)
-            key += _ways(joint, end)
-            for value in _own(joint, end):
-                numbers += value.tolist()
+    key: list[Any] = [topology, *(name for name, _ in m.angular_velocities)]
+    numbers: list[Scalar] = m.gravity.tolist()
     for marker in m.markers:
-        key += (marker.name, marker.body)
+        key += (marker.name, marker.body, len(marker.at))
         numbers += marker.at.tolist()
     for load in m.loads():
         key.append(type(load))
-        if isinstance(load, Coupling):
-            # its ratio decides which equations there are
-            key += vars(load).values()
-            continue
         for name, value in vars(load).items():
-            if name in load.decides:
-                key.append(value)
-            elif isinstance(value, float):
-                numbers.append(value)
-            elif isinstance(value, np.ndarray):
-                numbers += value.ravel().tolist()
-            elif isinstance(value, str):
-                key.append(value)
-            elif isinstance(value, tuple) and isinstance(value[0], np.ndarray):
-                for x in value:
-                    numbers += x.tolist()
-            elif isinstance(value, tuple):
-                key.append(value)
-            elif isinstance(value, DriveMotion):
-                own = [float(x) for part in vars(value).values() for x in np.ravel(part).tolist()]
-                key += (type(value), len(own))
-                if isinstance(value, Table):
-                    key += own
-                else:
-                    numbers += own
-            else:
-                # a function of the user
-                return None
-    return tuple(key), numbers
+            _describe_value(value, name in load.decides, key, numbers)
+    if parts.is_traced or any(type(x) is Number for x in numbers):
+        return Description(tuple(key), [*parts.numbers, *numbers])
+    return Description(tuple(key), np.concatenate([parts.numbers, np.array(numbers, dtype=float)]))
 
 
-_NONE, _FIRST, _ITS_OWN = 0, 1, 2
-
-
-def _ways(joint: Joint, end: End) -> tuple[int, int]:
-    """Whether an end has no place and axis, those of the first one, or its own."""
-    first = joint.ends[0]
-    return (
-        _NONE if end.place is None else _FIRST if end.place is first.place else _ITS_OWN,
-        _NONE if end.axis is None else _FIRST if end.axis is first.axis else _ITS_OWN,
-    )
-
-
-def _own(joint: Joint, end: End) -> Iterator[Any]:
-    """The place and axis of an end that are not those of the first."""
-    first = joint.ends[0]
-    for value, other in ((end.place, first.place), (end.axis, first.axis)):
-        if value is not None and (end is first or value is not other):
-            yield value
+def _describe_value(value: Any, decides: bool, key: list[Any], numbers: list[Scalar]) -> None:
+    """A value of a load: what it is to the key, its numbers to the others; decides: it is no quantity."""
+    if isinstance(value, DriveMotion):
+        own = [x for part in vars(value).values() for x in np.ravel(part).tolist()]
+        key += (type(value), len(own))
+        # a spline is made of all its numbers
+        for x in own:
+            _describe_value(x, isinstance(value, Table), key, numbers)
+    elif decides or isinstance(value, str | bool | None):
+        if isinstance(value, Number):
+            raise UntracedError("a number of a tape decides the topology")
+        key.append(value)
+    elif isinstance(value, float | int | Number):
+        numbers.append(value)  # type: ignore[arg-type]
+    elif isinstance(value, np.ndarray):
+        key.append(value.shape)
+        numbers += value.ravel().tolist()
+    elif isinstance(value, tuple):
+        key.append(len(value))
+        for x in value:
+            _describe_value(x, decides, key, numbers)
+    else:
+        key.append(value)
 
 
 def with_numbers(mechanism: Mechanism, numbers: Iterator[Any]) -> Mechanism:
     """The same mechanism with other numbers, in the order in which `describe` lists them."""
-
-    def array(like: Any) -> Any:
-        values = [next(numbers) for _ in range(like.size)]
-        out = np.empty(like.size, dtype=object)
-        out[:] = values
-        return out.reshape(like.shape)
-
     new = mechanism.copy()
-    new.gravity = array(mechanism.gravity)
-    new.bodies = [
-        replace(b, mass=next(numbers), center=array(b.center), inertia=array(b.inertia))
-        for b in mechanism.bodies
-    ]
-    new.joints = [_joint_with(joint, array) for joint in mechanism.joints]
-    new.markers = [replace(m, at=array(m.at)) for m in mechanism.markers]
-    for name in LOADS:
-        parts = getattr(mechanism, name)
-        setattr(new, name, [_load_with(load, array, numbers) for load in parts])
+    new.bodies, new.joints = read_parts(mechanism).with_numbers(numbers)
+    new.gravity = take_array(mechanism.gravity, numbers)
+    new.markers = [replace(m, at=take_array(m.at, numbers)) for m in mechanism.markers]
+    for block in LOADS:
+        loads = []
+        for load in getattr(mechanism, block):
+            values = {
+                name: _value_with(value, name in load.decides, numbers)
+                for name, value in vars(load).items()
+            }
+            loads.append(replace(load, **values))
+        setattr(new, block, loads)
     return new
 
 
-def _joint_with(joint: Joint, array: Any) -> Joint:
-    made: dict[int, Any] = {}
-    ends = []
-    for end in joint.ends:
-        for value in _own(joint, end):
-            made[id(value)] = array(value)
-        place, axis = (None if x is None else made[id(x)] for x in (end.place, end.axis))
-        ends.append(End(end.body, place, axis))
-    return replace(joint, ends=tuple(ends))
-
-
-def _load_with(load: Any, array: Any, numbers: Iterator[Any]) -> Any:
-    if isinstance(load, Coupling):
-        return load
-    new: dict[str, Any] = {}
-    for name, value in vars(load).items():
-        if name in load.decides:
-            continue
-        if isinstance(value, float):
-            new[name] = next(numbers)
-        elif isinstance(value, np.ndarray):
-            new[name] = array(value)
-        elif isinstance(value, tuple) and isinstance(value[0], np.ndarray):
-            new[name] = tuple(map(array, value))
-        elif isinstance(value, Polynomial):
-            new[name] = Polynomial(tuple(next(numbers) for _ in value.coefficients))
-        elif isinstance(value, Sine | SmoothStep):
-            new[name] = type(value)(*(next(numbers) for _ in vars(value)))
-    return replace(load, **new)
+def _value_with(value: Any, decides: bool, numbers: Iterator[Any]) -> Any:
+    """The same value of a load with the next numbers, as `_describe_value` lists them."""
+    if decides or isinstance(value, str | bool | Table | None):
+        return value
+    if isinstance(value, Polynomial):
+        return Polynomial(tuple(next(numbers) for _ in value.coefficients))
+    if isinstance(value, Sine | SmoothStep):
+        return type(value)(*(next(numbers) for _ in vars(value)))
+    if isinstance(value, np.ndarray):
+        return take_array(value, numbers)
+    if isinstance(value, tuple):
+        return tuple(_value_with(x, decides, numbers) for x in value)
+    return next(numbers)

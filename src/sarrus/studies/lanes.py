@@ -62,9 +62,8 @@ class Together:
         group = self.numbers.group(given)
         size, crossings = len(values), self.crossings
         table = Table(size, self.dimension, self.asked, self.points, keep=True, crossings=crossings)
-        if len(group.which):
-            found = run_group(group, self.asked, threads=1, keep=True, crossings=crossings)
-            table.take(group, found)
+        if len(group.which) and not crossings:
+            table.take(group, run_group(group, self.asked, threads=1, keep=True))
         return table.runs()
 
 

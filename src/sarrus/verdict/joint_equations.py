@@ -294,7 +294,7 @@ class JointEquations(JointPairs):
 
         Where there are couplings (rows, 4, 6): behind them the bodies of the other joint.
         """
-        out = np.zeros((*self._row_bodies.shape, 6))
+        out = np.zeros((*self.row_bodies.shape, 6))
         ends: list[tuple[Ints, Floats, Any]] = [(self.row_pair, u, 1.0)]
         if out.shape[1] == 4:
             ends.append((self.row_other, at.axes[self.row_other], -self.row_ratio[:, None]))
@@ -309,7 +309,7 @@ class JointEquations(JointPairs):
                 out[:, 2 * n + side, :3] = np.where(along, sign * way, 0.0)
                 out[:, 2 * n + side, 3:] = sign * np.where(along, cross(arms[pair], way), way)
         # the ground does not move
-        out[self._row_bodies == GROUND] = 0.0
+        out[self.row_bodies == GROUND] = 0.0
         return out
 
     def _weighted(self, at: PairsAt, u: Floats) -> Floats:
@@ -317,13 +317,13 @@ class JointEquations(JointPairs):
         return self._weigh(at, self._entries(at, u))
 
     def _weigh(self, at: PairsAt, entries: Floats) -> Floats:
-        weighted = self._scale.columns(at.pose.turns, entries, self._row_bodies)
+        weighted = self._scale.columns(at.pose.turns, entries, self.row_bodies)
         if self.dimension == 2:
             weighted[:, :, 2:5] = 0.0
         return weighted
 
     @cached_property
-    def _row_bodies(self) -> Ints:
+    def row_bodies(self) -> Ints:
         """The two bodies of each row; where there are couplings four, of other rows the ground."""
         own = self.pair_bodies[self.row_pair]
         if not (self.row_other >= 0).any():
@@ -335,7 +335,7 @@ class JointEquations(JointPairs):
         """The rows over all columns; one more body takes what the ground has."""
         width, n = self.columns_a_body, len(self.bodies)
         out = np.zeros((self.rows, n + 1, width))
-        rows, body = np.arange(self.rows), self._row_bodies % (n + 1)
+        rows, body = np.arange(self.rows), self.row_bodies % (n + 1)
         for side in range(body.shape[1]):
             out[rows, body[:, side]] += entries[:, side][:, self.used]
         return out[:, :n].reshape(self.rows, n * width)
@@ -343,7 +343,7 @@ class JointEquations(JointPairs):
     def _assemble(self, entries: Floats) -> sparse.csr_array:
         values = entries[:, :, self.used]
         width = self.columns_a_body
-        body = self._row_bodies
+        body = self.row_bodies
         col = width * body[:, :, None] + np.arange(width)
         row = np.broadcast_to(np.arange(self.rows)[:, None, None], col.shape)
         keep = (body[:, :, None] != GROUND) & (values != 0.0)

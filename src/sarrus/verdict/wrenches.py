@@ -152,7 +152,7 @@ class _Copies:
         )
         # behind the bodies one more takes what the ground has
         out = np.zeros((self.n, len(e.bodies) + 1, e.columns_a_body))
-        for row, bodies in enumerate(e._row_bodies):
+        for row, bodies in enumerate(e.row_bodies):
             for end, body in enumerate(bodies):
                 out[:, body] += parts[:, row, end]
         return out[:, :-1].reshape(self.n, -1)
@@ -235,7 +235,7 @@ def _find_order(e: JointEquations, pose: Pose) -> Equations | None:
     rank = int((np.linalg.svd(A, compute_uv=False) > e.tolerance).sum())
     if not rank:
         return None
-    bodies = e._row_bodies
+    bodies = e.row_bodies
     width = e.columns_a_body
     begin = width * np.where(bodies < 0, len(e.bodies), bodies).min(axis=1)
     end = width * (bodies.max(axis=1) + 1)

@@ -74,6 +74,8 @@ def slope(kind: int, x: float) -> float:
 @kernel
 def find_piece(drives, m, t):
     """The piece of a motion that holds at t; at a break the later one."""
+    if drives.pieces[m + 1] - drives.pieces[m] == 1:
+        return drives.pieces[m]
     n = drives.pieces[m + 1] - 1
     while n > drives.pieces[m] and drives.breaks[n] > t:
         n -= 1
@@ -83,14 +85,16 @@ def find_piece(drives, m, t):
 @kernel
 def eval_motion(drives, m, t):
     """Value of a motion, its rate and second rate."""
-    n = find_piece(drives, m, t)
-    s = t - drives.breaks[n]
-    poly = drives.polynomials[n]
     x, v, a = 0.0, 0.0, 0.0
-    for k in range(len(poly) - 1, -1, -1):
-        a = a * s + 2.0 * v
-        v = v * s + x
-        x = x * s + poly[k]
+    piece = find_piece(drives, m, t)
+    # one turn; runs in lanes that are at other pieces take turns
+    for n in range(piece, piece + 1):
+        s = t - drives.breaks[n]
+        poly = drives.polynomials[n]
+        for k in range(len(poly) - 1, -1, -1):
+            a = a * s + 2.0 * v
+            v = v * s + x
+            x = x * s + poly[k]
     sines = drives.sines[m]
     amplitude, rate, phase = sines[0], sines[1], sines[2]
     if amplitude != 0.0:
@@ -204,21 +208,22 @@ def eval_drive_power(loads, lam):
 @kernel
 def motion_coefficients(drives, m, t, x):
     """All coefficients of a motion about t."""
-    n = find_piece(drives, m, t)
-    poly = drives.polynomials[n]
-    s = t - drives.breaks[n]
-    degree = len(poly) - 1
+    degree = drives.polynomials.shape[1] - 1
     for k in range(len(x)):
         x[k] = 0.0
-    for k in range(min(degree + 1, len(x))):
-        value = 0.0
-        # binomial(i, k) s^(i - k), from the highest power down
-        for i in range(degree, k - 1, -1):
-            factor = 1.0
-            for j in range(k):
-                factor *= (i - j) / (j + 1.0)
-            value = value * s + factor * poly[i]
-        x[k] = value
+    piece = find_piece(drives, m, t)
+    for n in range(piece, piece + 1):
+        poly = drives.polynomials[n]
+        s = t - drives.breaks[n]
+        for k in range(min(degree + 1, len(x))):
+            value = 0.0
+            # binomial(i, k) s^(i - k), from the highest power down
+            for i in range(degree, k - 1, -1):
+                factor = 1.0
+                for j in range(k):
+                    factor *= (i - j) / (j + 1.0)
+                value = value * s + factor * poly[i]
+            x[k] = value
     sines = drives.sines[m]
     amplitude, rate, phase = sines[0], sines[1], sines[2]
     if amplitude != 0.0:
@@ -276,6 +281,15 @@ def add_sides(form, loads, m, b):
 
 
 @kernel
+def multiply_slope(lam, k, eq, y):
+    """Coefficient k of the product of a multiplier and a slope."""
+    s = 0.0
+    for j in range(k + 1):
+        s += lam[k - j, eq] * y[j]
+    return s
+
+
+@kernel
 def force_coefficient(drives, lam, m, k):
     """Coefficient k of the force of a drive along its motion, -lam . dphi0/dx.
 
@@ -286,20 +300,15 @@ def force_coefficient(drives, lam, m, k):
         if drives.equations[n, MOTION] == m:
             kind = drives.equations[n, KIND]
             eq = drives.equations[n, EQUATION]
+            # slopes: x of a square, -sine of a cosine, cosine of a sine
             if kind == LINEAR:
                 part = lam[k, eq]
+            elif kind == COSINE:
+                part = -multiply_slope(lam, k, eq, drives.side[n + 1])
+            elif kind == SINE:
+                part = multiply_slope(lam, k, eq, drives.side[n - 1])
             else:
-                # slopes: x of a square, -sine of a cosine, cosine of a sine
-                y = drives.motion[m]
-                if kind == COSINE:
-                    y = drives.side[n + 1]
-                elif kind == SINE:
-                    y = drives.side[n - 1]
-                part = 0.0
-                for j in range(k + 1):
-                    part += lam[k - j, eq] * y[j]
-                if kind == COSINE:
-                    part = -part
+                part = multiply_slope(lam, k, eq, drives.motion[m])
             force -= drives.factor[n] * part
     return force
 

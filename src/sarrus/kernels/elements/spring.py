@@ -60,11 +60,6 @@ def make_series(springs: Springs, rows: int) -> Springs:
     return springs._replace(length=np.zeros(size), ratio=np.zeros(size))
 
 
-def is_damped(springs: Springs) -> bool:
-    """Whether any of them has a damper."""
-    return bool(np.any(springs.numbers[:, DAMPING]))
-
-
 def list_entries(springs: Springs) -> list[tuple[int, int]]:
     """Row and column of each entry of dw/df."""
     return [entry for a in springs.first for entry in list_block(a, 3)]
@@ -127,6 +122,15 @@ def add_power(springs, f, df, total):
             a = springs.first[n]
             total -= c * dot(f, a, df, a) ** 2 / dot(f, a, f, a)
     return total
+
+
+@kernel
+def add_direction(springs, n, f, w):
+    """What a unit pull of a spring exerts."""
+    a = springs.first[n]
+    length = np.sqrt(dot(f, a, f, a))
+    for i in range(a, a + 3):
+        w[i] -= f[i] / length
 
 
 @kernel

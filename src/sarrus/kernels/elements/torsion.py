@@ -59,11 +59,6 @@ def make_series(torsions: Torsions, rows: int) -> Torsions:
     return torsions._replace(turn=np.zeros((len(torsions.first), 6, rows)))
 
 
-def is_damped(torsions: Torsions) -> bool:
-    """Whether any of them has a damper."""
-    return bool(np.any(torsions.numbers[:, DAMPING]))
-
-
 def list_entries(torsions: Torsions) -> list[tuple[int, int]]:
     """Row and column of each entry of dw/df."""
     return [entry for a in torsions.first for entry in list_block(a, 9)]
@@ -102,18 +97,24 @@ def follow_angle(torsions, n, f, theta):
 
 
 @kernel
+def add_moment(torsions, n, M, f, w):
+    """What a moment at a torsion exerts."""
+    c, s = eval_turn(torsions, n, f)
+    u = torsions.first[n]
+    for i in range(u, u + 3):
+        w[i] -= M * s * f[i + 6]
+        w[i + 3] += M * c * f[i + 6]
+        w[i + 6] += M * (c * f[i + 3] - s * f[i])
+
+
+@kernel
 def add_weights(torsions, f, df, theta, w):
     """What torsions exert; theta: their angles as last seen, updated."""
     for n in range(len(torsions.first)):
         c, s, dc, ds = eval_turning(torsions, n, f, df)
         angle = unwrap(np.arctan2(rounded(s), rounded(c)), theta[n])
         theta[n] = angle
-        M = moment(torsions.numbers[n], angle, c * ds - s * dc)
-        u = torsions.first[n]
-        for i in range(u, u + 3):
-            w[i] -= M * s * f[i + 6]
-            w[i + 3] += M * c * f[i + 6]
-            w[i + 6] += M * (c * f[i + 3] - s * f[i])
+        add_moment(torsions, n, moment(torsions.numbers[n], angle, c * ds - s * dc), f, w)
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import types
 from collections.abc import Callable, Sequence
@@ -27,6 +28,7 @@ from .kinds import (
     Number,
     Record,
     TranslationError,
+    double_of,
     general,
     is_literal,
     kind_of,
@@ -96,7 +98,9 @@ class Expressions(Text):
                         names.append(kind.sizes[k - 1])
                         continue
                     stored = INT if text == BOOL else text
-                    x = self.early(f"load {stored}, ptr {place}, !invariant.load !7")
+                    # blocks that an entry fills itself were something else before
+                    steady = "" if self.module.alone else ", !invariant.load !7"
+                    x = self.early(f"load {stored}, ptr {place}{steady}")
                     names.append(self.early(f"trunc i64 {x} to i1") if text == BOOL else x)
                 self.loaded[key] = value_of(kind, names)
         return self.loaded[key]
@@ -108,14 +112,19 @@ class Expressions(Text):
             return self.parts(base)[int(ast.literal_eval(node.slice))]
         if isinstance(node.slice, ast.Slice):
             return self.part(node, base)
-        if isinstance(base, Array) and base.values is not None:
-            index = self.convert(self.value(node.slice), INT).name
-            if is_literal(index):
-                return Number(INT, str(base.values[int(index)]))
-        kind, address, sizes = self.place(node, base)
-        if sizes:
-            return Array(base.kind, address, sizes, base.home)
-        return self.load(kind, address, base.home)
+        if not isinstance(base, Array):
+            raise self.fail(node, "no array")
+        at, left = self.offset(node, base)
+        values = None
+        if base.values is not None and is_literal(at.name):
+            count = math.prod(int(n) for n in left)
+            values = base.values[int(at.name) : int(at.name) + count]
+        if not left and values is not None and values[0] is not None:
+            return self.wrap(values[0])
+        address = self.entry_address(base, at)
+        if left:
+            return Array(base.kind, address, left, base.home, values)
+        return self.load(base.kind, address, base.home)
 
     def part(self, node: ast.Subscript, base: Array) -> Array:
         """Some rows of an array."""
@@ -135,30 +144,36 @@ class Expressions(Text):
         count = self.operate(node, ast.Sub(), last, first).name
         return Array(base.kind, address, (count, *base.sizes[1:]), base.home)
 
-    def place(self, node: ast.Subscript, base: Any) -> tuple[str, str, tuple[str, ...]]:
-        """Kind, address and the sizes that are left, of an entry or a row."""
-        if not isinstance(base, Array):
-            raise self.fail(node, "no array")
+    def offset(self, node: ast.Subscript, base: Array) -> tuple[Number, tuple[str, ...]]:
+        """Where in an array an entry or a row is, and the sizes that are left."""
         nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         at = Number(INT, "0")
         for k in range(len(base.sizes)):
             if k < len(nodes):
-                index = self.convert(self.value(nodes[k]), INT)
+                index = self.whole(self.value(nodes[k]))
                 at = index if k == 0 else self.operate(node, ast.Add(), at, index)
             if k + 1 < len(base.sizes):
                 at = self.operate(node, ast.Mult(), at, Number(INT, base.sizes[k + 1]))
-        address = self.line(
-            f"getelementptr inbounds {STORED[base.kind]}, ptr {base.address}, i64 {at.name}"
-        )
-        return base.kind, address, base.sizes[len(nodes) :]
+        return at, base.sizes[len(nodes) :]
+
+    def whole(self, value: Any) -> Number:
+        """A value as a place in an array."""
+        return self.convert(value, INT)
+
+    def entry_address(self, base: Array, at: Number) -> str:
+        """The address of an entry."""
+        kind = STORED[base.kind]
+        return self.line(f"getelementptr inbounds {kind}, ptr {base.address}, i64 {at.name}")
 
     def address(self, node: ast.Subscript) -> tuple[str, str, str]:
         """Kind, address and home of an entry."""
         base = self.value(node.value)
-        kind, address, left = self.place(node, base)
+        if not isinstance(base, Array):
+            raise self.fail(node, "no array")
+        at, left = self.offset(node, base)
         if left:
             raise self.fail(node, "no single entry")
-        return kind, address, base.home
+        return base.kind, self.entry_address(base, at), base.home
 
     def load(self, kind: str, address: str, home: str) -> Number:
         """An entry."""
@@ -221,8 +236,9 @@ class Expressions(Text):
         a, b = self.number(a), self.number(b)
         if isinstance(op, ast.Pow):
             return self.power(a, b)
-        if isinstance(op, ast.BitAnd) and a.kind == b.kind in (BOOL, MASK):
-            return Number(a.kind, self.line(f"and {a.kind} {a.name}, {b.name}"))
+        if isinstance(op, ast.BitAnd | ast.BitOr) and a.kind == b.kind in (BOOL, MASK):
+            how = "and" if isinstance(op, ast.BitAnd) else "or"
+            return Number(a.kind, self.line(f"{how} {a.kind} {a.name}, {b.name}"))
         kind = wider(wider(a.kind, b.kind), FLOAT if isinstance(op, ast.Div) else INT)
         a, b = self.convert(a, kind), self.convert(b, kind)
         if kind == INT and is_literal(a.name) and is_literal(b.name) and type(op) in _WHOLE:
@@ -231,10 +247,18 @@ class Expressions(Text):
             if isinstance(op, ast.Sub):
                 b = self.negated(b)
             return self.call_wide(_WIDE[type(op)], a, b)
-        name = _OPERATIONS.get((type(op), FLOAT if kind in (LANES, NARROW) else kind))
+        name = self.operation(type(op), FLOAT if kind in (LANES, NARROW) else kind)
         if name is None:
             raise self.fail(node, "no such operation")
         return Number(kind, self.line(f"{name} {kind} {a.name}, {b.name}"))
+
+    def operation(self, op: type[ast.operator], kind: str) -> str | None:
+        """LLVM's name of an operation on numbers of a kind."""
+        return _OPERATIONS.get((op, kind))
+
+    def comparison(self, op: type[ast.cmpop], kind: str) -> str:
+        """LLVM's name of a comparison."""
+        return _COMPARISONS[op][0 if kind == INT else 1]
 
     def call_wide(self, function: Any, *given: Number) -> Number:
         """An operation of wide numbers."""
@@ -290,6 +314,8 @@ class Expressions(Text):
             a, b = self.convert(a, kind), self.convert(b, kind)
             if kind == INT and len(node.ops) == 1 and is_literal(a.name) and is_literal(b.name):
                 return Known(_TESTS[type(op)](int(a.name), int(b.name)))
+            if kind == FLOAT and len(node.ops) == 1 and a.name[:2] == b.name[:2] == "0x":
+                return Known(_TESTS[type(op)](double_of(a.name), double_of(b.name)))
             found = self.compare(type(op), a, b)
             out = found if out is None else self.operate(node, ast.BitAnd(), out, found)
             left = right
@@ -308,7 +334,7 @@ class Expressions(Text):
             if op is ast.Eq:
                 return Number(BOOL, behind)
             return Number(BOOL, self.line(f"or i1 {ahead.name}, {behind}"))
-        how = _COMPARISONS[op][0 if a.kind == INT else 1]
+        how = self.comparison(op, a.kind)
         text = f"{'icmp' if a.kind == INT else 'fcmp'} {how} {a.kind} {a.name}, {b.name}"
         return Number(MASK if a.kind == LANES else BOOL, self.line(text))
 
@@ -383,7 +409,10 @@ class Expressions(Text):
             if not isinstance(kind, Fixed)
             for text, part in zip(llvm_types(kind), names_in(x), strict=True)
         ]
-        call = f"call {return_type(result)} @{name}({', '.join(parts)})"
+        return self.results_of(f"call {return_type(result)} @{name}({', '.join(parts)})", result)
+
+    def results_of(self, call: str, result: Any) -> Any:
+        """What a call returns: nothing, a number, or several."""
         if result is None:
             self.emit(call)
             return Known(None)
@@ -441,7 +470,7 @@ _WHOLE: dict[type, Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
 }  # fmt: skip
-_TESTS: dict[type, Callable[[int, int], bool]] = {
+_TESTS: dict[type, Callable[[Any, Any], bool]] = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
     ast.Eq: operator.eq, ast.NotEq: operator.ne,
 }  # fmt: skip

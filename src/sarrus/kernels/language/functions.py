@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import lanes, wide
-from ..lanes import WIDTH
+from .. import simd, wide
+from ..simd import WIDTH
 from .kinds import (
     BOOL,
     FLOAT,
@@ -17,11 +17,14 @@ from .kinds import (
     LANES,
     MASK,
     NARROW,
+    OWN,
+    WHOLE,
     WIDE,
     Array,
     Known,
     Made,
     Number,
+    TranslationError,
     hexadecimal,
     is_literal,
     wider,
@@ -35,11 +38,15 @@ def _length(body: Expressions, x: Any) -> Number:
     return Number(INT, x.sizes[0] if isinstance(x, Array) else str(len(body.parts(x))))
 
 
-def _extreme(how: type[ast.cmpop]) -> Callable[..., Number]:
-    """As Python's: a later one replaces an earlier one if it is larger or smaller, so not if it is no number."""
+def _extreme(how: type[ast.cmpop], of_known: Callable[..., int]) -> Callable[..., Number]:
+    """As Python's: a later one replaces an earlier one if it is larger or smaller, so not if it is not a
+    number.
+    """
 
     def choose(body: Expressions, *given: Any) -> Number:
         numbers = [body.number(x) for x in given]
+        if all(x.kind == INT and is_literal(x.name) for x in numbers):
+            return Number(INT, str(of_known(int(x.name) for x in numbers)))
         kind = numbers[0].kind
         for x in numbers[1:]:
             kind = wider(kind, x.kind)
@@ -67,19 +74,32 @@ def _size(body: Expressions, x: Any) -> Number:
 
 
 def _is_finite(body: Expressions, x: Any) -> Number:
-    size = body.library("llvm.fabs.f64", body.convert(x, FLOAT))
-    return Number(BOOL, body.line(f"fcmp olt double {size.name}, {hexadecimal(np.inf)}"))
+    x = body.convert(x, wider(body.number(x).kind, FLOAT) if x.kind != WIDE else FLOAT)
+    size = body.library("llvm.fabs.f64", x)
+    limit = body.convert(Number(FLOAT, hexadecimal(np.inf)), size.kind)
+    return body.compare(ast.Lt, size, limit)
 
 
 def _in_lanes(body: Expressions, x: Any) -> Any:
     """Arrays whose last axis are the lanes, as arrays of such numbers."""
+    if body.module.alone:
+        raise TranslationError("runs in lanes have no lanes within")
     if isinstance(x, Array):
         return Array(LANES, x.address, x.sizes[:-1], x.home)
     return Made(tuple(_in_lanes(body, part) for part in body.parts(x)), x.record.names)
 
 
+def _takes_one(body: Expressions, x: Any) -> bool:
+    """Whether numbers of a row are taken one by one."""
+    return x.kind == WIDE or body.module.alone
+
+
+def _width(body: Expressions, x: Any) -> Number:
+    return Number(INT, "1" if _takes_one(body, x) else str(WIDTH))
+
+
 def _rows_of_lanes(body: Expressions, x: Any) -> Array:
-    if x.kind == WIDE:
+    if _takes_one(body, x):
         return x
     size = body.operate(
         ast.Constant(0), ast.FloorDiv(), Number(INT, x.sizes[0]), Number(INT, str(WIDTH))
@@ -89,20 +109,24 @@ def _rows_of_lanes(body: Expressions, x: Any) -> Array:
 
 def _lanes_from(body: Expressions, x: Any, t: Any, count: Any) -> Array:
     """Half of the lanes where they hold the last numbers of a row: eight take twice as long to load as four."""
-    if x.kind == WIDE:
-        at = body.line(f"getelementptr inbounds {WIDE}, ptr {x.address}, i64 {t.name}")
-        return Array(WIDE, at, ("1",), x.home)
+    if _takes_one(body, x):
+        at = body.line(f"getelementptr inbounds {x.kind}, ptr {x.address}, i64 {t.name}")
+        return Array(x.kind, at, ("1",), x.home)
     whole = is_literal(t.name) and is_literal(count.name)
     kind = NARROW if whole and int(count.name) - WIDTH * int(t.name) <= WIDTH // 2 else LANES
     at = body.line(f"getelementptr inbounds {LANES}, ptr {x.address}, i64 {t.name}")
     return Array(kind, at, ("1",), x.home)
 
 
-def _choose(body: Expressions, mask: Any, a: Any, b: Any) -> Number:
-    a, b = body.convert(a, LANES), body.convert(b, LANES)
-    return Number(
-        LANES, body.line(f"select {MASK} {mask.name}, {LANES} {a.name}, {LANES} {b.name}")
-    )
+def _choose(body: Expressions, mask: Any, a: Any, b: Any) -> Any:
+    if isinstance(mask, Known):
+        return a if mask.value else b
+    kind = wider(body.number(a).kind, body.number(b).kind)
+    if mask.kind == MASK:
+        kind = OWN.get(kind, kind)
+    a, b = body.convert(a, kind), body.convert(b, kind)
+    text = f"select {mask.kind} {mask.name}, {kind} {a.name}, {kind} {b.name}"
+    return Number(kind, body.line(text))
 
 
 def _any_lane(body: Expressions, mask: Any) -> Number:
@@ -110,18 +134,42 @@ def _any_lane(body: Expressions, mask: Any) -> Number:
     return Number(BOOL, body.line(f"icmp ne i{WIDTH} {bits}, 0"))
 
 
+def _bits(kind: str) -> tuple[str, Callable[[int], str]]:
+    """Integers as wide as numbers of a kind, and how one of them is written."""
+    if kind == LANES:
+        return WHOLE, lambda number: f"splat (i64 {number})"
+    return INT, str
+
+
 def _parts(body: Expressions, x: Any) -> Made:
-    """y and n with x = 2^n y, y from 1/2 to 1; of lanes of positive numbers that are not the very smallest."""
-    whole = f"<{WIDTH} x i64>"
+    """y and n with x = 2^n y, y from 1/2 to 1; of positive numbers that are not the very smallest."""
+    x = body.convert(x, wider(body.number(x).kind, FLOAT))
+    whole, write = _bits(x.kind)
 
     def line(how: str, value: str, number: int) -> str:
-        return body.line(f"{how} {whole} {value}, <{', '.join([f'i64 {number}'] * WIDTH)}>")
+        return body.line(f"{how} {whole} {value}, {write(number)}")
 
-    bits = body.line(f"bitcast {LANES} {body.convert(x, LANES).name} to {whole}")
+    bits = body.line(f"bitcast {x.kind} {x.name} to {whole}")
     rest = line("or", line("and", bits, (1 << 52) - 1), 1022 << 52)
     power = line("sub", line("lshr", bits, 52), 1022)
-    y = Number(LANES, body.line(f"bitcast {whole} {rest} to {LANES}"))
-    return Made((y, Number(LANES, body.line(f"sitofp {whole} {power} to {LANES}"))))
+    y = Number(x.kind, body.line(f"bitcast {whole} {rest} to {x.kind}"))
+    return Made((y, Number(x.kind, body.line(f"sitofp {whole} {power} to {x.kind}"))))
+
+
+def _scale(body: Expressions, x: Any, n: Any) -> Number:
+    """2^n x, for powers that are numbers themselves."""
+    kind = wider(body.number(x).kind, LANES if body.number(n).kind == WHOLE else FLOAT)
+    whole, write = _bits(kind)
+    x, n = body.convert(x, kind), body.convert(n, whole)
+    bits = body.line(f"add {whole} {n.name}, {write(1023)}")
+    bits = body.line(f"shl {whole} {bits}, {write(52)}")
+    power = body.line(f"bitcast {whole} {bits} to {kind}")
+    return Number(kind, body.line(f"fmul {kind} {x.name}, {power}"))
+
+
+def _shared(body: Expressions, x: Any) -> Number:
+    """Only runs in lanes differ."""
+    return body.share(body.number(x))
 
 
 def _root(body: Expressions, x: Any) -> Number:
@@ -130,10 +178,24 @@ def _root(body: Expressions, x: Any) -> Number:
     return body.library("llvm.sqrt.f64", x)
 
 
-def _wave(name: str, wide_one: Any) -> Callable[..., Any]:
-    return lambda body, x: (
-        body.call(wide_one, [x]) if body.number(x).kind == WIDE else body.library(name, x)
-    )
+def _written(name: str, wide_one: Any = None) -> Callable[..., Any]:
+    """A function of math.py, or that of double-double numbers."""
+
+    def call(body: Expressions, *given: Any) -> Any:
+        # it is written in the language itself
+        from .. import math
+
+        numbers = [body.number(x) for x in given]
+        if any(x.kind == WIDE for x in numbers):
+            if wide_one is None:
+                raise TranslationError(f"{name} has no more digits than a double; say rounded(x)")
+            return body.call(wide_one, numbers)
+        kind = FLOAT
+        for x in numbers:
+            kind = wider(kind, x.kind)
+        return body.call(getattr(math, name), [body.convert(x, kind) for x in numbers])
+
+    return call
 
 
 def _named(name: str) -> Callable[..., Number]:
@@ -142,28 +204,31 @@ def _named(name: str) -> Callable[..., Number]:
 
 KNOWN_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     len: _length,
-    max: _extreme(ast.Gt),
-    min: _extreme(ast.Lt),
+    max: _extreme(ast.Gt, max),
+    min: _extreme(ast.Lt, min),
     abs: _size,
     int: lambda body, x: body.convert(x, INT),
     float: lambda body, x: body.convert(x, FLOAT),
     bool: lambda body, x: body.truth(x),
     np.isfinite: _is_finite,
-    lanes.in_lanes: _in_lanes,
-    lanes.rows_of_lanes: _rows_of_lanes,
-    lanes.lanes_from: _lanes_from,
-    lanes.choose: _choose,
-    lanes.any_lane: _any_lane,
+    simd.in_lanes: _in_lanes,
+    simd.rows_of_lanes: _rows_of_lanes,
+    simd.lanes_from: _lanes_from,
+    simd.width_of: _width,
+    simd.shared: _shared,
+    simd.choose: _choose,
+    simd.any_lane: _any_lane,
     np.frexp: _parts,
+    np.ldexp: _scale,
     wide.rounded: lambda body, x: body.convert(x, FLOAT) if x.kind == WIDE else x,
     wide.is_wide: lambda body, x: Known(x.kind == WIDE),
     wide.alike: lambda body, number, x: body.convert(number, x.kind),
     wide.fused: _named("llvm.fma.f64"),
     np.sqrt: _root,
-    np.log: _named("llvm.log.f64"),
-    np.exp: _named("llvm.exp.f64"),
-    np.sin: _wave("llvm.sin.f64", wide.sine),
-    np.cos: _wave("llvm.cos.f64", wide.cosine),
+    np.log: _written("log"),
+    np.exp: _written("exp"),
+    np.sin: _written("sin", wide.sine),
+    np.cos: _written("cos", wide.cosine),
     np.rint: _named("llvm.rint.f64"),
-    np.arctan2: _named("atan2"),
+    np.arctan2: _written("arctan2"),
 }

@@ -5,17 +5,23 @@ from __future__ import annotations
 import struct
 from typing import Any, ClassVar, NamedTuple
 
-from ..lanes import WIDTH
+from ..simd import WIDTH
 
 FLOAT, INT, BOOL = "double", "i64", "i1"
 # numbers side by side, and their truths: the lanes of a vector (lanes.py)
 LANES, MASK = f"<{WIDTH} x double>", f"<{WIDTH} x i1>"
+# integers side by side: of runs in lanes (masks.py)
+WHOLE = f"<{WIDTH} x i64>"
 # half as many, where it is known that they are enough; there are no truths of these
 NARROW = f"<{WIDTH // 2} x double>"
 # the two parts of a wide number (wide.py)
 WIDE = "<2 x double>"
 # in memory a truth takes a byte; numbers of lanes lie as any others
-STORED = {FLOAT: FLOAT, INT: INT, BOOL: "i8", LANES: LANES, NARROW: NARROW, WIDE: WIDE}
+STORED = {
+    FLOAT: FLOAT, INT: INT, BOOL: "i8", LANES: LANES, NARROW: NARROW, WIDE: WIDE, WHOLE: WHOLE,
+}  # fmt: skip
+# what a number is that each run in a lane has of its own
+OWN = {FLOAT: LANES, INT: WHOLE, BOOL: MASK}
 DTYPES = {"d": FLOAT, "l": INT, "q": INT, "?": BOOL, "D": WIDE}
 # stores of one kind change nothing of another; addresses in tuples never change
 TAGS = {
@@ -25,7 +31,10 @@ TAGS = {
     LANES: "align 8, !tbaa !1",
     NARROW: "align 8, !tbaa !1",
     WIDE: "align 8, !tbaa !1",
+    WHOLE: "align 8, !tbaa !2",
 }
+# the node of what is stored in memory, in the tree below
+PARENTS = {FLOAT: 4, LANES: 4, NARROW: 4, WIDE: 4, INT: 5, WHOLE: 5, BOOL: 6}
 METADATA = """
 !0 = !{!"kernel"}
 !1 = !{!4, !4, i64 0}
@@ -46,14 +55,14 @@ class Rank(NamedTuple):
     """The type of an array.
 
     Of one whose structure is known: its name, which no other memory has; those sizes that are known, else ""; and
-    its entries, if they are.
+    its entries, None where one is not known.
     """
 
     kind: str
     axes: int
     home: str = ""
     sizes: tuple[str, ...] = ()
-    values: tuple[int, ...] | None = None
+    values: tuple[int | float | None, ...] | None = None
 
 
 class Fixed(NamedTuple):
@@ -134,7 +143,7 @@ class Array(NamedTuple):
     address: str
     sizes: tuple[str, ...]
     home: str = ""
-    values: tuple[int, ...] | None = None
+    values: tuple[int | float | None, ...] | None = None
 
 
 class Block(NamedTuple):
@@ -256,7 +265,14 @@ def wider(a: str, b: str) -> str:
     if {a, b} == {LANES, WIDE}:
         raise TranslationError("there are no lanes of wide numbers")
     order = (BOOL, INT, FLOAT, LANES, NARROW, WIDE)
-    return order[max(order.index(a), order.index(b))]
+    whole = {MASK: BOOL, WHOLE: INT}
+    top = order[max(order.index(whole.get(x, x)) for x in (a, b))]
+    return OWN.get(top, top) if {a, b} & {MASK, WHOLE} else top
+
+
+def double_of(text: str) -> float:
+    """The double that `hexadecimal` wrote."""
+    return float(struct.unpack(">d", struct.pack(">Q", int(text, 16)))[0])
 
 
 def hexadecimal(x: float) -> str:

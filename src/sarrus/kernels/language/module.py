@@ -8,7 +8,8 @@ from functools import cache
 from typing import Any
 
 from .entry import Prologue
-from .kinds import BOOL, FLOAT, HOMES, INT, LANES, METADATA, NARROW, TAGS, WIDE, Layout, return_type
+from .kinds import BOOL, HOMES, INT, METADATA, PARENTS, TAGS, Layout, return_type
+from .masks import MaskedBody
 from .statements import Body
 
 
@@ -26,10 +27,16 @@ def _functions_of(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
 
 
 class Module:
-    """The text of an entry and of all it calls. unrolls: what is known of integers is written out, loops too."""
+    """The text of an entry and of all it calls.
 
-    def __init__(self, unrolls: bool = False) -> None:
-        self.unrolls = unrolls
+    unrolls: what is known of integers is written out, loops too; alone: nothing within a run lies in SIMD
+    lanes; masked: lanes hold runs; inline: an attribute for all functions, if not their own.
+    """
+
+    def __init__(
+        self, unrolls: bool = False, alone: bool = False, masked: bool = False, inline: str = ""
+    ) -> None:
+        self.unrolls, self.alone, self.masked, self.inline = unrolls, alone, masked, inline
         self._functions: dict[Any, tuple[str, Any]] = {}
         self._texts: list[str] = []
         self._globals: dict[str, str] = {}
@@ -63,7 +70,11 @@ class Module:
         body = "\n  ".join([*head.lines(), *lines, "ret i64 0"])
         start = f"define i64 @{name}(ptr noalias readonly %words, ptr noalias %results) nounwind"
         text = f"{start} {{\n  {body}\n}}\n"
-        return "\n".join([*self._globals.values(), *self._texts, text, METADATA]), results
+        return self.text(text), results
+
+    def text(self, *entries: str) -> str:
+        """All functions, and entries that call them."""
+        return "\n".join([*self._globals.values(), *self._texts, *entries, METADATA])
 
     def function(self, kernel: Any, kinds: tuple[Any, ...]) -> tuple[str, Any]:
         """Name and kind of result of a function for some types, translated if it is not yet."""
@@ -73,7 +84,7 @@ class Module:
             self._count += 1
             name = f"{function.__name__}.{self._count}"
             fuses = not getattr(kernel, "exact", False)
-            inline = getattr(kernel, "inline", "")
+            inline = self.inline or getattr(kernel, "inline", "")
             text, result = _translate(self, name, function, kinds, fuses, inline)
             self._texts.append(text)
             self._functions[key] = name, result
@@ -84,12 +95,13 @@ class Module:
         if not home:
             return TAGS[kind]
         number = self._homes.setdefault(home, HOMES + 2 * len(self._homes))
-        parent = {FLOAT: 4, LANES: 4, NARROW: 4, WIDE: 4, INT: 5, BOOL: 6}[kind]
+        parent = PARENTS[kind]
         self.declare(
             f"!{number}",
             f'!{number} = !{{!"{home}", !{parent}}}\n!{number + 1} = !{{!{number}, !{number}, i64 0}}',
         )
-        return f"{'align 8, ' if kind in (LANES, NARROW, WIDE) else ''}!tbaa !{number + 1}"
+        aligned, _, _ = TAGS[kind].rpartition("!tbaa")
+        return f"{aligned}!tbaa !{number + 1}"
 
     def place_of(self, values: bytes) -> int:
         """The number of a table."""
@@ -109,7 +121,7 @@ def _translate(
     ]
     settled: dict[str, Any] = {}
     while True:
-        body = Body(module, function, fuses, settled)
+        body = (MaskedBody if module.masked else Body)(module, function, fuses, settled)
         text = body.write(name, node, kinds, inline)
         if not body.widened:
             return text, settled.get("return")

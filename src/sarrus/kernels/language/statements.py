@@ -145,8 +145,8 @@ class Body(Expressions):
             return Known(int(value.name) != 0)
         return value
 
-    def forget(self, node: ast.For | ast.While) -> None:
-        """What a loop changes is not known in it, nor behind it."""
+    def forget(self, node: ast.stmt) -> None:
+        """What a loop changes is not known in it, nor after it."""
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                 self.known.pop(part.id, None)

@@ -127,9 +127,13 @@ class Text:
             self.known[name] = value.name
         texts = llvm_types(known)
         if name not in self.slots:
-            self.slots[name] = [self.early(f"alloca {text}") for text in texts]
+            self.slots[name] = [self.new_slot(text) for text in texts]
         for slot, text, part in zip(self.slots[name], texts, names_in(value), strict=True):
             self.emit(f"store {text} {part}, ptr {slot}")
+
+    def new_slot(self, kind: str) -> str:
+        """Memory of a variable."""
+        return self.early(f"alloca {kind}")
 
     def read(self, node: ast.Name) -> Any:
         """A variable, or what its name is outside."""
@@ -195,6 +199,10 @@ class Text:
             how = "fptosi double" if value.kind == FLOAT else "zext i1"
             return Number(INT, self.line(f"{how} {value.name} to i64"))
         return self.truth(value)
+
+    def share(self, value: Number) -> Number:
+        """What runs in lanes share: here there is one."""
+        return value
 
     def split(self, value: Number) -> tuple[Number, Number]:
         """The parts of a wide number."""

@@ -1,12 +1,13 @@
-"""Bodies built side by side: the same model to the last bit as one by one."""
+"""Classes of bodies: classes of many give the same model to the last bit as classes of one."""
 
 import numpy as np
 import pytest
 
 from builders import n_four_bar
+from cell_copies import CELLS, copies
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism, MechanismError
-from sarrus.model import alike, build, coordinates
+from sarrus.model import body_classes, coordinates
 from sarrus.model.structure import build_anew
 
 
@@ -18,9 +19,8 @@ def all_bits(x):
 
 
 def built(monkeypatch, mechanism, least):
-    """A model as bytes, or what is said instead of it, where so many bodies of a kind are a class."""
-    monkeypatch.setattr(alike, "LEAST", least)
-    monkeypatch.setattr(coordinates, "LEAST", least)
+    """A model as bytes, or the error instead of it, where so many bodies of a kind are a class of many."""
+    monkeypatch.setattr(body_classes, "LEAST", least)
     try:
         model = build_anew(mechanism.copy())
     except MechanismError as error:
@@ -30,8 +30,8 @@ def built(monkeypatch, mechanism, least):
 
 
 def check_same(monkeypatch, mechanism):
-    one_by_one = built(monkeypatch, mechanism, 10**9)
-    assert built(monkeypatch, mechanism, 2) == one_by_one
+    of_one = built(monkeypatch, mechanism, 10**9)
+    assert built(monkeypatch, mechanism, 2) == of_one
 
 
 def rough_chain(seed, windows, dimension=2):
@@ -88,11 +88,32 @@ def test_random_mechanisms(monkeypatch, seed):
     check_same(monkeypatch, random_mechanism(seed, 2 + seed % 2, crowded, sliding))
 
 
-def test_a_chain_is_built_side_by_side(monkeypatch):
-    """What the others compare is not one by one twice: all bodies of a chain are in two classes."""
+@pytest.mark.parametrize(("dimension", "kind"), CELLS)
+def test_copies_of_every_joint(monkeypatch, dimension, kind):
+    """Three copies of each kind of body and joint: with welds, sliders and shared axes."""
+    check_same(monkeypatch, copies(dimension, [kind], 3))
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_copies_of_all_joints(monkeypatch, dimension):
+    """All kinds next to each other, and groups with more features than a class of many may have."""
+    m = copies(dimension, [kind for d, kind in CELLS if d == dimension], 3)
+    hub = m.body("hub", 1.0, np.ones(dimension), 1.0 if dimension == 2 else (1.0, 1.0, 1.0))
+    for n in range(40):
+        at = np.ones(dimension) + n * np.eye(dimension)[0]
+        m.distance(f"spoke {n}", hub, m.bodies[n], start=at, end=m.bodies[n].center)
+        (m.revolute if dimension == 2 else m.spherical)(
+            f"rim {n}", hub, m.body(f"leaf {n}", 1.0, at), at=at
+        )
+    check_same(monkeypatch, m)
+
+
+def test_a_chain_has_two_classes(monkeypatch):
+    """The other tests do not compare classes of one twice: all cranks are a class, and all couplers."""
     found = []
     solve = coordinates.solve_relations
-    monkeypatch.setattr(build, "solve_relations", lambda *x: found.append(solve(*x)) or found[-1])
+    monkeypatch.setattr(
+        coordinates, "solve_relations", lambda *x: found.append(solve(*x)) or found[-1]
+    )
     build_anew(n_four_bar(50))
-    assert [len(side.alike.groups) for side in found[0].sides] == [51, 50]
-    assert found[0].skeleton.frames == [None] * 101
+    assert [len(c.of.groups) for c in found[0].classes] == [51, 50]

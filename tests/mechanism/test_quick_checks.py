@@ -7,7 +7,7 @@ import pytest
 
 from builders import n_four_bar
 from random_mechanisms import random_mechanism
-from sarrus.mechanism import End, columns
+from sarrus.mechanism import End, quick_checks
 from sarrus.mechanism.check import find_gaps, find_problems
 from sarrus.thresholds import ON_ROD
 
@@ -16,8 +16,7 @@ NAN = float("nan")
 
 def said(monkeypatch, mechanism, many):
     """All that a check says where so many parts are looked at side by side."""
-    monkeypatch.setattr(columns, "MANY", many)
-    mechanism.columns = None
+    monkeypatch.setattr(quick_checks, "MANY", many)
     return find_problems(mechanism) or find_gaps(mechanism)
 
 

@@ -1,6 +1,6 @@
-"""Parts of a large mechanism that are sound for certain, found over arrays: only the others are asked for words.
+"""Quick checks over arrays: which bodies and joints of a large mechanism need to be checked one by one.
 
-What is passed over here would have nothing to say itself; whatever is unusual, or close to a limit, is asked.
+Parts that are passed over have no problems for certain; what is unusual, or close to a limit, is checked itself.
 """
 
 from __future__ import annotations
@@ -12,34 +12,39 @@ import numpy as np
 
 from ..arrays import Flags, Floats
 from ..thresholds import ON_ROD
-from .columns import Columns
 from .elements import Element
+from .part_arrays import PartArrays
 
+# bodies or joints from which on it pays to check them over arrays first
+MANY = 64
 # of what is allowed, how much is sound for certain
 SHARE = 0.5
 
 
-def doubtful(block: str, parts: Sequence[Any], columns: Columns | None) -> Sequence[Element]:
-    """Parts that may have something to say; block: what they are."""
-    screens = {"bodies": _sound_bodies, "joints": _sound_joints}
-    if columns is None or block not in screens:
+def parts_to_check(block: str, parts: Sequence[Any], arrays: PartArrays) -> Sequence[Element]:
+    """Parts that may have problems; block: what they are."""
+    checks = {"bodies": _sound_bodies, "joints": _sound_joints}
+    few = max(len(arrays.bodies), len(arrays.joints)) < MANY
+    # a tape records the check of each part
+    if few or arrays.is_traced or block not in checks:
         return parts
-    return [parts[i] for i in np.flatnonzero(~screens[block](columns)).tolist()]
+    return [parts[i] for i in np.flatnonzero(~checks[block](arrays)).tolist()]
 
 
-def _sound_bodies(c: Columns) -> Flags:
+def _sound_bodies(c: PartArrays) -> Flags:
     """Bodies with a mass, and with two ends or a centre and an inertia."""
     good = c.has_mass & (c.mass > 0.0)
     apart = _size(c.end.rows - c.start.rows)
     size = np.maximum(np.abs(c.start.rows), np.abs(c.end.rows)).max(axis=1, initial=0.0)
-    rods = c.has_section & (c.section >= 0.0) & c.start.good & c.end.good
+    section, has_section = c.section
+    rods = has_section & (section >= 0.0) & c.start.good & c.end.good
     rods &= SHARE * apart > 1e-12 * size
     if c.is_rod.all():
         return good & rods
     return good & np.where(c.is_rod, rods, c.center.good & _sound_inertias(c))
 
 
-def _sound_joints(c: Columns) -> Flags:
+def _sound_joints(c: PartArrays) -> Flags:
     """Joints with one place, and one axis or none, on all of their bodies, which are different ones."""
     planar = c.dimension == 2
     n = len(c.joints)
@@ -63,7 +68,7 @@ def _sound_joints(c: Columns) -> Flags:
     return good & ~_off_body(c)
 
 
-def _off_body(c: Columns) -> Flags:
+def _off_body(c: PartArrays) -> Flags:
     """Joints that may be beside one of their bodies, or have one that is not there."""
     # of the ground, and of what is unknown; they and bodies that are no rods have no ends to be beside of
     none = np.zeros((2, c.dimension))
@@ -83,10 +88,12 @@ def _off_body(c: Columns) -> Flags:
     return out
 
 
-def _sound_inertias(c: Columns) -> Flags:
+def _sound_inertias(c: PartArrays) -> Flags:
     """Bodies whose inertia is that of some body; those of rods follow from their ends."""
     inertia = c.inertia
-    if inertia is None or inertia.shape[1:] != (() if c.dimension == 2 else (3, 3)):
+    if not isinstance(inertia, np.ndarray) or inertia.shape[1:] != (
+        () if c.dimension == 2 else (3, 3)
+    ):
         return np.zeros(len(c.bodies), bool)
     if c.dimension == 2:
         return np.isfinite(inertia) & (inertia >= 0.0)

@@ -1,0 +1,745 @@
+"""Losses of rank of J along the polynomial of a step, without samples: J(t) is continued to complex times.
+
+J is linear in q and q(t) is a polynomial, so J(z) is known exactly at complex z. With the static order of K,
+
+    K(z) = [1 J^T; J 0] = L D L^T  (not conjugated),    det K = +- g^2,
+
+g the product of the singular values of J: every loss of rank on the step is a zero of the polynomial det K.
+Equations that depend on others all along are left out: their pivots vanish at all nodes.
+
+Screen, each step: Jensen's formula on a disc about it. With the zeros a_i of g in a disc of radius R about c,
+
+    mean of log|g| on the rim - log|g(c)| = sum of log(R / |a_i - c|):
+
+all terms are positive, so zeros cannot hide each other. One elimination in lanes: seven nodes of the upper half of
+the rim (the lower half is conjugate), and the centre.
+
+Location, of steps that hold a zero: moments of the zeros in a disc by the argument principle,
+
+    s_k = 1/(2 pi i) integral of lam^k g'/g = sum of lam_i^k,     lam = (z - c) / R,
+
+from eliminations of K and its derivative at 16 nodes. The pivots of each part of the mechanism (loops that share
+no coordinate) are summed separately. One place, of any multiplicity, has s_k = s_0 lam^k; where the moments show
+more than one the disc is halved. A place found this way is then seen from a disc about itself that holds no other:
+its mean is as exact as that of a simple zero, whatever the multiplicity, as nothing is evaluated near the zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from .compiler import block, entry, kernel
+from .forms import eval_form_rates, eval_forms, eval_jacobian, first_of, tie
+from .layout import Form, make_room
+from .simd import WIDTH, any_lane, in_lanes, rows_of_lanes
+
+# radius of a disc over half the length of what it covers: a zero at an end counts log(1.2) = 0.18 in the screen
+WIDER = 1.2
+# nodes of the screen, angles (j + 1/2) pi / 7, and the centre; those of moments, angles (j + 1/2) pi / 8
+ANGLES = (np.arange(WIDTH - 1) + 0.5) * np.pi / (WIDTH - 1)
+SCREEN_COS, SCREEN_SIN = np.append(np.cos(ANGLES), 0.0), np.append(np.sin(ANGLES), 0.0)
+RIM_COS, RIM_SIN = (f((np.arange(WIDTH) + 0.5) * np.pi / WIDTH) for f in (np.cos, np.sin))
+# moments, and the powers of the nodes that make them
+MOMENTS = 5
+POWERS_COS, POWERS_SIN = (
+    np.array([f((k + 1) * (np.arange(WIDTH) + 0.5) * np.pi / WIDTH) for k in range(MOMENTS)])
+    for f in (np.cos, np.sin)
+)
+# an equation depends on others if its pivot, over the growth of rounding in the elimination, is below this at
+# all nodes; or below so many squares of the violation of the constraints there, as J has errors of its size
+ZERO_PIVOT = 1e-14
+ZERO_SQUARES = 100.0
+# pivots below this are compared with the violation at all
+LOW_PIVOT = 1e-3
+# of a product of pivots: it does not underflow, and a pivot that vanishes counts as this
+TINY = 1e-72
+# pivots in such a product
+IN_PRODUCT = 4
+
+# steps are searched whose sum is beyond this: a zero in the step gives 0.18, one near a node may take from it
+FLAG = 0.03
+# memory for places that a step may need
+ROOM = 16
+# moments smaller than this in a disc: no zero in it (one on the segment that it covers gives 0.95)
+NONE = 0.1
+# central moments of one place, over the number of zeros: second, third, fourth; in radii
+NARROW = np.array([1e-2, 3e-3, 1e-3])
+# a disc about a place is this share of the one before, and so many times the spread of its zeros; where rounding
+# hides them it is so many times as large, twice
+CLOSER, FARTHER, FARTHEST = 0.125, 2.5, 0.5
+AROUND = 8.0
+# discs about one place. A mean is off by the 16th power of its distance from the centre, in radii, and of the
+# radius over the distance of others: the first share leaves 1e-16, the second 1e-11 of a radius, where others are
+# known to be so far; else a shift as small as the third shows that they are
+TURNS = 4
+CENTRAL, FAR, SETTLED = 0.1, 0.2, 1e-4
+# a number of zeros is whole up to this, else others are near the rim or rounding hides them
+WHOLE = 0.1
+# of three zeros and more: a variance above, in radii squared, shows that they are not one place
+APART = 1e-8
+# halvings of a step, and discs in all
+DEEPEST = 14
+MOST_DISCS = 256
+# a place this far beyond the end of what a disc covers, in halves of it, belongs to the next
+BEYOND = 1e-3
+# a first estimate this far out, in halves, is beyond the end, too
+OUTSIDE = 1.02
+# the same place seen from two discs, in halves of what they cover
+SAME = 1e-5
+
+# columns of what the screen says of a step: the sum above; the smallest pivot at the centre, against what is
+# usual; how many equations are independent; and log|g| at the centre
+EXCESS, LOW, RANK, REGULARITY = 0, 1, 2, 3
+SEEN = 4
+# columns of a place: its time, start and end of its step, number of zeros, their variance [s^2] (negative: a
+# conjugate pair), part of the mechanism, whether it is resolved, and the number of the step
+TIME, BEFORE, AFTER, ZEROS, VARIANCE, PART, RESOLVED, STEP = 0, 1, 2, 3, 4, 5, 6, 7
+PLACE = 8
+# what a disc holds
+NOTHING, HALVES, A_PLACE = 0, 1, 2
+# of discs that wait: centre, half of what it covers, part (-1: all), halvings
+WAITING = 4
+
+
+class Structure(NamedTuple):
+    """What the elimination of one mechanism needs besides its form.
+
+    equation: of each unknown in the order of elimination, or -1; part: of each unknown; joint: 1 for equations
+    whose right side is constant, else 0; size: square of each equation's row at the start.
+    """
+
+    equation: Ints
+    part: Ints
+    joint: Floats
+    size: Floats
+
+
+class Disc(NamedTuple):
+    """Memory of a disc: numbers at its nodes, which are the last axis; real and imaginary parts, then derivatives.
+
+    powers: of the time at the nodes; growth: of rounding in each pivot; out: numbers of lanes; kept: 1 for
+    independent equations, else 0; usual: the largest pivot that each has shown at a centre; trace, sums: of each
+    part; known: sums of the disc that is worked on; stack: discs that wait.
+    """
+
+    q: Floats
+    q_im: Floats
+    e: Floats
+    e_im: Floats
+    J: Floats
+    J_im: Floats
+    L: Floats
+    L_im: Floats
+    q_rate: Floats
+    q_rate_im: Floats
+    e_rate: Floats
+    e_rate_im: Floats
+    J_rate: Floats
+    J_rate_im: Floats
+    L_rate: Floats
+    L_rate_im: Floats
+    powers: Floats
+    powers_im: Floats
+    phi: Floats
+    phi_im: Floats
+    trace: Floats
+    trace_im: Floats
+    growth: Floats
+    out: Floats
+    kept: Floats
+    usual: Floats
+    sums: Floats
+    known: Floats
+    stack: Floats
+
+
+def make_structure(form: Form, parts: Ints) -> Structure:
+    """What the elimination needs; parts: of each coordinate, the part of the mechanism that it belongs to."""
+    nq, nc = len(form.Q), len(form.phi0)
+    equation = np.full(nq + nc, -1, np.int64)
+    equation[form.pos_c] = np.arange(nc)
+    part = np.zeros(nq + nc, np.int64)
+    part[form.pos_q] = parts
+    part[form.pos_c[form.J_eq]] = parts[form.J_col]
+    joint = np.ones(nc)
+    joint[form.driven] = 0.0
+    J = np.add.reduceat(form.C_val * form.e0[form.C_form], form.C_start[:-1]) if nc else np.zeros(0)
+    size = np.bincount(form.J_eq, J * J, nc)
+    # an equation whose row vanishes at the start is compared with the others
+    return Structure(equation, part, joint, np.maximum(size, 1e-6 * size.max(initial=1e-300)))
+
+
+def make_disc(form: Form, structure: Structure, rows: int) -> Disc:
+    """Memory for polynomials with so many coefficients."""
+    nq, nc, nf, nj = len(form.Q), len(form.phi0), len(form.e0), len(form.J_eq)
+    n, parts = nq + nc, int(structure.part.max(initial=0)) + 1
+    lanes = [size for size in (nq, nf, nj, n + len(form.L_row)) for _ in range(2)]
+    sizes: list[Any] = [
+        *((size, WIDTH) for size in lanes * 2),
+        (rows, WIDTH), (rows, WIDTH), (nc, WIDTH), (nc, WIDTH), (parts, WIDTH), (parts, WIDTH),
+        (n, WIDTH), (1, WIDTH), (nc,), (nc,), (parts, MOMENTS), (parts, MOMENTS),
+        (4 * DEEPEST + 4 + 2 * parts, WAITING),
+    ]  # fmt: skip
+    return Disc(*make_room(*sizes))
+
+
+@kernel
+def eval_powers(disc, order, x, y):
+    """Powers of the complex times x + i y of the nodes."""
+    lanes = in_lanes(disc)
+    a = 0.0 * x + 1.0
+    b = 0.0 * x
+    for k in range(order + 1):
+        lanes.powers[k] = a
+        lanes.powers_im[k] = b
+        c = a * x - b * y
+        b = a * y + b * x
+        a = c
+
+
+@block
+def eval_jacobians(form, disc, qc, order):
+    """J at the nodes whose powers are known."""
+    lanes = in_lanes(disc)
+    for i in range(len(form.Q)):
+        x = lanes.powers[0] * qc[0, i]
+        y = lanes.powers_im[0] * qc[0, i]
+        for k in range(1, order + 1):
+            x += lanes.powers[k] * qc[k, i]
+            y += lanes.powers_im[k] * qc[k, i]
+        lanes.q[i] = x
+        lanes.q_im[i] = y
+    eval_forms(form, lanes.q, lanes.e)
+    eval_form_rates(form, lanes.q_im, lanes.e_im)
+    eval_jacobian(form, lanes.e, lanes.J)
+    eval_jacobian(form, lanes.e_im, lanes.J_im)
+
+
+@block
+def eval_jacobian_rates(form, disc, qc, order):
+    """Derivatives of J by the time at the nodes whose powers are known."""
+    lanes = in_lanes(disc)
+    for i in range(len(form.Q)):
+        x = lanes.powers[0] * 0.0
+        y = lanes.powers[0] * 0.0
+        for k in range(1, order + 1):
+            factor = k * qc[k, i]
+            x += lanes.powers[k - 1] * factor
+            y += lanes.powers_im[k - 1] * factor
+        lanes.q_rate[i] = x
+        lanes.q_rate_im[i] = y
+    eval_form_rates(form, lanes.q_rate, lanes.e_rate)
+    eval_form_rates(form, lanes.q_rate_im, lanes.e_rate_im)
+    eval_jacobian(form, lanes.e_rate, lanes.J_rate)
+    eval_jacobian(form, lanes.e_rate_im, lanes.J_rate_im)
+
+
+@block
+def eval_violation(form, structure, disc):
+    """The largest violation of the joints' constraints at the nodes, squared."""
+    lanes = in_lanes(disc)
+    for k in range(len(form.phi0)):
+        lanes.phi[k] = 0.0 * lanes.powers[0] - form.phi0[k]
+        lanes.phi_im[k] = 0.0 * lanes.powers[0]
+    for t in range(len(form.sq_c)):
+        f = form.sq_form[t]
+        k = form.sq_eq[t]
+        x = lanes.e[f]
+        y = lanes.e_im[f]
+        lanes.phi[k] += 0.5 * form.sq_c[t] * (x * x - y * y)
+        lanes.phi_im[k] += form.sq_c[t] * x * y
+    for t in range(len(form.bl_c)):
+        k = form.bl_eq[t]
+        a = form.bl_a[t]
+        b = form.bl_b[t]
+        lanes.phi[k] += form.bl_c[t] * (lanes.e[a] * lanes.e[b] - lanes.e_im[a] * lanes.e_im[b])
+        lanes.phi_im[k] += form.bl_c[t] * (lanes.e[a] * lanes.e_im[b] + lanes.e_im[a] * lanes.e[b])
+    largest = 0.0
+    for k in range(len(form.phi0)):
+        for lane in range(WIDTH):
+            gap = disc.phi[k, lane] ** 2 + disc.phi_im[k, lane] ** 2
+            largest = max(largest, structure.joint[k] * gap)
+    return largest
+
+
+@kernel
+def assemble_nodes(form, disc):
+    """K at the nodes, without the equations that are left out."""
+    lanes = in_lanes(disc)
+    zero = 0.0 * lanes.powers[0]
+    for k in range(len(disc.L)):
+        lanes.L[k] = zero
+        lanes.L_im[k] = zero
+    for i in range(len(form.pos_q)):
+        lanes.L[form.pos_q[i]] = zero + 1.0
+    for k in range(len(form.pos_c)):
+        lanes.L[form.pos_c[k]] = zero + (disc.kept[k] - 1.0)
+    for k in range(len(disc.J)):
+        kept = disc.kept[form.J_eq[k]]
+        lanes.L[form.K_J[k]] = kept * lanes.J[k]
+        lanes.L_im[form.K_J[k]] = kept * lanes.J_im[k]
+
+
+@kernel
+def assemble_rates(form, disc):
+    """The derivative of K at the nodes."""
+    lanes = in_lanes(disc)
+    zero = 0.0 * lanes.powers[0]
+    for k in range(len(disc.L_rate)):
+        lanes.L_rate[k] = zero
+        lanes.L_rate_im[k] = zero
+    for k in range(len(disc.J_rate)):
+        kept = disc.kept[form.J_eq[k]]
+        lanes.L_rate[form.K_J[k]] = kept * lanes.J_rate[k]
+        lanes.L_rate_im[form.K_J[k]] = kept * lanes.J_rate_im[k]
+
+
+@kernel
+def eval_largest(disc, row):
+    """The largest of some numbers of lanes that lie in a row of out."""
+    largest = 0.0
+    for lane in range(WIDTH):
+        largest = max(largest, disc.out[row, lane])
+    return largest
+
+
+@block
+def leave_out_dependent(form, structure, disc, j, violation):
+    """Leave out the equation of unknown j if its pivot vanishes at all nodes.
+
+    violation: of the constraints, squared; below 0 if it is not evaluated yet. Returns it.
+    """
+    lanes = in_lanes(disc)
+    k = structure.equation[j]
+    x = lanes.L[j]
+    y = lanes.L_im[j]
+    lanes.out[0] = (x * x + y * y) / (lanes.growth[j] * lanes.growth[j])
+    share = np.sqrt(eval_largest(disc, 0))
+    if violation < 0.0:
+        violation = eval_violation(form, structure, disc)
+    # written so that what is no number is left out
+    if not share > max(ZERO_PIVOT, ZERO_SQUARES * violation):
+        n = len(structure.equation)
+        disc.kept[k] = 0.0
+        lanes.L[j] = 0.0 * x - 1.0
+        lanes.L_im[j] = 0.0 * x
+        for a in range(n + form.L_start[j], n + form.L_start[j + 1]):
+            lanes.L[a] = 0.0 * x
+            lanes.L_im[a] = 0.0 * x
+    return violation
+
+
+@block
+def eliminate_nodes(form, structure, disc):
+    """K = L D L^T at all nodes: pivots, then what is left of the columns; dependent equations are left out."""
+    lanes = in_lanes(disc)
+    n = len(structure.equation)
+    violation = -1.0
+    for k in range(len(form.phi0)):
+        disc.kept[k] = 1.0
+    assemble_nodes(form, disc)
+    for j in range(n):
+        lanes.growth[j] = 0.0 * lanes.powers[0] + 1.0
+    t = 0
+    for j in range(n):
+        x = lanes.L[j]
+        y = lanes.L_im[j]
+        square = x * x + y * y
+        if structure.equation[j] >= 0 and not any_lane(square > LOW_PIVOT**2 * lanes.growth[j]):
+            violation = leave_out_dependent(form, structure, disc, j, violation)
+            x = lanes.L[j]
+            y = lanes.L_im[j]
+            square = x * x + y * y
+        size = 1.0 / (square + TINY)
+        p = x * size
+        q = -y * size
+        first = n + form.L_start[j]
+        last = n + form.L_start[j + 1]
+        for a in range(first, last):
+            u = lanes.L[a]
+            v = lanes.L_im[a]
+            f = u * p - v * q
+            g = u * q + v * p
+            # what becomes of the rounding of this pivot in the next
+            lanes.growth[form.L_row[a - n]] += (f * f + g * g) * lanes.growth[j]
+            for b in range(a, last):
+                target = form.L_target[t]
+                lanes.L[target] = lanes.L[target] - f * lanes.L[b] + g * lanes.L_im[b]
+                lanes.L_im[target] = lanes.L_im[target] - f * lanes.L_im[b] - g * lanes.L[b]
+                t += 1
+
+
+@block
+def eliminate_rates(form, structure, disc):
+    """K = L D L^T and its derivative at all nodes; disc.trace: sum of d'/d over the pivots of each part."""
+    lanes = in_lanes(disc)
+    n = len(structure.equation)
+    assemble_nodes(form, disc)
+    assemble_rates(form, disc)
+    for m in range(len(disc.trace)):
+        lanes.trace[m] = 0.0 * lanes.powers[0]
+        lanes.trace_im[m] = 0.0 * lanes.powers[0]
+    t = 0
+    for j in range(n):
+        x = lanes.L[j]
+        y = lanes.L_im[j]
+        size = 1.0 / (x * x + y * y + TINY)
+        p = x * size
+        q = -y * size
+        # d' / d
+        u = lanes.L_rate[j]
+        v = lanes.L_rate_im[j]
+        r = u * p - v * q
+        s = u * q + v * p
+        lanes.trace[structure.part[j]] += r
+        lanes.trace_im[structure.part[j]] += s
+        first = n + form.L_start[j]
+        last = n + form.L_start[j + 1]
+        for a in range(first, last):
+            # l = L / d, and its derivative L' / d - l d' / d
+            u = lanes.L[a]
+            v = lanes.L_im[a]
+            f = u * p - v * q
+            g = u * q + v * p
+            u = lanes.L_rate[a]
+            v = lanes.L_rate_im[a]
+            df = u * p - v * q - f * r + g * s
+            dg = u * q + v * p - f * s - g * r
+            for b in range(a, last):
+                target = form.L_target[t]
+                x = lanes.L[b]
+                y = lanes.L_im[b]
+                u = lanes.L_rate[b]
+                v = lanes.L_rate_im[b]
+                lanes.L[target] = lanes.L[target] - f * x + g * y
+                lanes.L_im[target] = lanes.L_im[target] - f * y - g * x
+                lanes.L_rate[target] = lanes.L_rate[target] - df * x + dg * y - f * u + g * v
+                lanes.L_rate_im[target] = lanes.L_rate_im[target] - df * y - dg * x - f * v - g * u
+                t += 1
+
+
+@kernel
+def eval_excess(structure, disc):
+    """The sum of log(R / |a - c|) over the zeros a of g in the disc, and log|g| at the centre c."""
+    lanes = in_lanes(disc)
+    total = 0.0 * lanes.powers[0]
+    product = total + 1.0
+    for j in range(len(structure.equation)):
+        x = lanes.L[j]
+        y = lanes.L_im[j]
+        product = product * (x * x + y * y + TINY)
+        if j % IN_PRODUCT == IN_PRODUCT - 1:
+            total = total + np.log(product)
+            product = 0.0 * product + 1.0
+    # log |det|^2, that of g four times
+    lanes.out[0] = total + np.log(product)
+    rim = 0.0
+    for lane in range(WIDTH - 1):
+        rim += disc.out[0, lane]
+    centre = 0.25 * disc.out[0, WIDTH - 1]
+    return 0.25 * rim / (WIDTH - 1.0) - centre, centre
+
+
+@kernel
+def eval_low(form, structure, disc):
+    """The smallest pivot at the centre, against the largest that its equation has shown, and their number."""
+    low = 1.0
+    rank = 0.0
+    for k in range(len(form.pos_c)):
+        if disc.kept[k] > 0.0:
+            pivot = -disc.L[form.pos_c[k], WIDTH - 1] / structure.size[k]
+            # where inertia of others is left out pivots have a bound; a first one is compared with itself
+            disc.usual[k] = max(disc.usual[k], pivot)
+            low = min(low, pivot / max(disc.usual[k], TINY))
+            rank += 1.0
+    return low, rank
+
+
+@block
+def screen_step(form, structure, disc, qc, order, c, half):
+    """Of a step about c: the sum over the zeros in its disc, smallest pivot, rank and log|g| at its centre."""
+    radius = WIDER * half
+    x = rows_of_lanes(SCREEN_COS)[0] * radius + c
+    y = rows_of_lanes(SCREEN_SIN)[0] * radius
+    eval_powers(disc, order, x, y)
+    eval_jacobians(form, disc, qc, order)
+    eliminate_nodes(form, structure, disc)
+    low, rank = eval_low(form, structure, disc)
+    excess, regularity = eval_excess(structure, disc)
+    return excess, low, rank, regularity
+
+
+@block
+def eval_moments(form, structure, disc, qc, order, c, radius):
+    """Moments of the zeros in a disc, in disc.sums, for each part of the mechanism."""
+    x = rows_of_lanes(RIM_COS)[0] * radius + c
+    y = rows_of_lanes(RIM_SIN)[0] * radius
+    eval_powers(disc, order, x, y)
+    eval_jacobians(form, disc, qc, order)
+    eval_jacobian_rates(form, disc, qc, order)
+    eliminate_rates(form, structure, disc)
+    for m in range(len(disc.sums)):
+        for k in range(MOMENTS):
+            s = 0.0
+            for lane in range(WIDTH):
+                s += (
+                    POWERS_COS[k, lane] * disc.trace[m, lane]
+                    - POWERS_SIN[k, lane] * disc.trace_im[m, lane]
+                )
+            # 16 nodes; both halves of the rim; det K is a square
+            disc.sums[m, k] = s * radius / (2.0 * WIDTH)
+
+
+@kernel
+def has_zeros(sums):
+    """Whether moments show zeros in a disc."""
+    largest = 0.0
+    for k in range(MOMENTS):
+        largest = max(largest, abs(sums[k]))
+    # of a run that diverges there are no numbers
+    return largest > NONE and np.isfinite(largest)
+
+
+@kernel
+def eval_variance(sums):
+    """Variance of zeros, in radii squared, and whether all are one place as far as moments show."""
+    a = sums[1] / sums[0]
+    b = sums[2] / sums[0]
+    c = sums[3] / sums[0]
+    d = sums[4] / sums[0]
+    second = b - a * a
+    third = c - 3.0 * a * b + 2.0 * a * a * a
+    fourth = d - 4.0 * a * c + 6.0 * a * a * b - 3.0 * a * a * a * a
+    narrow = (
+        sums[0] > 0.5
+        and abs(second) < NARROW[0]
+        and abs(third) < NARROW[1]
+        and abs(fourth) < NARROW[2]
+    )
+    return second, narrow
+
+
+@block
+def settle_place(form, structure, disc, qc, order, c, radius, m):
+    """Mean and variance of zeros that are one place for the moments in disc.known, from discs about themselves.
+
+    Returns time, number, variance, radius of the last disc, and whether they were one place there, too.
+    """
+    second, _ = eval_variance(disc.known[m])
+    mean = disc.known[m, 1] / disc.known[m, 0]
+    c += radius * mean
+    # zeros of others are beyond the rim
+    free = (1.0 - abs(mean)) * radius
+    first = radius
+    closer = CLOSER
+    count = 0.0
+    turn = 0
+    settled = False
+    while turn < TURNS and not settled:
+        near = max(closer, AROUND * np.sqrt(abs(second)))
+        # of several zeros pivots are a higher power of the distance: nearer there is only rounding
+        if turn == 0:
+            radius = min(near, 1.0) * first
+        elif count < 1.5:
+            radius *= min(near, 1.0)
+        eval_moments(form, structure, disc, qc, order, c, radius)
+        number = np.rint(disc.sums[m, 0])
+        now, narrow = eval_variance(disc.sums[m])
+        good = narrow and number > 0.5 and abs(disc.sums[m, 0] - number) < WHOLE
+        if turn > 0 and not (good and number == count):
+            # rounding: what was known before is better
+            return c, count, second * radius * radius, radius, True
+        if not good and closer > FARTHEST:
+            return c, 0.0, 0.0, radius, False
+        if good:
+            shift = disc.sums[m, 1] / disc.sums[m, 0]
+            c += radius * shift
+            second = now
+            count = number
+            turn += 1
+            settled = abs(shift) < (CENTRAL if radius < FAR * free else SETTLED)
+        else:
+            # pivots of zeros of higher order are rounding so near
+            closer *= FARTHER
+    return c, count, second * radius * radius, radius, True
+
+
+@kernel
+def wait(stack, waiting, c, half, m, depth):
+    """Put the two halves of a disc on the stack; returns how many wait."""
+    for side in range(2):
+        stack[waiting + side, 0] = c + (side - 0.5) * half
+        stack[waiting + side, 1] = 0.5 * half
+        stack[waiting + side, 2] = m
+        stack[waiting + side, 3] = depth + 1.0
+    return waiting + 2
+
+
+@kernel
+def is_known(found, count, t, m, same):
+    """Whether a place of a part is among those found of the same step."""
+    known = False
+    for n in range(count):
+        if found[n, PART] == m and abs(found[n, TIME] - t) <= same:
+            known = True
+    return known
+
+
+@kernel
+def keep_place(found, count, t, zeros, variance, m, resolved):
+    """One more row of places."""
+    found[count, TIME] = t
+    found[count, ZEROS] = zeros
+    found[count, VARIANCE] = variance
+    found[count, PART] = m
+    found[count, RESOLVED] = resolved
+
+
+@block
+def look_at_part(form, structure, disc, qc, order, c, half, depth, m, splits, found, count):
+    """What a disc holds of a part whose moments are known: NOTHING, HALVES to be looked at, or A_PLACE, now kept.
+
+    Returns which, and the middle and half the width of what is to be halved, or the time of the place.
+    """
+    _, narrow = eval_variance(disc.known[m])
+    if narrow and abs(disc.known[m, 1] / disc.known[m, 0]) * WIDER > OUTSIDE:
+        return NOTHING, c, half
+    if narrow:
+        t, zeros, variance, radius, one = settle_place(
+            form, structure, disc, qc, order, c, WIDER * half, m
+        )
+        within = abs(t - c) <= (1.0 + BEYOND) * half
+        if one and not within:
+            return NOTHING, t, half
+        apart = zeros > 2.5 and abs(variance) > APART * radius * radius
+        if one and splits and apart and depth < DEEPEST:
+            return HALVES, t, radius / WIDER
+        if one:
+            if is_known(found, count, t, m, SAME * half):
+                return NOTHING, t, half
+            keep_place(found, count, t, zeros, variance, m, 1.0)
+            return A_PLACE, t, half
+    if depth < DEEPEST:
+        return HALVES, c, half
+    # zeros that nothing separates: the middle of what is left
+    keep_place(found, count, c, np.rint(disc.known[m, 0]), 0.0, m, 0.0)
+    return A_PLACE, c, half
+
+
+@block
+def search(form, structure, disc, qc, order, c, half, part, splits, found):
+    """Places at which J loses rank, or nearly does, less than `half` from c; returns how many there are.
+
+    part: of the mechanism, -1: all; splits: whether three zeros and more that are not quite one place are taken
+    apart; disc.kept: the equations that are independent. Outputs: found: a row for each place.
+    """
+    count = 0
+    discs = 0
+    disc.stack[0, 0] = c
+    disc.stack[0, 1] = half
+    disc.stack[0, 2] = part
+    disc.stack[0, 3] = 0.0
+    waiting = 1
+    while waiting > 0 and count < len(found):
+        waiting -= 1
+        c = disc.stack[waiting, 0]
+        half = disc.stack[waiting, 1]
+        only = disc.stack[waiting, 2]
+        discs += 1
+        depth = disc.stack[waiting, 3] if discs < MOST_DISCS else 1.0 * DEEPEST
+        eval_moments(form, structure, disc, qc, order, c, WIDER * half)
+        for m in range(len(disc.sums)):
+            for k in range(MOMENTS):
+                disc.known[m, k] = disc.sums[m, k]
+        for m in range(len(disc.sums)):
+            mine = only < 0.0 or only == m
+            if mine and count < len(found) and has_zeros(disc.known[m]):
+                what, t, width = look_at_part(
+                    form, structure, disc, qc, order, c, half, depth, m, splits, found, count
+                )
+                if what == HALVES and waiting + 2 <= len(disc.stack):
+                    waiting = wait(disc.stack, waiting, t, width, m, depth)
+                elif what == A_PLACE:
+                    count += 1
+    return count
+
+
+@entry
+def look_at_steps(form, structure, disc, pieces, first, steps, seen, middles, found):
+    """Screen some steps from `first` on, and locate the zeros of those that hold any.
+
+    Returns how many steps were looked at and how many places were found: all, unless these fill their memory.
+    Outputs: seen: a row for each step; middles: the positions half way; found: a row for each place; disc.usual:
+    the largest pivots so far.
+    """
+    count = 0
+    for n in range(first, steps):
+        if count + ROOM > len(found):
+            return n, count
+        qc = pieces.coefficients[n]
+        order = pieces.orders[n]
+        half = 0.5 * (pieces.starts[n + 1] - pieces.starts[n])
+        excess, low, rank, regularity = screen_step(form, structure, disc, qc, order, half, half)
+        seen[n, EXCESS] = excess
+        seen[n, LOW] = low
+        seen[n, RANK] = rank
+        seen[n, REGULARITY] = regularity
+        for i in range(len(form.Q)):
+            middles[n, i] = disc.q[i, WIDTH - 1]
+        if abs(excess) > FLAG:
+            before = count
+            count += search(form, structure, disc, qc, order, half, half, -1, False, found[before:])
+            for k in range(before, count):
+                found[k, TIME] += pieces.starts[n]
+                found[k, BEFORE] = pieces.starts[n]
+                found[k, AFTER] = pieces.starts[n + 1]
+                found[k, STEP] = n
+    return steps, count
+
+
+@entry
+def locate(form, structure, disc, qc, order, first, last, part, splits, found):
+    """Zeros of a part of the mechanism between two times of a polynomial; returns how many places there are."""
+    c = 0.5 * (first + last)
+    half = 0.5 * (last - first)
+    screen_step(form, structure, disc, qc, order, c, half)
+    return search(form, structure, disc, qc, order, c, half, part, splits, found)
+
+
+@entry
+def eval_pivots_at(form, structure, disc, q, pivots):
+    """Pivots of all equations at a position, over their own squares; 0 for those that depend on others."""
+    zero = 0.0 * rows_of_lanes(RIM_COS)[0]
+    eval_powers(disc, 0, zero, zero)
+    eval_jacobians(form, disc, q, 0)
+    eliminate_nodes(form, structure, disc)
+    for k in range(len(pivots)):
+        pivots[k] = -disc.kept[k] * disc.L[form.pos_c[k], 0] / structure.size[k]
+
+
+@entry
+def find_parts(form, parts):
+    """Coordinates that share equations are one part; returns how many there are. parts: of each coordinate."""
+    nq = len(form.Q)
+    for i in range(nq):
+        parts[i] = i
+    # entries of J are in the order of equations
+    for n in range(1, len(form.J_eq)):
+        if form.J_eq[n] == form.J_eq[n - 1]:
+            tie(parts, form.J_col[n], form.J_col[n - 1])
+    count = 0
+    # the first of each has the smallest number: those before it are numbered
+    for i in range(nq):
+        parts[i] = first_of(parts, i)
+    for i in range(nq):
+        if parts[i] == i:
+            parts[i] = -1 - count
+            count += 1
+        else:
+            parts[i] = parts[parts[i]]
+    for i in range(nq):
+        parts[i] = -1 - parts[i]
+    return count

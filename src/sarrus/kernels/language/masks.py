@@ -1,0 +1,630 @@
+"""Runs side by side: the same kernels, each SIMD lane a run of its own, by an execution mask [PharrMark2012].
+
+Numbers are shared by all lanes (double, i64, i1) or a lane's own (<8 x double>, <8 x i64>, <8 x i1>). A
+condition of lanes narrows the mask; break, continue and return take lanes out of it. What is assigned in a
+narrowed region is a lane's own, and lanes outside the mask keep what they have, in variables and in memory.
+Conditions and loops that all lanes share are those of any other kernel.
+
+    if c:     mask = before & c, then before & ~c for the other branch; each is skipped where no lane is left
+    loop:     mask = outer & ~returned & ~left, & the condition; ends where no lane is left; indices are shared
+    break, continue, return:  lanes at hand go to left, to skipped, to returned; mask = 0
+    x = y:    select(mask, y, x)
+
+`shared(x)` (simd.py) is the largest of the lanes at hand, for lengths of loops. Memory of `scratch` in
+layout.py is written without a mask: nobody reads there what an absent lane would have to keep.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from .. import simd
+from ..layout import SCRATCH
+from .kinds import (
+    BOOL,
+    FLOAT,
+    INT,
+    LANES,
+    MASK,
+    OWN,
+    WHOLE,
+    Array,
+    Fixed,
+    Known,
+    Made,
+    Number,
+    TranslationError,
+    llvm_types,
+    names_in,
+    return_type,
+    value_of,
+    wider,
+)
+from .statements import Body
+
+W = simd.WIDTH
+TRUE = "splat (i1 true)"
+NONE = "zeroinitializer"
+ZEROS = {FLOAT: "0.0", INT: "0", BOOL: "false", LANES: NONE, WHOLE: NONE, MASK: NONE}
+# kinds of a lane's own
+LANE_KINDS = frozenset(OWN.values())
+_LEAVING = (ast.Break, ast.Continue, ast.Return)
+
+
+class MaskedBody(Body):
+    """A function being translated for runs in lanes."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        # whether a condition of lanes holds here; masks of lanes that left and skip the loops around
+        self.narrowed = False
+        self.leaving: list[tuple[str, str]] = []
+        self.returns_early = False
+        # indices of loops: all lanes that are in them share these
+        self.indices: set[str] = set()
+        self.mask = self.early(f"alloca {MASK}")
+        self.returned = self.early(f"alloca {MASK}")
+
+    # the mask
+
+    def now(self) -> str:
+        """Lanes at hand."""
+        return self.line(f"load {MASK}, ptr {self.mask}")
+
+    def set_mask(self, name: str) -> None:
+        """Let these lanes be at hand."""
+        self.emit(f"store {MASK} {name}, ptr {self.mask}")
+
+    def new_mask(self) -> str:
+        """A place for a mask, empty."""
+        place = self.new_slot(MASK)
+        self.emit(f"store {MASK} {NONE}, ptr {place}")
+        return place
+
+    def both(self, mask: str, b: str) -> str:
+        """Lanes of a mask that are in another one, which may be undefined outside the first."""
+        return self.line(f"select {MASK} {mask}, {MASK} {b}, {MASK} {NONE}")
+
+    def inverse(self, mask: str) -> str:
+        """The other lanes."""
+        return self.line(f"xor {MASK} {mask}, {TRUE}")
+
+    def without(self, mask: str, places: list[str]) -> str:
+        """A mask without the lanes of others."""
+        for place in places:
+            mask = self.both(mask, self.inverse(self.line(f"load {MASK}, ptr {place}")))
+        return mask
+
+    def add(self, place: str, lanes: str) -> None:
+        """More lanes in a place."""
+        old = self.line(f"load {MASK}, ptr {place}")
+        self.emit(f"store {MASK} {self.line(f'or {MASK} {lanes}, {old}')}, ptr {place}")
+
+    def leave_by(self, place: str) -> None:
+        """Lanes at hand are none any more."""
+        self.add(place, self.now())
+        self.set_mask(NONE)
+
+    def any_of(self, mask: str) -> Number:
+        """Whether there is a lane in a mask."""
+        name = f"llvm.vector.reduce.or.v{W}i1"
+        self.module.declare(name, f"declare i1 @{name}({MASK})")
+        return Number(BOOL, self.line(f"call i1 @{name}({MASK} {mask})"))
+
+    def gone(self) -> list[str]:
+        """Where lanes are that returned, or left the loop, or skip its rest."""
+        return [self.returned, *(self.leaving[-1] if self.leaving else ())]
+
+    # functions
+
+    def write(self, name: str, node: ast.FunctionDef, kinds: tuple[Any, ...], inline: str) -> str:
+        """All of it: the mask is one more argument, and results are in places until the end."""
+        loops = (x.target for x in ast.walk(node) if isinstance(x, ast.For))
+        self.indices = {x.id for x in loops if isinstance(x, ast.Name)}
+        self.set_mask("%mask")
+        self.emit(f"store {MASK} {NONE}, ptr {self.returned}")
+        parameters = []
+        for argument, kind in zip(node.args.args, kinds, strict=True):
+            names = []
+            for n, text in enumerate(llvm_types(kind)):
+                names.append(f"%{argument.arg}.{n}")
+                parameters.append(f"{text} {names[-1]}")
+            self.assign(argument.arg, value_of(kind, names))
+        self.statements(node.body)
+        result = self.settled.get("return")
+        kinds_out = [result] if isinstance(result, str) else list(result or ())
+        out = "poison"
+        for n, kind in enumerate(kinds_out):
+            x = self.line(f"load {kind}, ptr %ret{n}")
+            if isinstance(result, str):
+                out = x
+            else:
+                out = self.line(f"insertvalue {return_type(result)} {out}, {kind} {x}, {n}")
+        self.emit(f"ret {return_type(result)} {out}" if kinds_out else "ret void")
+        places = []
+        for n, kind in enumerate(kinds_out):
+            # what is not a number of any lane must not be undefined: a branch on it would be
+            places += [f"%ret{n} = alloca {kind}", f"store {kind} {ZEROS[kind]}, ptr %ret{n}"]
+        given = ", ".join([*parameters, f"{MASK} %mask"])
+        head = f"define internal {return_type(result)} @{name}({given}) {inline} nounwind"
+        body = "\n  ".join([*places, *self.begin, "br label %begin", "\nbegin:", *self.lines])
+        return f"{head} {{\n  {body}\n}}\n"
+
+    def do_Return(self, node: ast.Return) -> None:
+        """Results of the lanes at hand; those that returned before keep theirs."""
+        value = None if node.value is None else self.value(node.value)
+        if value is not None and not (isinstance(value, Known) and value.value is None):
+            self.put_results(value)
+        if self.narrowed:
+            self.returns_early = True
+            self.leave_by(self.returned)
+        else:
+            self.closed = True
+
+    def put_results(self, value: Any) -> None:
+        """Results in their places."""
+        single = not isinstance(value, Made)
+        numbers = [self.number(x) for x in ([value] if single else value.values)]
+        some = self.narrowed or self.returns_early
+        found = tuple(OWN.get(x.kind, x.kind) if some else x.kind for x in numbers)
+        before = self.settled.get("return")
+        known = (before,) if isinstance(before, str) else before or found
+        found = tuple(map(wider, found, known))
+        self.settled["return"] = result = found[0] if single else found
+        self.widened = self.widened or result != (before or result)
+        for n, (x, kind) in enumerate(zip(numbers, found, strict=True)):
+            x = self.convert(x, kind)
+            if some:
+                x = self.blend(x, self.line(f"load {kind}, ptr %ret{n}"))
+            self.emit(f"store {kind} {x.name}, ptr %ret{n}")
+
+    def call(self, target: Any, given: list[Any]) -> Any:
+        """Another kernel, for the lanes at hand."""
+        given = [
+            self.number(x) if isinstance(x, Known) and x.value is not None else x for x in given
+        ]
+        kinds = tuple(self.given_kind(x) for x in given)
+        name, result = self.module.function(target, kinds)
+        parts = [
+            f"{text} {part}"
+            for kind, x in zip(kinds, given, strict=True)
+            if not isinstance(kind, Fixed)
+            for text, part in zip(llvm_types(kind), names_in(x), strict=True)
+        ]
+        given_mask = f"{MASK} {self.now()}"
+        call = f"call {return_type(result)} @{name}({', '.join([*parts, given_mask])})"
+        return self.results_of(call, result)
+
+    def share(self, value: Number) -> Number:
+        """The largest of the lanes at hand."""
+        if value.kind not in (LANES, WHOLE):
+            return value
+        if value.kind == LANES:
+            raise TranslationError("numbers that lanes share are integers")
+        name = f"llvm.vector.reduce.smax.v{W}i64"
+        self.module.declare(name, f"declare i64 @{name}({WHOLE})")
+        least = f"splat (i64 {-(1 << 62)})"
+        lanes = self.line(f"select {MASK} {self.now()}, {WHOLE} {value.name}, {WHOLE} {least}")
+        return Number(INT, self.line(f"call i64 @{name}({WHOLE} {lanes})"))
+
+    # variables and entries
+
+    def blend(self, new: Number, old: str) -> Number:
+        """The new number for the lanes at hand, the old one for others."""
+        kind = new.kind
+        return Number(
+            kind, self.line(f"select {MASK} {self.now()}, {kind} {new.name}, {kind} {old}")
+        )
+
+    def do_Assign(self, node: ast.Assign) -> None:
+        """What is said to be shared is not a lane's own."""
+        call = node.value
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+            callee = self.value(call.func)
+            if isinstance(callee, Known) and callee.value is simd.shared:
+                value = self.value(call)
+                for target in node.targets:
+                    assert isinstance(target, ast.Name)
+                    super().assign(target.id, value)
+                return
+        super().do_Assign(node)
+
+    def assign(self, name: str, value: Any) -> None:
+        """Let a variable be a value, of the lanes at hand."""
+        if isinstance(value, Known) and isinstance(value.value, bool):
+            value = self.number(value)
+        if name in self.indices and isinstance(value, Number) and value.kind == INT:
+            super().assign(name, value)
+            return
+        if isinstance(value, Number) and self.narrowed and value.kind in {*OWN, *LANE_KINDS}:
+            value = self.convert(value, OWN.get(value.kind, value.kind))
+            known = self.settled.get(name)
+            if known in LANE_KINDS:
+                kind = wider(known, value.kind)
+                value = self.convert(value, kind)
+                if kind == known:
+                    place = self.place_of(name, known)
+                    value = self.blend(value, self.line(f"load {known}, ptr {place}"))
+        super().assign(name, value)
+
+    def place_of(self, name: str, kind: str) -> str:
+        """Where a variable of lanes is."""
+        if name not in self.slots:
+            self.slots[name] = [self.new_slot(kind)]
+        return self.slots[name][0]
+
+    def new_slot(self, kind: str) -> str:
+        """Memory of a variable: where no lane assigns it, it must not be undefined."""
+        slot = super().new_slot(kind)
+        if kind in ZEROS:
+            self.begin.append(f"store {kind} {ZEROS[kind]}, ptr {slot}")
+        return slot
+
+    def whole(self, value: Any) -> Number:
+        """A place in an array, which may be a lane's own."""
+        return self.convert(value, wider(INT, self.number(value).kind))
+
+    def entry_address(self, base: Array, at: Number) -> str:
+        """The address of an entry; of entries at a lane's own place that of each lane."""
+        if at.kind == INT:
+            return super().entry_address(base, at)
+        # inactive lanes may be at any place
+        inside = self.line(f"select {MASK} {self.now()}, {WHOLE} {at.name}, {WHOLE} {NONE}")
+        if base.kind not in (LANES, WHOLE):
+            return self.line(f"getelementptr {base.kind}, ptr {base.address}, {WHOLE} {inside}")
+        single = FLOAT if base.kind == LANES else INT
+        lane = ", ".join(f"i64 {n}" for n in range(W))
+        first = self.line(f"mul {WHOLE} {inside}, splat (i64 {W})")
+        first = self.line(f"add {WHOLE} {first}, <{lane}>")
+        return self.line(f"getelementptr {single}, ptr {base.address}, {WHOLE} {first}")
+
+    def of_Subscript(self, node: ast.Subscript) -> Any:
+        """An entry, at one place for all lanes or at a place of each."""
+        base = self.value(node.value)
+        if isinstance(base, Array) and not isinstance(node.slice, ast.Slice):
+            at, left = self.offset(node, base)
+            if at.kind == WHOLE:
+                if left:
+                    return self.row_of_lanes(node, base, at, left)
+                return self.gather(base, at)
+        return super().of_Subscript(node)
+
+    def row_of_lanes(self, node: ast.AST, base: Array, at: Number, left: Any) -> Any:
+        """A row at a lane's own place cannot be handed on."""
+        raise self.fail(node, "a row at a place of each lane; take its entries")
+
+    def gather(self, base: Array, at: Number) -> Number:
+        """Entries at a place of each lane."""
+        kind = OWN.get(base.kind, base.kind)
+        suffix = f"v{W}f64" if kind == LANES else f"v{W}i64"
+        name = f"llvm.masked.gather.{suffix}.v{W}p0"
+        self.module.declare(name, f"declare {kind} @{name}(<{W} x ptr>, i32, {MASK}, {kind})")
+        places = self.entry_address(base, at)
+        given = f"<{W} x ptr> {places}, i32 8, {MASK} {self.now()}, {kind} {NONE}"
+        return Number(kind, self.line(f"call {kind} @{name}({given})"))
+
+    def load(self, kind: str, address: str, home: str) -> Number:
+        """An entry; truths of lanes are not kept in memory."""
+        return super().load(kind, address, home)
+
+    def store(self, kind: str, address: str, home: str, value: Any) -> None:
+        """Change an entry of the lanes at hand."""
+        if kind in (FLOAT, INT, BOOL):
+            value = self.number(value)
+            if value.kind in LANE_KINDS:
+                raise TranslationError(f"{home or 'memory'} is shared by all lanes")
+            super().store(kind, address, home, value)
+            return
+        value = self.convert(value, kind)
+        if home not in SCRATCH:
+            value = self.blend(value, self.load(kind, address, home).name)
+        super().store(kind, address, home, value)
+
+    def put(self, target: ast.expr, value: Any) -> None:
+        """Give a target its value; one at a place of each lane is scattered."""
+        if isinstance(target, ast.Subscript):
+            base = self.value(target.value)
+            if isinstance(base, Array) and not isinstance(target.slice, ast.Slice):
+                at, left = self.offset(target, base)
+                if at.kind == WHOLE and not left:
+                    self.scatter(base, at, value)
+                    return
+        super().put(target, value)
+
+    def scatter(self, base: Array, at: Number, value: Any) -> None:
+        """Change entries at a place of each lane."""
+        # of memory that lanes share each has places of its own
+        kind = OWN.get(base.kind, base.kind)
+        suffix = f"v{W}f64" if kind == LANES else f"v{W}i64"
+        name = f"llvm.masked.scatter.{suffix}.v{W}p0"
+        self.module.declare(name, f"declare void @{name}({kind}, <{W} x ptr>, i32, {MASK})")
+        x, places = self.convert(value, kind), self.entry_address(base, at)
+        given = f"{kind} {x.name}, <{W} x ptr> {places}, i32 8, {MASK} {self.now()}"
+        self.emit(f"call void @{name}({given})")
+
+    def do_AugAssign(self, node: ast.AugAssign) -> None:
+        """x += ..., at a place of each lane too."""
+        if isinstance(node.target, ast.Subscript):
+            base = self.value(node.target.value)
+            at, _ = self.offset(node.target, base)
+            if at.kind == WHOLE:
+                now = self.gather(base, at)
+                self.scatter(base, at, self.combine(node, node.op, now, node.value))
+                return
+        super().do_AugAssign(node)
+
+    # control
+
+    def do_If(self, node: ast.If) -> None:
+        """A condition that lanes share is one for all; else each branch is for its lanes."""
+        test = self.decided(node.test)
+        if isinstance(test, Known):
+            self.statements(node.body if test.value else node.orelse)
+            return
+        truth = self.truth(test)
+        if truth.kind == BOOL and not _leaves(node):
+            self.branch_for_all(node, truth)
+            return
+        condition = self.convert(truth, MASK).name
+        before, known, outer = self.now(), dict(self.known), self.narrowed
+        self.rare += self.depth > 0
+        self.narrowed = True
+        for n, nodes in enumerate((node.body, node.orelse)):
+            if not nodes:
+                continue
+            mask = self.both(before, condition if n == 0 else self.inverse(condition))
+            some, behind = self.labels("some", "none")
+            self.known = dict(known)
+            self.set_mask(mask)
+            self.branch(self.any_of(mask), some, behind)
+            self.open(some)
+            self.statements(nodes)
+            self.jump(behind)
+            self.open(behind)
+        self.rare -= self.depth > 0
+        self.narrowed = outer
+        self.known = known
+        self.forget(node)
+        self.set_mask(self.without(before, self.gone()))
+
+    def branch_for_all(self, node: ast.If, truth: Number) -> None:
+        """One of two branches, for all lanes."""
+        yes, no, behind = self.labels("then", "else", "behind")
+        self.branch(truth, yes, no if node.orelse else behind)
+        known = dict(self.known)
+        self.rare += self.depth > 0
+        for label, nodes in ((yes, node.body), (no, node.orelse)):
+            self.known = dict(known)
+            if nodes:
+                self.open(label)
+                self.statements(nodes)
+                self.jump(behind)
+        self.rare -= self.depth > 0
+        self.known = known
+        self.forget(node)
+        self.open(behind)
+
+    def do_While(self, node: ast.While) -> None:
+        """While it holds for a lane."""
+        self.loop_of_lanes(node, lambda: self.value(node.test))
+
+    def loop_of_lanes(
+        self,
+        node: ast.While | ast.For,
+        test: Callable[[], Any],
+        begin: Callable[[], None] | None = None,
+        following: Callable[[], None] | None = None,
+    ) -> None:
+        """A loop that lanes leave one by one."""
+        self.forget(node)
+        outer, narrowed = self.now(), self.narrowed
+        left, skipped = self.new_mask(), self.new_mask()
+        head, body, behind = self.labels("head", "body", "behind")
+        self.jump(head)
+        self.open(head)
+        self.narrowed = True
+        self.emit(f"store {MASK} {NONE}, ptr {skipped}")
+        self.set_mask(self.without(outer, [self.returned, left]))
+        found = test()
+        if not isinstance(found, Known):
+            holds = self.convert(self.truth(found), MASK).name
+            self.add(left, self.both(self.now(), self.inverse(holds)))
+            self.set_mask(self.both(self.now(), holds))
+        self.branch(self.any_of(self.now()), body, behind)
+        self.open(body)
+        if begin:
+            begin()
+        self.leaving.append((left, skipped))
+        self.statements(node.body)
+        self.leaving.pop()
+        if following:
+            following()
+        self.jump(head)
+        self.forget(node)
+        self.narrowed = narrowed
+        self.open(behind)
+        self.set_mask(self.without(outer, self.gone()))
+
+    def do_For(self, node: ast.For) -> None:
+        """Over a range, the same for all lanes or from and to where each of them says."""
+        call, target = node.iter, node.target
+        if not (isinstance(call, ast.Call) and isinstance(target, ast.Name)):
+            raise self.fail(node.iter, "loops are over ranges")
+        given = [self.whole(self.value(x)) for x in call.args[:2]]
+        first, last = given if len(given) == 2 else (Number(INT, "0"), given[0])
+        known = first.kind == last.kind == INT
+        if known and (not _leaves(node) or self.unrolled(node, first.name, last.name)):
+            super().do_For(node)
+            return
+        step = int(ast.literal_eval(call.args[2])) if len(call.args) == 3 else 1
+        begin = self.first_of(first, step)
+        slot = self.early("alloca i64")
+        self.emit(f"store i64 {begin.name}, ptr {slot}")
+
+        def index() -> Number:
+            return Number(INT, self.line(f"load i64, ptr {slot}"))
+
+        def test() -> Any:
+            kind = wider(first.kind, last.kind)
+            at = self.convert(index(), kind)
+            inside = self.compare(ast.Lt if step > 0 else ast.Gt, at, self.convert(last, kind))
+            return inside
+
+        def start() -> None:
+            # lanes whose turn has not come skip it
+            self.assign(target.id, index())
+            if first.kind == WHOLE:
+                at = self.convert(index(), WHOLE)
+                early = self.compare(ast.Lt if step > 0 else ast.Gt, at, first)
+                self.set_mask(self.both(self.now(), self.inverse(early.name)))
+
+        def following() -> None:
+            self.emit(f"store i64 {self.line(f'add nsw i64 {index().name}, {step}')}, ptr {slot}")
+
+        self.loop_of_lanes(node, test, start, following)
+
+    def first_of(self, first: Number, step: int) -> Number:
+        """The first index of all lanes at hand."""
+        if first.kind == INT:
+            return first
+        if step > 0:
+            return self.negated(self.share(self.negated(first)))
+        return self.share(first)
+
+    def do_Break(self, node: ast.Break) -> None:
+        """Leave the loop."""
+        self.leave_by(self.leaving[-1][0])
+
+    def do_Continue(self, node: ast.Continue) -> None:
+        """Go on with the loop."""
+        self.leave_by(self.leaving[-1][1])
+
+    # expressions
+
+    def convert(self, value: Any, kind: str) -> Number:
+        """A number as another kind; of a lane's own number its own kind."""
+        value = self.number(value)
+        a = value.kind
+        if a == kind:
+            return value
+        if kind == WHOLE:
+            if a in (INT, BOOL):
+                return self.spread(super().convert(value, INT), WHOLE)
+            how = "fptosi" if a == LANES else "zext"
+            found = self.line(f"{how} {a} {value.name} to {WHOLE}")
+            # of a lane without a number it is any number, but defined
+            return Number(WHOLE, self.line(f"freeze {WHOLE} {found}"))
+        if kind == MASK:
+            return self.spread(value, MASK) if a == BOOL else self.truth(value)
+        if kind == LANES and a in (WHOLE, MASK):
+            how = "sitofp" if a == WHOLE else "uitofp"
+            return Number(LANES, self.line(f"{how} {a} {value.name} to {LANES}"))
+        if a in LANE_KINDS:
+            return self.convert(value, OWN[kind])
+        return super().convert(value, kind)
+
+    def spread(self, value: Number, kind: str) -> Number:
+        """A number that all lanes share, for each of them."""
+        one = self.line(f"insertelement {kind} poison, {value.kind} {value.name}, i64 0")
+        zeros = f"<{W} x i32> {NONE}"
+        return Number(kind, self.line(f"shufflevector {kind} {one}, {kind} poison, {zeros}"))
+
+    def truth(self, value: Any) -> Number:
+        """Whether a number is not zero."""
+        value = self.number(value)
+        if value.kind == MASK:
+            return value
+        if value.kind == WHOLE:
+            return Number(MASK, self.line(f"icmp ne {WHOLE} {value.name}, {NONE}"))
+        if value.kind == LANES:
+            return Number(MASK, self.line(f"fcmp une {LANES} {value.name}, {NONE}"))
+        return super().truth(value)
+
+    def negated(self, value: Number) -> Number:
+        """-x."""
+        if value.kind == WHOLE:
+            return Number(WHOLE, self.line(f"sub {WHOLE} {NONE}, {value.name}"))
+        return super().negated(value)
+
+    def of_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        """-x, not x."""
+        if isinstance(node.op, ast.Not):
+            value = self.value(node.operand)
+            if isinstance(value, Known):
+                return Known(not value.value)
+            truth = self.truth(value)
+            if truth.kind == MASK:
+                return Number(MASK, self.inverse(truth.name))
+            return Number(BOOL, self.line(f"xor i1 {truth.name}, true"))
+        return super().of_UnaryOp(node)
+
+    def of_BoolOp(self, node: ast.BoolOp) -> Any:
+        """And, or: what comes after the decision is looked at for the lanes alone that need it."""
+        decides = isinstance(node.op, ast.Or)
+        before, out = self.now(), None
+        for part in node.values:
+            value = self.decided(part)
+            if isinstance(value, Known):
+                if bool(value.value) == decides:
+                    self.set_mask(before)
+                    return Known(decides) if out is None else self.truth(Known(decides))
+                continue
+            truth = self.convert(self.truth(value), MASK) if out else self.truth(value)
+            if out is not None:
+                before_it = self.convert(out, MASK).name
+                parts = (TRUE, truth.name) if decides else (truth.name, NONE)
+                text = ", ".join(f"{MASK} {x}" for x in (before_it, *parts))
+                truth = Number(MASK, self.line(f"select {text}"))
+            out = truth
+            if out.kind == MASK:
+                open_yet = self.inverse(out.name) if decides else out.name
+                self.set_mask(self.both(before, open_yet))
+        self.set_mask(before)
+        return Known(not decides) if out is None else out
+
+    def of_IfExp(self, node: ast.IfExp) -> Any:
+        """One of two values; both are looked at where lanes differ."""
+        test = self.decided(node.test)
+        if isinstance(test, Known):
+            return self.value(node.body if test.value else node.orelse)
+        test = self.truth(test)
+        first, second = self.value(node.body), self.value(node.orelse)
+        if isinstance(first, Array):
+            if test.kind == MASK:
+                raise self.fail(node, "an array of each lane's choice")
+            return super().of_IfExp(node)
+        a, b = self.number(first), self.number(second)
+        kind = wider(a.kind, b.kind)
+        kind = OWN.get(kind, kind) if test.kind == MASK else kind
+        a, b = self.convert(a, kind), self.convert(b, kind)
+        text = f"select {test.kind} {test.name}, {kind} {a.name}, {kind} {b.name}"
+        return Number(kind, self.line(text))
+
+    def operate(self, node: ast.AST, op: ast.operator, a: Any, b: Any) -> Number:
+        """An operation on two numbers."""
+        a, b = self.number(a), self.number(b)
+        if {a.kind, b.kind} == {BOOL, MASK}:
+            a, b = self.convert(a, MASK), self.convert(b, MASK)
+        if isinstance(op, ast.BitAnd | ast.BitOr | ast.Pow):
+            return super().operate(node, op, a, b)
+        kind = wider(wider(a.kind, b.kind), FLOAT if isinstance(op, ast.Div) else INT)
+        if kind == WHOLE:
+            a, b = self.convert(a, kind), self.convert(b, kind)
+            # lanes that are not at hand may hold anything: no overflow is excluded
+            name = str(self.operation(type(op), INT)).removesuffix(" nsw")
+            return Number(kind, self.line(f"{name} {kind} {a.name}, {b.name}"))
+        return super().operate(node, op, a, b)
+
+    def compare(self, op: type[ast.cmpop], a: Number, b: Number) -> Number:
+        """A comparison of two numbers of one kind."""
+        if a.kind == WHOLE:
+            how = self.comparison(op, INT)
+            return Number(MASK, self.line(f"icmp {how} {WHOLE} {a.name}, {b.name}"))
+        return super().compare(op, a, b)
+
+
+def _leaves(node: ast.AST) -> bool:
+    """Whether lanes may leave on the way."""
+    return any(isinstance(x, _LEAVING) for x in ast.walk(node))

@@ -1,0 +1,322 @@
+"""Bodies and joints of a mechanism as arrays, read once: reading objects takes longer than computing with them.
+
+They stay with the mechanism and its copies, and are valid while its parts are the same objects with the same
+numbers. Numbers may be those of a tape; the arrays hold objects then.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import Flags, Floats, Ints
+from ..tape import Number
+from .elements import GROUND
+from .joint_kinds import JointKind, Row
+from .joints import End, Joint
+
+if TYPE_CHECKING:
+    from .bodies import Body
+    from .mechanism import Mechanism
+
+FLOAT, OBJECT = np.dtype(np.float64), np.dtype(object)
+# kinds by their ids: hashing one takes longer
+_NUMBERS = {id(kind): n for n, kind in enumerate(JointKind)}
+
+
+class Vectors(NamedTuple):
+    """Vectors as rows, and which of them have as many numbers as they should, all finite; zeros for others."""
+
+    rows: Floats
+    good: Flags
+
+
+def read_parts(m: Mechanism) -> PartArrays:
+    """The parts of a mechanism as they are now."""
+    known = m.part_arrays
+    if known is None or not known.are_of(m):
+        known = m.part_arrays = PartArrays(m)
+    return known
+
+
+def known_parts(m: Mechanism) -> PartArrays:
+    """The same if they were read just now: only the objects are compared, not their numbers."""
+    known = m.part_arrays
+    return known if known is not None and known.have_parts_of(m) else read_parts(m)
+
+
+class PartArrays:
+    """Bodies, joints and ends of joints, in their order.
+
+    Bodies: names, mass, section, is_rod, center, start, end. Joints: joint_names, kind, counts (of their ends),
+    is_one (whether all ends have the place and axis of the first). Ends, joint by joint: joint, body (the ground
+    is after all bodies; -1 if there is none of that name), place and axis: their rows in `places` and `axes`,
+    which hold those of the first ends of all joints, then what others have of their own.
+    bits: all numbers, to compare; is_traced: whether they are those of a tape, which are not compared.
+    """
+
+    def __init__(self, m: Mechanism) -> None:
+        bodies, joints, self.dimension = list(m.bodies), list(m.joints), m.dimension
+        self.bodies, self.joints = bodies, joints
+        self.names = [b.name for b in bodies]
+        self.joint_names = [j.name for j in joints]
+        each = [j.ends for j in joints]
+        self._ends = [end for own in each for end in own]
+        self.counts = np.fromiter(map(len, each), np.int64, len(joints))
+        self.joint = np.repeat(np.arange(len(joints)), self.counts)
+        places, self.place = self._distinct([e.place for e in self._ends])
+        axes, self.axis = self._distinct([e.axis for e in self._ends])
+        rods = [b.ends or (None, None) for b in bodies]
+        self._arrays: tuple[list[Any], ...] = (
+            [b.center for b in bodies],
+            [b.inertia for b in bodies],
+            [a for a, _ in rods],
+            [b for _, b in rods],
+            places,
+            axes,
+        )
+        given = [x for some in self._arrays for x in some if x is not None]
+        scalars = {type(x) for b in bodies for x in (b.mass, b.section)}
+        self.is_traced = Number in scalars or OBJECT in {x.dtype for x in given}
+        self.bits = [] if self.is_traced else [_bits_of(x) for x in self._arrays]
+
+    def _distinct(self, values: list[Any]) -> tuple[list[Any], Ints]:
+        """What the first ends of joints have, then what others have of their own; and which each end has."""
+        n = len(self.joints)
+        first = np.cumsum(self.counts) - self.counts
+        ids = np.fromiter(map(id, values), np.int64, len(values))
+        # a joint without bodies has nothing
+        some = self.counts > 0
+        firsts = [
+            values[i] if has else None for i, has in zip(first.tolist(), some.tolist(), strict=True)
+        ]
+        row = self.joint.copy()
+        own = np.flatnonzero(ids != np.repeat(ids[first[some]], self.counts[some]))
+        row[own] = n + np.arange(len(own))
+        return firsts + [values[i] for i in own.tolist()], row
+
+    def have_parts_of(self, m: Mechanism) -> bool:
+        """Whether a mechanism has the same bodies and joints, whatever their numbers are by now."""
+        return self.bodies == m.bodies and self.joints == m.joints and self.dimension == m.dimension
+
+    def are_of(self, m: Mechanism) -> bool:
+        """Whether they are those of a mechanism as it is now: parts never change, but numbers in arrays may."""
+        return self.have_parts_of(m) and self.bits == [_bits_of(x) for x in self._arrays]
+
+    # as a whole
+
+    @cached_property
+    def topology(self) -> tuple[Any, ...] | None:
+        """All but the numbers, to compare; None where an array is not what it should be."""
+        vector, inertia = (self.dimension,), () if self.dimension == 2 else (3, 3)
+        for values, shape in zip(self._arrays, (vector, inertia, *[vector] * 4), strict=True):
+            kinds = {(x.shape, x.dtype) for x in values if x is not None}
+            if not kinds <= {(shape, FLOAT), (shape, OBJECT)}:
+                return None
+        whole = self.kind, self.counts, self.body, self.place, self.axis
+        flags = self.is_rod, self.has_place, self.has_axis
+        tables = [x.tobytes() for x in (*whole, *flags)]
+        return self.dimension, tuple(self.names), tuple(self.joint_names), *tables
+
+    @cached_property
+    def numbers(self) -> Any:
+        """All numbers in a row, as `with_numbers` takes them: floats as an array, those of a tape as a list."""
+        if self.is_traced:
+            given = [x for values in self._arrays for x in values if x is not None]
+            scalars = [x for array in given for x in array.ravel().tolist()]
+            return [*self.mass.tolist(), *(b.section for b in self.bodies), *scalars]
+        return np.frombuffer(b"".join([self.mass.tobytes(), self.section[0].tobytes(), *self.bits]))
+
+    def with_numbers(self, numbers: Iterator[Any]) -> tuple[list[Body], list[Joint]]:
+        """The same bodies and joints with other numbers."""
+        masses, sections = ([next(numbers) for _ in self.bodies] for _ in range(2))
+        made: list[list[Any]] = [
+            [None if x is None else take_array(x, numbers) for x in values]
+            for values in self._arrays
+        ]
+        centers, inertias, starts, ends, places, axes = made
+        bodies = [
+            replace(
+                body,
+                mass=masses[n],
+                section=sections[n],
+                center=centers[n],
+                inertia=inertias[n],
+                ends=None if body.ends is None else (starts[n], ends[n]),
+            )
+            for n, body in enumerate(self.bodies)
+        ]
+        rows = zip(self._ends, self.place.tolist(), self.axis.tolist(), strict=True)
+        each = (End(end.body, places[place], axes[axis]) for end, place, axis in rows)
+        joints = [replace(j, ends=tuple(itertools.islice(each, len(j.ends)))) for j in self.joints]
+        return bodies, joints
+
+    # bodies
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """The place of each body in the list; the ground is after all bodies."""
+        found = {name: n for n, name in enumerate(self.names)}
+        found.setdefault(GROUND, len(self.bodies))
+        return found
+
+    @cached_property
+    def mass(self) -> Floats:
+        """Masses [kg]; zero where one is not a number."""
+        return self._masses[0]
+
+    @property
+    def has_mass(self) -> Flags:
+        """Which of them are finite."""
+        return self._masses[1]
+
+    @cached_property
+    def _masses(self) -> tuple[Floats, Flags]:
+        return read_numbers([b.mass for b in self.bodies])
+
+    @cached_property
+    def section(self) -> tuple[Floats, Flags]:
+        """Sections of rods [m], and which of them are finite."""
+        return read_numbers([b.section for b in self.bodies])
+
+    @cached_property
+    def is_rod(self) -> Flags:
+        """Which bodies are rods."""
+        return np.array([b.ends is not None for b in self.bodies], dtype=bool)
+
+    @cached_property
+    def center(self) -> Vectors:
+        """Centres of mass [m]."""
+        return self._vectors(0)
+
+    @cached_property
+    def inertia(self) -> Any:
+        """Inertias of all bodies, (n,) or (n, 3, 3); a list if they are traced or of several shapes."""
+        inertias = self._arrays[1]
+        usual = len({x.shape for x in inertias}) == 1 and {x.dtype for x in inertias} == {FLOAT}
+        if self.is_traced or not usual:
+            return inertias
+        return np.frombuffer(self.bits[1]).reshape(-1, *inertias[0].shape)
+
+    @cached_property
+    def start(self) -> Vectors:
+        """Starts of rods [m]."""
+        return self._vectors(2)
+
+    @cached_property
+    def end(self) -> Vectors:
+        """Ends of rods [m]."""
+        return self._vectors(3)
+
+    # joints
+
+    @cached_property
+    def kind(self) -> Ints:
+        """Kinds of joints by number."""
+        return np.array([_NUMBERS[id(j.kind)] for j in self.joints], dtype=np.int64)
+
+    @cached_property
+    def body(self) -> Ints:
+        """Bodies of the ends."""
+        number = self.number
+        return np.array([number.get(e.body, -1) for e in self._ends], dtype=np.int64)
+
+    @cached_property
+    def places(self) -> Vectors:
+        """Places of the ends [m], each once a joint."""
+        return self._vectors(4)
+
+    @cached_property
+    def axes(self) -> Vectors:
+        """Their axes."""
+        return self._vectors(5)
+
+    @cached_property
+    def has_place(self) -> Flags:
+        """Which rows of `places` there are."""
+        return np.array([x is not None for x in self._arrays[4]], dtype=bool)
+
+    @cached_property
+    def has_axis(self) -> Flags:
+        """Which rows of `axes` there are."""
+        return np.array([x is not None for x in self._arrays[5]], dtype=bool)
+
+    @cached_property
+    def is_one(self) -> Flags:
+        """Joints all of whose ends have the place and axis of the first."""
+        n = len(self.joints)
+        own = np.maximum(self.place, self.axis) >= n
+        return np.bincount(self.joint[own], minlength=n) == 0
+
+    def are(self, is_so: Callable[[Row], bool]) -> Flags:
+        """Whether something holds for the kind of each joint."""
+        return np.array([is_so(kind.row) for kind in JointKind])[self.kind]
+
+    def joints_that(self, are: Callable[[Row], bool]) -> list[Joint]:
+        """Joints of kinds for which something holds."""
+        return [self.joints[i] for i in np.flatnonzero(self.are(are)).tolist()]
+
+    def _vectors(self, i: int) -> Vectors:
+        values = self._arrays[i]
+        if not self.is_traced:
+            return read_vectors(values, self.dimension, self.bits[i])
+        good = np.array([x is not None for x in values], dtype=bool)
+        rows = np.zeros((len(values), self.dimension), dtype=object)
+        for n in np.flatnonzero(good).tolist():
+            rows[n] = values[n]
+        return Vectors(rows, good)
+
+
+def take_array(like: Any, numbers: Iterator[Any]) -> Any:
+    """An array of the same shape with the next of some numbers."""
+    out = np.empty(like.size, dtype=object)
+    out[:] = list(itertools.islice(numbers, like.size))
+    return out.reshape(like.shape)
+
+
+def read_numbers(values: list[Any]) -> tuple[Floats, Flags]:
+    """Floats or arrays of one number, and which of them are finite; numbers of a tape as they are."""
+    kinds = set(map(type, values))
+    if kinds <= {float}:
+        found = np.array(values, dtype=float)
+        return found, np.isfinite(found)
+    if Number in kinds:
+        return np.array(values, dtype=object), np.ones(len(values), bool)
+    good = np.array([isinstance(x, int | float) or getattr(x, "shape", None) == () for x in values])
+    found = np.zeros(len(values))
+    found[good] = [float(x) for x, is_good in zip(values, good.tolist(), strict=True) if is_good]
+    return found, good & np.isfinite(found)
+
+
+def read_vectors(values: list[Any], width: int, bits: bytes) -> Vectors:
+    """Vectors of floats, or None, as rows; bits: theirs."""
+    shape = (width,)
+    given = [x for x in values if x is not None]
+    usual = {x.dtype for x in given} == {FLOAT} and {x.shape for x in given} == {shape}
+    if usual and len(given) == len(values):
+        rows = np.frombuffer(bits).reshape(-1, width)
+        if np.isfinite(rows).all():
+            return Vectors(rows, np.ones(len(rows), bool))
+    good = np.array([x is not None and x.shape == shape for x in values], dtype=bool)
+    rows = np.zeros((len(values), width))
+    if good.any():
+        some = [values[i] for i in np.flatnonzero(good).tolist()]
+        rows[good] = np.concatenate(some).astype(float).reshape(-1, width)
+    good &= np.isfinite(rows).all(axis=1)
+    # what is not a number would only make noise
+    rows[~good] = 0.0
+    return Vectors(rows, good)
+
+
+def _bits_of(arrays: Sequence[Any]) -> bytes:
+    given = [x for x in arrays if x is not None]
+    try:
+        return b"".join(given)
+    except (BufferError, TypeError, ValueError):
+        # not contiguous in memory
+        return b"".join([x.tobytes() for x in given])

@@ -1,0 +1,140 @@
+"""Where in one block of numbers each array of a model is: a model without its numbers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from ..kernels.layout import Form
+from ..mechanism import Mechanism
+from ..tape import Scalar
+from .model import Model
+from .quadratic import Scalars, as_array
+from .rows import Rows, Units
+
+if TYPE_CHECKING:
+    from .structure import Structure
+
+# numbers of a cache line
+LINE = 8
+
+
+class Part(tuple[int, int, tuple[int, ...]]):
+    """A place in the block of numbers: from, to, shape."""
+
+
+class Block:
+    """All numbers of a model side by side, every list on a cache line of its own."""
+
+    def __init__(self) -> None:
+        self._parts: list[Scalars] = [np.zeros(0)]
+        self._count = 0
+
+    def take(self, values: Sequence[Scalar] | Scalars, *shape: int) -> Part:
+        """Append scalars; shape: of the array they become."""
+        array = values if isinstance(values, np.ndarray) else as_array(values)
+        first, last = self._count, self._count + len(array)
+        self._parts += [array, np.zeros(-len(array) % LINE)]
+        self._count += len(array) + len(self._parts[-1])
+        return Part((first, last, shape or (len(array),)))
+
+    @property
+    def values(self) -> Scalars:
+        """All of them."""
+        return np.concatenate(self._parts)
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """A model without its numbers: whole numbers, and where in the block the others are."""
+
+    dimension: int
+    units: Part
+    form: Form
+    form_parts: tuple[tuple[int, Part], ...]
+    loads: Any
+    loaded: bool
+    points: dict[str, int]
+    place_rows: tuple[Ints, Ints, Part]
+    origins: Part
+    spun: dict[str, tuple[Ints, Ints, Part, Part]]
+    drive_rates: Part
+    user_calls: tuple[Any, ...]
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Tells whether two of them are the same."""
+        digest = hashlib.sha256()
+        _feed(digest, [x for name, x in vars(self).items() if name != "user_calls"])
+        return digest.digest()
+
+    def make(self, mechanism: Mechanism, values: Any, structure: Structure) -> Model:
+        """The model with these numbers."""
+        block = aligned(len(values))
+        block[:] = values
+        fields = list(self.form)
+        for n, (first, last, _) in self.form_parts:
+            fields[n] = block[first:last]
+        form = Form._make(fields)
+        start, col, part = self.place_rows
+        nq = len(form.Q)
+        return Model(
+            mechanism=mechanism,
+            dimension=self.dimension,
+            units=Units(*take_part(block, self.units).tolist()),
+            form=form,
+            loads=fill(self.loads, block) if self.loaded else self.loads,
+            points=self.points,
+            place_rows=Rows(start, col, take_part(block, part), nq),
+            origins=take_part(block, self.origins),
+            spun={
+                name: (Rows(start, col, take_part(block, val), nq), take_part(block, starts))
+                for name, (start, col, val, starts) in self.spun.items()
+            },
+            drive_rates=take_part(block, self.drive_rates),
+            structure=structure,
+            user_calls=self.user_calls,
+        )
+
+
+def _feed(digest: Any, x: Any) -> None:
+    """Whatever a blueprint holds: arrays by their bytes."""
+    if isinstance(x, np.ndarray):
+        digest.update(f"{x.dtype}{x.shape}".encode() + x.tobytes())
+    elif isinstance(x, dict):
+        _feed(digest, list(x.items()))
+    elif isinstance(x, tuple | list) and not isinstance(x, Part):
+        digest.update(f"{len(x)}(".encode())
+        for y in x:
+            _feed(digest, y)
+    else:
+        digest.update(repr(x).encode())
+
+
+def aligned(count: int) -> Floats:
+    """Memory for so many numbers that begins on a cache line."""
+    block = np.empty(count + LINE)
+    first = (-block.__array_interface__["data"][0] % (8 * LINE)) // 8
+    return block[first : first + count]
+
+
+def take_part(block: Floats, part: Part) -> Floats:
+    """An array of the block."""
+    first, last, shape = part
+    found = block[first:last]
+    return found if len(shape) == 1 else found.reshape(shape)
+
+
+def fill(loads: Any, block: Floats) -> Any:
+    """Loads with arrays for parts."""
+    if not isinstance(loads, tuple):
+        return loads
+    if isinstance(loads, Part):
+        return take_part(block, loads)
+    return type(loads)(*(fill(x, block) for x in loads))

@@ -1,0 +1,46 @@
+"""Rows over the coordinates, compressed, and the units of a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from ..arrays import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Units:
+    """What one unit of the model is: lengths in `length` metres, masses in `mass` kilograms."""
+
+    length: float
+    mass: float
+
+    @property
+    def energy(self) -> float:
+        """One model unit of energy in joules (time is in seconds)."""
+        return self.mass * (self.length * self.length)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows over the coordinates, compressed."""
+
+    start: Ints
+    col: Ints
+    val: Floats
+    columns: int
+
+    @cached_property
+    def matrix(self) -> sparse.csr_array:
+        """The same as a sparse matrix."""
+        shape = (len(self.start) - 1, self.columns)
+        return sparse.csr_array((self.val, self.col, self.start), shape=shape)
+
+    def dense(self) -> Floats:
+        """The same as an array."""
+        out = np.zeros((len(self.start) - 1, self.columns))
+        out[np.repeat(np.arange(len(out)), np.diff(self.start)), self.col] = self.val
+        return out

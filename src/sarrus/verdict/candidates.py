@@ -1,0 +1,469 @@
+"""Crossings during a simulation: the instants at which the rank of W falls, and near misses.
+
+While a run goes on, the times at which its Jacobian loses rank are located on the polynomials of its steps
+(methods/watch.py). Here W decides what each of them is: if its rank is lower than at regular configurations before
+and after, and the dimensions allow it, it is a crossing; if its smallest value is small only, a near miss.
+Loops that share no body are judged apart.
+
+Whether the dimensions allow it: with u the dependence of the joints' constraints there, u.J(q*) = 0 at a singular
+configuration q* next to the motion; u.Phi(q*) is by how much they miss it. As u.J vanishes there, errors of q*
+enter squared only. What is more than rounding and these squares forbids a crossing: a near miss that is too sharp
+for the tolerance of the run, which stepped over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
+
+from ..arrays import Floats, Ints, plain_sum
+from ..kernels import crossing as kernels
+from ..kinematics.constraints import Constraints
+from ..kinematics.pose import read_poses
+from ..thresholds import (
+    AT_MOMENT,
+    DEPENDENT_VALUE,
+    HIDDEN_AT_CROSSING,
+    KEPT_RANK,
+    MOST_ZERO,
+    NEAR_MISS,
+    SAME_CROSSING,
+)
+from .crossings import Crossing, NearMiss, RunOutputs, zero_of
+from .joint_equations import JointEquations
+from .joint_frames import GROUND
+from .rank import DENSE, Rank, measure_rank
+
+if TYPE_CHECKING:
+    from ..methods.watch import Candidate, Watch
+    from ..model import Model
+
+# zeros of a candidate that is a local minimum of pivots, or a stretch of lower rank, see methods/watch.py
+MINIMUM, CHANGE = 0, -1
+# points of one polynomial over the steps around such a stretch: powers of the time cost digits with each one
+NODES = 11
+# a local minimum of pivots is followed by W where W is lower than so many near misses, by so many sections
+FOLLOWED = 10.0
+SECTIONS = 50
+# beyond the ends of a step a zero is also seen from the next one, in steps
+OVERLAP = 1e-2
+# dependences whose misfit is looked at: where many values vanish at once, some tell as much as all
+MOST_DEPENDENCES = 4
+# turns of Newton to the nearest singular configuration
+NEWTON = 8
+# candidates at whose regular configurations groups of bodies show their rank
+REGULAR = 8
+
+
+def judge_candidates(
+    model: Model,
+    equations: JointEquations,
+    watch: Watch,
+    candidates: tuple[Candidate, ...],
+    motion: RunOutputs,
+    tolerance: float,
+) -> tuple[list[Crossing], list[NearMiss]]:
+    """Crossings and near misses among the candidates of a run that had the given tolerance."""
+    if not candidates and not watch.singular_start:
+        return [], []
+    judge = _Judge(model, equations, watch, candidates, motion, tolerance)
+    found = judge.start() if watch.singular_start else []
+    # of two views of one moment the first one counts: the one over several steps knows more
+    for candidate in sorted(candidates, key=lambda c: c.zeros != CHANGE):
+        for t in judge.times(candidate):
+            moment = judge.look(candidate, t)
+            if moment is not None:
+                found = judge.add(found, moment, candidate)
+    found = _join(sorted(found, key=lambda x: x[0].time), watch.until)
+    crossings = [x for x, _ in found if isinstance(x, Crossing)]
+    return crossings, [x for x, _ in found if isinstance(x, NearMiss)]
+
+
+# a moment, and the group of bodies that it belongs to (-1: all)
+Found = tuple[Crossing | NearMiss, int]
+
+
+def _join(found: list[Found], until: float) -> list[Found]:
+    """With crossings of different groups at the same time as one."""
+    out: list[Found] = []
+    for moment, group in found:
+        other = out[-1][0] if out else None
+        if (
+            isinstance(moment, Crossing)
+            and isinstance(other, Crossing)
+            and moment.time - other.time <= AT_MOMENT * until
+            and group != out[-1][1]
+        ):
+            here = replace(
+                moment.rank,
+                rank=moment.rank.rank - other.rise,
+                below=_largest(moment.rank.below + other.rank.below),
+                above=_largest(moment.rank.above + other.rank.above, last=True),
+            )
+            out[-1] = (replace(moment, rank=here), -1)
+            continue
+        out.append((moment, group))
+    return out
+
+
+def _largest(values: tuple[float, ...], last: bool = False) -> tuple[float, ...]:
+    """Up to three values, the largest first: the first or the last ones."""
+    ordered = sorted(values, reverse=True)
+    return tuple(ordered[-3:] if last else ordered[:3])
+
+
+class _Judge:
+    """What W says of the candidates of a run."""
+
+    def __init__(
+        self,
+        model: Model,
+        equations: JointEquations,
+        watch: Watch,
+        candidates: tuple[Candidate, ...],
+        motion: RunOutputs,
+        tolerance: float,
+    ) -> None:
+        self._model, self._equations, self._watch = model, equations, watch
+        self._motion, self._tolerance = motion, tolerance
+        self._zero = max(equations.tolerance, zero_of(tolerance))
+        self._candidates = candidates
+        # ranks at regular configurations, by these and groups
+        self._regular: dict[tuple[int, int], Rank] = {}
+        self._groups = _Groups(model, equations, watch.parts)
+
+    def start(self) -> list[Found]:
+        """The start of a run that begins at a crossing; a series about it is noisy."""
+        q, v = self._watch.begin
+        nearby = self._rank(self._watch.later, -1, self._equations.tolerance)
+        here = self._rank(q, -1, self._zero_beside(nearby))
+        if here.rank >= nearby.rank:
+            return []
+        around = self._motion.around(0.0)
+        return [(Crossing(0.0, here, nearby, *around, q, v, self._model, self._equations), -1)]
+
+    def times(self, c: Candidate) -> Iterator[float]:
+        """When a candidate may be a moment of the run."""
+        same = SAME_CROSSING * (c.high - c.low)
+        for t in self._places(c):
+            if -same <= t <= self._watch.until + same:
+                # a run that starts at a crossing starts there
+                yield 0.0 if t <= same else t
+
+    def _places(self, c: Candidate) -> list[float]:
+        """Where a candidate's zeros are; two are apart if W has its rank between them."""
+        if c.zeros == MINIMUM:
+            return self._bottom(c)
+        if c.zeros == CHANGE:
+            return self._middle(c)
+        if c.zeros < 2 or (c.zeros == 2 and c.variance <= 0.0):
+            return [c.time]
+        # they are one if all vanish at their mean, or some do all along between them, up to what counts as zero
+        nearby, apart = self._nearby(c), float(np.sqrt(abs(c.variance)))
+
+        def fallen(t: float) -> int:
+            return nearby.rank - self._look(c, t, nearby).rank
+
+        count = fallen(c.time)
+        alike = c.zeros == 2 or (count and fallen(c.time - apart) and fallen(c.time + apart))
+        if count >= c.zeros or (count and alike):
+            return [c.time]
+        return [c.time - apart, c.time + apart] if c.zeros == 2 else self._take_apart(c)
+
+    def _take_apart(self, c: Candidate) -> list[float]:
+        """The places of three zeros and more that are close together, but not one."""
+        piece = c.piece(c.time)
+        # all of them lie within as many standard deviations as the root of their number
+        at, width = c.time - piece.start, 1.1 * float(np.sqrt(c.zeros * abs(c.variance)))
+        times = []
+        for t, zeros, variance in self._locate(
+            piece.coefficients, (at - width, at + width), c.part, True
+        ):
+            apart = float(np.sqrt(max(variance, 0.0))) if zeros == 2 else 0.0
+            times += [t - apart, t + apart] if apart else [t]
+        return sorted(piece.start + t for t in times) or [c.time]
+
+    def _locate(
+        self, rows: Floats, span: tuple[float, float], part: int, splits: bool
+    ) -> list[tuple[float, float, float]]:
+        """Time, number and variance of zeros between two times of a polynomial."""
+        form, found = self._model.form, np.zeros((kernels.ROOM, kernels.PLACE))
+        structure = kernels.make_structure(form, self._watch.parts)
+        disc = kernels.make_disc(form, structure, len(rows))
+        rows = np.ascontiguousarray(rows)
+        count = kernels.locate(
+            form, structure, disc, rows, len(rows) - 1, *span, part, splits, found
+        )
+        columns = [kernels.TIME, kernels.ZEROS, kernels.VARIANCE]
+        return [(t, n, v) for t, n, v in found[:count, columns].tolist()]
+
+    def _middle(self, c: Candidate) -> list[float]:
+        """The mean of the zeros in a stretch of lower rank: a zero of higher order, split by rounding.
+
+        From one polynomial over the steps around it: far from the zero rounding does not count.
+        """
+        middle, half = 0.5 * (c.low + c.high), 0.5 * (c.high - c.low)
+        nodes = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
+        places = [c.piece(middle + half * x).position(middle + half * x) for x in nodes]
+        scaled = np.polynomial.chebyshev.chebfit(nodes, np.array(places), NODES - 1)
+        powers = np.array(
+            [np.polynomial.chebyshev.cheb2poly(row) for row in _filled(np.asarray(scaled, float)).T]
+        ).T
+        rows = powers / half ** np.arange(len(powers))[:, None]
+        near = c.time - middle, float(np.sqrt(c.variance))
+        found = [
+            x
+            for x in self._locate(rows, (-half, half), -1, False)
+            if abs(x[0] - near[0]) <= near[1]
+        ]
+        zeros = plain_sum(n for _, n, _ in found)
+        return [middle + plain_sum(t * n for t, n, _ in found) / zeros if zeros else c.time]
+
+    def _bottom(self, c: Candidate) -> list[float]:
+        """Where the smallest value of W is least, if it is low at all and not at an end of the run."""
+        nearby = self._nearby(c)
+        small = FOLLOWED * NEAR_MISS * nearby.smallest
+
+        def value(t: float) -> float:
+            rank = self._look(c, t, nearby)
+            return rank.below[0] if rank.rank < nearby.rank else rank.smallest
+
+        if value(c.time) > small:
+            return []
+        t = _least(value, c.low, c.high)
+        edge = 1e-3 * (c.high - c.low)
+        ends = t < c.low + edge or t > c.high - edge
+        return [] if ends and not edge < t < self._watch.until - edge else [t]
+
+    def look(self, c: Candidate, t: float) -> Found | None:
+        """What a candidate is."""
+        nearby, piece = self._nearby(c), c.piece(t)
+        here = self._look(c, t, nearby)
+        q, v = piece.position(t), piece.velocity(t)
+        record = (nearby, *self._motion.around(t), q, v, self._model, self._equations)
+        group = self._groups.of_part(c.part)
+        if here.rank < nearby.rank:
+            misfit = self._misfit(c, t, nearby.rank - here.rank)
+            if misfit == 0.0:
+                return Crossing(t, here, *record), group
+            values = (*here.above, *here.below[: nearby.rank - here.rank])
+            whole = replace(here, rank=nearby.rank, above=values[-3:], below=())
+            return NearMiss(t, whole, *record, misfit), group
+        if here.rank == nearby.rank and here.smallest < NEAR_MISS * nearby.smallest:
+            return NearMiss(t, here, *record), group
+        return None
+
+    def add(self, found: list[Found], new: Found, c: Candidate) -> list[Found]:
+        """With one more moment, unless it is one that is known: then the deeper one counts.
+
+        Two steps that meet at a crossing both see it. Between two views of one moment the least value is no larger
+        than at both; between two moments it rises.
+        """
+        moment, group = new
+        margin = OVERLAP * (c.high - c.low)
+        for i, (other, its) in enumerate(found):
+            if not c.low - margin <= other.time <= c.high + margin:
+                continue
+            if group != its and -1 not in (group, its):
+                continue
+            t = 0.5 * (moment.time + other.time)
+            between = self._look(c, t, moment.rank_nearby)
+            known = max(moment.rank_nearby.rank, other.rank_nearby.rank)
+            if between.rank < known or between.smallest <= max(moment.value, other.value):
+                depths = [(x.rank.rank, max(x.value, self._zero)) for x in (other, moment)]
+                deeper = new if depths[1] < depths[0] else found[i]
+                return [*found[:i], deeper, *found[i + 1 :]]
+        return [*found, new]
+
+    def _nearby(self, c: Candidate) -> Rank:
+        """The rank where the motion around a candidate is most regular."""
+        group = self._groups.of_part(c.part)
+        key = id(c.regular), group
+        if key not in self._regular:
+            zero = self._equations.tolerance
+            self._regular[key] = self._rank(c.regular, group, zero)
+        return self._regular[key]
+
+    def _zero_beside(self, nearby: Rank) -> float:
+        """Values that count as zero: small against those of regular configurations, too."""
+        share = 0.5 * NEAR_MISS * nearby.smallest
+        return max(self._equations.tolerance, min(self._zero, share))
+
+    def _look(self, c: Candidate, t: float, nearby: Rank) -> Rank:
+        group = self._groups.of_part(c.part)
+        return self._rank(c.piece(t).position(t), group, self._zero_beside(nearby))
+
+    def _rank(self, q: Floats, group: int, zero: float) -> Rank:
+        """The rank at a position; one that is not quite closed hides zeros.
+
+        group: the bodies whose equations are judged; all others count with all their rows.
+        """
+        e = self._equations
+        gap = float(np.abs(self._constraints.phi(q)).max(initial=0.0))
+        tolerance = max(zero, min(HIDDEN_AT_CROSSING * gap, MOST_ZERO))
+        W = self._matrix(q)
+        if group < 0:
+            return measure_rank(W, e.columns_a_body, tolerance)
+        rows, columns = self._groups.entries(group)
+        own = measure_rank(W[rows][:, columns], e.columns_a_body, tolerance)
+        others = self._groups.rank_of_others(group, self._regular_matrices)
+        return replace(own, rank=own.rank + others, rows=W.shape[0], columns=W.shape[1])
+
+    @cached_property
+    def _constraints(self) -> Constraints:
+        return Constraints(self._model.form, joints=True)
+
+    def _matrix(self, q: Floats) -> csr_array:
+        pose = read_poses(self._equations.centers, self._model.body_rows, q[None])[0]
+        return self._equations.scaled(pose).matrix
+
+    @cached_property
+    def _regular_matrices(self) -> list[csr_array]:
+        """W at some regular configurations of the run."""
+        places = [self._watch.later, *(c.regular for c in self._candidates[:REGULAR])]
+        return [self._matrix(q) for q in places if np.isfinite(q).all()]
+
+    def _misfit(self, c: Candidate, t: float, rise: int) -> float:
+        """By how much the dimensions forbid a crossing where W loses rank; 0 if they do not."""
+        if self._model.coordinates > DENSE:
+            return 0.0
+        joints, piece = self._constraints, c.piece(t)
+        q = piece.position(t)
+        usual = np.linalg.svd(joints.jacobian(c.regular), compute_uv=False)
+        rank = int(np.sum(usual > DEPENDENT_VALUE * usual.max(initial=0.0)))
+        U, values, _ = np.linalg.svd(joints.jacobian(q))
+        # drives may lose rank where joints do not: what they ask for is no dimension
+        if not rank or values[rank - 1] > KEPT_RANK * usual[rank - 1]:
+            return 0.0
+        gap = float(np.abs(joints.phi(q)).max(initial=0.0))
+        error = piece.last_term + self._tolerance + gap
+        allowed = 0.5 * self._bend * error**2
+        worst = 0.0
+        for u in U[:, max(rank - rise, 0) : rank].T[:MOST_DEPENDENCES]:
+            place, dependence = _nearest_singular(joints, q, u)
+            misfit = abs(float(dependence @ joints.phi(place)))
+            if misfit > allowed + self._rounding(place, dependence):
+                worst = max(worst, misfit)
+        return worst
+
+    @cached_property
+    def _bend(self) -> float:
+        """The largest derivative of J by a coordinate."""
+        return self._constraints.largest_bend()
+
+    def _rounding(self, q: Floats, u: Floats) -> float:
+        """Of u.Phi: each term and the dimension on its other side, rounded twice."""
+        e = self._equations
+        far = float(np.abs(e.origin).max() + np.abs(e.centers).max()) / e.length
+        terms = self._constraints.eval_terms(q)
+        return 2.0 * float(np.finfo(float).eps * (np.abs(u) @ terms)) * (1.0 + far)
+
+
+class _Groups:
+    """Bodies that are connected by joints, the ground left out: their equations are independent of others."""
+
+    def __init__(self, model: Model, equations: JointEquations, parts: Ints) -> None:
+        self._model, self._equations, self._parts = model, equations, parts
+        self._ranks: dict[int, int] = {}
+
+    def of_part(self, part: int) -> int:
+        """The group of a part of the coordinates; -1 if there is one group only."""
+        if part < 0 or not self._parts.any():
+            return -1
+        return int(self._of_parts[part])
+
+    @cached_property
+    def _of_bodies(self) -> Ints:
+        """The group of each body."""
+        e, n = self._equations, len(self._equations.bodies)
+        ends = e.row_bodies
+        rows = np.repeat(np.arange(len(ends)), ends.shape[1])
+        moving = ends.ravel() != GROUND
+        graph = coo_array(
+            (np.ones(int(moving.sum())), (rows[moving] + n, ends.ravel()[moving])),
+            shape=(n + len(ends), n + len(ends)),
+        )
+        return np.asarray(connected_components(graph, directed=False)[1][:n])
+
+    @cached_property
+    def _of_parts(self) -> Ints:
+        """The group of each part; those without bodies of their own belong to all."""
+        rows = self._model.body_rows
+        out = np.full(int(self._parts.max()) + 1, -1)
+        for owners, matrix in (
+            (np.arange(len(rows.names)), rows.centers),
+            (rows.owner, rows.vectors),
+        ):
+            entries = matrix.tocoo()
+            body = owners[entries.row // 3]
+            out[self._parts[entries.col]] = self._of_bodies[body]
+        return out
+
+    def entries(self, group: int) -> tuple[Ints, Ints]:
+        """Rows and columns of W that belong to a group."""
+        e = self._equations
+        bodies = np.flatnonzero(self._of_bodies == group)
+        rows = np.flatnonzero(np.isin(e.row_bodies, bodies).any(axis=1))
+        width = e.columns_a_body
+        return rows, (width * bodies[:, None] + np.arange(width)).ravel()
+
+    def rank_of_others(self, group: int, regular: list[csr_array]) -> int:
+        """The rank of all other groups together, where they are regular."""
+        total = 0
+        for other in range(int(self._of_bodies.max()) + 1):
+            if other not in self._ranks:
+                rows, columns = self.entries(other)
+                self._ranks[other] = max(
+                    measure_rank(
+                        W[rows][:, columns],
+                        self._equations.columns_a_body,
+                        self._equations.tolerance,
+                    ).rank
+                    for W in regular
+                )
+            total += self._ranks[other] if other != group else 0
+        return total
+
+
+def _filled(series: Floats) -> Floats:
+    """Coefficients of Chebyshev series whose last ones do not vanish: conversions would drop these."""
+    out = series.copy()
+    out[-1][out[-1] == 0.0] = 1e-300
+    return out
+
+
+def _nearest_singular(joints: Constraints, q: Floats, u: Floats) -> tuple[Floats, Floats]:
+    """The configuration nearest to q with u.J = 0, |u| = 1: Newton's steps of least norm. Returns it and u."""
+    n = len(q)
+    for _ in range(NEWTON):
+        J = joints.jacobian(q)
+        A = np.block([[joints.curvature(u, np.eye(n)), J.T], [np.zeros((1, n)), u[None]]])
+        step = np.linalg.lstsq(A, -np.append(J.T @ u, 0.0), rcond=1e-10)[0]
+        q, u = q + step[:n], u + step[n:]
+        u = u / np.linalg.norm(u)
+        if np.linalg.norm(step) < 1e-15:
+            break
+    return q, u
+
+
+def _least(value: Callable[[float], float], low: float, high: float) -> float:
+    """The time at which a function is least between two others, by golden sections."""
+    share = 0.5 * (np.sqrt(5.0) - 1.0)
+    a, b = high - share * (high - low), low + share * (high - low)
+    at_a, at_b = value(a), value(b)
+    for _ in range(SECTIONS):
+        if at_a < at_b:
+            high, b, at_b = b, a, at_a
+            a = high - share * (high - low)
+            at_a = value(a)
+        else:
+            low, a, at_a = a, b, at_b
+            b = low + share * (high - low)
+            at_b = value(b)
+    return 0.5 * (low + high)
