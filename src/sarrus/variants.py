@@ -62,7 +62,7 @@ class Runs:
 
     def notes(self, run: int) -> list[str]:
         """Decisions taken in a run that a user should know."""
-        return self.run_notes[run]
+        return list(self.run_notes[run])
 
     def position(self, name: str) -> Floats:
         """Place of a point at the outputs [m], shape (runs, n, dimension)."""

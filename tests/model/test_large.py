@@ -11,7 +11,7 @@ from sarrus import Mechanism, simulate
 from sarrus.mechanism.part_arrays import read_parts
 from sarrus.model import make_model, reduce, structure
 from sarrus.model.joints import _near_in_tree, share_features
-from sarrus.model.structure import build_anew
+from sarrus.model.build import build_anew
 from sarrus.model.vectors import vector
 from sarrus.tape import _sum_of, mean
 from scissors import Scissors

@@ -229,7 +229,7 @@ def _predicts(pieces: Pieces, pivots: Floats, n: int) -> bool:
 
 
 def _copy(p: Pieces) -> Pieces:
-    return Pieces(*(x.copy() for x in p))
+    return Pieces._make(x.copy() for x in p)
 
 
 def _join(a: Pieces, b: Pieces) -> Pieces:
