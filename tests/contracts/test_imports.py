@@ -23,6 +23,7 @@ KERNEL_IMPORTS = {
     "collections",
     "contextlib",
     "ctypes",
+    "dataclasses",
     "fractions",
     "functools",
     "gc",
@@ -121,7 +122,7 @@ import sys, sarrus
 try:
     sarrus.simulate(sarrus.Mechanism("nothing"), 1.0)
 except sarrus.MechanismError as error:
-    print(error, "numba" in sys.modules)
+    print(error, "llvmlite" in sys.modules)
 """
     out = run_python(code)
     assert "no bodies" in out

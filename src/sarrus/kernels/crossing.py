@@ -33,9 +33,8 @@ import numpy as np
 from ..arrays import Floats, Ints
 from .compiler import block, entry, kernel
 from .forms import eval_form_rates, eval_forms, eval_jacobian, first_of, tie
-from .lanes import WIDTH, any_lane, in_lanes, rows_of_lanes
 from .layout import Form, make_room
-from .series import log_of
+from .simd import WIDTH, any_lane, in_lanes, rows_of_lanes
 
 # radius of a disc over half the length of what it covers: a zero at an end counts log(1.2) = 0.18 in the screen
 WIDER = 1.2
@@ -433,10 +432,10 @@ def eval_excess(structure, disc):
         y = lanes.L_im[j]
         product = product * (x * x + y * y + TINY)
         if j % IN_PRODUCT == IN_PRODUCT - 1:
-            total = total + log_of(product)
+            total = total + np.log(product)
             product = 0.0 * product + 1.0
     # log |det|^2, that of g four times
-    lanes.out[0] = total + log_of(product)
+    lanes.out[0] = total + np.log(product)
     rim = 0.0
     for lane in range(WIDTH - 1):
         rim += disc.out[0, lane]
