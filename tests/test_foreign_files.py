@@ -368,3 +368,19 @@ def test_many_outputs_in_random_order(tmp_path):
             write_output(path, ours[name])
         for known, text in (ours | theirs).items():
             assert (tmp_path / known).read_text() == text
+
+
+def test_what_a_killed_program_left_is_no_run(desk):
+    """Files that were not moved to their places are neither reported on nor judged, and stay."""
+    from sarrus.bench.submission import collect_records
+    from sarrus.runs.folder import find_runs
+
+    assert call("run", "simple-pendulum", "--duration", "0.1", "--out", "out")[0] == 0
+    left = Path("out/other") / f"{UNFINISHED}-0123456789ab"
+    left.parent.mkdir()
+    Path("out/simple-pendulum").rename(left)
+    assert find_runs(Path("out/other")) == []
+    assert collect_records([Path("out")])[0] == []
+    assert call("simulate", "mine.yaml", "--duration", "0.1", "--out", "out/other")[0] == 0
+    assert (left / "run.json").exists()
+    assert find_runs(Path("out/other")) == [Path("out/other")]

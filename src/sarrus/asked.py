@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Floats
+from .names import short
 
 DEFAULT_TOLERANCE = 1e-10
 # steps of a run, if nothing else is said
@@ -93,8 +94,8 @@ def check_memory(outputs: int, numbers: float, duration: float) -> None:
         return
     fitting = max(int(MEMORY_SHARE * free / (8.0 * numbers)), 1)
     raise ValueError(
-        f"{outputs} outputs of some {numbers:.0f} numbers take {need / 1e9:.2g} GB, and {free / 1e9:.2g} GB of "
-        f"memory are free; give an output_step of at least {duration / fitting:.2g} s"
+        f"{short(outputs)} outputs of some {numbers:.0f} numbers take {need / 1e9:.2g} GB, and "
+        f"{free / 1e9:.2g} GB of memory are free; give an output_step of at least {duration / fitting:.2g} s"
     )
 
 

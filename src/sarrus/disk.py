@@ -19,6 +19,7 @@ from typing import Any
 from .arrays import plain_sum
 from .names import shown
 
+Content = bytes | memoryview
 # what a half-written file is called
 UNFINISHED = ".unfinished"
 
@@ -135,7 +136,7 @@ class Directory:
             )
         return content
 
-    def write(self, name: str, content: bytes, *, mode: int = 0o666, sync: bool = False) -> None:
+    def write(self, name: str, content: Content, *, mode: int = 0o666, sync: bool = False) -> None:
         """Write a file whole or not at all; sync: also after a power failure.
 
         A link is replaced. Rights of a file that is replaced are kept.
@@ -143,7 +144,7 @@ class Directory:
         with explain_full_disk(self.path / name):
             self._write(name, content, mode, sync)
 
-    def _write(self, name: str, content: bytes, mode: int, sync: bool) -> None:
+    def _write(self, name: str, content: Content, mode: int, sync: bool) -> None:
         self.check_target(name)
         before = self.status(name)
         beside = f"{name}.{secrets.token_hex(6)}{UNFINISHED}"
@@ -216,7 +217,7 @@ def read_file(path: str | Path, most: int) -> bytes:
     return content
 
 
-def write_file(path: str | Path, content: str | bytes) -> Path:
+def write_file(path: str | Path, content: str | Content) -> Path:
     """Write a file whole or not at all; a link that has its name is replaced, not followed."""
     path = Path(path)
     with Directory(path.parent) as folder:

@@ -147,7 +147,7 @@ def save_parquet(path: str | Path, columns: Columns, about: dict[str, str]) -> P
     table = arrow.table(columns).replace_schema_metadata(about)
     content = arrow.BufferOutputStream()
     parquet.write_table(table, content)
-    return write_file(path, content.getvalue().to_pybytes())
+    return write_file(path, memoryview(content.getvalue()))
 
 
 def save_hdf5(path: str | Path, columns: Columns, about: dict[str, str]) -> Path:

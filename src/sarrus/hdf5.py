@@ -9,6 +9,7 @@ that will be read is added up before the first byte of it is.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -38,28 +39,35 @@ class HDF5Error(ValueError):
     """A file that is no HDF5, was changed, or holds what ours do not; the message says which, without its path."""
 
 
-def make_hdf5(fill: Callable[[h5py.File], None]) -> bytes:
+def make_hdf5(fill: Callable[[h5py.File], None]) -> memoryview:
     """The bytes of an HDF5 file that `fill` writes into.
 
     It is made in memory: a disk that is full when HDF5 closes a file ends the process by a signal.
     """
+    return _make(fill).getbuffer()
+
+
+def _make(fill: Callable[[h5py.File], None]) -> io.BytesIO:
     import h5py
 
-    with h5py.File("in memory", "w", driver="core", backing_store=False, block_size=PIECE) as file:
+    content = io.BytesIO()
+    with h5py.File(content, "w") as file:
         fill(file)
-        file.flush()
-        return bytes(file.id.get_file_image())
+    return content
 
 
-def make_sealed(fill: Callable[[h5py.File], None]) -> bytes:
+def make_sealed(fill: Callable[[h5py.File], None]) -> memoryview:
     """The same with a digest at its end, which `open_sealed` compares."""
 
     def fill_sealed(file: h5py.File) -> None:
         file.attrs[SEALED] = True
         fill(file)
 
-    content = make_hdf5(fill_sealed)
-    return content + SEAL + hashlib.sha256(content).hexdigest().encode()
+    content = _make(fill_sealed)
+    digest = hashlib.sha256(content.getbuffer()).hexdigest()
+    content.seek(0, os.SEEK_END)
+    content.write(SEAL + digest.encode())
+    return content.getbuffer()
 
 
 @contextmanager

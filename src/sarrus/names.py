@@ -21,6 +21,14 @@ def shown(text: object) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
 
 
+def short(number: float) -> str:
+    """A number as it is, or with its exponent if that would be long; also whole ones beyond all floats."""
+    try:
+        return f"{number:.15g}"
+    except OverflowError:
+        return f"{'-' if number < 0 else ''}1e{len(str(abs(int(number)))) - 1}"
+
+
 class UnknownNameError(KeyError, ValueError):
     """Nothing has that name; the message says which names there are. A KeyError and a ValueError."""
 

@@ -55,6 +55,11 @@ def new_outputs(folder: str | Path) -> Iterator[Path]:
                 place.remove_empty(stage)
 
 
+def is_finished(path: Path) -> bool:
+    """Whether a file was moved to its place: not what a killed program left."""
+    return not any(part.startswith(UNFINISHED) for part in path.parts)
+
+
 @contextmanager
 def new_output(path: str | Path) -> Iterator[Path]:
     """A file to write, under its own name in another folder; it takes its place at `path` once all went well."""

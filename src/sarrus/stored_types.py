@@ -2,7 +2,7 @@
 
 An array is a letter (f: float64, i: int64) and its sizes: a number, a size of the model (nq coordinates, nc
 equations, torsions, drives), or any other word, which stands for the same size in all fields of an object.
-"a|b" is one of two, "k+1" one more than k. Other fields: float, int, bool, text, {float}, {int}: values by name,
+"a|b" is one of two, "k+1" one more than k. Other fields: float, int, bool, text, {float}, {int}, {value}: by name,
 [text], the name of a class, (Class): a tuple of them. A question mark: or nothing.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FIELDS: dict[str, dict[str, str]] = {
     "Asked": {
         **{"duration": "float", "outputs": "f m", "method": "text", "tolerance": "float?", "step": "float?"},
-        **{"options": "{float}", "max_steps": "int", "at_crossing": "text", "misfit": "float?"},
+        **{"options": "{value}", "max_steps": "int", "at_crossing": "text", "misfit": "float?"},
         **{"assemble": "bool", "dense": "bool", "estimate_error": "bool"},
     },
     "Law": {"form": "Form", "damping": "float", "stiffness": "float", "refinements": "int"},
@@ -68,6 +68,8 @@ _PLAIN: dict[str, Callable[[Any], bool]] = {
     "int": lambda x: isinstance(x, int) and not isinstance(x, bool),
     "bool": lambda x: isinstance(x, bool),
     "text": lambda x: isinstance(x, str),
+    # of an option: of other engines some are words
+    "value": lambda x: isinstance(x, int | float | str),
 }
 
 

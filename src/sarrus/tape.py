@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Flags, Floats
+from .thresholds import LARGEST_NUMBER
 
 # variants that are done at once: their values of all operations stay in the cache
 CHUNK = 256
@@ -446,6 +447,15 @@ def is_finite(x: Scalar) -> bool:
     """Whether it is a number, and a finite one."""
     # inputs of a tape are finite, in a replay as well
     return (isinstance(x, Number) and x in x.tape) or x - x == 0.0
+
+
+# what is said of a number that is not
+UNUSABLE = f"is not finite, or larger than {LARGEST_NUMBER:g}"
+
+
+def is_usable(x: Scalar) -> bool:
+    """Whether it is a number that can be computed with: finite, and so that products are."""
+    return abs(x) <= LARGEST_NUMBER
 
 
 def eigen(matrix: Sequence[Sequence[Any]]) -> tuple[list[Scalar], list[list[Scalar]]]:

@@ -11,6 +11,8 @@ only steer an iteration or a step stay beside it. docs/thresholds.md has the tab
 
 # == Mechanisms as typed ==
 
+# 1: numbers of a mechanism beyond this are rejected: products of six are still doubles, and no machine has any
+LARGEST_NUMBER = 1e50
 # the bodies' size, and rad: places and axes of a joint that are equal but for the rounding of their digits
 JOINT_GAP = 1e-12
 # the rod's length: as for joints, of a joint beside its rod
@@ -92,9 +94,6 @@ RISEN_PIVOT = 1e-12
 # what is usual for the equation: one that is lower gives its part to a redundant one that rises as much; pivots
 # vary less than that by the motion alone, as a rule
 LOWERED_PIVOT = 0.1
-# an equation's own J J^T: the same without masses, so nothing but angles makes it small; it is their square:
-# links that are never more than 1e-4 rad off count as parallel
-WATCHED_PIVOT = 1e-8
 # an equation's own J J^T: a pivot above has been shown by a motion, not by rounding (1e-16, and its growth in the
 # elimination): links that swing by 3e-7 rad
 SHOWN_PIVOT = 1e-13
@@ -267,16 +266,10 @@ LEAST_ZERO = 1e-8
 MOST_ZERO = 1e-4
 # the violation, over the length: of a dependence that it hides at a crossing
 HIDDEN_AT_CROSSING = 10.0
-# the time between samples: crossings this close are one
+# a step, or the time between samples: crossings this close are one, or at the start or end of a run
 SAME_CROSSING = 1e-6
 # the time of the last output: an output this close to a moment is at it, neither before nor behind
 AT_MOMENT = 1e-10
-# the pivot beside: equations whose pivots fall this low at a bottom have no other one
-SAME_BOTTOM = 1e-9
-# what counts as zero at a crossing: values of J this many times smaller or larger are so of W too. Rows of both
-# have length one, W weighs its columns by masses and inertias. Measured beside crossings of random linkages W's
-# were 0.1 to 1.2 times those of J, 0.006 with bodies of 1 g and 1 t
-CLEAR_VALUE = 1e3
 # 1, J has entries of order one: a row's part in a combination that is no dependence
 NO_COMBINATION = 1e-7
 # the velocity: one typed with some digits misses a branch by less

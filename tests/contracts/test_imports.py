@@ -167,7 +167,7 @@ def test_all_names_in_all_can_be_starred():
 
 
 # packages that come late, at a first call, and import their own modules
-LATE = {"methods", "model", "scene", "specification"}
+LATE = {"methods", "scene", "specification"}
 # rooms whose modules are not called by threads of users
 ONE_THREAD = {"cli", "bench", "report", "studies", "workbench"}
 

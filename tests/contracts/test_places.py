@@ -21,7 +21,7 @@ MORE = {
     "mechanism/__init__.py": "public names",
     "mechanism/check.py": "lengths are read by name, of springs and of links: no name twice",
     "kinematics/pose.py": "springs hold bodies, their arms count in the mechanism's length",
-    "model/model.py": "length and force are read by name",
+    "model/readings.py": "length and force are read by name",
     "readout.py": "length and force are read by name",
     "cli/engines.py": "what engines can do",
     "scene/draw.py": "drawn",

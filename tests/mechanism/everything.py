@@ -30,7 +30,7 @@ def plane_of_everything():
     m.rod("no", (0, 0), (0.1, 1 / 3), mass=1.1)
     m.rod("thick", (0.1, 1 / 3), (1, 1), mass=0.3, section=1e-5)
     m.body("plate", 2.5, (0.5, np.pi), 0.1)
-    m.body("point", 1e-30, (-0.0, 5e90))
+    m.body("point", 1e-30, (-0.0, 5e40))
     m.revolute("pin", m.ground, "no", "plate", at=(0, 0))
     m.weld("weld", "thick", "plate")
     m.weld("weld with a place", "thick", "plate", at=(1, 1))

@@ -237,8 +237,9 @@ def test_what_a_file_cannot_hold_is_refused(tmp_path):
     m.body("b", math.nan, (0, 0))
     refused(m, r"bodies\.b\.mass: nan is not finite")
     m = Mechanism("m")
-    m.body("b", 1, (0, 1e101))
-    refused(m, r"bodies\.b\.center\.1: 1e\+101 is larger than 1e\+100")
+    m.at_once = False
+    m.body("b", 1, (0, 1e51))
+    refused(m, r"bodies\.b\.center\.1: 1e\+51 is larger than 1e\+50")
     m = Mechanism("m")
     m.bodies.append(dataclasses.replace(m.rod("r", (0, 0), (1, 0), 1), inertia=np.array(9.0)))
     m.bodies.pop(0)
@@ -319,7 +320,7 @@ def test_a_misspelt_last_key_is_found_when_the_mechanism_is_made(tmp_path):
         from_data(data)
 
 
-@pytest.mark.parametrize("number", [1e100, -1e100, 5e-324, 1e-160])
+@pytest.mark.parametrize("number", [1e50, -1e50, 5e-324, 1e-160])
 def test_extreme_numbers_load_or_are_refused(number):
     """The largest numbers a file may hold overflow nowhere in the check: no warning, no other error."""
     plain = to_data(random_mechanism(3, 3))

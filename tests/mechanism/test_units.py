@@ -65,7 +65,7 @@ def test_decimal_units_round_once(number):
     assert in_si(f"{number:f} mm", units.LENGTH) == float(Fraction(str(number)) / 1000)
 
 
-@given(st.floats(-1e100, 1e100))
+@given(st.floats(-1e50, 1e50))
 def test_plain_numbers_keep_their_bits(x):
     """As a number, as text, and with the SI unit."""
     for given_as in (x, repr(x), f"{x!r} kg"):
@@ -109,7 +109,7 @@ def test_power_and_quotient_are_inverse(unit, n):
         ("", "is no number"),
         ("1e999 mm", "not finite"),
         ("1e308 km", "not finite|larger than"),
-        ("1e98 km", "1e.101 is larger than 1e.100; check its digits"),
+        ("1e48 km", "1e.51 is larger than 1e.50; check its digits"),
         ("nan", "not finite"),
         (math.inf, "not finite"),
         (10**400, "not finite"),

@@ -372,3 +372,14 @@ def test_results_of_earlier_versions_are_read(unsealed):
         for name in ("asked/estimate_error", "outcome/lost", "outcome/error"):
             del file[name]
     assert load_result(path).status == "done"
+
+
+@pytest.mark.slow
+def test_results_of_other_engines_are_read(tmp_path):
+    """Their options may be words, and they keep no pivots."""
+    pytest.importorskip("sympy", reason="this engine is not installed")
+    problem = sarrus.problems.get("simple-pendulum")
+    result = sarrus.simulate_with("sympy", problem.mechanism(), 0.2, step=0.01, output_step=0.1)
+    again = load_result(result.save(tmp_path / "run.h5"))
+    assert again.options == result.options
+    np.testing.assert_array_equal(again.outcome.record.q, result.outcome.record.q)

@@ -20,6 +20,7 @@ from typing import Any
 from .. import problems
 from ..disk import read_file, write_file
 from ..names import UnknownNameError
+from ..outputs import is_finished
 from ..problems import Problem
 from ..runs.folder import RECORD
 from .clock import CALIBRATION_VERSION, REPEATS
@@ -113,7 +114,7 @@ def collect_records(places: list[Path]) -> tuple[list[dict[str, Any]], list[tupl
 def _sources(place: Path) -> list[Path]:
     if place.suffix == ".zip":
         return [place]
-    found = sorted(p.parent for p in place.glob(f"**/{RECORD}"))
+    found = sorted(p.parent for p in filter(is_finished, place.glob(f"**/{RECORD}")))
     return found + sorted(place.glob("**/*.zip"))
 
 

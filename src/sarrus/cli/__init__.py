@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from .. import __version__
 from . import bench, engines, lists, model_files, own, pictures, run, spec, standing, sweep
-from .errors import end_with
+from .errors import debugging, end_with
 from .screen import Screen, outlive_readers
 
 __all__ = ["app", "main"]
@@ -71,6 +72,9 @@ def about(
 def main() -> None:
     """Entry point: errors are one clear message, not a traceback."""
     outlive_readers()
+    if not debugging():
+        # of overflows on the way: what came of them is judged, and said in words
+        warnings.simplefilter("ignore", RuntimeWarning)
     try:
         # as a function: it says in words how it was stopped, which is not a mistake of its user
         status = app(standalone_mode=False)

@@ -16,6 +16,7 @@ from rich.text import Text
 from .. import problems
 from ..bench.judge import judge_columns
 from ..bench.result_file import read_result_file
+from ..names import short
 from ..report import judgement_table
 from ..report.tables import passed_word
 from ..runs.folder import finite
@@ -67,7 +68,7 @@ def bench(
 
     methods = [get_method(name).id for name in method or METHODS]
     if repeat < 1:
-        raise ValueError(f"--repeat {repeat}: give at least 1")
+        raise ValueError(f"--repeat {short(repeat)}: give at least 1")
     chosen = [find_problem(name, duration=duration) for name in names or problems.names()]
     if duration is not None:
         chosen = [replace(problem, duration=duration) for problem in chosen]

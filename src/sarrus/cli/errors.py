@@ -27,9 +27,14 @@ MOST_SHOWN = 200
 _PACKAGE = __name__.partition(".")[0]
 
 
+def debugging() -> bool:
+    """Whether the user wants to see what programmers see."""
+    return os.environ.get(DEBUG, "") not in ("", "0")
+
+
 def end_with(error: Exception) -> NoReturn:
     """Print the sentence of an error and end the program."""
-    if os.environ.get(DEBUG, "") not in ("", "0"):
+    if debugging():
         traceback.print_exception(error)
     if isinstance(error, MemoryError):
         _fail(f"out of memory: {str(error) or 'ask for fewer outputs'}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -214,7 +215,7 @@ def simulate(
 def _check_memory(mechanism: Mechanism, settings: dict[str, Any], points: int) -> None:
     """Refuse a run whose outputs and columns do not fit into memory, before it is made."""
     duration, every = settings["duration"], settings.get("output_step")
-    if not every or not 0 < every <= duration:
+    if not every or not 0 < every <= duration < math.inf:
         # a thousand, or an error that is told later
         return
     dimension = mechanism.dimension

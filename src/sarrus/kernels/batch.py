@@ -36,7 +36,7 @@ from .layout import Form, make_lone_workspace
 from .loads import Loads, make_loads
 from .record import Sampling
 from .rules import CORRECTIONS, HIGHEST_ORDER, log_cost
-from .run import Output, Readings, make_record, run
+from .run import ME, Output, Readings, RunRules, StepSeries, make_record, run
 from .series import LOCAL, NEXT_SHARE, SEEN, StepRules, make_state
 from .simd import WIDTH
 
@@ -305,12 +305,10 @@ def write_run(plan: Plan, lanes: bool) -> tuple[str, int]:
     out = make_lone_workspace(form, 0)
     out_kind, out_at = _second_workspace(w, out, usual)
     record_kind, record_at = w.tuple(make_record(plan.columns), False)
-    rules_kind, rules_at = _rules(w, plan)
-    sampling_kind, sampling_at = _sampling(w)
+    rules_kind, rules_at = _run_rules(w, plan)
     output_kind, output_at = _output(w)
-    qc_kind, qc_at = w.array("Step.qc", np.zeros((order + 1, nq)), False)
-    sides_kind, sides_at = w.array("Step.sides", np.zeros((beside, 2 * order + 2)), False)
-    seen_kind, seen_at = w.array("Step.seen", np.zeros(SEEN), False)
+    step = StepSeries(np.zeros((order + 1, nq)), np.zeros((beside, 2 * order + 2)), np.zeros(SEEN))
+    step_kind, step_at = w.tuple(step, False)
     tolerance = f"%setting{TOLERANCE}"
     if lanes:
         one = w.line(f"insertelement {LANES} poison, double {tolerance}, i64 0")
@@ -328,19 +326,18 @@ def write_run(plan: Plan, lanes: bool) -> tuple[str, int]:
         me = w.line(f"add {WHOLE} {all_first}, <{lane}>")
     inline = "alwaysinline" if plan.is_small or not lanes else ""
     module = Module(unrolls=True, alone=True, masked=lanes, inline=inline)
+    counts, _ = w.places["RunRecord.counts"]
+    w.lines.append(f"store {w.whole} {me}, ptr {w.place(w.whole, counts, ME)}, align 8")
     kinds = (
-        form_kind, ws_kind, out_kind, loads_kind, rules_kind, sampling_kind, readings_kind, FLOAT, BOOL,
-        INT, w.whole, kept_kind, qc_kind, sides_kind, seen_kind, record_kind, output_kind,
+        form_kind, ws_kind, out_kind, loads_kind, rules_kind, readings_kind, kept_kind, step_kind, record_kind,
+        output_kind,
     )  # fmt: skip
     name, result = module.function(run, kinds)
-    given = [f"ptr {form_at}", f"ptr {ws_at}", f"ptr {out_at}"]
-    given += [f"ptr {loads_at}"] if loads_kind is not None else []
-    given += [
-        f"ptr {rules_at}", f"ptr {sampling_at}", f"ptr {readings_at}", f"double %setting{SETTING}",
-        f"i1 {'true' if plan.damped else 'false'}", f"i64 %size{MOST_STEPS}", f"{w.whole} {me}", f"ptr {kept_at}",
-        _given(qc_kind, qc_at), _given(sides_kind, sides_at), _given(seen_kind, seen_at),
-        f"ptr {record_at}", f"ptr {output_at}",
+    loads_given = [] if loads_kind is None else [loads_at]
+    blocks = [
+        form_at, ws_at, out_at, *loads_given, rules_at, readings_at, kept_at, step_at, record_at, output_at,
     ]  # fmt: skip
+    given = [f"ptr {block}" for block in blocks]
     if lanes:
         # of the last group some lanes may be beyond the last run
         count = w.line(f"insertelement {WHOLE} poison, i64 %runs, i64 0")
@@ -353,10 +350,6 @@ def write_run(plan: Plan, lanes: bool) -> tuple[str, int]:
     entry = _write_lanes_entry(w) if lanes else _write_device_entry(w)
     declared = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
     return module.text(declared, *w.tables, entry), w.memory
-
-
-def _given(rank: Rank, address: str) -> str:
-    return ", ".join([f"ptr {address}", *(f"i64 {n}" for n in rank.sizes)])
 
 
 def _second_workspace(w: _Writer, out: Any, usual: tuple[str, Any]) -> tuple[Record, str]:
@@ -378,7 +371,15 @@ def _truth(x: bool) -> str:
     return "1" if x else "0"
 
 
-def _rules(w: _Writer, plan: Plan) -> tuple[Record, str]:
+def _run_rules(w: _Writer, plan: Plan) -> tuple[Record, str]:
+    steps, steps_at = _rules(w, plan)
+    sampling, sampling_at = _sampling()
+    kind = Record.of(RunRules._fields, (steps, sampling, FLOAT, BOOL, INT))
+    rest = [f"%setting{SETTING}", _truth(plan.damped), f"%size{MOST_STEPS}"]
+    return kind, w.block(kind, [steps_at, sampling_at, *rest])
+
+
+def _rules(w: _Writer, plan: Plan) -> tuple[Record, list[str]]:
     costs = log_cost()[: w.order + 1]
     cost = Rank(FLOAT, 1, "log cost", (str(len(costs)),), tuple(costs.tolist()))
     kind = Record.of(StepRules._fields, (FLOAT, FLOAT, BOOL, INT, BOOL, BOOL, cost))
@@ -389,10 +390,10 @@ def _rules(w: _Writer, plan: Plan) -> tuple[Record, str]:
         f"%setting{T_END}", f"%setting{TOLERANCE}", _truth(not plan.damped), str(plan.share_every),
         _truth(plan.holds), _truth(False), table,
     ]  # fmt: skip
-    return kind, w.block(kind, values)
+    return kind, values
 
 
-def _sampling(w: _Writer) -> tuple[Record, str]:
+def _sampling() -> tuple[Record, list[str]]:
     none = Rank(FLOAT, 1, "no nodes", ("0",))
     kind = Record.of(
         Sampling._fields, (BOOL, BOOL, FLOAT, FLOAT, INT, FLOAT, FLOAT, none, none, FLOAT)
@@ -402,7 +403,7 @@ def _sampling(w: _Writer) -> tuple[Record, str]:
         _truth(True), _truth(False), zero, zero, str(CORRECTIONS), hexadecimal(np.inf),
         hexadecimal(SINGULAR_LANDING), "null", "null", f"%setting{SAME_FACTOR}",
     ]  # fmt: skip
-    return kind, w.block(kind, values)
+    return kind, values
 
 
 def _output(w: _Writer) -> tuple[Record, str]:

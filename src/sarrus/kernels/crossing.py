@@ -94,10 +94,10 @@ SAME = 1e-5
 # usual; how many equations are independent; and log|g| at the centre
 EXCESS, LOW, RANK, REGULARITY = 0, 1, 2, 3
 SEEN = 4
-# columns of a place: time since the start of the step, number of zeros, their variance [s^2] (negative: a
+# columns of a place: its time, start and end of its step, number of zeros, their variance [s^2] (negative: a
 # conjugate pair), part of the mechanism, whether it is resolved, and the number of the step
-TIME, ZEROS, VARIANCE, PART, RESOLVED, STEP = 0, 1, 2, 3, 4, 5
-PLACE = 6
+TIME, BEFORE, AFTER, ZEROS, VARIANCE, PART, RESOLVED, STEP = 0, 1, 2, 3, 4, 5, 6, 7
+PLACE = 8
 # what a disc holds
 NOTHING, HALVES, A_PLACE = 0, 1, 2
 # of discs that wait: centre, half of what it covers, part (-1: all), halvings
@@ -579,10 +579,10 @@ def wait(stack, waiting, c, half, m, depth):
 
 
 @kernel
-def is_known(found, before, count, t, m, same):
+def is_known(found, count, t, m, same):
     """Whether a place of a part is among those found of the same step."""
     known = False
-    for n in range(before, count):
+    for n in range(count):
         if found[n, PART] == m and abs(found[n, TIME] - t) <= same:
             known = True
     return known
@@ -599,11 +599,10 @@ def keep_place(found, count, t, zeros, variance, m, resolved):
 
 
 @block
-def look_at_part(form, structure, disc, qc, order, c, half, depth, m, splits, found, before, count):
+def look_at_part(form, structure, disc, qc, order, c, half, depth, m, splits, found, count):
     """What a disc holds of a part whose moments are known: NOTHING, HALVES to be looked at, or A_PLACE, now kept.
 
-    before: where the places of this step begin. Returns which, and the middle and half the width of what is to be
-    halved, or the time of the place.
+    Returns which, and the middle and half the width of what is to be halved, or the time of the place.
     """
     _, narrow = eval_variance(disc.known[m])
     if narrow and abs(disc.known[m, 1] / disc.known[m, 0]) * WIDER > OUTSIDE:
@@ -619,7 +618,7 @@ def look_at_part(form, structure, disc, qc, order, c, half, depth, m, splits, fo
         if one and splits and apart and depth < DEEPEST:
             return HALVES, t, radius / WIDER
         if one:
-            if is_known(found, before, count, t, m, SAME * half):
+            if is_known(found, count, t, m, SAME * half):
                 return NOTHING, t, half
             keep_place(found, count, t, zeros, variance, m, 1.0)
             return A_PLACE, t, half
@@ -631,15 +630,14 @@ def look_at_part(form, structure, disc, qc, order, c, half, depth, m, splits, fo
 
 
 @block
-def search(form, structure, disc, qc, order, c, half, part, splits, found, count):
-    """Places at which J loses rank, or nearly does, less than `half` from c; returns how many rows there are.
+def search(form, structure, disc, qc, order, c, half, part, splits, found):
+    """Places at which J loses rank, or nearly does, less than `half` from c; returns how many there are.
 
     part: of the mechanism, -1: all; splits: whether three zeros and more that are not quite one place are taken
-    apart; disc.kept: the equations that are independent; found, count: rows of other steps before these.
+    apart; disc.kept: the equations that are independent. Outputs: found: a row for each place.
     """
-    before = count
+    count = 0
     discs = 0
-    waiting = 0
     disc.stack[0, 0] = c
     disc.stack[0, 1] = half
     disc.stack[0, 2] = part
@@ -660,19 +658,7 @@ def search(form, structure, disc, qc, order, c, half, part, splits, found, count
             mine = only < 0.0 or only == m
             if mine and count < len(found) and has_zeros(disc.known[m]):
                 what, t, width = look_at_part(
-                    form,
-                    structure,
-                    disc,
-                    qc,
-                    order,
-                    c,
-                    half,
-                    depth,
-                    m,
-                    splits,
-                    found,
-                    before,
-                    count,
+                    form, structure, disc, qc, order, c, half, depth, m, splits, found, count
                 )
                 if what == HALVES and waiting + 2 <= len(disc.stack):
                     waiting = wait(disc.stack, waiting, t, width, m, depth)
@@ -705,8 +691,11 @@ def look_at_steps(form, structure, disc, pieces, first, steps, seen, middles, fo
             middles[n, i] = disc.q[i, WIDTH - 1]
         if abs(excess) > FLAG:
             before = count
-            count = search(form, structure, disc, qc, order, half, half, -1, False, found, count)
+            count += search(form, structure, disc, qc, order, half, half, -1, False, found[before:])
             for k in range(before, count):
+                found[k, TIME] += pieces.starts[n]
+                found[k, BEFORE] = pieces.starts[n]
+                found[k, AFTER] = pieces.starts[n + 1]
                 found[k, STEP] = n
     return steps, count
 
@@ -717,7 +706,7 @@ def locate(form, structure, disc, qc, order, first, last, part, splits, found):
     c = 0.5 * (first + last)
     half = 0.5 * (last - first)
     screen_step(form, structure, disc, qc, order, c, half)
-    return search(form, structure, disc, qc, order, c, half, part, splits, found, 0)
+    return search(form, structure, disc, qc, order, c, half, part, splits, found)
 
 
 @entry

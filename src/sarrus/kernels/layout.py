@@ -134,7 +134,7 @@ _SCRATCH = (
 # forms at an output follow from its position, whatever the other lanes do
 _SCRATCH_OF_OUTPUTS = ("e",)
 SCRATCH = frozenset(
-    ["Step.qc"]
+    ["StepSeries.qc"]
     + [f"Workspace.{name}" for name in _SCRATCH]
     + [f"second Workspace.{name}" for name in (*_SCRATCH, *_SCRATCH_OF_OUTPUTS)]
 )

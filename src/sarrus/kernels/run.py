@@ -28,7 +28,7 @@ from .forms import eval_constraints, eval_energy
 from .loads import eval_decay, eval_load_energy, eval_load_forms
 from .polynomials import eval_series
 from .reasons import DONE, FULL, UNCERTAIN
-from .record import sample_state, settle_angles
+from .record import Sampling, sample_state, settle_angles
 from .rules import ASKED_AFTER, LEFT, STIFF
 from .series import (
     DROP,
@@ -43,6 +43,7 @@ from .series import (
     STEPS,
     STRAIN,
     TIME,
+    StepRules,
     begin,
     look_ahead,
     take_step,
@@ -60,12 +61,33 @@ PLACE, RATE = 0, 1
 # when dampers were looked at last
 SINCE = 8
 SUMMARY = 9
-# places in the counts: why the run ended, the next output
-REASON, NEXT = 0, 1
-COUNTS = 2
+# places in the counts: why the run ended, the next output, the number of the run
+REASON, NEXT, ME = 0, 1, 2
+COUNTS = 3
 # a run is left to `simulate` a little before that would write a note, or try another method: the two measure at
 # the same places, but sum in other orders
 ALIKE = 0.9
+
+
+class RunRules(NamedTuple):
+    """What all runs of a group follow: rules of steps and outputs, and where `simulate` has to judge.
+
+    setting: the tolerance that a user gave; damped: whether there are dampers; most_steps: steps at most.
+    """
+
+    steps: StepRules
+    sampling: Sampling
+    setting: float
+    damped: bool
+    most_steps: int
+
+
+class StepSeries(NamedTuple):
+    """Memory of one step: series of the motion, of angles and work, and what is seen at its end (series.py)."""
+
+    qc: Floats
+    sides: Floats
+    seen: Floats
 
 
 class Readings(NamedTuple):
@@ -139,15 +161,15 @@ def eval_balance(form, out, loads, s, sides, restored):
 
 
 @kernel
-def keep_output(form, out, loads, readings, record, output, me, k, energy):
-    """Columns and energy of output k of run `me`, their extremes, and those at the end."""
+def keep_output(out, readings, record, output, k, energy):
+    """Columns and energy of output k, their extremes, and those at the end."""
     if k == 0:
         record.summary[START_ENERGY] = energy
     wanted = output.counted[0] <= k < output.counted[1]
     if wanted:
         drift = abs(energy - record.summary[START_ENERGY])
         record.summary[DRIFT] = max(record.summary[DRIFT], drift)
-    at = me * output.stride[0] + (k - output.counted[0]) * output.stride[1]
+    at = record.counts[ME] * output.stride[0] + (k - output.counted[0]) * output.stride[1]
     keeps = output.stride[3] > 0
     for c in range(len(record.least)):
         x = read_column(readings, c, out.q, out.v)
@@ -163,10 +185,9 @@ def keep_output(form, out, loads, readings, record, output, me, k, energy):
 
 
 @kernel
-def sample_outputs(
-    form, out, loads, sampling, readings, record, output, me, ends, t0, t, order, qc, sides
-):
-    """Outputs in the step from t0 to t just taken, all that are left if the run ends with it."""
+def sample_outputs(form, out, loads, rules, readings, record, output, ends, t0, order, kept, step):
+    """Outputs in the step just taken from t0 on, all that are left if the run ends with it."""
+    t = kept.balance[TIME]
     k = record.counts[NEXT]
     restored = record.summary[PUT_BACK]
     while k < len(output.times):
@@ -174,9 +195,9 @@ def sample_outputs(
         if time > t and not ends:
             break
         s = max(time - t0, 0.0)
-        sample_state(form, out, loads, sampling, qc, order, s, time, t - t0)
-        energy = eval_balance(form, out, loads, s, sides, restored)
-        keep_output(form, out, loads, readings, record, output, me, k, energy)
+        sample_state(form, out, loads, rules.sampling, step.qc, order, s, time, t - t0)
+        energy = eval_balance(form, out, loads, s, step.sides, restored)
+        keep_output(out, readings, record, output, k, energy)
         k += 1
     record.counts[NEXT] = k
 
@@ -230,52 +251,50 @@ def contradicts(form, ws, loads):
 
 
 @kernel
-def judge_step(form, ws, loads, rules, setting, damped, kept, seen, record):
+def judge_step(form, ws, loads, rules, kept, seen, record):
     """Why the run has to be left to `simulate` after a step; FULL if it goes on."""
     if seen[DROP] < SINGULAR_LANDING or kept.counters[LOOSENED] >= CRAWLING_STEPS:
         return UNCERTAIN
-    if not is_balanced(ws, setting, kept, record):
+    if not is_balanced(ws, rules.setting, kept, record):
         return UNCERTAIN
     if loads is not None:
         if len(loads.drives.equations) > 0 and contradicts(form, ws, loads):
             return UNCERTAIN
-        if damped and may_be_stiff(form, ws, loads, rules, kept, record):
+        if rules.damped and may_be_stiff(form, ws, loads, rules.steps, kept, record):
             return UNCERTAIN
     return FULL
 
 
 @entry
-def run(
-    form, ws, out, loads, rules, sampling, readings, setting, damped, most_steps, me, kept, qc, sides, seen,
-    record, output,
-):  # fmt: skip
-    """From the start to the end; me: the number of the run; setting: the tolerance that a user gave.
+def run(form, ws, out, loads, rules, readings, kept, step, record, output):
+    """From the start to the end; record.counts[ME]: the number of the run.
 
-    out: a workspace for outputs, whose usual pivots are those of ws; qc, sides, seen: of one step. Outputs: kept,
+    out: a workspace for outputs, whose usual pivots are those of ws; step: memory of one step. Outputs: kept,
     record, output.
     """
-    begin(form, ws, loads, rules, 0.0, kept)
+    begin(form, ws, loads, rules.steps, 0.0, kept)
     start_record(form, loads, kept, record)
     reason = FULL
     ahead = shared(0)
     while reason == FULL:
         t0 = kept.balance[TIME]
-        reason, order, known = take_step(form, ws, loads, rules, 0, ahead, kept, qc, sides, seen)
+        reason, order, known = take_step(
+            form, ws, loads, rules.steps, 0, ahead, kept, step.qc, step.sides, step.seen
+        )
         if reason != FULL and reason != DONE:
             break
         ahead = shared(look_ahead(ws, known))
         summary = record.summary
-        summary[MOST_MOVED] = max(summary[MOST_MOVED], seen[MOVED])
-        summary[LOST] += seen[LOSS]
-        judged = judge_step(form, ws, loads, rules, setting, damped, kept, seen, record)
+        summary[MOST_MOVED] = max(summary[MOST_MOVED], step.seen[MOVED])
+        summary[LOST] += step.seen[LOSS]
+        judged = judge_step(form, ws, loads, rules, kept, step.seen, record)
         if judged != FULL:
             reason = judged
             break
         sample_outputs(
-            form, out, loads, sampling, readings, record, output, me, reason == DONE, t0,
-            kept.balance[TIME], order, qc, sides,
-        )  # fmt: skip
-        summary[PUT_BACK] += seen[RESTORED]
-        if reason == FULL and kept.counters[STEPS] >= most_steps:
+            form, out, loads, rules, readings, record, output, reason == DONE, t0, order, kept, step
+        )
+        summary[PUT_BACK] += step.seen[RESTORED]
+        if reason == FULL and kept.counters[STEPS] >= rules.most_steps:
             reason = UNCERTAIN
     record.counts[REASON] = reason

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats, plain_sum
-from ..tape import eigen, is_finite, larger, largest, length_of, sqrt
+from ..tape import UNUSABLE, eigen, is_finite, is_usable, larger, largest, length_of, sqrt
 from ..thresholds import ON_ROD
 from .elements import Element, Known, MechanismError, Moves, plain, same_bits, show
 
@@ -84,8 +84,8 @@ class Body(Element):
     def problems(self, known: Known) -> Iterator[str]:
         """Its mass, its ends or its centre and inertia."""
         what = self.what
-        if not is_finite(self.mass):
-            yield f"{what}: mass {self.mass} is not finite; give a positive number of kilograms"
+        if not is_usable(self.mass):
+            yield f"{what}: mass {self.mass} {UNUSABLE}; give a positive number of kilograms"
         elif self.mass <= 0:
             yield f"{what}: mass {self.mass:g} kg; a body needs a positive mass"
         if self.ends:
@@ -110,7 +110,7 @@ class Body(Element):
                     f"{self.what}: length zero, both ends at {show(ends[0])}; move an end, "
                     "or use body() for a point mass"
                 )
-        if not (is_finite(self.section) and self.section >= 0):
+        if not (is_usable(self.section) and self.section >= 0):
             yield (
                 f"{self.what}: section {self.section:g} m; give the side of a square, or leave it out"
             )
@@ -120,8 +120,8 @@ class Body(Element):
         if self.inertia.shape != (() if planar else (3, 3)):
             need = "one number" if planar else "3 or 3 x 3 numbers"
             yield f"{what}: inertia has shape {self.inertia.shape}; this mechanism needs {need}"
-        elif not all(map(is_finite, self.inertia.ravel().tolist())):
-            yield f"{what}: inertia {show(self.inertia.ravel())} is not finite; give finite numbers"
+        elif not all(map(is_usable, self.inertia.ravel().tolist())):
+            yield f"{what}: inertia {show(self.inertia.ravel())} {UNUSABLE}; give finite numbers"
         elif planar and self.inertia < 0:
             yield (
                 f"{what}: inertia {float(self.inertia):g} kg m^2 is negative; give a positive number, or "
@@ -197,7 +197,7 @@ def make_rod(name: str, start: Floats, end: Floats, mass: float, section: float)
     """A uniform rod; what has no inertia yet is kept for the check, which says why."""
     ends = (start, end)
     whole = start.shape == end.shape and start.shape in ((2,), (3,))
-    if not (whole and all(map(is_finite, (*start.tolist(), *end.tolist(), section)))):
+    if not (whole and all(map(is_usable, (*start.tolist(), *end.tolist(), section)))):
         return Body(name, mass, start, np.zeros(()), ends, section)
     inertia = rod_inertia(mass, end - start, section)
     return Body(name, mass, 0.5 * (start + end), inertia, ends, section)

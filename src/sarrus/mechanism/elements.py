@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..names import describe_known
-from ..tape import Number, UntracedError, is_finite, largest
+from ..tape import UNUSABLE, Number, UntracedError, is_usable, largest
 
 if TYPE_CHECKING:
     from .bodies import Body
@@ -187,8 +187,8 @@ class Known:
                 f"{what}: {show(values.ravel())} has {values.size} coordinates; "
                 f"a {kind} mechanism needs {self.dimension}"
             )
-        elif not all(map(is_finite, values.tolist())):
-            yield f"{what}: {show(values)} is not finite; give finite numbers"
+        elif not all(map(is_usable, values.tolist())):
+            yield f"{what}: {show(values)} {UNUSABLE}; give finite numbers"
 
     def direction(self, values: Floats, what: str, zero: str) -> Iterator[str]:
         """A direction that is none; zero: the sentence if it has no length."""
@@ -229,8 +229,8 @@ def gravity_problems(name: str, gravity: Floats) -> Iterator[str]:
             f"mechanism '{name}': gravity has {gravity.size} numbers; "
             "give 2 for a planar, 3 for a spatial mechanism"
         )
-    elif not all(map(is_finite, gravity.tolist())):
-        yield f"mechanism '{name}': gravity {show(gravity)} is not finite; give finite numbers"
+    elif not all(map(is_usable, gravity.tolist())):
+        yield f"mechanism '{name}': gravity {show(gravity)} {UNUSABLE}; give finite numbers"
 
 
 def velocity_problems(given: tuple[str, Floats], known: Known) -> Iterator[str]:
@@ -253,8 +253,8 @@ def turning_problems(given: tuple[str, Floats], known: Known) -> Iterator[str]:
     if rate.shape != (() if known.dimension == 2 else (3,)):
         need = "one number" if known.dimension == 2 else "3 numbers"
         yield f"{what}: {rate.size} numbers of shape {rate.shape}; this mechanism needs {need}"
-    elif not all(map(is_finite, rate.ravel().tolist())):
-        yield f"{what}: {show(rate.ravel())} is not finite; give finite numbers"
+    elif not all(map(is_usable, rate.ravel().tolist())):
+        yield f"{what}: {show(rate.ravel())} {UNUSABLE}; give finite numbers"
 
 
 def as_word(name: object, what: str) -> str:

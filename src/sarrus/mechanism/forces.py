@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..names import describe_known
-from ..tape import is_finite, larger, largest, length_of
+from ..tape import UNUSABLE, is_usable, larger, largest, length_of
 from ..thresholds import DRIVE_START, SAME_RATIO
 from .bodies import Body, Marker
 from .elements import (
@@ -93,8 +92,8 @@ class Torque(Element):
         if self.vector.shape != (() if known.dimension == 2 else (3,)):
             need = "one number" if known.dimension == 2 else "3 numbers"
             yield f"{what} has shape {self.vector.shape}; this mechanism needs {need}"
-        elif not all(map(is_finite, self.vector.ravel().tolist())):
-            yield f"{what}: {show(self.vector.ravel())} N m is not finite; give finite numbers"
+        elif not all(map(is_usable, self.vector.ravel().tolist())):
+            yield f"{what}: {show(self.vector.ravel())} N m {UNUSABLE}; give finite numbers"
 
     def data(self) -> dict[str, Any]:
         """Body and vector."""
@@ -223,7 +222,7 @@ class Rotor(Element):
         other = "mass" if wanted == "inertia" else "inertia"
         if getattr(self, other):
             yield f"{what}: joint '{self.joint}' is {joint.kind.value}; give it {wanted}, not {other}"
-        elif not 0 < getattr(self, wanted) < np.inf:
+        elif not (is_usable(getattr(self, wanted)) and getattr(self, wanted) > 0):
             yield f"{what}: {wanted} {getattr(self, wanted):g} must be positive and finite"
 
     def data(self) -> dict[str, Any]:
@@ -358,8 +357,8 @@ class Coupling(Element):
                 continue
             yield from _two_bodies(joint, what)
             words.append(word)
-        if not np.isfinite(self.ratio) or self.ratio == 0.0:
-            yield f"{what}: ratio {self.ratio:g} has to be finite and not zero"
+        if not is_usable(self.ratio) or self.ratio == 0.0:
+            yield f"{what}: ratio {self.ratio:g} has to be finite, of reasonable size and not zero"
         elif len(set(words)) == 2:
             yield (
                 f"{what}: '{self.joint}' and '{self.other}' are a hinge and a slider; a rack relates an angle to "
@@ -589,8 +588,8 @@ def _fixed_in(fixed_in: object, what: str) -> Iterator[str]:
 def _numbers(load: Spring | Torsion, what: str, *names: str) -> Iterator[str]:
     for name in names:
         value = getattr(load, name)
-        if not is_finite(value):
-            yield f"{what}: {name.replace('_', ' ')} {value} is not finite; give a finite number"
+        if not is_usable(value):
+            yield f"{what}: {name.replace('_', ' ')} {value} {UNUSABLE}; give a finite number"
     if load.damping < 0:
         yield f"{what}: damping {load.damping:g} is negative, it would feed energy; give zero or more"
 

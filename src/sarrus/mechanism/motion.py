@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from ..tape import Number, Scalar, UntracedError, is_finite, sine
+from ..tape import UNUSABLE, Number, Scalar, UntracedError, is_usable, sine
+from ..thresholds import LARGEST_NUMBER
 from .elements import MechanismError
 
 
@@ -174,13 +175,13 @@ def check_motion(motion: object, what: str) -> list[str]:
     numbers = [x for value in vars(motion).values() for x in np.ravel(value)]
     try:
         plain = [x for x in numbers if not isinstance(x, Number)]
-        finite = bool(np.isfinite(np.array(plain, dtype=float)).all())
+        finite = bool((np.abs(np.array(plain, dtype=float)) <= LARGEST_NUMBER).all())
         if is_traced(motion):
-            finite = finite and all(is_finite(x) for x in numbers)
+            finite = finite and all(is_usable(x) for x in numbers)
     except (TypeError, ValueError):
         return [f"{what}: {motion!r} has entries that are no numbers; give plain numbers"]
     if not finite:
-        return [f"{what}: {motion!r} has entries that are not finite; give finite numbers"]
+        return [f"{what}: {motion!r} has an entry that {UNUSABLE}; give finite numbers"]
     if isinstance(motion, Polynomial) and not motion.coefficients:
         return [f"{what}: the polynomial has no coefficients; give at least one"]
     if isinstance(motion, SmoothStep) and not motion.end > motion.begin:

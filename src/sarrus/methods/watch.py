@@ -99,7 +99,8 @@ class Candidate:
 
 
 # columns of what is kept of candidates
-TIME, BEFORE, AFTER, ZEROS, VARIANCE, PART, RESOLVED = range(7)
+TIME, BEFORE, AFTER, ZEROS = kernels.TIME, kernels.BEFORE, kernels.AFTER, kernels.ZEROS
+VARIANCE, PART, RESOLVED = kernels.VARIANCE, kernels.PART, kernels.RESOLVED
 
 
 @dataclass(frozen=True)
@@ -305,14 +306,7 @@ class Watcher:
 
     def _collect(self, pieces: Pieces, steps: int, seen: _Seen, last: bool) -> Floats:
         """All candidates among some steps: a row for each, in the order of time."""
-        starts, places = pieces.starts, seen.places
-        n = places[:, kernels.STEP].astype(np.int64)
-        found = np.empty((len(n), RESOLVED + 1))
-        found[:, TIME] = starts[n] + places[:, kernels.TIME]
-        found[:, BEFORE], found[:, AFTER] = starts[n], starts[n + 1]
-        found[:, ZEROS] = np.maximum(places[:, kernels.ZEROS], 1.0)
-        found[:, VARIANCE] = places[:, kernels.VARIANCE]
-        found[:, PART], found[:, RESOLVED] = places[:, kernels.PART], places[:, kernels.RESOLVED]
+        found = seen.places
         self._times = sorted([*self._times, *found[:, TIME].tolist()])
         more = self._minima(pieces, steps, seen, self._times, last)
         if more:
@@ -324,6 +318,9 @@ class Watcher:
     ) -> list[tuple[float, ...]]:
         """Local minima of the smallest pivot, and stretches of lower rank; known: times of zeros, rising."""
         old = self._tail
+        low, full = seen.rows[:, kernels.LOW].min(), seen.rows[:, kernels.RANK].min() == self._rank
+        if not old and full and not low < LOW_MINIMUM:
+            return []
         starts = [p.start for *_, p in old] + pieces.starts[: steps + 1].tolist()
         times = [0.5 * (a + b) for a, b in pairwise(starts)]
         lows = [row[0] for row in old] + seen.rows[:, kernels.LOW].tolist()
@@ -341,7 +338,7 @@ class Watcher:
             # a zero there is the minimum
             alone = bisect_left(known, ends[i - 1]) == bisect_right(known, ends[i + 1])
             if same and alone:
-                out.append((times[i], ends[i - 1], ends[i + 1], MINIMUM, 0.0, -1.0, 1.0))
+                out.append((times[i], ends[i - 1], ends[i + 1], MINIMUM, 0.0, -1.0, 1.0, -1.0))
         return out
 
     def _stretches_of_lower_rank(
@@ -368,7 +365,7 @@ class Watcher:
             while b < n and (b - j < AROUND or starts[b] - starts[j] < WINDOW * width):
                 b += 1
             middle = 0.5 * (starts[i] + starts[j])
-            out.append((middle, starts[a], starts[b], CHANGE, width * width, -1.0, 1.0))
+            out.append((middle, starts[a], starts[b], CHANGE, width * width, -1.0, 1.0, -1.0))
         return out
 
     def _keep(self, pieces: Pieces, steps: int, seen: _Seen, found: Floats) -> None:

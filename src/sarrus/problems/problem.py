@@ -6,14 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from sys import float_info
 
 import numpy as np
 
 from ..arrays import Floats
 from ..mechanism import Mechanism
+from ..names import short
 from ..result import Result
 from ..runs.columns import Columns, Figure, Panel, observed_columns
+from ..thresholds import LARGEST_NUMBER
 
 __all__ = [
     "Angle",
@@ -190,9 +191,13 @@ class Option:
             isinstance(value, bool | str)
             or not isinstance(value, int | float)
             # whole numbers may be larger than any float
-            or not abs(value) <= float_info.max
+            or not abs(value) <= LARGEST_NUMBER
         ):
-            raise ValueError(f"{self.name} = {value!r}; give a finite number")
+            plain = isinstance(value, int | float) and not isinstance(value, bool)
+            given = short(value) if plain else repr(value)[:60]
+            raise ValueError(
+                f"{self.name} = {given}; give a finite number up to {LARGEST_NUMBER:g}"
+            )
         if not self.least <= value <= self.most or (self.whole and value != int(value)):
             raise ValueError(f"{self.name} = {self.show(value)}; give {self.wanted}")
         return int(value) if self.whole else value

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats
 from ..disk import made_folder, new_file, write_file
+from ..names import short
 from ..outputs import check_outputs, new_outputs
 from ..scene import Camera, Scene
 from ..scene.draw import GREY, INK, PAPER, Picture, as_shown
@@ -29,6 +30,7 @@ SMALLEST, LARGEST = 64, 7680
 PROBE = 1 << 22
 # called with the frames that are done and all of them
 OnFrame = Callable[[int, int], None]
+MOST_FRAMES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,10 @@ class Film:
     def __post_init__(self) -> None:
         if not all(SMALLEST <= side <= LARGEST for side in self.size):
             raise ValueError(
-                f"size {self.size[0]}x{self.size[1]}; give {SMALLEST} to {LARGEST} pixels each way"
+                f"size {short(self.size[0])}x{short(self.size[1])}; give {SMALLEST} to {LARGEST} pixels each way"
             )
-        if not 0 < self.rate <= 240:
-            raise ValueError(f"fps = {self.rate:g}; give a number up to 240")
+        if not 0.01 <= self.rate <= 240:
+            raise ValueError(f"fps = {self.rate:g}; give a number from 0.01 to 240")
         if not 0 < self.speed < np.inf:
             raise ValueError(f"speed = {self.speed:g}; give a positive number, 1 is real time")
         if self.until is not None and not self.until > 0:
@@ -55,7 +57,13 @@ class Film:
     def times(self, scene: Scene) -> Floats:
         """The simulated time of each frame: so many that they last (end of the run) / speed."""
         end = scene.end if self.until is None else min(self.until, scene.end)
-        count = max(1, round(end / self.speed * self.rate))
+        count = end / self.speed * self.rate
+        if count > MOST_FRAMES:
+            raise ValueError(
+                f"a film of {end:g} s at speed {self.speed:g} has {count:.3g} frames; at most {MOST_FRAMES} are "
+                "made: give a higher speed or a lower fps"
+            )
+        count = max(1, round(count))
         return np.minimum(np.arange(count) * self.speed / self.rate, end)
 
 
@@ -64,7 +72,7 @@ def parse_size(text: str) -> tuple[int, int]:
     try:
         width, height = (int(part) for part in text.lower().split("x"))
     except ValueError as error:
-        raise ValueError(f"'{text}' is no size; write 1280x720") from error
+        raise ValueError(f"'{text[:40]}' is no size; write 1280x720") from error
     return width, height
 
 

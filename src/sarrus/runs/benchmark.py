@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..outputs import write_output
+from ..outputs import is_finished, write_output
 from .folder import RunFolderError
 
 Record = dict[str, Any]
@@ -27,7 +27,7 @@ def load_benchmark(folder: Path) -> tuple[list[Record], list[tuple[str, str]]]:
     from .record import Cell, RecordError, read_record
 
     records, bad = [], []
-    for path in sorted((folder / CELLS).rglob("*.json")):
+    for path in sorted(filter(is_finished, (folder / CELLS).rglob("*.json"))):
         try:
             records.append(read_record(path, Cell))
         except (OSError, RecordError) as error:

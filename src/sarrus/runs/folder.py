@@ -26,7 +26,7 @@ from ..export import point_columns, save_csv, without_units
 from ..mechanism import Mechanism
 from ..mechanism.files import to_data, to_text
 from ..names import shown
-from ..outputs import new_outputs
+from ..outputs import is_finished, new_outputs
 from ..result import Result, load_result, save_result
 from ..scene import Scene, load_scene, scene_arrays
 from ..storage import SavedResultError, load_arrays
@@ -188,7 +188,7 @@ def find_runs(folder: Path) -> list[Path]:
         raise RunFolderError(f"there is no folder {folder}")
     if (folder / RECORD).is_file():
         return [folder]
-    return sorted(path.parent for path in folder.glob(f"*/{RECORD}"))
+    return sorted(path.parent for path in filter(is_finished, folder.glob(f"*/{RECORD}")))
 
 
 def _load_record(path: Path) -> dict[str, Any]:

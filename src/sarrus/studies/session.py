@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arrays import plain_sum
 from ..disk import Directory
+from ..names import short
 from ..runs.provenance import command_line
 from .study import StudyError, StudyStopped
 
@@ -127,9 +128,9 @@ def run_in_folder(
     from .sampling import draw_samples
 
     if workers is not None and workers < 1:
-        raise StudyError(f"{workers} workers; give at least 1")
+        raise StudyError(f"{short(workers)} workers; give at least 1")
     if limit is not None and limit < 1:
-        raise StudyError(f"at most {limit} runs; give at least 1")
+        raise StudyError(f"at most {short(limit)} runs; give at least 1")
     if workers is not None and scheduler is not None:
         raise StudyError(
             "the cluster at the scheduler's address has its own workers; leave --workers out"

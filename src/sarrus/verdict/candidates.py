@@ -164,10 +164,15 @@ class _Judge:
             return self._middle(c)
         if c.zeros < 2 or (c.zeros == 2 and c.variance <= 0.0):
             return [c.time]
-        # they are one if values vanish all along between them, up to what counts as zero
+        # they are one if all vanish at their mean, or some do all along between them, up to what counts as zero
         nearby, apart = self._nearby(c), float(np.sqrt(abs(c.variance)))
-        between = (0.0,) if c.zeros == 2 else (-apart, 0.0, apart)
-        if all(self._look(c, c.time + x, nearby).rank < nearby.rank for x in between):
+
+        def fallen(t: float) -> int:
+            return nearby.rank - self._look(c, t, nearby).rank
+
+        count = fallen(c.time)
+        alike = c.zeros == 2 or (count and fallen(c.time - apart) and fallen(c.time + apart))
+        if count >= c.zeros or (count and alike):
             return [c.time]
         return [c.time - apart, c.time + apart] if c.zeros == 2 else self._take_apart(c)
 

@@ -24,6 +24,7 @@ from .. import problems
 from ..mechanism import MechanismError, to_data
 from ..mechanism.files import to_text
 from ..mechanism.files.reading import MOST_BYTES
+from ..names import short
 from ..progress import listening
 from .answers import Desk, sentences_of
 from .guard import LOOPBACK, Guard, OpeningPage, forward
@@ -104,7 +105,7 @@ class Workbench:
             "/save": self.save,
         }
         if not 0 <= port <= MOST_PORT:
-            raise ValueError(f"port {port:g}; give a number from 0 to {MOST_PORT}")
+            raise ValueError(f"port {short(port)}; give a number from 0 to {MOST_PORT}")
         try:
             self.server = _Server((LOOPBACK, port), _Handler)
         except OSError as error:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import TypeGuard
 
 from ...names import find_meant
+from ...thresholds import LARGEST_NUMBER
 
 Dimension = tuple[int, int, int, int]
 
@@ -121,8 +122,7 @@ SPELT_OUT = {
 # longer texts are no numbers of anybody; without the bound a fraction could fill the memory
 MOST_CHARACTERS = 100
 MOST_POWER = 9
-# beyond it a mass times a squared length overflows
-LARGEST = 1e100
+LARGEST = LARGEST_NUMBER
 
 _NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 _PLAIN = re.compile(_NUMBER)
