@@ -11,13 +11,18 @@ from linkages import driven_slider_crank
 from random_mechanisms import random_mechanism
 from sarrus.asked import ask_plainly
 from sarrus.kernels.batch import flatten
-from sarrus.many import Traced, _numbers_of, structure_of
+from sarrus.many import Traced, _check, _numbers_of, structure_of
 from sarrus.problems.references.n_four_bar import flat_times, four_bar_reference
 from sarrus.solving import prepare
 from sarrus.variants import Variants
 
 TIMES = np.linspace(0.0, 2.0, 21)
 pytestmark = pytest.mark.usefixtures("few_runs_pay")
+
+
+def prepared(mechanism, asked):
+    """A mechanism checked and made ready to run."""
+    return prepare(mechanism, asked, _check(mechanism, asked))
 
 
 def four_bar(speed=1.0, windows=2):
@@ -167,7 +172,7 @@ def test_numbers_of_variants_are_those_of_their_models():
     # some have another shortest part of an axis, or another direction in which a mass spreads most
     assert len(group.which) >= 5
     for at in range(0, len(group.which), 2):
-        ready = prepare(variants.mechanism(int(group.which[at])), asked)
+        ready = prepared(variants.mechanism(int(group.which[at])), asked)
         numbers = _numbers_of(ready.model, ready.velocity, ("B", "C"))
         assert structure_of(numbers) == traced.structure
         assert group.energy[at] == pytest.approx(ready.model.units.energy, rel=1e-13)
@@ -186,7 +191,7 @@ def test_numbers_of_drives_are_those_of_their_models(name):
     group = traced.group(vary)
     assert len(group.which) == 20
     for at in (0, 11):
-        ready = prepare(variants.mechanism(at), asked)
+        ready = prepared(variants.mechanism(at), asked)
         numbers = _numbers_of(ready.model, ready.velocity, ("B",))
         assert structure_of(numbers) == traced.structure
         rows = flatten(numbers)[group.plan.rows]

@@ -40,6 +40,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "starts": "f k+1|k",
         "coefficients": "f k terms nq|2nq",
         "sides": "f k sides|0 some",
+        "usual": "f k|0 nc|0",
     },
     "Sampling": {
         **{"projects": "bool", "own": "bool", "same": "float", "damping": "float"},
@@ -48,12 +49,12 @@ FIELDS: dict[str, dict[str, str]] = {
     },
     "Piece": {"start": "float", "end": "float", "coefficients": "f terms nq"},
     "Stretch": {
-        **{"times": "f dips 3", "starts": "f k", "ends": "f k", "orders": "i k"},
+        **{"found": "f dips columns", "regular": "f nq", "starts": "f k", "ends": "f k", "orders": "i k"},
         **{"coefficients": "f k terms nq", "firsts": "i dips", "finals": "i dips", "before": "(Piece)"},
     },
     "Watch": {
-        **{"form": "Form", "stretches": "(Stretch)", "start": "f nc", "usual": "f nc"},
-        **{"begin": "f 2 nq", "later": "f nq", "until": "float"},
+        **{"stretches": "(Stretch)", "start": "f nc", "usual": "f nc", "begin": "f 2 nq"},
+        **{"later": "f nq", "parts": "i nq", "until": "float", "left": "float"},
     },
     "derived": {"a": "f n nq", "norms": "f n 3", "energies": "f 2 n", "drive_forces": "f n drives"},
 }  # fmt: skip
