@@ -297,7 +297,7 @@ class Traced:
             raise NotTogetherError
         self.variants, self.paths = variants, list(base)
         try:
-            self.numbers = VariantNumbers(variants, self.ready.mechanism)
+            self.numbers = VariantNumbers(variants, self.ready.mechanism, base)
             self.replay = traced_structure(self.ready.model).replay
         except UntracedError as error:
             raise NotTracedError from error
