@@ -356,7 +356,7 @@ class Traced:
         velocity, fits, open_start = self._start_velocities(found)
         good = fits & (open_start == self.open) & (self._is_damped(found) == self.damped)
         which = np.flatnonzero(good)
-        start = ManyNumbers.of([x if len(x) > 1 else x[0] for x in velocity.T], found.variants)
+        start = ManyNumbers.of([x if len(x) != 1 else x[0] for x in velocity.T], found.variants)
         numbers = _stack(found, start).rows(self.rows).select(which)
         units = int(self.places.units.length)
         length, mass = found.take(np.array([units, units + 1]))

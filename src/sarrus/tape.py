@@ -304,6 +304,8 @@ class ManyNumbers(NamedTuple):
     @classmethod
     def of(cls, rows: Sequence[Any], n: int) -> ManyNumbers:
         """From rows that are arrays, (n,), or floats that all variants have."""
+        if n == 0:
+            return cls(np.full(len(rows), np.nan), np.zeros(0, np.int64), np.empty((0, 0)))
         which = [i for i, x in enumerate(rows) if isinstance(x, np.ndarray) and not _is_same(x)]
         first = np.array([x.flat[0] if isinstance(x, np.ndarray) else x for x in rows], dtype=float)
         varied = np.empty((len(which), n))

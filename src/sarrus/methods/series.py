@@ -389,7 +389,8 @@ class Series:
             rest, seen = room.some(steps, most), self._seen[steps:]
             t = self._t if steps == 0 else float(room.starts[steps])
             reason, more = own.run(
-                model.structure, kernels.advance, model.form, self._ws, self._loads, self._rules, t, kept, rest, seen
+                model.structure, kernels.advance, model.form, self._ws, self._loads, self._rules, t, kept,
+                rest, seen,
             )  # fmt: skip
             steps += more
             if reason != reasons.OTHER_DIGITS:
