@@ -29,6 +29,7 @@ KERNEL_IMPORTS = {
     "gc",
     "hashlib",
     "inspect",
+    "linecache",
     "llvmlite",
     "logging",
     "math",

@@ -52,7 +52,7 @@ def make_system(mechanism: Mechanism) -> System:
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
     check_mechanism(mechanism)
-    # numba and SciPy load slowly: only who asks pays for them
+    # the compiler and SciPy load slowly: only mechanisms that can be simulated pay for them
     from ..model import make_model
 
     model = make_model(mechanism)

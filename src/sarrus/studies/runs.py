@@ -300,9 +300,7 @@ def describe_worker() -> dict[str, str]:
         from ..kernels.compiler import DIGEST
 
         named = describe_versions()
-        _VERSIONS.update(
-            {name: named[name] for name in ("sarrus", "numpy", "scipy", "numba", "llvmlite")}
-        )
+        _VERSIONS.update({name: named[name] for name in ("sarrus", "numpy", "scipy", "llvmlite")})
         _VERSIONS["python"] = platform.python_version()
         _VERSIONS["kernels"] = DIGEST
     return dict(_VERSIONS)

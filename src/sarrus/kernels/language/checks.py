@@ -2,7 +2,7 @@
 
 All functions of a checked module take one more argument, the address of a record of three words: the place in the
 source, the index and the size. The first access out of bounds fills it and leaves the function; its callers find
-the record filled and leave too, so that nothing is read or written out of bounds, and the entry returns the record.
+the record filled and leave too, so that nothing is read or written out of bounds; the entry returns the record.
 """
 
 from __future__ import annotations

@@ -232,6 +232,8 @@ KNOWN_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.exp: _written("exp"),
     np.sin: _written("sin", wide.sine),
     np.cos: _written("cos", wide.cosine),
+    np.tan: _written("tan"),
+    np.tanh: _written("tanh"),
     np.rint: _named("llvm.rint.f64"),
     np.arctan2: _written("arctan2"),
 }
