@@ -18,6 +18,7 @@ import numpy as np
 
 from ..arrays import Floats, plain_sum
 from ..disk import read_file
+from ..engines import ENGINES
 from ..kinematics.pose import in_space
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files.writing import save_text
@@ -344,16 +345,14 @@ def _arm(m: Mechanism) -> float:
 
 def save_osim(mechanism: Mechanism, path: Path) -> Report:
     """Write an .osim file through OpenSim itself: pins, sliders and balls, loops as point constraints, loads."""
-    from ..engines import ENGINES
-
     engine = ENGINES["opensim"]
     if not engine.installed:
         raise MechanismError(f"{path.name}: writing .osim needs OpenSim; {engine.install}")
     mechanism.check()
     engine.check(mechanism)
+    report = Report(path.name, "written as OpenSim's model")
     from ..engines import opensim
 
-    report = Report(path.name, "written as OpenSim's model")
     tree = opensim.save_model(mechanism, path)
     m = mechanism
     report.drop("start velocities", *(n for n, _ in (*m.velocities, *m.angular_velocities)))
