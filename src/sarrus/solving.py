@@ -224,8 +224,7 @@ def _check_user_forces(
         call.check(place.reshape(call.shape), speed.reshape(call.shape))
         if call.failure:
             raise MechanismError(call.failure)
-        how = "runs compiled" if call.compiled else "runs as plain Python: it cannot be compiled"
-        notes.append(f"user force '{force.name}' {how}")
+        notes.append(f"user force '{force.name}' {call.how}")
     user = model.loads.user
     calls = user.calls.copy()
     calls[:, ADDRESS] = [call.address for call in model.user_calls]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .. import verdict
 from ..arrays import Flags, Floats, plain_sum
 from ..mechanism import Mechanism, MechanismError, without_drives
 from ..thresholds import RANK_TOLERANCE, SAME_VELOCITY, TYPED_VELOCITY
@@ -29,14 +30,11 @@ BEYOND = 1e150
 
 def fit_velocities(m: Mechanism) -> list[str]:
     """Replace given velocities that the joints forbid by the nearest ones they allow; says which."""
-    from ..verdict.joint_equations import make_joint_equations
-    from ..verdict.mobility import velocity_rows
-
     if not (m.velocities or m.angular_velocities):
         return []
-    equations = make_joint_equations(without_drives(m))
+    equations = verdict.joint_equations.make_joint_equations(without_drives(m))
     pose = equations.start()
-    rows, side = velocity_rows(equations, m)
+    rows, side = verdict.mobility.velocity_rows(equations, m)
     # joints come first: their equations weigh far more than what the user wishes
     D = sparse.csr_array(equations.scaled(pose).matrix)
     A = sparse.csr_array(sparse.vstack([1e5 * D, rows]))

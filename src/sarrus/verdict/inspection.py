@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from .. import verdict
 from ..notebook import Sentences
 from .sentences import print_lines, write_sentences
 
@@ -77,11 +78,9 @@ class Inspection(Sentences):
     @cached_property
     def poses(self) -> tuple[Nearby, ...]:
         """Random poses of the mechanism further away with their rank, where equations depend here."""
-        from .nearby import wander
-
         if not (self.mobility_motion and self.redundant_here):
             return ()
-        return tuple(wander(self.equations, self.equations.start()))
+        return tuple(verdict.nearby.wander(self.equations, self.equations.start()))
 
     @property
     def sentences(self) -> list[str]:
@@ -142,20 +141,16 @@ def inspect_equations(
 ) -> Inspection:
     """The inspection of joint equations at their start; given: velocities to follow first."""
     # SciPy's solvers load slowly: only an inspection pays for them
-    from .locked import decide_locked
-    from .mobility import INCONSISTENT, REGULAR, measure_driven, measure_mobility
-    from .redundancy import find_redundancy
-
     equations = whole.undriven
-    mobility = measure_mobility(equations, given=given)
+    mobility = verdict.mobility.measure_mobility(equations, given=given)
     locked = None
     if closed:
-        mobility, locked = decide_locked(equations, mobility)
+        mobility, locked = verdict.locked.decide_locked(equations, mobility)
     else:
-        others = tuple(c for c in mobility.classes if c != REGULAR)
-        mobility = replace(mobility, classes=(INCONSISTENT, *others))
+        others = tuple(c for c in mobility.classes if c != verdict.mobility.REGULAR)
+        mobility = replace(mobility, classes=(verdict.mobility.INCONSISTENT, *others))
     nearby = mobility.generic
-    redundancy = find_redundancy(
+    redundancy = verdict.redundancy.find_redundancy(
         equations, mobility.redundant_here, nearby=nearby.pose if nearby else None
     )
     return Inspection(
@@ -166,7 +161,7 @@ def inspect_equations(
         mobility=mobility,
         redundancy=redundancy,
         equations=equations,
-        driven=measure_driven(whole, mobility) if whole.drives else None,
+        driven=verdict.mobility.measure_driven(whole, mobility) if whole.drives else None,
         locked=locked,
         opening=opening,
     )
