@@ -5,8 +5,8 @@
 A case changes one or two files of a kind (file_mutations.py) in a folder of its own and runs one command that
 reads them (file_kinds.py). A case is a finding if the command prints a traceback, the name of an exception or a
 control character, leaves a report file, a temporary file or a half-written one, ends by a signal or with a status
-that is not documented, does not end in time or does not stop at Ctrl-C, changes a file that it did not write, or takes
-numbers from a damaged result. The cases run in a child process, which is replaced when one of them ends it.
+that is not documented, does not end in time or does not stop at Ctrl-C, changes a file that it did not write, or
+takes numbers from a damaged result. The cases run in a child process, which is replaced when one of them ends it.
 Case N is repeated by `--seed N --count 1`; --keep holds the folders of findings.
 """
 
