@@ -45,7 +45,11 @@ mechanism: study_model.yaml
 vary: {gravity: [[0, -9.8], [0, -9.9]], bodies.crank.mass: {uniform: [0.1 kg, 0.2 kg]}}
 samples: 1
 simulate: {duration: 20 ms, output_step: 10 ms}
-record: [energy_drift, {maximum: A.x}]
+record: [energy_drift, {maximum: A.x}, {function: functions.py:last}]
+"""
+FUNCTIONS = """\
+def last(result, mechanism):
+    return float(result.position("A")[-1, 0])
 """
 METHOD = """\
 import sarrus
@@ -118,7 +122,7 @@ RUN = (
     ("movie", "run", "m.png"),
 )
 SWEEP = ("sweep", "study.yaml", "--out", "study", "--workers", "1")
-STUDIED = ("study.yaml", "study_model.yaml")
+STUDIED = ("study.yaml", "study_model.yaml", "functions.py")
 KINDS = {
     **{name: Kind((name,), (name,), model_commands(name), endless=True) for name in MODELS},
     "packing a model": Kind(
@@ -301,6 +305,7 @@ def make_desk(folder):
         Path("study.yaml").write_text(STUDY)
         shutil.copy("model.yaml", "study_model.yaml")
         Path("method.py").write_text(METHOD)
+        Path("functions.py").write_text(FUNCTIONS)
         Path("numpy.py").write_text("raise RuntimeError('not the real one')\n")
         plane_of_everything().save("plane.yaml")
         space_of_everything().save("space.yaml")

@@ -140,7 +140,7 @@ class Worker:
             if not found:
                 break
             path = pick(rng, found)
-            elsewhere = rng.random() < 0.12 and not kind.code
+            elsewhere = rng.random() < 0.12
             way = (
                 change_place(rng, path, folder / "outside" / "file")
                 if elsewhere

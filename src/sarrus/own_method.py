@@ -19,8 +19,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .arrays import Floats
+from .disk import read_file
 
 GROUP = "sarrus.methods"
+# a file of Python is not larger [bytes]
+MOST_BYTES = 10_000_000
 COORDINATES = ("natural", "euler", "points")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -166,9 +169,9 @@ def _from_file(path: Path, wanted: str) -> OwnMethod:
 def load_file(path: Path) -> Any:
     """Run a Python file once, as a module of its own; a changed file is run again."""
     try:
-        text = path.read_bytes()
+        text = read_file(path, MOST_BYTES)
     except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror})") from error
+        raise ValueError(f"{path}: cannot be read ({error.strerror or error})") from error
     key = (str(path.resolve()), hashlib.sha256(text).hexdigest())
     if key not in _LOADED:
         name = f"sarrus_own_{_word(path.stem).replace('-', '_').replace('.', '_')}_{key[1][:8]}"
