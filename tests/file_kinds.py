@@ -57,8 +57,7 @@ import sarrus
 @sarrus.method("soaked", order=1)
 def step(system, state, h):
     a = system.accelerations(state.q, state.v, state.t)[0]
-    state.q, state.v = state.q + h * state.v, state.v + h * a
-    return state
+    return state.q + h * state.v, state.v + h * a
 """
 MJCF_TAIL = (
     "<equality><connect name='c' body1='b' body2='world' anchor='0.3 0 0'/></equality>"
