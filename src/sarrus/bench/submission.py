@@ -48,7 +48,7 @@ def check_run(folder: Path) -> tuple[dict[str, Any], Judgement]:
     missing = [name for name in problem.columns if name not in columns]
     if missing:
         raise SubmissionError(f"{folder}: {RESULTS} has no {', '.join(missing)}")
-    judged = judge_columns(problem, columns)
+    judged = judge_columns(problem, columns, fit=False)
     wrong = list(_faults(record, judged))
     if wrong:
         raise SubmissionError(f"{folder}: " + "; ".join(wrong))
