@@ -254,6 +254,16 @@ SAME_RANK = 0.1
 # 1: a dependent row's share of an independent one; beyond, other rows should stand for the independent ones, as
 # rounding grows with it
 WEAK_ORDER = 100.0
+# the largest force on a body: what joints leave of it. More is neither rounding nor the error of a run: the joint
+# equations and the accelerations contradict each other there
+UNBALANCED = 1e-6
+# the tolerance of a run: reactions have its errors over the smallest singular value, so below this a hundredth of
+# them is lost
+BLURRED_REACTION = 100.0
+# the largest reaction near a crossing: a negative power of the time to it with a smaller share is none
+NO_POLE = 1e-6
+# the largest reaction near a crossing: what the last terms of a series about it leave, if it converges
+UNRESOLVED_POLE = 1e-6
 
 # == Crossings and branches ==
 
