@@ -2,6 +2,7 @@
 
 from . import formats, problems
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
+from .audit import Audit, AuditCheck, audit
 from .engines import simulate_with
 from .ensemble import Ensemble, simulate_many
 from .formats import load
@@ -28,6 +29,8 @@ from .variants import Runs
 __all__ = [
     "Assembly",
     "AssemblyError",
+    "Audit",
+    "AuditCheck",
     "Ensemble",
     "Equilibrium",
     "LockedError",
@@ -48,6 +51,7 @@ __all__ = [
     "UnknownNameError",
     "assemble",
     "assemble_branches",
+    "audit",
     "equilibrium",
     "formats",
     "inspect",

@@ -198,6 +198,14 @@ class Readout:
         spin, _ = self._spins(body)
         return spin if self.model.dimension == 3 else spin[:, 2]
 
+    def angular_acceleration(self, body: str) -> Floats:
+        """Angular acceleration of a body [rad/s^2]: shape (n,) in the plane, (n, 3) in space.
+
+        A thin rod without joint axes has no spin about itself: its rate is given as 0.
+        """
+        _, more = self._spins(body)
+        return more if self.model.dimension == 3 else more[:, 2]
+
     def _arm(self, arm: ArmRows) -> Floats:
         return np.asarray(arm.start + (arm.rows @ self.coordinates.T).T)
 

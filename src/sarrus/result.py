@@ -391,11 +391,12 @@ class Result(Readout):
     def reaction(
         self, joint: str, body: str | None = None, *, stiffness: Stiffness | None = None
     ) -> Reaction:
-        """Force [N] and moment about its place [N m] that a joint or drive exerts on a body, over time.
+        """Force [N] and moment about its point [N m] that a joint or drive exerts on a body, over time.
 
-        body: one of the joint's bodies, the second one named if left out (so: on the second, from the
-        first). Components that rigid bodies do not determine are flagged; stiffness: as for
-        `solve_reactions`, which is the one to call for several joints.
+        The joint's point is that of `position(joint)`, also where the joint slides. body: one of the joint's
+        bodies, the second one named if left out (so: on the second, from the first). Components that rigid bodies
+        do not determine are flagged; stiffness: as for `solve_reactions`, which is the one to call for several
+        joints.
         """
         found = self.reactions if stiffness is None else self.solve_reactions(stiffness)
         return found.of(joint, body)

@@ -39,7 +39,9 @@ def joint_power(result):
         force, moment = np.zeros((n, 3)), np.zeros((n, 3))
         force[:, : e.dimension] = reaction.force
         moment[:, 2 if e.dimension == 2 else slice(None)] = reaction.moment
-        place = centers[:, b] + turns[:, b] @ (e.pair_other_place[p] - starts[b])
+        # the joint's point belongs to the second body, or to the first if the second is the ground
+        own, at = (b, e.pair_other_place[p]) if b >= 0 else (a, e.pair_place[p])
+        place = centers[:, own] + turns[:, own] @ (at - starts[own])
         for body, sign in ((a, -1.0), (b, 1.0)):
             v = velocities[:, body] + np.cross(spins[:, body], place - centers[:, body])
             out[:, p] += sign * np.sum(force * v + moment * spins[:, body], axis=1)

@@ -27,6 +27,7 @@ def statics(m, stiffness=None):
         equations,
         found.values,
         equations.directions(pose)[None],
+        found.offsets,
         found.self_stress,
         found.smallest,
         found.imbalance,

@@ -47,13 +47,15 @@ HIGHEST_POLE = 4
 @dataclass(frozen=True, eq=False)
 class Pole:
     """Where reactions are unbounded: time [s], order p; values: coefficients of 1/(t - time)^p of all rows of W
-    [N s^p or N m s^p], along directions (rows, 3); those below `least` [N s^p] are zero.
+    [N s^p or N m s^p], along directions (rows, 3); those below `least` [N s^p] are zero; offsets: as those of
+    `Wrenches`, (pairs, 3).
     """
 
     time: float
     order: int
     values: Floats
     directions: Floats
+    offsets: Floats
     least: float
 
 
@@ -110,14 +112,14 @@ class ReactionSeries:
             imbalance=self.imbalance,
         )
 
-    def pole(self, directions: Floats, least: float) -> Pole | None:
-        """The term that grows fastest, if any does. directions: of the rows at the crossing."""
+    def pole(self, directions: Floats, offsets: Floats, least: float) -> Pole | None:
+        """The term that grows fastest, if any does. directions: of the rows at the crossing; offsets: of pairs."""
         for k in range(self.order):
             values = np.einsum("ri,ri->r", self.forces[k][self.groups], directions)
             if values.any():
                 p = self.order - k
                 scale = self.half_width**p
-                return Pole(self.time, p, values * scale, directions, least * scale)
+                return Pole(self.time, p, values * scale, directions, offsets, least * scale)
         return None
 
 
@@ -209,7 +211,7 @@ class CrossingContext:
             one, least = next((x for x in found if x is not None), (None, 0.0))
             if one is not None:
                 series.append(one)
-                pole = one.pole(_directions_at(solver.equations, self._model, crossing), least)
+                pole = one.pole(*_frames_at(solver.equations, self._model, crossing), least)
                 poles += [] if pole is None else [pole]
         return series, poles
 
@@ -295,6 +297,7 @@ def _fit_stress(stress: list[Floats], directions: Floats, groups: Ints) -> Float
     return to_powers(fit_nodes(projected)).reshape(NODES, *world[middle].shape)
 
 
-def _directions_at(e: JointEquations, model: Model, crossing: Crossing) -> Floats:
+def _frames_at(e: JointEquations, model: Model, crossing: Crossing) -> tuple[Floats, Floats]:
+    """Directions of the rows and offsets of the pairs at a crossing."""
     pose = read_poses(e.centers, model.body_rows, crossing.coordinates[None])[0]
-    return e.directions(pose)
+    return e.directions(pose), e.at(pose).offsets

@@ -100,8 +100,9 @@ class UnboundedReaction:
 class Reaction(Sentences):
     """What a joint or drive exerts on one of its bodies, over time.
 
-    force [N], (n, dimension), and moment about the joint's place [N m], (n, 3), in the plane (n,), in
-    world directions (where a joint slides, its place is the point of the second body); force_unique,
+    force [N], (n, dimension), and moment about the joint's point [N m], (n, 3), in the plane (n,), in
+    world directions. The joint's point is that of `result.position(joint)`: where a joint slides, the one of the
+    second body, or of the first if the second is the ground. force_unique,
     moment_unique: flags of the same shapes, and those undetermined; components: the same by the
     directions of the joint (a hinge: its axis first; a drive: its axis), each with flags. Where a flag is
     not unique rigid bodies do not determine the value, and the one by `sharing` is given: "least norm"
@@ -170,7 +171,8 @@ class Reaction(Sentences):
 class Reactions:
     """All joint reactions and driving forces at all outputs.
 
-    values: components of every row of W, (n, rows); directions: of the rows, (n, rows, 3); self_stress:
+    values: components of every row of W, (n, rows); directions: of the rows, (n, rows, 3); offsets: from the
+    joints' points to those that the rows refer to (`PairsAt.offsets`), (n, pairs, 3); self_stress:
     of each output, unit columns (rows, k); smallest: singular value of W that counts (beyond 200 columns
     an estimate, which does not fall below 1e-5), (n,); imbalance: largest force (or moment over the
     length) that is left on a body, over the largest one on any body, (n,); sharing: what shared values
@@ -182,6 +184,7 @@ class Reactions:
     equations: JointEquations
     values: Floats
     directions: Floats
+    offsets: Floats
     self_stress: list[Floats]
     smallest: Floats
     imbalance: Floats
@@ -221,33 +224,36 @@ class Reactions:
         sign = -1.0 if body == first else 1.0
         mine = pairs if body == first else pairs[[others.index(body)]]
         rows = np.array([np.flatnonzero((e.row_pair == p) & wanted) for p in mine])
-        return self._sum_up(name, body, rows, sign)
+        # joints of several pairs do not slide, so that their offsets vanish
+        return self._sum_up(name, body, rows, int(mine[0]), sign)
 
-    def _sum_up(self, name: str, body: str, rows: Ints, sign: float) -> Reaction:
-        """The reaction from its rows, those of each pair in a line."""
+    def _sum_up(self, name: str, body: str, rows: Ints, pair: int, sign: float) -> Reaction:
+        """The reaction from its rows, those of each pair in a line; pair: whose offset counts."""
         e = self.equations
         n, k = len(self.values), rows.shape[1]
-        values = sign * self.values[:, rows].sum(axis=1)
         about = e.row_about[rows[0]]
         directions = self.directions[:, rows[0]]
-        world = _world_rows(directions, about)
+        shift = _shifts(directions, about, self.offsets[:, pair])
+        values = np.einsum("tij,tj->ti", shift, sign * self.values[:, rows].sum(axis=1))
+        world = _world_rows(directions, about, self.offsets[:, pair])
         unique = np.ones((n, k), dtype=bool)
         world_unique = np.ones((n, 6), dtype=bool)
         for at, stress in self._stresses:
             part = stress[:, rows].sum(axis=1)
-            unique[at] = np.linalg.norm(part, axis=2) <= NO_PART_IN_STRESS
+            unique[at] = np.linalg.norm(shift[at] @ part, axis=2) <= NO_PART_IN_STRESS
             seen = np.linalg.norm(world[at] @ part, axis=2)
             world_unique[at] = seen <= NO_PART_IN_STRESS
         unresolved = self.unresolved[:, None]
         lost = _find_alone(unique) | unresolved
         world_lost = _find_alone(world_unique) | unresolved
-        wrench = np.einsum("tik,tk->ti", world, values)
+        wrench = np.einsum("tik,tk->ti", world, sign * self.values[:, rows].sum(axis=1))
         grows, world_grows = np.zeros((n, k), dtype=bool), np.zeros((n, 6), dtype=bool)
         unbounded = []
         force, moment = slice(e.dimension), 5 if e.dimension == 2 else slice(3, 6)
         for number, pole in enumerate(self.poles):
             own = sign * pole.values[rows].sum(axis=0)
-            whole = _world_rows(pole.directions[None, rows[0]], about)[0] @ own
+            frame = pole.directions[None, rows[0]], about, pole.offsets[None, pair]
+            whole, own = _world_rows(*frame)[0] @ own, _shifts(*frame)[0] @ own
             least = pole.least * np.array([1.0] * 3 + [e.length] * 3)
             whole[np.abs(whole) <= least] = 0.0
             at = self.at_pole == number
@@ -288,11 +294,27 @@ class Reactions:
         )
 
 
-def _world_rows(directions: Floats, about: Flags) -> Floats:
-    """From components to world force and moment, (n, 6, components); directions: (n, components, 3)."""
+def _world_rows(directions: Floats, about: Flags, offsets: Floats) -> Floats:
+    """From rows to world force and moment about the joint's point, (n, 6, rows).
+
+    directions: (n, rows, 3); offsets: from the joint's point to where the forces of the rows act, (n, 3).
+    """
     out = np.zeros((len(directions), 6, len(about)))
-    out[:, :3][:, :, ~about] = np.swapaxes(directions[:, ~about], 1, 2)
+    along = directions[:, ~about]
+    out[:, :3][:, :, ~about] = np.swapaxes(along, 1, 2)
+    out[:, 3:][:, :, ~about] = np.swapaxes(np.cross(offsets[:, None], along), 1, 2)
     out[:, 3:][:, :, about] = np.swapaxes(directions[:, about], 1, 2)
+    return out
+
+
+def _shifts(directions: Floats, about: Flags, offsets: Floats) -> Floats:
+    """From rows to components about the joint's point, (n, rows, rows): moments of the forces are added."""
+    out = np.zeros((len(directions), len(about), len(about)))
+    out[:] = np.eye(len(about))
+    moments = np.cross(offsets[:, None], directions[:, ~about])
+    out[:, np.ix_(about, ~about)[0], np.ix_(about, ~about)[1]] = np.einsum(
+        "tri,tsi->trs", directions[:, about], moments
+    )
     return out
 
 
@@ -396,13 +418,14 @@ def solve_reactions(
     equations, n = solver.equations, len(times)
     values = np.zeros((n, equations.rows))
     directions = np.zeros((n, equations.rows, 3))
+    offsets = np.zeros((n, len(equations.pair_joint), 3))
     stress: list[Floats] = []
     smallest, imbalance = np.ones(n), np.zeros(n)
     angles = OutputAngles(solver, times, states)
     for k in range(0, n, solver.rows_at_once):
         chunk = slice(k, min(k + solver.rows_at_once, n))
         found = solver.solve(times[chunk], cut(states, chunk), angles.values[chunk])
-        directions[chunk] = found.directions
+        directions[chunk], offsets[chunk] = found.directions, found.offsets
         values[chunk], stress = found.values, stress + found.self_stress
         smallest[chunk], imbalance[chunk] = found.smallest, found.imbalance
     # written so that nan is unresolved
@@ -419,6 +442,7 @@ def solve_reactions(
         equations=equations,
         values=values,
         directions=directions,
+        offsets=offsets,
         self_stress=stress,
         smallest=smallest,
         imbalance=imbalance,
