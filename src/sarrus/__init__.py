@@ -21,7 +21,7 @@ from .names import UnknownNameError
 from .own_method import State, method
 from .result import Result, load_result
 from .simulate import simulate
-from .statics import Equilibrium, Mode, Modes, equilibrium, modes
+from .statics import Equilibrium, Mode, Modes, equilibria, equilibrium, modes
 from .storage import SavedResultError
 from .studies import StudyError, sweep
 from .variants import Runs
@@ -52,6 +52,7 @@ __all__ = [
     "assemble",
     "assemble_branches",
     "audit",
+    "equilibria",
     "equilibrium",
     "formats",
     "inspect",

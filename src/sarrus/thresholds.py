@@ -340,6 +340,12 @@ BALANCED_ENOUGH = 1e-9
 NEAR_BALANCE = 1e-6
 # the sum of all parts of a stiffness: counts as none
 INDIFFERENT = 1e-9
+# the forces near a rest, over a typical link: stiffness of user forces that counts as none; it is a difference
+FLAT_DIFFERENCE = 1e-7
+# the forces a link away from a rest: those at it count as this where all of them vanish
+LEAST_FORCE = 1e-3
+# typical links: equilibria this close are one; where the energy is flat of fourth order they are found so well
+SAME_REST = 1e-4
 # the length: constraints that are closed
 CLOSED_STATICS = 1e-13
 # the length: what rounding may leave at a dependent constraint
