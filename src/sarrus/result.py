@@ -252,9 +252,11 @@ class Result(Readout):
 
     @property
     def error_estimate(self) -> Floats | None:
-        """Global error at the outputs [m], shape (n,): how far a second, more exact run is away in any
-        coordinate; good to a factor of two or so, too large below a tolerance of 1e-8. None without
-        `simulate(..., estimate_error=True)`.
+        """Estimate of the largest global error up to each output [m], shape (n,), of any coordinate.
+
+        From a second, more exact run (`simulate(..., estimate_error=True)`): its maximum is good to a factor of
+        two or so, too large below a tolerance of 1e-8. Methods with a fixed step always have one, from a run with
+        twice the step. Else None.
         """
         error = self.outcome.error
         return None if error is None else np.asarray(error * self.model.units.length)
