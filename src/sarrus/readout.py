@@ -193,7 +193,8 @@ class Readout:
     def angular_velocity(self, body: str) -> Floats:
         """Angular velocity of a body [rad/s]: shape (n,) in the plane, (n, 3) in space.
 
-        A thin rod without joint axes has no spin about itself: it is given as 0.
+        A thin rod without joint axes has no spin about itself, and a body without inertia and axes none at all: it
+        is given as 0.
         """
         spin, _ = self._spins(body)
         return spin if self.model.dimension == 3 else spin[:, 2]

@@ -7,8 +7,8 @@ from builders import n_four_bar, pendulum
 from crossing_families import any_four_bar
 from sarrus import simulate
 
-# the order of all of them is two or more, so the estimate is right or too large: of the fourth order by 15 / 3, and by
-# more where twice the step is too long for it
+# the order of all of them is two or more, so the estimate is right or too large: of the fourth by 15 / 3, and
+# by more where twice the step is too long for it
 METHODS = {
     "energy-momentum": 2,
     "ali3": 2,
