@@ -58,6 +58,10 @@ BRIDGED = 1e-5
 # the length: features of a body this close are one. A looser value would move joints, a tighter one would
 # split what rounding separated
 SAME_FEATURE = 1e-12
+# rad: axes that are equal but for the rounding of the arithmetic that made them; more is noted
+ROUNDED_AXIS = 1e-14
+# rad: axes of a locked linkage that are made parallel first, to see whether it moves then: typed to 9 digits
+ALIGNED_AXES = 1e-8
 # a vector's length: what sticks out of the span of a frame; rounding, divided by a frame as flat as FLATTEST
 SPANNED = 4e-12
 # 1, the sine of an angle: vectors of a frame stand this far from the plane of the others. A flatter frame
