@@ -12,7 +12,9 @@ from scipy import sparse
 
 from .. import verdict
 from ..arrays import Flags, Floats, plain_sum
+from ..kinematics.pose import read_spins
 from ..mechanism import Mechanism, MechanismError, without_drives
+from ..mechanism.elements import show
 from ..thresholds import RANK_TOLERANCE, SAME_VELOCITY, TYPED_VELOCITY
 
 if TYPE_CHECKING:
@@ -93,7 +95,20 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
             f"the velocities given leave the start open{_fixed(model, wanted)}; the motion of least "
             "kinetic energy was taken"
         )
-    return found.velocity, notes
+    return found.velocity, [*notes, *_unused_spins(model, mechanism, found.velocity)]
+
+
+def _unused_spins(model: Model, mechanism: Mechanism, v: Floats) -> Iterator[str]:
+    """Given angular velocities that bodies do not have: about axes without inertia nothing turns."""
+    rest = np.zeros((1, len(v)))
+    for name, given in mechanism.angular_velocities:
+        wanted = np.array([0.0, 0.0, float(given)]) if given.ndim == 0 else given
+        spin = read_spins(model.body_rows.only(name), rest, v[None], rest)[0][0, 0]
+        if np.linalg.norm(wanted - spin) > TYPED_VELOCITY * np.linalg.norm(wanted):
+            yield (
+                f"body '{name}' has no inertia about an axis that no joint fixes, so its spin about it is not "
+                f"simulated: of the angular velocity given, {show(wanted - spin)} rad/s has no effect"
+            )
 
 
 class _Solved(NamedTuple):
