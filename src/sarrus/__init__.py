@@ -6,6 +6,7 @@ from .engines import simulate_with
 from .ensemble import Ensemble, simulate_many
 from .formats import load
 from .inspect import inspect
+from .local_analysis import branches
 from .mechanism import (
     LockedError,
     Mechanism,
@@ -48,6 +49,7 @@ __all__ = [
     "UnknownNameError",
     "assemble",
     "assemble_branches",
+    "branches",
     "equilibrium",
     "formats",
     "inspect",

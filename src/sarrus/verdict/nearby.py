@@ -32,7 +32,7 @@ from ..thresholds import (
 )
 from .joint_equations import JointEquations
 from .rank import DENSE, Rank, measure_rank
-from .sections import common_directions, independent
+
 
 # size of the step: radians, or lengths of the mechanism
 STEP = 0.05

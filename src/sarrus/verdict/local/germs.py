@@ -1,0 +1,346 @@
+"""Branches through a configuration: what leaves along each direction, confirmed at configurations nearby.
+
+Along a direction the reduced equations F(s, c) = 0 (`taylor.blow_up`) say: no equation left, a branch with all freedoms
+c; no freedom c left, a branch if F(s) vanishes up to the order; one freedom, the half-branches of Newton's polygon; more, the
+roots of the edges with equal exponents. Orders are raised until all is decided. Every branch is then continued to a
+configuration nearby on each side, where the joint equations close to rounding and the rank of J is that of the branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...arrays import Floats
+from ...thresholds import BRANCH_CLOSED, BRANCH_RANK, SAME_BRANCH
+from .edges import find_half_branches_of_many
+from .polygon import Equation, HalfBranch, HalfBranches, Terms, find_half_branches
+from .system import Factor, LocalSystem
+from .tangents import find_tangents
+from .taylor import BlownUp, blow_up, monomials
+
+# orders of F that are tried, one after the other; with more freedoms c left than one only the first two
+ORDERS = (4, 8, 14)
+# how far branches are continued, as shares of the radius of convergence
+DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)
+# Newton's steps to a configuration nearby
+CLOSING = 12
+# directions of a family that are tried
+SAMPLES = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Germ:
+    """A branch of a factor or of several.
+
+    dimension; tangent: orthonormal basis of its tangent space, (columns, dimension); direction: along which it was
+    found; ways: 2, or 1 for a cusp, which leaves along `direction` only; ray: number of the direction, the same for
+    branches with a common tangent; terms: exponents and coefficients that tell these apart; order: that decided;
+    ahead, behind: displacements of configurations nearby, None where none was reached; residual: largest there; nullity:
+    of J there; certain: whether the Taylor terms and the configurations nearby agree; multiplicity: of the root.
+    """
+
+    dimension: int
+    tangent: Floats
+    direction: Floats
+    ways: int
+    ray: int
+    terms: Terms
+    order: int
+    ahead: Floats | None
+    behind: Floats | None
+    residual: float
+    nullity: int
+    certain: bool
+    multiplicity: int = 1
+    curved: bool = False
+
+
+@dataclass
+class Found:
+    """The branches of a factor; order: that decided; undecided: directions of which the order is not enough; cut: whether
+    a limit left some out; gap: highest order up to which a direction without a branch closes the joints."""
+
+    germs: list[Germ] = field(default_factory=list)
+    order: int = 1
+    undecided: int = 0
+    cut: bool = False
+    gap: int = 0
+
+
+def analyse_factor(factor: Factor, most: int) -> Found:
+    """All branches of a factor."""
+    m = factor.freedoms
+    if not m:
+        return Found()
+    if not factor.L.shape[1]:
+        return _free(factor)
+    tangents = find_tangents(factor, ORDERS[1], most)
+    out = Found(order=tangents.order, cut=tangents.cut)
+    if tangents.whole:
+        # no equation is left: as if there were none
+        tangents = replace(tangents, samples=[np.random.default_rng(3).normal(size=m)])
+    for number, a in enumerate([*tangents.rays, *tangents.rough]):
+        _add(out, _along_ray(factor, a, number, number >= len(tangents.rays)))
+    _add_families(out, factor, tangents.samples, len(tangents.rays) + len(tangents.rough))
+    if not (tangents.rays or tangents.rough or tangents.samples):
+        out.gap = max(out.gap, tangents.order)
+    return out
+
+
+def _add(out: Found, more: Found) -> None:
+    out.germs += more.germs
+    out.order = max(out.order, more.order)
+    out.undecided += more.undecided
+    out.gap = max(out.gap, more.gap)
+
+
+def _free(factor: Factor) -> Found:
+    """No equation is left over: one branch with all freedoms, by the implicit function theorem."""
+    blown = blow_up(factor, np.random.default_rng(3).normal(size=factor.freedoms), 1)
+    germ = _confirmed(factor.system, _predict(blown, 1.0, None), 0, 1, 2)
+    return Found([replace(germ, certain=True)], 1)
+
+
+def _add_families(out: Found, factor: Factor, samples: list[Floats], first: int) -> None:
+    """Branches along sampled directions of families, those of the same tangent space once."""
+    families: list[Germ] = []
+    excluded = 0
+    rng = np.random.default_rng(5)
+    chosen = rng.permutation(len(samples))[:SAMPLES]
+    for i in chosen:
+        found = _along_ray(factor, samples[i], first + int(i), True)
+        out.order = max(out.order, found.order)
+        out.undecided += found.undecided
+        excluded += not found.germs
+        out.gap = max(out.gap, found.gap)
+        for germ in found.germs:
+            if germ.dimension == 1 and len(samples) > SAMPLES:
+                # a single curve along a direction taken at random from a family
+                continue
+            if not any(same_space(germ.tangent, other.tangent) for other in families):
+                families.append(germ)
+    linear = [g for g in families if _is_linear(g, families)]
+    bent = [g for g in families if g not in linear]
+    out.germs += linear
+    for dimension in sorted({g.dimension for g in bent}):
+        out.germs.append(replace(next(g for g in bent if g.dimension == dimension), curved=True))
+
+
+def _is_linear(germ: Germ, families: list[Germ]) -> bool:
+    """Whether the directions of a branch are a plane: else nearly every sample has a tangent space of its own."""
+    return sum(g.dimension == germ.dimension for g in families) < SAMPLES // 2
+
+
+def same_space(a: Floats, b: Floats) -> bool:
+    """Whether two orthonormal bases span the same space."""
+    if a.shape != b.shape:
+        return False
+    return bool(np.linalg.svd(a.T @ b, compute_uv=False)[-1] > 1.0 - SAME_BRANCH)
+
+
+def _along_ray(factor: Factor, a: Floats, number: int, rough: bool) -> Found:
+    """The branches along one direction, with orders raised until all is decided."""
+    found = Found()
+    for order in ORDERS:
+        blown = _centred(factor, a, order, rough)
+        if blown.open > 1 and order > ORDERS[1]:
+            break
+        found = _branches_of(blown, order, number)
+        if not found.undecided:
+            break
+    return found
+
+
+def _centred(factor: Factor, a: Floats, order: int, rough: bool) -> BlownUp:
+    """The series along a direction; a multiple one is found to half the digits only, and moved to its centre."""
+    blown = blow_up(factor, a, order, rough)
+    for _ in range(2 * rough):
+        if blown.open != 1 or not blown.F[0].shape[0]:
+            break
+        low, square = blown.F[1][:, 1], blown.F[2][:, 2]
+        best = int(np.argmax(np.abs(square)))
+        if not np.any(low) or abs(square[best]) < 1e-3:
+            break
+        shift = -0.5 * float(low[best] / square[best]) * blown.scale
+        if abs(shift) > SAME_BRANCH:
+            break
+        C = np.linalg.lstsq(factor.N, blown.C[:, 0], rcond=None)[0]
+        a = blown.direction + shift * C
+        blown = blow_up(factor, a, order, rough)
+    return blown
+
+
+def _branches_of(blown: BlownUp, order: int, number: int) -> Found:
+    system = blown.factor.system
+    nothing_left = not any(np.any(part) for part in blown.F)
+    if nothing_left:
+        germ = _confirmed(system, _predict(blown, 1.0, None), number, _reached(blown, order), 2)
+        return Found([germ], germ.order, undecided=int(not germ.certain))
+    if blown.open == 0:
+        at = next(d for d, part in enumerate(blown.F) if np.any(part)) + 2
+        return Found([], at, gap=at)
+    search = find_half_branches if blown.open == 1 else find_half_branches_of_many
+    sides: list[HalfBranches] = []
+    for sign in (1, -1):
+        sides.append(search(_equations(blown, sign), order, system.zero))
+    return _paired(blown, sides, number)
+
+
+def _reached(blown: BlownUp, order: int) -> int:
+    return order + 2 if blown.F[0].shape[0] else 2
+
+
+def _equations(blown: BlownUp, sign: int) -> list[Equation]:
+    """F as exponents and coefficients; sign: -1 for the other side, s < 0."""
+    out: list[Equation] = [{} for _ in range(blown.F[0].shape[0])]
+    for d, part in enumerate(blown.F):
+        for k, row in enumerate(monomials(1 + blown.open, d)):
+            for e in np.flatnonzero(part[:, k]):
+                key = (int(row[0]), *(int(j) for j in row[1:]))
+                out[e][key] = float(part[e, k]) * sign ** int(row[0])  # type: ignore[index]
+    return out
+
+
+def _paired(blown: BlownUp, sides: list[HalfBranches], number: int) -> Found:
+    """Half-branches as branches: those of odd ramification go both ways, of the others two make a cusp."""
+    out = Found(order=max(s.excluded_at for s in sides))
+    for sign, side in zip((1.0, -1.0), sides, strict=True):
+        left = list(side.found)
+        while left:
+            half = left.pop(0)
+            ways = 2 if half.ramification % 2 else 1
+            if ways == 1:
+                partner = min(left, key=lambda h: _apart(h.terms, half.conjugate), default=None)
+                if partner is not None:
+                    left.remove(partner)
+            elif sign < 0.0:
+                # found as the other end of a branch ahead
+                continue
+            order = max(half.order, 2)
+            germ = _confirmed(
+                blown.factor.system, _predict(blown, sign, half), number, order, ways
+            )
+            out.germs.append(germ)
+            out.order = max(out.order, order)
+            out.undecided += not germ.certain
+    if not out.germs:
+        out.gap = out.order
+    _judge_separation(out)
+    return out
+
+
+def _apart(a: Terms, b: Terms) -> float:
+    if len(a) != len(b) or any(x[0] != y[0] for x, y in zip(a, b, strict=True)):
+        return np.inf
+    return max((float(np.abs(x[1] - y[1]).max()) for x, y in zip(a, b, strict=True)), default=0.0)
+
+
+def _judge_separation(found: Found) -> None:
+    """Branches with a common tangent whose configurations nearby are the same are not told apart."""
+    germs = found.germs
+    for i, g in enumerate(germs):
+        for j in range(i):
+            if g.ahead is None or germs[j].ahead is None or g.multiplicity > 1:
+                continue
+            if g.ahead.shape == germs[j].ahead.shape and np.abs(g.ahead - germs[j].ahead).max() < BRANCH_CLOSED:
+                germs[i] = replace(g, certain=False)
+                found.undecided += g.certain
+
+
+@dataclass(frozen=True, eq=False)
+class _Prediction:
+    """Displacements near a branch, at s > 0 (or < 0, the other end), and its tangent space."""
+
+    direction: Floats
+    tangent: Floats
+    at: Callable[[float], Floats]
+    terms: Terms = ()
+    multiplicity: int = 1
+    separation: float = 1.0
+
+
+def _predict(blown: BlownUp, sign: float, half: HalfBranch | None) -> _Prediction:
+    w = sign * blown.xi[0][:, 0]
+    if half is None:
+        tangent = np.column_stack([w, blown.C])
+        none = np.zeros(blown.open)
+        return _Prediction(w, tangent, lambda s: blown.displacement(sign * s, none))
+
+    def at(s: float) -> Floats:
+        c = half.at(s)
+        # both ends of a cusp are on the same side
+        s = abs(s) if half.ramification % 2 == 0 else s
+        if half.multiplicity == 1:
+            c = blown.polish(sign * s, c)
+        return blown.displacement(sign * s, c)
+
+    return _Prediction(w, w[:, None], at, half.terms, half.multiplicity)
+
+
+def _confirmed(
+    system: LocalSystem, prediction: _Prediction, number: int, order: int, ways: int
+) -> Germ:
+    """The branch of a prediction, continued to configurations nearby on both sides."""
+    reached = [_continue(system, prediction, side) for side in (1.0, -1.0)]
+    tangent = np.linalg.qr(prediction.tangent)[0]
+    dimension = tangent.shape[1]
+    good = [r for r in reached if r is not None]
+    nullity = min((r.nullity for r in good), default=dimension)
+    certain = len(good) == 2
+    if prediction.multiplicity == 1:
+        # redundant equations leave the rank as it is; a simple root has that of the branch
+        certain = certain and nullity == dimension
+    elif prediction.multiplicity > 1:
+        # a multiple root that stays one keeps the rank low all along
+        certain = certain and nullity > dimension
+    else:
+        certain = False
+    return Germ(
+        dimension, tangent, prediction.direction, ways, number, prediction.terms, order,
+        None if reached[0] is None else reached[0].x,
+        None if reached[1] is None else reached[1].x,
+        max((r.residual for r in good), default=np.inf), nullity, certain, prediction.multiplicity,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Reached:
+    x: Floats
+    residual: float
+    nullity: int
+
+
+def _continue(system: LocalSystem, prediction: _Prediction, side: float) -> _Reached | None:
+    """A configuration on the branch, as far away as it is found from its prediction; None if there is none."""
+    for distance in DISTANCES:
+        x = prediction.at(side * distance)
+        size = float(np.abs(x).max())
+        if not size > 0.0:
+            return None
+        weak = 1e-4 if prediction.multiplicity > 1 else 1e-12
+        closed, residual = close_near(system, x, weak)
+        # the part of the way that terms beyond the order take
+        if residual > BRANCH_CLOSED or np.abs(closed - x).max() > 0.05 * distance * size:
+            continue
+        values = np.linalg.svd(system.jacobian_at(closed), compute_uv=False)
+        missing = max(len(system.columns) - len(values), 0)
+        return _Reached(closed, residual, int(np.sum(values < BRANCH_RANK)) + missing)
+    return None
+
+
+def close_near(system: LocalSystem, x: Floats, weak: float) -> tuple[Floats, float]:
+    """The displacement near x that closes the joints, by Newton's steps of least size, and what is left."""
+    best, least = x, np.inf
+    for _ in range(CLOSING):
+        gaps = system.phi_at(x)
+        size = float(np.abs(gaps).max(initial=0.0))
+        if not size < least:
+            break
+        best, least = x, size
+        if size < 1e-16:
+            break
+        x = x - np.linalg.lstsq(system.jacobian_at(x), gaps, rcond=weak)[0]
+    return best, least
