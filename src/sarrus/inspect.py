@@ -25,7 +25,7 @@ def inspect(mechanism: Mechanism) -> Inspection:
 
     equations = make_joint_equations(mechanism)
     given = given_velocity(equations, mechanism)
-    return inspect_equations(mechanism.name, equations, given, opening=opening, closed=closed)
+    return inspect_equations(mechanism, equations, given, opening=opening, closed=closed)
 
 
 def _closed(mechanism: Mechanism) -> tuple[Mechanism, str, bool]:

@@ -393,7 +393,7 @@ class Result(Readout):
 
         watch = self.outcome.watch
         return make_verdict(
-            self.name,
+            self.mechanism,
             self.model.body_rows,
             self.joint_equations,
             self.method,

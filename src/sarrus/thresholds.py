@@ -276,13 +276,6 @@ NO_COMBINATION = 1e-7
 ALONG_BRANCH = 1e-6
 # 1, unit vectors: directions of branches that are the same; a double root is found to half the digits
 SAME_BRANCH = 1e-3
-# 1, an angle: motions on a section that are one; a double root is found to half the digits
-SAME_ROOT = 1e-7
-# 1: how far the power with which roots part may be from a half one, the same on both sides, as that of cusps;
-# next powers shift what two sections show by less
-HALF_POWER = 0.15
-# 1: quadrics of W by differences: smaller ones are what the differences leave (1e-8)
-FLAT_QUADRIC = 1e-6
 # 1: what the quadratic equations of a branch leave at a root; at a double root the direction has half of
 # these digits
 BRANCH_ROOT = 1e-11
@@ -297,9 +290,11 @@ SAME_ROOT_OF_EDGE = 1e-6
 # 1: a quadratic equation for the next freedom of a branch: terms, and squares of differences of roots, that are zero
 SAME_RAY = 1e-9
 # 1: joint equations at a configuration near a branch that are closed: rounding of sums of products of order one
-BRANCH_CLOSED = 1e-12
+BRANCH_CLOSED = 1e-13
 # 1: singular values of J at such a configuration that are zero; branches that part later than any order looked at have more
 BRANCH_RANK = 1e-9
+# the length: a configuration further from the one whose branches were found is judged by its misfit instead
+EXACT_BRANCHES = 1e-10
 # 1: entries of null vectors, scaled to one, that are rounding
 SPARSE_ENTRY = 1e-9
 

@@ -277,7 +277,8 @@ def find_branches(
     if v is not None and np.any(v) and listed and not any(b.so_far for b in listed):
         note = "The motion so far is none of them."
     length = model.units.length
-    stress = find_self_stress(found.resting, equations.undriven, model, q) if found.resting else None
+    held = equations if hold_drives else equations.undriven
+    stress = find_self_stress(found.resting, held, model, q) if found.resting else None
     off = float(np.abs(joints.phi(q)).max(initial=0.0))
     return Branches(
         name=model.name,

@@ -33,7 +33,7 @@ MOST_WORDS = 10
 class SelfStress:
     """How many independent self-stresses there are, and what they do.
 
-    count: of the coordinates' equations; stiffens: whether one of them stiffens all freedoms that lead back; components:
+    count: of the joint equations; stiffens: whether one of them stiffens all freedoms that lead back; components:
     of the joint equations, largest 1, where the stress is the only one; else empty.
     """
 
@@ -63,11 +63,8 @@ def find_self_stress(
     resting: tuple[Factor, ...], equations: JointEquations, model: Model, q: Floats
 ) -> SelfStress:
     """The self-stresses of factors without a branch."""
-    return SelfStress(
-        count=sum(f.L.shape[1] for f in resting),
-        stiffens=all(_stiffens(f.quadrics) for f in resting),
-        components=_components(equations, model, q),
-    )
+    count, components = _components(equations, model, q)
+    return SelfStress(count, all(_stiffens(f.quadrics) for f in resting), components)
 
 
 def _stiffens(H: Floats) -> bool:
@@ -97,17 +94,18 @@ def _definite(h: Floats) -> bool:
 
 def _components(
     equations: JointEquations, model: Model, q: Floats
-) -> tuple[tuple[str, float], ...]:
-    """The one self-stress in terms of the joint equations, largest first; empty where there are more."""
+) -> tuple[int, tuple[tuple[str, float], ...]]:
+    """How many self-stresses there are; where it is one, its components, largest first."""
     pose = read_poses(equations.centers, model.body_rows, q[None])[0]
     scaled = equations.scaled(pose)
     W = scaled.matrix.toarray()
     U, values, _ = np.linalg.svd(W)
     rank = int(np.sum(values > equations.tolerance))
-    if W.shape[0] - rank != 1:
-        return ()
+    count = W.shape[0] - rank
+    if count != 1:
+        return count, ()
     u = scaled.named(U[:, rank:])[:, 0]
     u = u / u[np.argmax(np.abs(u))]
     order = np.argsort(-np.abs(u), kind="stable")
     names = equations.equations(pose)
-    return tuple((str(names[i]), float(u[i])) for i in order if abs(u[i]) > SHOWN_ZERO)
+    return 1, tuple((str(names[i]), float(u[i])) for i in order if abs(u[i]) > SHOWN_ZERO)

@@ -18,17 +18,20 @@ from ...thresholds import BRANCH_CLOSED, BRANCH_RANK, SAME_BRANCH
 from .edges import find_half_branches_of_many
 from .polygon import Equation, HalfBranch, HalfBranches, Terms, find_half_branches
 from .system import Factor, LocalSystem
-from .tangents import find_tangents
+from .tangents import find_tangents, same_space
 from .taylor import BlownUp, blow_up, monomials
 
 # orders of F that are tried, one after the other; with more freedoms c left than one only the first two
 ORDERS = (4, 8, 14)
 # how far branches are continued, as shares of the radius of convergence
 DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)
+# branches on which equations vanish up to the order only are followed so far, in such steps: of the coordinate that
+# moves most, in lengths of a link; a gap like s^16 is 1e-8 there
+FAR, STEP = 0.3, 0.06
 # Newton's steps to a configuration nearby
 CLOSING = 12
-# directions of a family that are tried
-SAMPLES = 12
+# planes of directions that are tried; more are taken as one curved family of directions
+SAMPLES = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,38 +110,22 @@ def _free(factor: Factor) -> Found:
 def _add_families(out: Found, factor: Factor, samples: list[Floats], first: int) -> None:
     """Branches along sampled directions of families, those of the same tangent space once."""
     families: list[Germ] = []
-    excluded = 0
-    rng = np.random.default_rng(5)
-    chosen = rng.permutation(len(samples))[:SAMPLES]
-    for i in chosen:
-        found = _along_ray(factor, samples[i], first + int(i), True)
+    out.undecided += len(samples) > SAMPLES
+    for i, a in enumerate(samples[:SAMPLES]):
+        found = _along_ray(factor, a, first + i, True)
         out.order = max(out.order, found.order)
         out.undecided += found.undecided
-        excluded += not found.germs
         out.gap = max(out.gap, found.gap)
         for germ in found.germs:
-            if germ.dimension == 1 and len(samples) > SAMPLES:
-                # a single curve along a direction taken at random from a family
-                continue
             if not any(same_space(germ.tangent, other.tangent) for other in families):
                 families.append(germ)
-    linear = [g for g in families if _is_linear(g, families)]
-    bent = [g for g in families if g not in linear]
-    out.germs += linear
-    for dimension in sorted({g.dimension for g in bent}):
-        out.germs.append(replace(next(g for g in bent if g.dimension == dimension), curved=True))
-
-
-def _is_linear(germ: Germ, families: list[Germ]) -> bool:
-    """Whether the directions of a branch are a plane: else nearly every sample has a tangent space of its own."""
-    return sum(g.dimension == germ.dimension for g in families) < SAMPLES // 2
-
-
-def same_space(a: Floats, b: Floats) -> bool:
-    """Whether two orthonormal bases span the same space."""
-    if a.shape != b.shape:
-        return False
-    return bool(np.linalg.svd(a.T @ b, compute_uv=False)[-1] > 1.0 - SAME_BRANCH)
+    if len(samples) <= SAMPLES:
+        out.germs += families
+        return
+    # nearly every direction has a tangent space of its own: those of a curved cone, of which one is listed
+    for dimension in sorted({g.dimension for g in families}):
+        germ = next(g for g in families if g.dimension == dimension)
+        out.germs.append(replace(germ, curved=True))
 
 
 def _along_ray(factor: Factor, a: Floats, number: int, rough: bool) -> Found:
@@ -252,14 +239,17 @@ def _judge_separation(found: Found) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Prediction:
-    """Displacements near a branch, at s > 0 (or < 0, the other end), and its tangent space."""
+    """Displacements near a branch, at s > 0 (or < 0, the other end), and its tangent space.
+
+    follow: whether it has to be followed far, because equations are left over that vanish only up to the order.
+    """
 
     direction: Floats
     tangent: Floats
     at: Callable[[float], Floats]
     terms: Terms = ()
     multiplicity: int = 1
-    separation: float = 1.0
+    follow: bool = False
 
 
 def _predict(blown: BlownUp, sign: float, half: HalfBranch | None) -> _Prediction:
@@ -267,7 +257,10 @@ def _predict(blown: BlownUp, sign: float, half: HalfBranch | None) -> _Predictio
     if half is None:
         tangent = np.column_stack([w, blown.C])
         none = np.zeros(blown.open)
-        return _Prediction(w, tangent, lambda s: blown.displacement(sign * s, none))
+        left_over = bool(blown.F[0].shape[0])
+        return _Prediction(
+            w, tangent, lambda s: blown.displacement(sign * s, none), follow=left_over
+        )
 
     def at(s: float) -> Floats:
         c = half.at(s)
@@ -277,7 +270,8 @@ def _predict(blown: BlownUp, sign: float, half: HalfBranch | None) -> _Predictio
             c = blown.polish(sign * s, c)
         return blown.displacement(sign * s, c)
 
-    return _Prediction(w, w[:, None], at, half.terms, half.multiplicity)
+    follow = half.multiplicity != 1 or blown.F[0].shape[0] > blown.open
+    return _Prediction(w, w[:, None], at, half.terms, half.multiplicity, follow)
 
 
 def _confirmed(
@@ -315,20 +309,56 @@ class _Reached:
 
 def _continue(system: LocalSystem, prediction: _Prediction, side: float) -> _Reached | None:
     """A configuration on the branch, as far away as it is found from its prediction; None if there is none."""
+    weak = 1e-4 if prediction.multiplicity > 1 else 1e-12
     for distance in DISTANCES:
         x = prediction.at(side * distance)
         size = float(np.abs(x).max())
         if not size > 0.0:
             return None
-        weak = 1e-4 if prediction.multiplicity > 1 else 1e-12
         closed, residual = close_near(system, x, weak)
         # the part of the way that terms beyond the order take
         if residual > BRANCH_CLOSED or np.abs(closed - x).max() > 0.05 * distance * size:
             continue
-        values = np.linalg.svd(system.jacobian_at(closed), compute_uv=False)
-        missing = max(len(system.columns) - len(values), 0)
-        return _Reached(closed, residual, int(np.sum(values < BRANCH_RANK)) + missing)
+        if prediction.follow:
+            nullity = _nullity(system, closed)
+            far = _walk(system, closed, side * prediction.direction, nullity, weak)
+            if far is None:
+                return None
+            return _Reached(closed, max(residual, far), nullity)
+        return _Reached(closed, residual, _nullity(system, closed))
     return None
+
+
+def _walk(
+    system: LocalSystem, x: Floats, direction: Floats, nullity: int, weak: float
+) -> float | None:
+    """The largest residual on the way to FAR along a branch; None if it ends or the rank of J changes on the way.
+
+    A gap that grows with a power beyond the order closes to rounding close by, but opens here.
+    """
+    worst = 0.0
+    while np.abs(x).max() < FAR:
+        _, values, V = np.linalg.svd(system.jacobian_at(x))
+        free = V[len(V) - nullity :]
+        if len(V) - nullity > len(values) or np.any(values[len(V) - nullity :] > BRANCH_RANK):
+            return None
+        along = free.T @ (free @ direction)
+        size = float(np.abs(along).max())
+        if size < 0.1 * np.abs(direction).max():
+            return None
+        step = along * (STEP / size)
+        closed, residual = close_near(system, x + step, weak)
+        if residual > BRANCH_CLOSED or np.abs(closed - x - step).max() > 0.5 * STEP:
+            return None
+        worst, direction, x = max(worst, residual), along, closed
+    return worst if _nullity(system, x) == nullity else None
+
+
+def _nullity(system: LocalSystem, x: Floats) -> int:
+    """The dimension of the null space of J after a displacement."""
+    values = np.linalg.svd(system.jacobian_at(x), compute_uv=False)
+    missing = max(len(system.columns) - len(values), 0)
+    return int(np.sum(values < BRANCH_RANK)) + missing
 
 
 def close_near(system: LocalSystem, x: Floats, weak: float) -> tuple[Floats, float]:

@@ -75,8 +75,29 @@ def find_tangents(factor: Factor, order: int, most: int) -> Tangents:
     single, multiple = common_directions(forms, m)
     family = len(forms) < m - 1 or len(single) + len(multiple) > _bezout(forms, m)
     if family:
-        return Tangents(list(single), list(multiple), order=reached)
+        return Tangents(list(single), _one_each(forms, multiple), order=reached)
     return Tangents(list(single), [], list(multiple), order=reached)
+
+
+def _one_each(forms: list[Form], samples: Floats) -> list[Floats]:
+    """One direction for each plane of directions that the forms leave; those in the most planes last."""
+    spaces: list[Floats] = []
+    out: list[Floats] = []
+    for a, slopes in zip(samples, _evaluate(forms, samples)[1], strict=True):
+        _, values, V = np.linalg.svd(slopes)
+        space = V[int(np.sum(values > SAME_BRANCH)) :].T
+        if not any(same_space(space, other) for other in spaces):
+            spaces.append(space)
+            out.append(a)
+    order = np.argsort([space.shape[1] for space in spaces], kind="stable")
+    return [out[i] for i in order]
+
+
+def same_space(a: Floats, b: Floats) -> bool:
+    """Whether two orthonormal bases span the same space."""
+    if a.shape != b.shape:
+        return False
+    return bool(np.linalg.svd(a.T @ b, compute_uv=False)[-1] > 1.0 - SAME_BRANCH)
 
 
 def _bezout(forms: list[Form], m: int) -> int:
