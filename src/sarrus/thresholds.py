@@ -295,6 +295,10 @@ BRANCH_CLOSED = 1e-13
 BRANCH_RANK = 1e-9
 # the length: a configuration further from the one whose branches were found is judged by its misfit instead
 EXACT_BRANCHES = 1e-10
+# 1: singular values of J close to a multiple branch that are zero on it
+MULTIPLE_RANK = 1e-6
+# 1, unit vectors: common directions of quadrics that are multiple; these are found to half the digits
+MULTIPLE_RAY = 3e-5
 # 1: entries of null vectors, scaled to one, that are rounding
 SPARSE_ENTRY = 1e-9
 

@@ -7,7 +7,7 @@ no second-order equation couples are combined too, and each combination is confi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice, product
 
@@ -112,7 +112,7 @@ def _combine(factors: list[Factor], moving: list[tuple[int, list[Germ]]]) -> Ite
         connected = len({id(f.system) for f in chosen}) < len(chosen)
         if connected and confirmed < MOST_CONFIRMED:
             confirmed += 1
-            branch = _confirm_joined(branch, chosen)
+            branch = _confirm_joined(branch, chosen, [g.nullity for g in germs])
         yield branch
 
 
@@ -146,10 +146,10 @@ def _joined(
     )
 
 
-def _confirm_joined(branch: LocalBranch, factors: list[Factor]) -> LocalBranch:
+def _confirm_joined(
+    branch: LocalBranch, factors: list[Factor], nullities: list[int]
+) -> LocalBranch:
     """The joints closed near the sum of the displacements of factors of connected bodies."""
-    from dataclasses import replace
-
     if branch.ahead is None or branch.behind is None:
         return replace(branch, certain=False)
     ends, residual, certain = [], 0.0, True
@@ -157,7 +157,10 @@ def _confirm_joined(branch: LocalBranch, factors: list[Factor]) -> LocalBranch:
         full = x.copy()
         for system in {id(f.system): f.system for f in factors}.values():
             start = x[system.columns]
-            closed, left = close_near(system, start, 1e-8)
+            free = sum(
+                n for f, n in zip(factors, nullities, strict=True) if f.system is system
+            )
+            closed, left = close_near(system, start, len(system.columns) - free)
             # the factors bend each other in second order
             certain &= bool(np.abs(closed - start).max() < 0.5 * np.abs(start).max())
             full[system.columns], residual = closed, max(residual, left)
@@ -170,8 +173,6 @@ def _with_contact(
     branch: LocalBranch, found: list[Found], others: list[LocalBranch]
 ) -> LocalBranch:
     """The branch with its closest contact to another one with the same tangent."""
-    from dataclasses import replace
-
     if sum(b.group == branch.group for b in others) < 2:
         return branch
     powers = []

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...arrays import Floats
-from ...thresholds import BRANCH_CLOSED, BRANCH_RANK, SAME_BRANCH
+from ...thresholds import BRANCH_CLOSED, BRANCH_RANK, MULTIPLE_RANK, SAME_BRANCH
 from .edges import find_half_branches_of_many
 from .polygon import Equation, HalfBranch, HalfBranches, Terms, find_half_branches
 from .system import Factor, LocalSystem
@@ -31,7 +31,7 @@ FAR, STEP = 0.3, 0.06
 # Newton's steps to a configuration nearby
 CLOSING = 12
 # planes of directions that are tried; more are taken as one curved family of directions
-SAMPLES = 40
+PLANES = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +82,10 @@ def analyse_factor(factor: Factor, most: int) -> Found:
         return _free(factor)
     tangents = find_tangents(factor, ORDERS[1], most)
     out = Found(order=tangents.order, cut=tangents.cut)
-    if tangents.whole:
-        # no equation is left: as if there were none
-        tangents = replace(tangents, samples=[np.random.default_rng(3).normal(size=m)])
-    for number, a in enumerate([*tangents.rays, *tangents.rough]):
-        _add(out, _along_ray(factor, a, number, number >= len(tangents.rays)))
-    _add_families(out, factor, tangents.samples, len(tangents.rays) + len(tangents.rough))
-    if not (tangents.rays or tangents.rough or tangents.samples):
+    for number, a in enumerate(tangents.rays):
+        _add(out, _along_ray(factor, a, number, rough=False))
+    _add_planes(out, factor, tangents.rough, len(tangents.rays))
+    if not (tangents.rays or tangents.rough):
         out.gap = max(out.gap, tangents.order)
     return out
 
@@ -107,25 +104,36 @@ def _free(factor: Factor) -> Found:
     return Found([replace(germ, certain=True)], 1)
 
 
-def _add_families(out: Found, factor: Factor, samples: list[Floats], first: int) -> None:
-    """Branches along sampled directions of families, those of the same tangent space once."""
-    families: list[Germ] = []
-    out.undecided += len(samples) > SAMPLES
-    for i, a in enumerate(samples[:SAMPLES]):
-        found = _along_ray(factor, a, first + i, True)
-        out.order = max(out.order, found.order)
-        out.undecided += found.undecided
-        out.gap = max(out.gap, found.gap)
-        for germ in found.germs:
-            if not any(same_space(germ.tangent, other.tangent) for other in families):
-                families.append(germ)
-    if len(samples) <= SAMPLES:
-        out.germs += families
+def _add_planes(out: Found, factor: Factor, rough: list[Floats], first: int) -> None:
+    """Branches along one direction of each plane; those of several dimensions with the same tangent space once."""
+    before = len(out.germs)
+    for i, a in enumerate(rough[:PLANES]):
+        found = _along_ray(factor, a, first + i, rough=True)
+        new = [g for g in found.germs if not _is_known(g, out.germs[before:])]
+        if len(new) < len(found.germs):
+            found = replace(found, germs=new, undecided=sum(not g.certain for g in new))
+        _add(out, found)
+    if len(rough) <= PLANES:
         return
     # nearly every direction has a tangent space of its own: those of a curved cone, of which one is listed
-    for dimension in sorted({g.dimension for g in families}):
-        germ = next(g for g in families if g.dimension == dimension)
+    out.undecided += 1
+    planes, out.germs = out.germs[before:], out.germs[:before]
+    for dimension in sorted({g.dimension for g in planes}):
+        germ = next(g for g in planes if g.dimension == dimension)
         out.germs.append(replace(germ, curved=True))
+
+
+def _is_known(germ: Germ, known: list[Germ]) -> bool:
+    """Whether a branch is a known one of several dimensions, or a curve on it: then J has the nullity of that one."""
+    for g in known:
+        if g.dimension == 1:
+            continue
+        if same_space(germ.tangent, g.tangent):
+            return True
+        inside = g.tangent @ (g.tangent.T @ germ.tangent)
+        if germ.nullity >= g.dimension > germ.dimension and np.abs(inside - germ.tangent).max() < SAME_BRANCH:
+            return True
+    return False
 
 
 def _along_ray(factor: Factor, a: Floats, number: int, rough: bool) -> Found:
@@ -133,10 +141,9 @@ def _along_ray(factor: Factor, a: Floats, number: int, rough: bool) -> Found:
     found = Found()
     for order in ORDERS:
         blown = _centred(factor, a, order, rough)
-        if blown.open > 1 and order > ORDERS[1]:
-            break
-        found = _branches_of(blown, order, number)
-        if not found.undecided:
+        found = _branches_of(blown, number)
+        # with many freedoms left a higher order is too large
+        if not found.undecided or len(blown.F) - 1 < order:
             break
     return found
 
@@ -160,8 +167,8 @@ def _centred(factor: Factor, a: Floats, order: int, rough: bool) -> BlownUp:
     return blown
 
 
-def _branches_of(blown: BlownUp, order: int, number: int) -> Found:
-    system = blown.factor.system
+def _branches_of(blown: BlownUp, number: int) -> Found:
+    system, order = blown.factor.system, len(blown.F) - 1
     nothing_left = not any(np.any(part) for part in blown.F)
     if nothing_left:
         germ = _confirmed(system, _predict(blown, 1.0, None), number, _reached(blown, order), 2)
@@ -309,19 +316,23 @@ class _Reached:
 
 def _continue(system: LocalSystem, prediction: _Prediction, side: float) -> _Reached | None:
     """A configuration on the branch, as far away as it is found from its prediction; None if there is none."""
-    weak = 1e-4 if prediction.multiplicity > 1 else 1e-12
+    n, dimension = len(system.columns), prediction.tangent.shape[1]
     for distance in DISTANCES:
         x = prediction.at(side * distance)
         size = float(np.abs(x).max())
         if not size > 0.0:
             return None
-        closed, residual = close_near(system, x, weak)
+        rank = n - dimension
+        if prediction.multiplicity > 1:
+            values = np.linalg.svd(system.jacobian_at(x), compute_uv=False)
+            rank = int(np.sum(values > MULTIPLE_RANK))
+        closed, residual = close_near(system, x, rank)
         # the part of the way that terms beyond the order take
         if residual > BRANCH_CLOSED or np.abs(closed - x).max() > 0.05 * distance * size:
             continue
         if prediction.follow:
             nullity = _nullity(system, closed)
-            far = _walk(system, closed, side * prediction.direction, nullity, weak)
+            far = _walk(system, closed, side * prediction.direction, nullity)
             if far is None:
                 return None
             return _Reached(closed, max(residual, far), nullity)
@@ -329,9 +340,7 @@ def _continue(system: LocalSystem, prediction: _Prediction, side: float) -> _Rea
     return None
 
 
-def _walk(
-    system: LocalSystem, x: Floats, direction: Floats, nullity: int, weak: float
-) -> float | None:
+def _walk(system: LocalSystem, x: Floats, direction: Floats, nullity: int) -> float | None:
     """The largest residual on the way to FAR along a branch; None if it ends or the rank of J changes on the way.
 
     A gap that grows with a power beyond the order closes to rounding close by, but opens here.
@@ -347,7 +356,7 @@ def _walk(
         if size < 0.1 * np.abs(direction).max():
             return None
         step = along * (STEP / size)
-        closed, residual = close_near(system, x + step, weak)
+        closed, residual = close_near(system, x + step, len(V) - nullity)
         if residual > BRANCH_CLOSED or np.abs(closed - x - step).max() > 0.5 * STEP:
             return None
         worst, direction, x = max(worst, residual), along, closed
@@ -361,8 +370,11 @@ def _nullity(system: LocalSystem, x: Floats) -> int:
     return int(np.sum(values < BRANCH_RANK)) + missing
 
 
-def close_near(system: LocalSystem, x: Floats, weak: float) -> tuple[Floats, float]:
-    """The displacement near x that closes the joints, by Newton's steps of least size, and what is left."""
+def close_near(system: LocalSystem, x: Floats, rank: int) -> tuple[Floats, float]:
+    """The displacement near x that closes the joints, and what is left, by Newton's steps of least size.
+
+    rank: of J on the branch. Off the branch dependent equations have more, and steps along them would lead away.
+    """
     best, least = x, np.inf
     for _ in range(CLOSING):
         gaps = system.phi_at(x)
@@ -372,5 +384,6 @@ def close_near(system: LocalSystem, x: Floats, weak: float) -> tuple[Floats, flo
         best, least = x, size
         if size < 1e-16:
             break
-        x = x - np.linalg.lstsq(system.jacobian_at(x), gaps, rcond=weak)[0]
+        U, values, V = np.linalg.svd(system.jacobian_at(x), full_matrices=False)
+        x = x - V[:rank].T @ ((U[:, :rank].T @ gaps) / values[:rank])
     return best, least

@@ -8,22 +8,21 @@ loops), and else by Levenberg-Marquardt steps from many starts on the sphere.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import comb
 
 import numpy as np
 
 from ...arrays import Floats
-from ...thresholds import BRANCH_ROOT, SAME_BRANCH, SAME_RAY
+from ...thresholds import BRANCH_ROOT, MULTIPLE_RAY, SAME_BRANCH, SAME_RAY
 from .polygon import real_roots
 from .system import Factor
-from .taylor import monomials, reduce_equations
+from .taylor import MOST_MONOMIALS, monomials, reduce_equations
 
 # of the search from many starts: their number, those outside of a known family, and how close to it
 STARTS, OUTSIDE, CLOSE = 300, 60, 1e-4
 ITERATIONS = 60
-# a Taylor expansion in all freedoms has at most so many monomials
-MOST_MONOMIALS = 1500
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,62 +32,76 @@ class Form:
     degree: int
     coefficients: Floats
 
+    def matrix(self, m: int) -> Floats:
+        """The symmetric matrix of a quadratic form in m freedoms."""
+        out = np.zeros((m, m))
+        for c, row in zip(self.coefficients, monomials(m, 2), strict=True):
+            i, j = np.repeat(np.arange(m), row)
+            out[i, j] += 0.5 * c
+            out[j, i] += 0.5 * c
+        return out
+
 
 @dataclass(frozen=True, eq=False)
 class Tangents:
     """Directions a (unit vectors, up to sign).
 
-    rays: single ones; rough: multiple ones, to half the digits; samples: of families; order: of the parts looked at; cut: whether more were left out because of a
-    limit; whole: whether no equation is left at all, up to the order: every direction is free.
+    rays: single ones, to rounding; rough: multiple ones, to half the digits, one of each plane of directions; order: of
+    the parts looked at; cut: whether a limit left out some.
     """
 
     rays: list[Floats]
-    samples: list[Floats]
     rough: list[Floats] = field(default_factory=list)
     order: int = 2
     cut: bool = False
-    whole: bool = False
 
 
 def find_tangents(factor: Factor, order: int, most: int) -> Tangents:
     """The directions of a factor; order: up to which its equations are expanded; most: rays at most."""
     H, m = factor.quadrics, factor.freedoms
     if m == 1:
-        return Tangents([] if np.any(H) else [np.ones(1)], [])
+        return Tangents([] if np.any(H) else [np.ones(1)])
     quadrics = independent(H)
     rays = None
     if len(quadrics) >= m - 1 > 1:
         # sparse as they are: an orthogonal basis would mix neighbours
         rays = follow_chain(H, most)
     if rays is not None:
-        return Tangents(rays[:most], [], cut=len(rays) > most)
+        return Tangents(rays[:most], cut=len(rays) > most)
     forms = _quadratic_forms(quadrics)
     reached = 2
     if len(quadrics) < min(len(H), m - 1) or not len(quadrics):
         while comb(m + order, order) > MOST_MONOMIALS and order > 2:
             order -= 1
-        forms, reached = lowest_forms(factor, order)
+        if order > 2:
+            forms, reached = lowest_forms(factor, order)
         if not forms:
-            return Tangents([], [], order=order, whole=True)
+            # every direction is free, up to the order
+            return Tangents([], [np.random.default_rng(3).normal(size=m)], order)
     if m == 2:
-        return Tangents(_plane_roots(forms), [], order=reached)
+        return Tangents(_plane_roots(forms), order=reached)
     single, multiple = common_directions(forms, m)
-    family = len(forms) < m - 1 or len(single) + len(multiple) > _bezout(forms, m)
-    if family:
-        return Tangents(list(single), _one_each(forms, multiple), order=reached)
-    return Tangents(list(single), [], list(multiple), order=reached)
+    # where so many are found, others were missed by all starts
+    cut = len(single) > STARTS // 8
+    return Tangents(list(single), _one_each(forms, multiple), reached, cut)
 
 
 def _one_each(forms: list[Form], samples: Floats) -> list[Floats]:
-    """One direction for each plane of directions that the forms leave; those in the most planes last."""
+    """One direction for each plane of directions that the forms leave: the one at which they hold the others best."""
     spaces: list[Floats] = []
+    firmness: list[float] = []
     out: list[Floats] = []
-    for a, slopes in zip(samples, _evaluate(forms, samples)[1], strict=True):
+    for a, slopes in zip(samples, _evaluator(forms, samples.shape[1])(samples)[1], strict=True):
         _, values, V = np.linalg.svd(slopes)
-        space = V[int(np.sum(values > SAME_BRANCH)) :].T
-        if not any(same_space(space, other) for other in spaces):
+        rank = int(np.sum(values > MULTIPLE_RAY))
+        space, firm = V[rank:].T, float(values[rank - 1]) if rank else 0.0
+        same = next((i for i, other in enumerate(spaces) if same_space(space, other)), None)
+        if same is None:
             spaces.append(space)
+            firmness.append(firm)
             out.append(a)
+        elif firm > firmness[same]:
+            firmness[same], out[same] = firm, a
     order = np.argsort([space.shape[1] for space in spaces], kind="stable")
     return [out[i] for i in order]
 
@@ -98,14 +111,6 @@ def same_space(a: Floats, b: Floats) -> bool:
     if a.shape != b.shape:
         return False
     return bool(np.linalg.svd(a.T @ b, compute_uv=False)[-1] > 1.0 - SAME_BRANCH)
-
-
-def _bezout(forms: list[Form], m: int) -> int:
-    """The most isolated directions that forms can have in common."""
-    out = 1
-    for degree in sorted((f.degree for f in forms), reverse=True)[: m - 1]:
-        out *= degree
-    return out
 
 
 def independent(H: Floats) -> Floats:
@@ -271,25 +276,46 @@ def common_directions(forms: list[Form], m: int) -> tuple[Floats, Floats]:
     A large family draws nearly all starts: once its span is known, further ones look outside of it.
     """
     a = np.random.default_rng(7).normal(size=(STARTS, m))
-    found = _search(forms, a, np.eye(m))
+    evaluate = _evaluator(forms, m)
+    found = _search(evaluate, a, np.eye(m))
     while len(found):
         values, V = np.linalg.svd(found)[1:]
         outside = V[int(np.sum(values > SAME_BRANCH)) :]
-        more = _search(forms, a[:OUTSIDE], outside) if len(outside) else found[:0]
+        more = _search(evaluate, a[:OUTSIDE], outside) if len(outside) else found[:0]
         more = more[np.linalg.norm(more @ outside.T, axis=1) > SAME_BRANCH]
         if not len(more):
             break
         found = np.concatenate([found, more])
     kinds: tuple[list[Floats], list[Floats]] = ([], [])
     for x in distinct_rays(list(found), len(found) + 1):
-        slopes = np.vstack([_evaluate(forms, x[None])[1][0], x[None]])
+        slopes = np.vstack([evaluate(x[None])[1][0], x[None]])
         values = np.linalg.svd(slopes, compute_uv=False)
-        kinds[0 if len(values) == m and values[-1] > SAME_BRANCH else 1].append(x)
+        kinds[0 if len(values) == m and values[-1] > MULTIPLE_RAY else 1].append(x)
     return np.array(kinds[0]).reshape(-1, m), np.array(kinds[1]).reshape(-1, m)
 
 
+Evaluated = Callable[[Floats], tuple[Floats, Floats]]
+
+
+def _evaluator(forms: list[Form], m: int) -> Evaluated:
+    """A function of starts (starts, m): values (starts, forms) and slopes (starts, forms, m)."""
+    second = [f for f in forms if f.degree == 2]
+    higher = [f for f in forms if f.degree > 2]
+    H = np.array([f.matrix(m) for f in second]).reshape(-1, m, m)
+
+    def evaluate(a: Floats) -> tuple[Floats, Floats]:
+        Ha = np.moveaxis(H @ a.T, 2, 0)
+        values, slopes = np.einsum("ska,sa->sk", Ha, a), 2.0 * Ha
+        if not higher:
+            return values, slopes
+        more = _evaluate(higher, a)
+        return np.concatenate([values, more[0]], axis=1), np.concatenate([slopes, more[1]], axis=1)
+
+    return evaluate
+
+
 def _evaluate(forms: list[Form], a: Floats) -> tuple[Floats, Floats]:
-    """Values (starts, forms) and slopes (starts, forms, m)."""
+    """Values (starts, forms) and slopes (starts, forms, m) of forms of any degree."""
     m = a.shape[1]
     values, slopes = np.empty((len(a), len(forms))), np.empty((len(a), len(forms), m))
     for d in sorted({f.degree for f in forms}):
@@ -303,7 +329,7 @@ def _evaluate(forms: list[Form], a: Floats) -> tuple[Floats, Floats]:
     return values, slopes
 
 
-def _search(forms: list[Form], a: Floats, outside: Floats) -> Floats:
+def _search(evaluate: Evaluated, a: Floats, outside: Floats) -> Floats:
     """Roots over the part of a that is outside of known ones, the best first; a: starts.
 
     outside: rows of an orthonormal basis; with all of them it divides by one.
@@ -312,7 +338,7 @@ def _search(forms: list[Form], a: Floats, outside: Floats) -> Floats:
     for _ in range(ITERATIONS):
         part = a @ outside.T
         size = np.maximum(np.linalg.norm(part, axis=1), CLOSE)
-        F, slopes = _evaluate(forms, a)
+        F, slopes = evaluate(a)
         F, slopes = F / size[:, None], slopes / size[:, None, None]
         slopes -= F[:, :, None] * (part @ outside / size[:, None] ** 2)[:, None, :]
         # steps along the sphere: a row holds the direction a itself
@@ -323,5 +349,12 @@ def _search(forms: list[Form], a: Floats, outside: Floats) -> Floats:
         normal = np.swapaxes(A, 1, 2) @ A + damping[:, None, None] * np.eye(a.shape[1])
         a = a - np.linalg.solve(normal, np.swapaxes(A, 1, 2) @ r[:, :, None])[:, :, 0]
         a /= np.linalg.norm(a, axis=1, keepdims=True)
-    F = np.abs(_evaluate(forms, a)[0]).max(axis=1, initial=0.0)
-    return np.asarray(a[np.argsort(F)][: int(np.sum(F < BRANCH_ROOT))])
+    F = np.abs(evaluate(a)[0]).max(axis=1, initial=0.0)
+    found = a[np.argsort(F)][: int(np.sum(F < BRANCH_ROOT))]
+    for _ in range(3 if len(found) else 0):
+        # to rounding: errors of directions grow with the order of the series along them
+        F, slopes = evaluate(found)
+        back = np.linalg.pinv(slopes, rcond=1e-3)
+        found = found - (back @ F[:, :, None])[:, :, 0]
+        found /= np.linalg.norm(found, axis=1, keepdims=True)
+    return np.asarray(found)

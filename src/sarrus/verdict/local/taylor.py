@@ -16,12 +16,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
+from math import comb
 
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ...thresholds import SAME_BRANCH
+from ...thresholds import MULTIPLE_RAY
 from .system import Factor
+
+
+# a series has at most so many monomials: a lower order where there are many variables
+MOST_MONOMIALS = 1500
 
 
 @lru_cache(maxsize=256)
@@ -134,7 +139,7 @@ def blow_up(factor: Factor, a: Floats, order: int, rough: bool = False) -> Blown
     N = factor.N @ across
     held = factor.L.T @ system.bilinear(w, N)
     U, values, V = np.linalg.svd(held)
-    zero = SAME_BRANCH * values.max(initial=0.0) if rough else 10.0 * system.zero
+    zero = MULTIPLE_RAY * values.max(initial=0.0) if rough else 10.0 * system.zero
     r = int(np.sum(values > zero))
     R, C = N @ V[:r].T, N @ V[r:].T
     Lr, Lf = factor.L @ U[:, :r], factor.L @ U[:, r:]
@@ -145,6 +150,8 @@ def blow_up(factor: Factor, a: Floats, order: int, rough: bool = False) -> Blown
     y = -(split.U.T @ Q) / split.S[:, None]
     # without what is left over only the next term is of use: it predicts
     last = order if Lf.shape[1] else 1
+    while last > 2 and comb(v + last, last) > MOST_MONOMIALS:
+        last -= 1
     for d in range(1, last + 1):
         part = _times_s(split.V @ y, v, d)
         if d == 1:
