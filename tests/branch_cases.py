@@ -29,8 +29,8 @@ def isosceles_slider_crank(radius=1.0):
 def bars_in_line(stages):
     """Bars whose gap grows with the power 2^stages of the travel of the first joint [Tarnai1989].
 
-    The joint P0 moves by s across its bar, so the next joint moves by s^2 across its own, and so on; the last one is
-    held between two bars in line.
+    The joint P0 moves by s across its bar, so the next joint moves by s^2 across its own, and so on; the last
+    one is held between two bars in line.
     """
     nodes, bars = [np.zeros(2)], []
     along = np.array([1.0, 0.0])

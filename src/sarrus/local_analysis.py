@@ -25,8 +25,8 @@ def branches(
 ) -> Branches:
     """Find all branches (motion modes) of a mechanism through its configuration.
 
-    The joint equations are reduced to the few first-order freedoms (Lyapunov-Schmidt), and the real branches of the
-    reduced equations are found by Newton polygons to the order that decides. Each one is confirmed at
+    The joint equations are reduced to the few first-order freedoms (Lyapunov-Schmidt), and the real branches of
+    the reduced equations are found by Newton polygons to the order that decides. Each one is confirmed at
     configurations nearby.
 
     Parameters

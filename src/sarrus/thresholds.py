@@ -282,16 +282,17 @@ BRANCH_ROOT = 1e-11
 # the largest component: not shown in a direction
 SHOWN_ZERO = 1e-7
 
-# 1: Taylor coefficients of the reduced joint equations that are zero, in variables in which the series stays of order
-# one; configurations rounded to 1e-12 leave some 1e-11
+# 1: Taylor coefficients of the reduced joint equations that are zero, in variables in which the series stays of
+# order one; configurations rounded to 1e-12 leave some 1e-11
 TAYLOR_ZERO = 1e-9
 # 1, of the largest root: roots of an edge of Newton's polygon that are real, or the same
 SAME_ROOT_OF_EDGE = 1e-6
-# 1: a quadratic equation for the next freedom of a branch: terms, and squares of differences of roots, that are zero
+# 1: quadratic equations for the next freedom of a branch: terms, and squared differences of roots, that are zero
 SAME_RAY = 1e-9
 # 1: joint equations at a configuration near a branch that are closed: rounding of sums of products of order one
 BRANCH_CLOSED = 1e-13
-# 1: singular values of J at such a configuration that are zero; branches that part later than any order looked at have more
+# 1: singular values of J at such a configuration that are zero; branches that part later than any order looked at
+# have more
 BRANCH_RANK = 1e-9
 # the length: a configuration further from the one whose branches were found is judged by its misfit instead
 EXACT_BRANCHES = 1e-10

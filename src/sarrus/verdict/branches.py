@@ -6,7 +6,7 @@ Drives are left out unless they are held on request: they prescribe how fast, an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -60,8 +60,8 @@ class Branch:
     contact : float
         p, if another branch with the same tangent parts from it like s^p at a distance s; 0 if there is none.
     instantaneous : int
-        Dimension of the null space of the Jacobian along the branch; more than `dimension` where it is infinitesimally
-        mobile all along.
+        Dimension of the null space of the Jacobian along the branch; more than `dimension` where it is
+        infinitesimally mobile all along.
     order : int
         Order of the Taylor terms that decided.
     residual : float
@@ -96,6 +96,20 @@ class Branch:
         rest = f"; at rest: {', '.join(still[:MOST_WORDS])}" if words and still else ""
         along = "" if self.dimension == 1 else "for example "
         return f"{self._origin}{self.kind}; velocities {along}{', '.join(words[:MOST_WORDS])}{more}{rest}"
+
+    @property
+    def reversed(self) -> Branch:
+        """The same branch the other way; a cusp leaves one way only, and exchanges its two ends."""
+        if not self.two_sided:
+            return replace(self, ahead=self.behind, behind=self.ahead)
+        return replace(
+            self,
+            direction=-self.direction,
+            velocities={n: 0.0 - v for n, v in self.velocities.items()},
+            turning={n: 0.0 - w for n, w in self.turning.items()},
+            ahead=self.behind,
+            behind=self.ahead,
+        )
 
     @property
     def kind(self) -> str:
@@ -142,8 +156,8 @@ class Branches(Sentences):
     ----------
     branches : tuple of Branch
     classification : str
-        "regular", "transversal crossing", "tangential bifurcation", "cusp", "isolated", "infinitesimally mobile" or
-        "undecided"; classes: all that apply.
+        "regular", "transversal crossing", "tangential bifurcation", "cusp", "isolated", "infinitesimally mobile"
+        or         "undecided"; classes: all that apply.
     order : int
         Order of the Taylor terms that decided, or up to which nothing was decided.
     freedoms, dependences : int
@@ -319,10 +333,20 @@ def _classify(found: Analysis) -> tuple[str, ...]:
         TANGENTIAL: len(set(groups)) < len(groups) or contained,
         TRANSVERSAL: found.count > 1 and len(set(groups)) > 1,
         SHAKY: found.freedoms > 0
-        and (not branches or max(b.nullity for b in branches) > max(b.dimension for b in branches) or bool(found.resting)),
+        and (
+            not branches
+            or max(b.nullity for b in branches) > max(b.dimension for b in branches)
+            or bool(found.resting)
+        ),
     }
     out = [word for word, applies in words.items() if applies]
-    if CUSP not in out and TANGENTIAL not in out and TRANSVERSAL not in out and branches and SHAKY not in out:
+    if (
+        CUSP not in out
+        and TANGENTIAL not in out
+        and TRANSVERSAL not in out
+        and branches
+        and SHAKY not in out
+    ):
         one = branches[0]
         out.append(REGULAR if one.dimension == found.freedoms else SHAKY)
     return tuple(out) or (REGULAR,)
@@ -406,13 +430,16 @@ def _records(
     rates = np.array([b.direction for b in found])
     spins = read_spins(model.body_rows, np.tile(q, (len(found), 1)), rates, np.zeros_like(rates))[0]
     places = np.asarray(model.places @ rates.T).T.reshape(len(found), -1, model.dimension)
-    return [
-        _record(model, e, b, v, *both) for b, *both in zip(found, spins, places, strict=True)
-    ]
+    return [_record(model, e, b, v, *both) for b, *both in zip(found, spins, places, strict=True)]
 
 
 def _record(
-    model: Model, e: JointEquations, found: LocalBranch, v: Floats | None, spins: Floats, moved: Floats
+    model: Model,
+    e: JointEquations,
+    found: LocalBranch,
+    v: Floats | None,
+    spins: Floats,
+    moved: Floats,
 ) -> Branch:
     """The record of a branch; spins, moved: of its bodies and points along its direction."""
     w = found.direction

@@ -1,6 +1,7 @@
 """Finite mobility of an inspected mechanism from the branches through its configuration.
 
-The rank of the joint equations gives the instantaneous mobility; how many degrees of freedom the mechanism has nearby
+The rank of the joint equations gives the instantaneous mobility; how many degrees of freedom the mechanism has
+nearby
 is the dimension of its branches. Spins of thin bodies that no coordinate shows are counted with each of them.
 """
 

@@ -33,8 +33,8 @@ class Inspection(Sentences):
     joint equations that depend on others; classification: one word, classes: all that apply; mobility
     and redundancy: the whole records; equations: those of the joints. All of these are of the joints
     alone; driven: what drives leave of the freedoms, None without drives. locked: of a mechanism that is
-    locked in truth but almost moves; branches: through this configuration, where equations depend on each other here
-    and it is not too large; opening: what was done with joints that are apart, a sentence.
+    locked in truth but almost moves; branches: through this configuration, where equations depend on each other
+    here and it is not too large; opening: what was done with joints that are apart, a sentence.
     """
 
     mechanism: str
@@ -200,9 +200,7 @@ def _find_branches(
     return _branches_of(mechanism, whole, hold_drives=False)
 
 
-def _branches_of(
-    mechanism: Mechanism, whole: JointEquations, hold_drives: bool
-) -> Branches | None:
+def _branches_of(mechanism: Mechanism, whole: JointEquations, hold_drives: bool) -> Branches | None:
     if whole.columns > MOST_COLUMNS:
         return None
     # only where it is needed: the model takes longer to load than a small inspection

@@ -26,7 +26,6 @@ from ..thresholds import (
 from .joint_equations import JointEquations
 from .rank import DENSE, Rank, measure_rank
 
-
 # size of the step: radians, or lengths of the mechanism
 STEP = 0.05
 ITERATIONS = 80

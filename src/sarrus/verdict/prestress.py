@@ -2,7 +2,8 @@
 
 A self-stress is a combination u of dependent joint equations, u^T J = 0: forces in the joints in balance without
 any load. It stiffens the first-order freedoms a (first-order prestress stiffness) if the quadratic form
-u^T B(N a, N a) is definite: then the mechanism is prestress stable [ConnellyWhiteley1996, PellegrinoCalladine1986].
+u^T B(N a, N a) is definite: then the mechanism is prestress stable [ConnellyWhiteley1996,
+PellegrinoCalladine1986].
 """
 
 from __future__ import annotations

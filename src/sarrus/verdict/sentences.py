@@ -72,8 +72,8 @@ def write_sentences(x: Inspection) -> Iterator[str]:
     back = m.here - m.motion
     if "crossing" in m.classes:
         yield (
-            f"This is a singular configuration: the instantaneous mobility is {m.here}, that of the branches through it "
-            f"{' or '.join(str(d) for d in m.dimensions)}; only a velocity chooses between branches."
+            f"This is a singular configuration: the instantaneous mobility is {m.here}, that of the branches "
+            f"through it {' or '.join(str(d) for d in m.dimensions)}; only a velocity chooses between branches."
         )
         if x.branches is None:
             yield "It is too large for the analysis of its branches: others than those found are not ruled out."
@@ -126,8 +126,8 @@ def _driven(d: Driven, mobility: int) -> Iterator[str]:
         )
     if d.held is not None and d.idle_here:
         yield (
-            f"At this configuration the drives held leave {_many(d.held.freedoms, 'first-order freedom')} (a type II "
-            f"singularity of the drives). {' '.join(d.held.sentences)}"
+            f"At this configuration the drives held leave {_many(d.held.freedoms, 'first-order freedom')} "
+            f"(a type II singularity of the drives). {' '.join(d.held.sentences)}"
         )
     if d.free_here > d.free_motion and not d.idle_here:
         yield (

@@ -80,7 +80,7 @@ def _driven_start(model: Model, branches: Branches, v: Floats) -> str:
         speed = float(own @ wanted) / max(float(own @ own), 1e-300)
         # rates of a branch that is none of the drives' are zero or point elsewhere
         if np.abs(speed * own - wanted).max() < ALONG_BRANCH * np.abs(wanted).max():
-            fitting.append(f"{i}: {branch}")
+            fitting.append(f"{i}: {branch if speed > 0.0 else branch.reversed}")
     if not fitting:
         return "the drives prescribe rates that none of them has: start them at rest, or at another position"
     return (

@@ -1,6 +1,7 @@
 """All branches of a mechanism through a configuration: those of its factors, combined.
 
-Factors that share no body are independent: their branches are combined as they are. Factors of connected bodies that
+Factors that share no body are independent: their branches are combined as they are. Factors of connected bodies
+that
 no second-order equation couples are combined too, and each combination is confirmed at a configuration nearby.
 """
 
@@ -13,10 +14,10 @@ from itertools import islice, product
 
 import numpy as np
 
-from ...arrays import Floats
+from ...arrays import Floats, plain_sum
 from ...kinematics.constraints import Constraints
-from ...thresholds import BRANCH_CLOSED
-from .germs import Found, Germ, analyse_factor, close_near
+from ...thresholds import BRANCH_CLOSED, MULTIPLE_RANK
+from .germs import Found, Germ, analyse_factor, close_near, nullity_at
 from .polygon import Terms
 from .system import Factor, find_factors, split_system
 
@@ -26,8 +27,10 @@ MOST_CONFIRMED = 64
 
 @dataclass(frozen=True, eq=False)
 class LocalBranch:
-    """A branch in the coordinates of the mechanism; as `Germ`, with contact: p if another one with the same tangent
-    parts from it like s^p, 0 if there is none; residual: of the joint equations at the configurations nearby."""
+    """A branch in the coordinates of the mechanism; as `Germ`, with contact: p if another one with the same
+    tangent
+    parts from it like s^p, 0 if there is none; residual: of the joint equations at the configurations nearby.
+    """
 
     dimension: int
     tangent: Floats
@@ -49,9 +52,10 @@ class Analysis:
     """What was found at a configuration.
 
     freedoms, dependences: dimensions of the null spaces of J and J^T; order: of the Taylor terms that decided;
-    undecided: how many directions are not; complete: whether all branches are listed; gap: power of s with which the
-    joints open along the best direction that is not a branch, 0 if there is none; resting: factors without a branch;
-    left_out: what counts as zero, zero: the limit of it, both as shares of the model's unit of length.
+    undecided: how many directions are not; complete: whether all branches are listed; gap: power of s with
+    which the
+    joints open along the best direction that is not a branch, 0 if there is none; resting: factors without a
+    branch; left_out: what counts as zero, zero: the limit of it, both as shares of the model's unit of length.
     """
 
     freedoms: int
@@ -82,19 +86,17 @@ def analyse(
     count = int(np.prod([float(len(g)) for _, g in moving])) if moving else 0
     combined = _combine(factors, moving)
     listed = list(islice(combined, most)) if moving else []
-    undecided = int(sum(f.undecided for f in found))
+    undecided = int(plain_sum(f.undecided for f in found))
     return Analysis(
-        freedoms=sum(f.freedoms for f in factors),
-        dependences=sum(f.L.shape[1] for f in factors),
+        freedoms=plain_sum(f.freedoms for f in factors),
+        dependences=plain_sum(f.L.shape[1] for f in factors),
         branches=tuple(_with_contact(b, found, listed) for b in listed),
         count=count,
         order=max((f.order for f in found), default=1),
-        undecided=undecided + sum(not b.certain for b in listed if len(b.group) > 1),
+        undecided=undecided + plain_sum(not b.certain for b in listed if len(b.group) > 1),
         complete=not any(f.cut for f in found) and count <= most,
         gap=max((f.gap for f in found), default=0),
-        resting=tuple(
-            x for x, f in zip(factors, found, strict=True) if x.freedoms and not f.germs
-        ),
+        resting=tuple(x for x, f in zip(factors, found, strict=True) if x.freedoms and not f.germs),
         left_out=max((s.split.left_out for s in systems), default=0.0),
         zero=max((s.zero for s in systems), default=0.0),
     )
@@ -112,7 +114,7 @@ def _combine(factors: list[Factor], moving: list[tuple[int, list[Germ]]]) -> Ite
         connected = len({id(f.system) for f in chosen}) < len(chosen)
         if connected and confirmed < MOST_CONFIRMED:
             confirmed += 1
-            branch = _confirm_joined(branch, chosen, [g.nullity for g in germs])
+            branch = _confirm_joined(branch, chosen)
         yield branch
 
 
@@ -125,12 +127,14 @@ def _joined(
     def total(pieces: list[Floats | None]) -> Floats | None:
         if any(x is None for x in pieces):
             return None
-        return np.sum([w(x) for (w, _), x in zip(both, pieces, strict=True) if x is not None], axis=0)
+        return np.sum(
+            [w(x) for (w, _), x in zip(both, pieces, strict=True) if x is not None], axis=0
+        )
 
     tangent = np.column_stack([w(g.tangent) for w, g in both])
     direction = np.sum([w(g.direction) / np.abs(g.direction).max() for w, g in both], axis=0)
     return LocalBranch(
-        dimension=sum(g.dimension for g in germs),
+        dimension=plain_sum(g.dimension for g in germs),
         tangent=np.linalg.qr(tangent)[0] if len(germs) > 1 else tangent,
         direction=direction,
         ways=min(g.ways for g in germs),
@@ -140,40 +144,44 @@ def _joined(
         ahead=total([g.ahead for g in germs]),
         behind=total([g.behind for g in germs]),
         residual=max(g.residual for g in germs),
-        nullity=sum(g.nullity for g in germs),
+        nullity=plain_sum(g.nullity for g in germs),
         certain=all(g.certain or len(germs) > 1 for g in germs),
         curved=any(g.curved for g in germs),
     )
 
 
-def _confirm_joined(
-    branch: LocalBranch, factors: list[Factor], nullities: list[int]
-) -> LocalBranch:
+def _confirm_joined(branch: LocalBranch, factors: list[Factor]) -> LocalBranch:
     """The joints closed near the sum of the displacements of factors of connected bodies."""
     if branch.ahead is None or branch.behind is None:
         return replace(branch, certain=False)
-    ends, residual, certain = [], 0.0, True
+    ends, residual, certain, nullity = [], 0.0, True, 0
     for x in (branch.ahead, branch.behind):
-        full = x.copy()
+        full, nullity = x.copy(), 0
         for system in {id(f.system): f.system for f in factors}.values():
             start = x[system.columns]
-            free = sum(
-                n for f, n in zip(factors, nullities, strict=True) if f.system is system
-            )
-            closed, left = close_near(system, start, len(system.columns) - free)
+            values = np.linalg.svd(system.jacobian_at(start), compute_uv=False)
+            closed, left = close_near(system, start, int(np.sum(values > MULTIPLE_RANK)))
+            nullity += nullity_at(system, closed)
             # the factors bend each other in second order
             certain &= bool(np.abs(closed - start).max() < 0.5 * np.abs(start).max())
             full[system.columns], residual = closed, max(residual, left)
         ends.append(full)
     certain &= residual < BRANCH_CLOSED
-    return replace(branch, ahead=ends[0], behind=ends[1], residual=residual, certain=certain)
+    return replace(
+        branch,
+        ahead=ends[0],
+        behind=ends[1],
+        residual=residual,
+        nullity=nullity,
+        certain=certain and nullity >= branch.dimension,
+    )
 
 
 def _with_contact(
     branch: LocalBranch, found: list[Found], others: list[LocalBranch]
 ) -> LocalBranch:
     """The branch with its closest contact to another one with the same tangent."""
-    if sum(b.group == branch.group for b in others) < 2:
+    if plain_sum(b.group == branch.group for b in others) < 2:
         return branch
     powers = []
     for i, ray in branch.group:

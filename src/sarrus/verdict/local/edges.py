@@ -1,38 +1,35 @@
 """Half-branches of F(s, c) = 0 with several freedoms c, by edges with one exponent for all of them.
 
-c = s^e (c0 + ...): e is a slope of the hull of (power of s, degree in c) of one of the equations at least, c0 a real
-common root of the lowest parts. Roots that are simple are half-branches; others are left undecided.
+c = s^e (c0 + ...): e is a slope of the hull of (power of s, degree in c) of one of the equations at least, c0 a
+real common root of the lowest parts. Roots that are simple are half-branches; others are left undecided.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
-from ...arrays import Floats
+from ...arrays import Floats, plain_sum
 from ...thresholds import BRANCH_ROOT, SAME_BRANCH
-from .polygon import HalfBranch, HalfBranches, hull_of
+from .polygon import Equation, HalfBranch, HalfBranches, hull_of
 
 STARTS, ITERATIONS = 120, 80
 
 
-def find_half_branches_of_many(
-    equations: list[dict[tuple[int, ...], float]], order: int, zero: float
-) -> HalfBranches:
+def find_half_branches_of_many(equations: list[Equation], order: int, zero: float) -> HalfBranches:
     """Real half-branches with simple leading coefficients; others have multiplicity 0."""
     out = HalfBranches()
     known = [e for e in equations if e]
     p = len(next(iter(known[0]))) - 1
-    flat = [{(k[0], sum(k[1:])): c for k, c in e.items()} for e in known]
+    flat: list[Equation] = [{(k[0], plain_sum(k[1:])): c for k, c in e.items()} for e in known]
     hulls = [hull_of(e) for e in flat]
-    slopes = sorted({
-        Fraction(a[0] - b[0], b[1] - a[1]) for h in hulls for a, b in zip(h[:-1], h[1:], strict=True)
-    })
+    slopes = sorted({Fraction(a[0] - b[0], b[1] - a[1]) for h in hulls for a, b in pairwise(h)})
     last = max(i for h in hulls for i, _ in h)
     out.excluded_at = last + 2
-    if all(min(sum(k[1:]) for k in e) > 0 for e in known):
-        degree = min(min(sum(k[1:]) for k in e) for e in known)
+    if all(min(plain_sum(k[1:]) for k in e) > 0 for e in known):
+        degree = min(min(plain_sum(k[1:]) for k in e) for e in known)
         rank = _rank_of_linear(known, p)
         out.found.append(HalfBranch((), 1, 1 if rank == p else max(degree, 2), last + 2, p))
     for slope in slopes:
@@ -43,11 +40,11 @@ def find_half_branches_of_many(
     return out
 
 
-def _rank_of_linear(known: list[dict[tuple[int, ...], float]], p: int) -> int:
+def _rank_of_linear(known: list[Equation], p: int) -> int:
     """The rank of the coefficients that are linear in c, each equation's lowest in s."""
     rows = []
     for e in known:
-        linear = [k for k in e if sum(k[1:]) == 1]
+        linear = [k for k in e if plain_sum(k[1:]) == 1]
         if not linear:
             continue
         low = min(k[0] for k in linear)
@@ -59,8 +56,8 @@ def _rank_of_linear(known: list[dict[tuple[int, ...], float]], p: int) -> int:
     return int(np.linalg.matrix_rank(np.array(rows))) if rows else 0
 
 
-def _edge(equation: dict[tuple[int, ...], float], slope: Fraction) -> list[tuple[tuple[int, ...], float]]:
-    weights = {k: k[0] + slope * sum(k[1:]) for k in equation}
+def _edge(equation: Equation, slope: Fraction) -> list[tuple[tuple[int, ...], float]]:
+    weights = {k: k[0] + slope * plain_sum(k[1:]) for k in equation}
     low = min(weights.values())
     return [(k[1:], c) for k, c in equation.items() if weights[k] == low]
 

@@ -1,9 +1,13 @@
 """Branches through a configuration: what leaves along each direction, confirmed at configurations nearby.
 
-Along a direction the reduced equations F(s, c) = 0 (`taylor.blow_up`) say: no equation left, a branch with all freedoms
-c; no freedom c left, a branch if F(s) vanishes up to the order; one freedom, the half-branches of Newton's polygon; more, the
-roots of the edges with equal exponents. Orders are raised until all is decided. Every branch is then continued to a
-configuration nearby on each side, where the joint equations close to rounding and the rank of J is that of the branch.
+Along a direction the reduced equations F(s, c) = 0 (`taylor.blow_up`) say: no equation left, a branch with all
+freedoms
+c; no freedom c left, a branch if F(s) vanishes up to the order; one freedom, the half-branches of Newton's
+polygon; more, the
+roots of the edges with equal exponents. Orders are raised until all is decided. Every branch is then continued
+to a
+configuration nearby on each side, where the joint equations close to rounding and the rank of J is that of the
+branch.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...arrays import Floats
+from ...arrays import Floats, plain_sum
 from ...thresholds import BRANCH_CLOSED, BRANCH_RANK, MULTIPLE_RANK, SAME_BRANCH
 from .edges import find_half_branches_of_many
 from .polygon import Equation, HalfBranch, HalfBranches, Terms, find_half_branches
@@ -25,8 +29,8 @@ from .taylor import BlownUp, blow_up, monomials
 ORDERS = (4, 8, 14)
 # how far branches are continued, as shares of the radius of convergence
 DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)
-# branches on which equations vanish up to the order only are followed so far, in such steps: of the coordinate that
-# moves most, in lengths of a link; a gap like s^16 is 1e-8 there
+# branches on which equations vanish up to the order only are followed so far, in such steps: of the coordinate
+# that moves most, in lengths of a link; a gap like s^16 is 1e-8 there
 FAR, STEP = 0.3, 0.06
 # Newton's steps to a configuration nearby
 CLOSING = 12
@@ -39,9 +43,11 @@ class Germ:
     """A branch of a factor or of several.
 
     dimension; tangent: orthonormal basis of its tangent space, (columns, dimension); direction: along which it was
-    found; ways: 2, or 1 for a cusp, which leaves along `direction` only; ray: number of the direction, the same for
+    found; ways: 2, or 1 for a cusp, which leaves along `direction` only; ray: number of the direction, the same
+    for
     branches with a common tangent; terms: exponents and coefficients that tell these apart; order: that decided;
-    ahead, behind: displacements of configurations nearby, None where none was reached; residual: largest there; nullity:
+    ahead, behind: displacements of configurations nearby, None where none was reached; residual: largest there;
+    nullity:
     of J there; certain: whether the Taylor terms and the configurations nearby agree; multiplicity: of the root.
     """
 
@@ -63,8 +69,10 @@ class Germ:
 
 @dataclass
 class Found:
-    """The branches of a factor; order: that decided; undecided: directions of which the order is not enough; cut: whether
-    a limit left some out; gap: highest order up to which a direction without a branch closes the joints."""
+    """The branches of a factor; order: that decided; undecided: directions of which the order is not enough;
+    cut: whether
+    a limit left some out; gap: highest order up to which a direction without a branch closes the joints.
+    """
 
     germs: list[Germ] = field(default_factory=list)
     order: int = 1
@@ -111,7 +119,7 @@ def _add_planes(out: Found, factor: Factor, rough: list[Floats], first: int) -> 
         found = _along_ray(factor, a, first + i, rough=True)
         new = [g for g in found.germs if not _is_known(g, out.germs[before:])]
         if len(new) < len(found.germs):
-            found = replace(found, germs=new, undecided=sum(not g.certain for g in new))
+            found = replace(found, germs=new, undecided=plain_sum(not g.certain for g in new))
         _add(out, found)
     if len(rough) <= PLANES:
         return
@@ -124,14 +132,17 @@ def _add_planes(out: Found, factor: Factor, rough: list[Floats], first: int) -> 
 
 
 def _is_known(germ: Germ, known: list[Germ]) -> bool:
-    """Whether a branch is a known one of several dimensions, or a curve on it: then J has the nullity of that one."""
+    """Whether a branch is a known one of several dimensions, or a curve on it, where J has its nullity."""
     for g in known:
         if g.dimension == 1:
             continue
         if same_space(germ.tangent, g.tangent):
             return True
         inside = g.tangent @ (g.tangent.T @ germ.tangent)
-        if germ.nullity >= g.dimension > germ.dimension and np.abs(inside - germ.tangent).max() < SAME_BRANCH:
+        if (
+            germ.nullity >= g.dimension > germ.dimension
+            and np.abs(inside - germ.tangent).max() < SAME_BRANCH
+        ):
             return True
     return False
 
@@ -194,7 +205,7 @@ def _equations(blown: BlownUp, sign: int) -> list[Equation]:
         for k, row in enumerate(monomials(1 + blown.open, d)):
             for e in np.flatnonzero(part[:, k]):
                 key = (int(row[0]), *(int(j) for j in row[1:]))
-                out[e][key] = float(part[e, k]) * sign ** int(row[0])  # type: ignore[index]
+                out[e][key] = float(part[e, k]) * sign ** int(row[0])
     return out
 
 
@@ -214,9 +225,7 @@ def _paired(blown: BlownUp, sides: list[HalfBranches], number: int) -> Found:
                 # found as the other end of a branch ahead
                 continue
             order = max(half.order, 2)
-            germ = _confirmed(
-                blown.factor.system, _predict(blown, sign, half), number, order, ways
-            )
+            germ = _confirmed(blown.factor.system, _predict(blown, sign, half), number, order, ways)
             out.germs.append(germ)
             out.order = max(out.order, order)
             out.undecided += not germ.certain
@@ -236,23 +245,25 @@ def _judge_separation(found: Found) -> None:
     """Branches with a common tangent whose configurations nearby are the same are not told apart."""
     germs = found.germs
     for i, g in enumerate(germs):
-        for j in range(i):
-            if g.ahead is None or germs[j].ahead is None or g.multiplicity > 1:
-                continue
-            if g.ahead.shape == germs[j].ahead.shape and np.abs(g.ahead - germs[j].ahead).max() < BRANCH_CLOSED:
-                germs[i] = replace(g, certain=False)
-                found.undecided += g.certain
+        near = [h.ahead for h in germs[:i] if h.ahead is not None]
+        if g.ahead is None or g.multiplicity > 1 or not g.certain:
+            continue
+        if any(np.abs(g.ahead - x).max() < BRANCH_CLOSED for x in near):
+            germs[i] = replace(g, certain=False)
+            found.undecided += 1
 
 
 @dataclass(frozen=True, eq=False)
 class _Prediction:
     """Displacements near a branch, at s > 0 (or < 0, the other end), and its tangent space.
 
-    follow: whether it has to be followed far, because equations are left over that vanish only up to the order.
+    freedoms: of the factor; follow: whether it has to be followed far, because equations are left over that
+    vanish only up to the order.
     """
 
     direction: Floats
     tangent: Floats
+    freedoms: int
     at: Callable[[float], Floats]
     terms: Terms = ()
     multiplicity: int = 1
@@ -260,13 +271,13 @@ class _Prediction:
 
 
 def _predict(blown: BlownUp, sign: float, half: HalfBranch | None) -> _Prediction:
-    w = sign * blown.xi[0][:, 0]
+    w, freedoms = sign * blown.xi[0][:, 0], blown.factor.freedoms
     if half is None:
         tangent = np.column_stack([w, blown.C])
         none = np.zeros(blown.open)
         left_over = bool(blown.F[0].shape[0])
         return _Prediction(
-            w, tangent, lambda s: blown.displacement(sign * s, none), follow=left_over
+            w, tangent, freedoms, lambda s: blown.displacement(sign * s, none), follow=left_over
         )
 
     def at(s: float) -> Floats:
@@ -278,7 +289,7 @@ def _predict(blown: BlownUp, sign: float, half: HalfBranch | None) -> _Predictio
         return blown.displacement(sign * s, c)
 
     follow = half.multiplicity != 1 or blown.F[0].shape[0] > blown.open
-    return _Prediction(w, w[:, None], at, half.terms, half.multiplicity, follow)
+    return _Prediction(w, w[:, None], freedoms, at, half.terms, half.multiplicity, follow)
 
 
 def _confirmed(
@@ -291,9 +302,10 @@ def _confirmed(
     good = [r for r in reached if r is not None]
     nullity = min((r.nullity for r in good), default=dimension)
     certain = len(good) == 2
+    others = system.split.N.shape[1] - prediction.freedoms
     if prediction.multiplicity == 1:
         # redundant equations leave the rank as it is; a simple root has that of the branch
-        certain = certain and nullity == dimension
+        certain = certain and nullity <= dimension + others
     elif prediction.multiplicity > 1:
         # a multiple root that stays one keeps the rank low all along
         certain = certain and nullity > dimension
@@ -323,7 +335,8 @@ def _continue(system: LocalSystem, prediction: _Prediction, side: float) -> _Rea
         if not size > 0.0:
             return None
         rank = n - dimension
-        if prediction.multiplicity > 1:
+        if prediction.multiplicity > 1 or system.split.N.shape[1] > prediction.freedoms:
+            # freedoms of other factors are at rest, and multiple roots keep the rank low
             values = np.linalg.svd(system.jacobian_at(x), compute_uv=False)
             rank = int(np.sum(values > MULTIPLE_RANK))
         closed, residual = close_near(system, x, rank)
@@ -331,12 +344,12 @@ def _continue(system: LocalSystem, prediction: _Prediction, side: float) -> _Rea
         if residual > BRANCH_CLOSED or np.abs(closed - x).max() > 0.05 * distance * size:
             continue
         if prediction.follow:
-            nullity = _nullity(system, closed)
+            nullity = nullity_at(system, closed)
             far = _walk(system, closed, side * prediction.direction, nullity)
             if far is None:
                 return None
             return _Reached(closed, max(residual, far), nullity)
-        return _Reached(closed, residual, _nullity(system, closed))
+        return _Reached(closed, residual, nullity_at(system, closed))
     return None
 
 
@@ -360,10 +373,10 @@ def _walk(system: LocalSystem, x: Floats, direction: Floats, nullity: int) -> fl
         if residual > BRANCH_CLOSED or np.abs(closed - x - step).max() > 0.5 * STEP:
             return None
         worst, direction, x = max(worst, residual), along, closed
-    return worst if _nullity(system, x) == nullity else None
+    return worst if nullity_at(system, x) == nullity else None
 
 
-def _nullity(system: LocalSystem, x: Floats) -> int:
+def nullity_at(system: LocalSystem, x: Floats) -> int:
     """The dimension of the null space of J after a displacement."""
     values = np.linalg.svd(system.jacobian_at(x), compute_uv=False)
     missing = max(len(system.columns) - len(values), 0)

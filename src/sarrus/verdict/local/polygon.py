@@ -1,9 +1,9 @@
 """Real half-branches of F(s, c) = 0 for s > 0 by Newton's polygon [Walker1950, BrieskornKnoerrer1986].
 
-A half-branch is c = c1 s^e1 + c2 s^e2 + ..., exponents rational and increasing. The first exponent is a slope of the
-lower hull of the exponents of every equation, c1 a real root of the equations of that edge; then s = t^q,
-c = t^u (c1 + c') and again for c', until the root is simple. All that is wanted of the equations are the monomials up to
-an order; what is not decided by them is marked so.
+A half-branch is c = c1 s^e1 + c2 s^e2 + ..., exponents rational and increasing. The first exponent is a slope
+of the lower hull of the exponents of every equation, c1 a real root of the equations of that edge; then s = t^q,
+c = t^u (c1 + c') and again for c', until the root is simple. All that is wanted of the equations are the
+monomials up to an order; what is not decided by them is marked so.
 
 Half-branches whose exponents have the common denominator q are two ends of one branch for t and -t: along
 opposite directions if q is odd, along the same one if it is even (a cusp).
@@ -13,15 +13,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from math import comb
 
 import numpy as np
 
-from ...arrays import Floats
+from ...arrays import Floats, plain_sum
 from ...thresholds import SAME_ROOT_OF_EDGE
 
-# an equation as exponents (of s, of c) and coefficient; one dictionary for each equation
-Equation = dict[tuple[int, int], float]
+# an equation as exponents (of s, of every c) and coefficient
+Equation = dict[tuple[int, ...], float]
 # exponents of s and coefficients, one for each freedom c
 Terms = tuple[tuple[Fraction, Floats], ...]
 # steps of the recursion: each raises an exponent, which the order bounds; more are roots that never part
@@ -32,8 +33,8 @@ DEEPEST = 40
 class HalfBranch:
     """c = sum of coefficients * s^exponent, and how well it is known.
 
-    size: how many numbers c is; ramification: common denominator of the exponents; multiplicity: of the root up to the order looked at, 1 where it is
-    simple; order: of the terms in the freedoms that decided.
+    size: how many numbers c is; ramification: common denominator of the exponents; multiplicity: of the root up
+    to the order looked at, 1 where it is simple; order: of the terms in the freedoms that decided.
     """
 
     terms: Terms
@@ -93,7 +94,9 @@ def _search(state: _State, zero: float, out: HalfBranches) -> None:
         # c' = 0 solves them up to the order; so simply as the simplest of the equations says
         multiplicity = min((_multiplicity(e) for e in known), default=0)
         out.found.append(HalfBranch(state.terms, state.q, multiplicity, state.order))
-        known = [{(i, j - m): c for (i, j), c in e.items()} for e, m in zip(known, lowest, strict=True)]
+        known = [
+            {(i, j - m): c for (i, j), c in e.items()} for e, m in zip(known, lowest, strict=True)
+        ]
         if not known or state.depth >= DEEPEST:
             return
     slopes = [_edges(e) for e in known]
@@ -154,9 +157,7 @@ def _turns(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> bool:
 def _edges(equation: Equation) -> list[Fraction]:
     """The exponents of s with which roots c can begin."""
     hull = hull_of(equation)
-    return [
-        Fraction(a[0] - b[0], b[1] - a[1]) for a, b in zip(hull[:-1], hull[1:], strict=True)
-    ]
+    return [Fraction(a[0] - b[0], b[1] - a[1]) for a, b in pairwise(hull)]
 
 
 def _edge_polynomial(equation: Equation, slope: Fraction) -> Floats:
@@ -202,7 +203,7 @@ def real_roots(p: Floats) -> list[tuple[float, int]]:
         for other in [r for r in roots if abs(r - cluster[0]) < SAME_ROOT_OF_EDGE**0.5 * 4 * size]:
             roots.remove(other)
             cluster.append(other)
-        mean = sum(cluster) / len(cluster)
+        mean = plain_sum(cluster) / len(cluster)
         others = [r.conjugate() for r in cluster]
         # a cluster of its own conjugates is real
         real = all(min(abs(r - o) for o in cluster) < 1e-3 * size for r in others)
@@ -230,7 +231,9 @@ def _shifted(
         new.append({k: c for k, c in out.items() if abs(c) > 10.0 * zero * size})
         lows.append(low)
     # unknown terms begin at this power of t
-    first = state.bound * min(Fraction(q), Fraction(u, state.weight) if state.weight else Fraction(q))
+    first = state.bound * min(
+        Fraction(q), Fraction(u, state.weight) if state.weight else Fraction(q)
+    )
     low = min(lows)
     return _State(
         new,

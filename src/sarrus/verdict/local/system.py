@@ -2,8 +2,10 @@
 
     Phi(q + x) = J x + 1/2 B(x, x),      J = U S V^T + (what counts as zero)
 
-N: basis of the null space of J (first-order freedoms), L: of its left null space (dependences). Bodies that are not
-connected to each other make systems of their own (`split_system`): their branches are combined, not searched together.
+N: basis of the null space of J (first-order freedoms), L: of its left null space (dependences). Bodies that are
+not
+connected to each other make systems of their own (`split_system`): their branches are combined, not searched
+together.
 """
 
 from __future__ import annotations
@@ -78,9 +80,7 @@ class LocalSystem:
         U, values, V = np.linalg.svd(self.J)
         rank = int(np.sum(values > NO_COMBINATION))
         left_out = float(values[rank:].max(initial=0.0))
-        return Split(
-            U[:, :rank], values[:rank], V[:rank].T, V[rank:].T, U[:, rank:], left_out
-        )
+        return Split(U[:, :rank], values[:rank], V[:rank].T, V[rank:].T, U[:, rank:], left_out)
 
     @cached_property
     def zero(self) -> float:
@@ -90,7 +90,7 @@ class LocalSystem:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """J = U S V^T with the bases N, L of what it leaves free and dependent; left_out: largest value taken as zero."""
+    """J = U S V^T, bases N, L of what it leaves free and dependent; left_out: largest value taken as zero."""
 
     U: Floats
     S: Floats

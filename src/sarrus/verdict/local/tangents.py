@@ -46,8 +46,8 @@ class Form:
 class Tangents:
     """Directions a (unit vectors, up to sign).
 
-    rays: single ones, to rounding; rough: multiple ones, to half the digits, one of each plane of directions; order: of
-    the parts looked at; cut: whether a limit left out some.
+    rays: single ones, to rounding; rough: multiple ones, to half the digits, one of each plane of directions;
+    order: of the parts looked at; cut: whether a limit left out some.
     """
 
     rays: list[Floats]
@@ -87,7 +87,7 @@ def find_tangents(factor: Factor, order: int, most: int) -> Tangents:
 
 
 def _one_each(forms: list[Form], samples: Floats) -> list[Floats]:
-    """One direction for each plane of directions that the forms leave: the one at which they hold the others best."""
+    """One direction for each plane of directions that the forms leave: where they hold the others best."""
     spaces: list[Floats] = []
     firmness: list[float] = []
     out: list[Floats] = []
@@ -223,7 +223,9 @@ def _extend(h: Floats, x: Floats, fresh: list[int]) -> list[Floats] | None:
     scale = float(np.abs(x).max())
     if max(abs(a), abs(b) / scale, abs(here) / scale**2) < SAME_RAY * size:
         return None
-    return [_set(x, [v], np.array([r * scale])) for r in _roots_of_two(a, b / scale, here / scale**2)]
+    return [
+        _set(x, [v], np.array([r * scale])) for r in _roots_of_two(a, b / scale, here / scale**2)
+    ]
 
 
 def _set(x: Floats, freedoms: list[int], values: Floats) -> Floats:

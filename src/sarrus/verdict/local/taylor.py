@@ -7,7 +7,8 @@ Reduced equations (`reduce_equations`), x = N a + V y:
 
     y_d = -S^-1 U^T Q_d,      g_d = L^T Q_d,      Q_d = 1/2 sum_{i=1..d-1} B(x_i, x_{d-i}).
 
-Along a direction a0 with L^T B(N a0, N a0) = 0 (`blow_up`), x = s xi, xi = N a0 + R b + C c + s V y: the part R b of the
+Along a direction a0 with L^T B(N a0, N a0) = 0 (`blow_up`), x = s xi, xi = N a0 + R b + C c + s V y: the part R
+b of the
 freedoms that the equations Lr hold in first order along it is eliminated as well, and what is left is F(s, c) = 0.
 """
 
@@ -23,7 +24,6 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...thresholds import MULTIPLE_RAY
 from .system import Factor
-
 
 # a series has at most so many monomials: a lower order where there are many variables
 MOST_MONOMIALS = 1500
@@ -85,8 +85,8 @@ def reduce_equations(factor: Factor, order: int) -> list[Floats]:
 class BlownUp:
     """The equations along a direction: displacements x = s xi(s, c) and what is left, F(s, c) = 0.
 
-    xi, F: homogeneous parts in (s, c1, c2, ...), in variables scaled by `scale` so that xi stays of order one; C: the
-    freedoms that first order along the direction leaves, (n, p); across: how firmly the others are held.
+    xi, F: homogeneous parts in (s, c1, c2, ...), in variables scaled by `scale` so that xi stays of order one;
+    C: the freedoms that first order along the direction leaves, (n, p); across: how firmly the others are held.
     """
 
     factor: Factor
