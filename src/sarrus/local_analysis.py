@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +20,6 @@ def branches(
     *,
     most: int = MOST,
     hold_drives: bool = False,
-    progress: Callable[[float], None] | None = None,
 ) -> Branches:
     """Find all branches (motion modes) of a mechanism through its configuration.
 
@@ -37,8 +35,6 @@ def branches(
         List at most so many branches; `count` is then a lower bound where `complete` is False.
     hold_drives : bool
         Analyse the mechanism with its drives held at their initial values, instead of the joints alone.
-    progress : callable, optional
-        Called with the share that is done, from 0 to 1.
 
     Returns
     -------
@@ -67,5 +63,4 @@ def branches(
         np.zeros(model.coordinates),
         most=int(most),
         hold_drives=hold_drives,
-        progress=progress,
     )

@@ -350,3 +350,29 @@ def test_records_and_words():
         sarrus.branches("kite")
     with pytest.raises(ValueError, match="most = 0"):
         sarrus.branches(kite(), most=0)
+
+
+@pytest.mark.parametrize("name", ["kite", "tangency", "cusp", "couplers 2, 1, 2"])
+def test_paths_stay_on_their_branch(name):
+    """All rows close; the middle is the configuration; neighbours are close, and the ends are those of the branch."""
+    b = sarrus.branches(CASES[name][0]())
+    system, _ = system_of(CASES[name][0]())
+    for branch in b:
+        path = b.path(branch, 10)
+        assert path.shape == (21, len(b.coordinates))
+        assert not path[10].any()
+        assert max(np.abs(system.phi_at(x)).max() for x in path) < 1e-10
+        np.testing.assert_allclose(path[-1], branch.ahead, atol=1e-12)
+        np.testing.assert_allclose(path[0], branch.behind, atol=1e-12)
+        steps = np.abs(np.diff(path, axis=0)).max(axis=1)
+        assert steps.max() < 0.6 * np.abs(path).max()
+
+
+@pytest.mark.parametrize("points", [(), ("N2",), ("N2", "N3")])
+def test_the_figure_has_a_panel_for_each_point(points):
+    """With a path for each branch and the configuration itself."""
+    figure = sarrus.branches(kite()).plot(*points)
+    assert [a.get_title() for a in figure.axes] == list(points or ("N2", "N3"))
+    assert all(len(a.lines) == 3 for a in figure.axes)
+    with pytest.raises(sarrus.UnknownNameError, match="nowhere"):
+        sarrus.branches(kite()).plot("nowhere")

@@ -5,7 +5,7 @@ Drives are left out unless they are held on request: they prescribe how fast, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,8 @@ from ..kinematics.pose import read_spins
 from ..notebook import Sentences
 from ..thresholds import SAME_BRANCH, SHOWN_ZERO
 from .local.analysis import Analysis, LocalBranch, analyse
+from .local.germs import close_near
+from .local.system import LocalSystem
 from .prestress import SelfStress, find_self_stress
 
 if TYPE_CHECKING:
@@ -234,6 +236,27 @@ class Branches(Sentences):
             shown.append(f"  and {len(self.branches) - MOST_LINES} more")
         return "\n".join([" ".join(self.sentences), *shown])
 
+    def path(self, branch: Branch, steps: int = 12) -> Floats:
+        """Displacements of the coordinates along a branch, from `behind` over the configuration to `ahead`.
+
+        Shape (2 steps + 1, coordinates); fewer rows where an end was not reached.
+        """
+        assert self.model is not None
+        assert self.coordinates is not None
+        return trace(self.model, self.coordinates, branch, steps)
+
+    def plot(self, *points: str) -> Any:
+        """A matplotlib figure: the mechanism, and the paths of points along each branch, in one colour each.
+
+        points: names of joints, points or bodies; the first three that move if left out.
+        """
+        from ..scene import branch_figure
+
+        assert self.model is not None
+        assert self.coordinates is not None
+        paths = [self.path(b) for b in self.branches[:MOST_LINES]]
+        return branch_figure.draw_branches(self.model, self.coordinates, paths, points)
+
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{i}</td><td>{b.dimension}</td><td>{'both ways' if b.two_sided else 'cusp'}</td>"
@@ -275,7 +298,6 @@ def find_branches(
     *,
     most: int = MOST,
     hold_drives: bool = False,
-    progress: Callable[[float], None] | None = None,
 ) -> Branches:
     """The branches through the configuration q; v: rates of the motion so far, if there is one.
 
@@ -284,7 +306,7 @@ def find_branches(
     if len(q) > MOST_COORDINATES:
         return _too_large(model, q)
     joints = Constraints(model.form, joints=not hold_drives)
-    found = analyse(joints, q, most, progress)
+    found = analyse(joints, q, most)
     listed = _records(model, equations.undriven, q, found.branches, v)
     listed.sort(key=lambda b: not b.so_far)
     note = ""
@@ -450,11 +472,18 @@ def _record(
     )
     fastest = fastest or 1.0
     so_far = False
+    if found.ways == 2:
+        # the same way whatever the numbers of a decomposition are
+        largest = np.abs(w) > (1.0 - SAME_BRANCH) * np.abs(w).max()
+        fastest = float(np.copysign(fastest, w[largest][0]))
     if v is not None and np.any(v):
         inside = found.tangent @ (found.tangent.T @ v)
         so_far = bool(np.linalg.norm(inside) > (1.0 - SAME_BRANCH**2) * np.linalg.norm(v))
         # along the way it came, not against it
-        fastest = float(np.copysign(fastest, w @ v)) if found.ways == 2 else fastest
+        if found.ways == 2 and abs(float(w @ v)) > SAME_BRANCH * np.linalg.norm(w) * np.linalg.norm(
+            v
+        ):
+            fastest = float(np.copysign(fastest, w @ v))
     w, spins = w / fastest, _clean(spins / fastest)
     moved = _clean(moved / fastest, e.length)
     # joints on the ground never move
@@ -479,6 +508,24 @@ def _record(
         ahead=ahead,
         behind=behind,
     )
+
+
+def trace(model: Model, q: Floats, branch: Branch, steps: int) -> Floats:
+    """Displacements along a branch, closed: between its ends it is guessed by its tangent and curvature."""
+    joints = Constraints(model.form, joints=True)
+    system = LocalSystem(joints, q, np.arange(len(joints.kept)), np.arange(len(q)))
+    rank = len(q) - branch.instantaneous
+    # the two ends of a cusp leave like t^2 along the tangent and t^3 across it
+    first = 1 if branch.two_sided else 2
+    sides = []
+    for end in (branch.behind, branch.ahead):
+        rows = []
+        for t in np.linspace(0.0, 1.0, steps + 1)[1:] if end is not None else ():
+            along = branch.tangent @ (branch.tangent.T @ end)
+            guess = t**first * along + t ** (first + 1) * (end - along)
+            rows.append(close_near(system, guess, rank)[0])
+        sides.append(rows)
+    return np.array([*sides[0][::-1], np.zeros(len(q)), *sides[1]])
 
 
 def _clean(x: Floats, scale: float = 1.0) -> Floats:

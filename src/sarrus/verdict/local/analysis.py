@@ -7,7 +7,7 @@ no second-order equation couples are combined too, and each combination is confi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice, product
@@ -16,6 +16,7 @@ import numpy as np
 
 from ...arrays import Floats, plain_sum
 from ...kinematics.constraints import Constraints
+from ...progress import part
 from ...thresholds import BRANCH_CLOSED, MULTIPLE_RANK
 from .germs import Found, Germ, analyse_factor, close_near, nullity_at
 from .polygon import Terms
@@ -71,17 +72,14 @@ class Analysis:
     zero: float
 
 
-def analyse(
-    joints: Constraints, q: Floats, most: int, progress: Callable[[float], None] | None = None
-) -> Analysis:
+def analyse(joints: Constraints, q: Floats, most: int) -> Analysis:
     """The branches of the joint equations through q, at most so many."""
     systems = split_system(joints, q)
     factors = [f for s in systems for f in find_factors(s)]
     found: list[Found] = []
     for i, factor in enumerate(factors):
-        if progress is not None:
-            progress(i / len(factors))
-        found.append(analyse_factor(factor, most))
+        with part(i, len(factors)):
+            found.append(analyse_factor(factor, most))
     moving = [(i, f.germs) for i, f in enumerate(found) if f.germs]
     count = int(np.prod([float(len(g)) for _, g in moving])) if moving else 0
     combined = _combine(factors, moving)

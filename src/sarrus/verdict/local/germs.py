@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...arrays import Floats, plain_sum
+from ...progress import tell
 from ...thresholds import BRANCH_CLOSED, BRANCH_RANK, MULTIPLE_RANK, SAME_BRANCH
 from .edges import find_half_branches_of_many
 from .polygon import Equation, HalfBranch, HalfBranches, Terms, find_half_branches
@@ -91,6 +92,7 @@ def analyse_factor(factor: Factor, most: int) -> Found:
     tangents = find_tangents(factor, ORDERS[1], most)
     out = Found(order=tangents.order, cut=tangents.cut)
     for number, a in enumerate(tangents.rays):
+        tell(number, len(tangents.rays))
         _add(out, _along_ray(factor, a, number, rough=False))
     _add_planes(out, factor, tangents.rough, len(tangents.rays))
     if not (tangents.rays or tangents.rough):

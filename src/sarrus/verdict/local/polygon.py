@@ -1,4 +1,4 @@
-"""Real half-branches of F(s, c) = 0 for s > 0 by Newton's polygon [Walker1950, BrieskornKnoerrer1986].
+"""Real half-branches of F(s, c) = 0 for s > 0 by Newton's polygon [Walker1950].
 
 A half-branch is c = c1 s^e1 + c2 s^e2 + ..., exponents rational and increasing. The first exponent is a slope
 of the lower hull of the exponents of every equation, c1 a real root of the equations of that edge; then s = t^q,

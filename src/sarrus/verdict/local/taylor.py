@@ -1,4 +1,4 @@
-"""Taylor series of the joint equations, reduced to few variables [LyapunovSchmidt: GolubitskySchaeffer1985].
+"""Taylor series of the joint equations, reduced to few variables (Lyapunov-Schmidt [GolubitskySchaeffer1985]).
 
 Series in v variables are lists of homogeneous parts: part d has one column for each monomial of degree d. Because
 the equations are quadratic, part d follows from the parts before it by one linear solve with one matrix.
