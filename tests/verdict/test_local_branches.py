@@ -354,7 +354,7 @@ def test_records_and_words():
 
 @pytest.mark.parametrize("name", ["kite", "tangency", "cusp", "couplers 2, 1, 2"])
 def test_paths_stay_on_their_branch(name):
-    """All rows close; the middle is the configuration; neighbours are close, and the ends are those of the branch."""
+    """All rows close, the middle is the configuration, neighbours are close, and the ends those of the branch."""
     b = sarrus.branches(CASES[name][0]())
     system, _ = system_of(CASES[name][0]())
     for branch in b:

@@ -519,12 +519,14 @@ def trace(model: Model, q: Floats, branch: Branch, steps: int) -> Floats:
     first = 1 if branch.two_sided else 2
     sides = []
     for end in (branch.behind, branch.ahead):
-        rows = []
-        for t in np.linspace(0.0, 1.0, steps + 1)[1:] if end is not None else ():
-            along = branch.tangent @ (branch.tangent.T @ end)
+        rows: list[Floats] = []
+        sides.append(rows)
+        if end is None:
+            continue
+        along = branch.tangent @ (branch.tangent.T @ end)
+        for t in np.linspace(0.0, 1.0, steps + 1)[1:]:
             guess = t**first * along + t ** (first + 1) * (end - along)
             rows.append(close_near(system, guess, rank)[0])
-        sides.append(rows)
     return np.array([*sides[0][::-1], np.zeros(len(q)), *sides[1]])
 
 
