@@ -42,7 +42,16 @@ MOST_LINES = 16
 MOST_COORDINATES = 1500
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class BranchSite:
+    """The configuration that a branch leads through: coordinates of a model, and the rates of a motion so far."""
+
+    model: Model
+    coordinates: Floats
+    rates: Floats | None
+
+
+@dataclass(frozen=True, eq=False)
 class Branch:
     """One branch (motion mode) through a configuration.
 
@@ -90,6 +99,7 @@ class Branch:
     decided: bool
     ahead: Floats | None = field(repr=False)
     behind: Floats | None = field(repr=False)
+    site: BranchSite | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         words = [f"{name} {_vector(v)}" for name, v in self.velocities.items() if np.any(v)]
@@ -150,7 +160,7 @@ class Branch:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Branches(Sentences):
     """The branches through a configuration; print it for sentences, `as_dict()` for the record.
 
@@ -307,7 +317,8 @@ def find_branches(
         return _too_large(model, q)
     joints = Constraints(model.form, joints=not hold_drives)
     found = analyse(joints, q, most)
-    listed = _records(model, equations.undriven, q, found.branches, v)
+    site = BranchSite(model, q, v)
+    listed = _records(site, equations.undriven, found.branches)
     listed.sort(key=lambda b: not b.so_far)
     note = ""
     if v is not None and np.any(v) and listed and not any(b.so_far for b in listed):
@@ -439,31 +450,22 @@ def _branch_sentences(x: Branches) -> Iterator[str]:
         yield f"{len(x.branches)} are listed; give a larger most= for more."
 
 
-def _records(
-    model: Model,
-    e: JointEquations,
-    q: Floats,
-    found: tuple[LocalBranch, ...],
-    v: Floats | None,
-) -> list[Branch]:
-    """The records of branches; v: rates of the motion so far."""
+def _records(site: BranchSite, e: JointEquations, found: tuple[LocalBranch, ...]) -> list[Branch]:
+    """The records of branches through a configuration."""
     if not found:
         return []
+    model, q = site.model, site.coordinates
     rates = np.array([b.direction for b in found])
     spins = read_spins(model.body_rows, np.tile(q, (len(found), 1)), rates, np.zeros_like(rates))[0]
     places = np.asarray(model.places @ rates.T).T.reshape(len(found), -1, model.dimension)
-    return [_record(model, e, b, v, *both) for b, *both in zip(found, spins, places, strict=True)]
+    return [_record(site, e, b, *both) for b, *both in zip(found, spins, places, strict=True)]
 
 
 def _record(
-    model: Model,
-    e: JointEquations,
-    found: LocalBranch,
-    v: Floats | None,
-    spins: Floats,
-    moved: Floats,
+    site: BranchSite, e: JointEquations, found: LocalBranch, spins: Floats, moved: Floats
 ) -> Branch:
     """The record of a branch; spins, moved: of its bodies and points along its direction."""
+    model, v = site.model, site.rates
     w = found.direction
     centers = np.asarray(model.body_rows.centers @ w).reshape(-1, 3)
     fastest = max(
@@ -507,6 +509,7 @@ def _record(
         decided=found.certain,
         ahead=ahead,
         behind=behind,
+        site=site,
     )
 
 
