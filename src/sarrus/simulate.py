@@ -64,8 +64,8 @@ def simulate(
     out, 0 to take it as the structure it is. With more misfit than that it is refused.
 
     follow: a branch (of `sarrus.branches` or `result.branches`), also one of several with a common tangent. The
-    run starts at a configuration on it, a small distance from the singular one, and moves along it; a note states how
-    far.
+    run starts at a configuration on it, a small distance from the singular one, and moves along it; a note states
+    how far.
 
     Raises MechanismError if the mechanism cannot be simulated, ValueError for other arguments. A run
     that loses its tolerance, energy balance or branch ends early: `result.status` says so, and the

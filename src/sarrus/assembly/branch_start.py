@@ -1,8 +1,8 @@
 """Where a run starts that is to follow a branch through a singular configuration.
 
-A velocity chooses between branches with different tangents, but not between those with a common one. So the run starts at
-a configuration that lies on the branch already, a small distance s from the singular one, and moves along it. Branches
-that part like s^p are apart there by PARTED of a link.
+A velocity chooses between branches with different tangents, but not between those with a common one. So the run
+starts at a configuration that lies on the branch already, a small distance s from the singular one, and moves
+along it. Branches that part like s^p are apart there by PARTED of a link.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class BranchStart:
 def start_on_branch(mechanism: Mechanism, branch: Branch) -> BranchStart:
     """The mechanism at a configuration on the branch, with a velocity along it.
 
-    Its kinetic energy is that of the motion which led to the singular configuration, or of the given velocities; where
-    there are none, the fastest body turns at 1 rad/s.
+    Its kinetic energy is that of the motion which led to the singular configuration, or of the given velocities;
+    where there are none, the fastest body turns at 1 rad/s.
     """
     site = branch.site
     if site is None or branch.ahead is None:
@@ -51,8 +51,8 @@ def start_on_branch(mechanism: Mechanism, branch: Branch) -> BranchStart:
     model = site.model
     if mechanism.drives:
         raise MechanismError(
-            f"'{mechanism.name}' has drives, which prescribe its motion from its own start; leave them out to follow "
-            "a branch"
+            f"'{mechanism.name}' has drives, which prescribe its motion from its own start; leave them out to "
+            "follow a branch"
         )
     names = tuple(body.name for body in mechanism.bodies)
     if names != tuple(body.name for body in model.mechanism.bodies):
@@ -68,7 +68,13 @@ def start_on_branch(mechanism: Mechanism, branch: Branch) -> BranchStart:
     moved = move_bodies(mechanism, moves_to(model.mechanism, equations, pose))
     _set_velocities(moved, branch, q, speed * direction)
     away = float(np.abs(x).max()) * model.units.length
-    return BranchStart(moved, f"starts on the branch, {away:.3g} m from the singular configuration")
+    text = f"starts on the branch, {away:.3g} m from the singular configuration"
+    if branch.instantaneous > branch.dimension:
+        text += (
+            f"; along it the instantaneous mobility is {branch.instantaneous}, the finite {branch.dimension}: its "
+            "joint equations stay singular, and a simulation may not leave the start"
+        )
+    return BranchStart(moved, text)
 
 
 def _small(branch: Branch) -> Floats:
