@@ -6,8 +6,9 @@ SVG with its own animation: pages need no script for them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,49 +30,73 @@ MOST_COORDINATES = 300
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf")
 
 
-def draw_ghosts(found: Branches, sketch: Sketch) -> str:
-    """Pictures as HTML, one for each branch with its words below; empty where there is nothing to draw."""
+@dataclass(frozen=True)
+class Ghost:
+    """A moving picture of a branch.
+
+    caption; colour of what moves; lines: of each bar or border its points where the branches meet, and its points
+    along the branch, to and fro, as SVG writes them.
+    """
+
+    caption: str
+    colour: str
+    lines: tuple[tuple[str, str], ...]
+
+    def payload(self) -> dict[str, Any]:
+        """For a page that draws it itself."""
+        return {**asdict(self), "width": WIDTH, "height": HEIGHT, "seconds": SECONDS}
+
+
+def make_ghosts(found: Branches, sketch: Sketch) -> list[Ghost]:
+    """A picture of each branch, MOST_DRAWN at most; none of large mechanisms."""
     model, q = found.model, found.coordinates
-    if model is None or q is None or len(q) > MOST_COORDINATES or not len(found):
-        return ""
-    items = []
+    if model is None or q is None or len(q) > MOST_COORDINATES:
+        return []
+    out = []
     for i, branch in enumerate(found.branches[:MOST_DRAWN]):
         path = q + found.path(branch, STEPS)
         times = np.arange(float(len(path)))
         scene = make_scene(sketch, model.body_rows, times, path, np.zeros_like(path), times[-1])
-        picture = _picture(scene, COLOURS[i % len(COLOURS)])
-        items.append(
-            f"<figure>{picture}<figcaption>{i + 1}: {escape(branch.kind)}</figcaption></figure>"
-        )
-    more = len(found) - MOST_DRAWN
-    rest = f"<p>and {more} more</p>" if more > 0 else ""
-    return f'<div class="ghosts">{"".join(items)}</div>{rest}'
+        colour = COLOURS[i % len(COLOURS)]
+        out.append(Ghost(f"{i + 1}: {branch.kind}", colour, tuple(_lines(scene))))
+    return out
 
 
-def _picture(scene: Scene, colour: str) -> str:
-    """The mechanism in grey where the branches meet, and in colour along one of them, to and fro."""
+def draw_ghosts(found: Branches, sketch: Sketch) -> str:
+    """The pictures as HTML; empty where there are none."""
+    ghosts = make_ghosts(found, sketch)
+    if not ghosts:
+        return ""
+    figures = "".join(
+        f"<figure>{_svg(ghost)}<figcaption>{escape(ghost.caption)}</figcaption></figure>"
+        for ghost in ghosts
+    )
+    more = len(found) - len(ghosts)
+    return f'<div class="ghosts">{figures}</div>' + (f"<p>and {more} more</p>" if more else "")
+
+
+def _svg(ghost: Ghost) -> str:
+    """The mechanism in grey where the branches meet, and in colour along one of them."""
+    lines = "".join(
+        f'<polyline points="{still}" fill="none" stroke="#bbbbbb" stroke-width="2"/>'
+        f'<polyline points="{still}" fill="none" stroke="{ghost.colour}" stroke-width="2" stroke-opacity="0.8">'
+        f'<animate attributeName="points" values="{moving}" dur="{SECONDS}s" repeatCount="indefinite"/></polyline>'
+        for still, moving in ghost.lines
+    )
+    size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
+    return f'<svg {size} role="img" aria-label="motion along a branch">{lines}</svg>'
+
+
+def _lines(scene: Scene) -> Iterator[tuple[str, str]]:
     camera = Camera()
     window = frame_window(scene, camera, WIDTH / HEIGHT)
     seen = camera.project(scene.points, scene.sketch.up)[..., :2]
     scale = 0.5 * np.array([WIDTH, -HEIGHT]) / window.half
     places = (seen - window.middle) * scale + 0.5 * np.array([WIDTH, HEIGHT])
-    middle = len(places) // 2
-    lines = []
     for points in _outlines(scene.sketch):
         rows = places[:, list(points)]
-        lines.append(
-            f'<polyline points="{_points(rows[middle])}" fill="none" stroke="#bbbbbb" stroke-width="2"/>'
-        )
-        there = ";".join(_points(row) for row in (*rows, *rows[-2:0:-1]))
-        lines.append(
-            f'<polyline points="{_points(rows[-1])}" fill="none" stroke="{colour}" stroke-width="2" '
-            f'stroke-opacity="0.8"><animate attributeName="points" values="{there}" dur="{SECONDS}s" '
-            'repeatCount="indefinite"/></polyline>'
-        )
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" '
-        f'aria-label="motion along a branch">{"".join(lines)}</svg>'
-    )
+        moving = ";".join(_points(row) for row in (*rows, *rows[-2:0:-1]))
+        yield _points(rows[len(rows) // 2]), moving
 
 
 def _outlines(sketch: Sketch) -> Iterator[tuple[int, ...]]:
