@@ -432,7 +432,7 @@ class Result(Readout):
         """Mobility and redundancy at the start and over the motion, crossings; made when first asked for."""
         watch = self.outcome.watch
         return verdict.verdict.make_verdict(
-            self.name,
+            self.mechanism,
             self.model.body_rows,
             self.joint_equations,
             self.method,

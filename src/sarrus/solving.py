@@ -27,11 +27,11 @@ from .model.structure import Lookup, look_up
 from .names import unknown
 from .result import Result
 from .thresholds import MISFIT, SMALLEST_TOLERANCE
-from .verdict.branches import describe_start
 from .verdict.candidates import judge_candidates
 from .verdict.crossings import RunOutputs
 from .verdict.joint_equations import make_joint_equations
 from .verdict.mending import bridge_misfit
+from .verdict.singular_start import describe_start
 
 # outputs times coordinates; more would not fit into memory
 MOST_NUMBERS = 200_000_000
