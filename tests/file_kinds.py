@@ -89,6 +89,7 @@ def model_commands(file, *, brief=BRIEF):
     """All that is done with a model."""
     return (
         *(("inspect", file), ("inspect", file, "--json"), ("modes", file), ("view", file)),
+        *(("branches", file), ("branches", file, "--json")),
         ("simulate", file, *brief, "--output-step", "0.01", *OUT),
         *(("export", file, f"exported{ending}") for ending in (".xml", ".urdf", ".osim", ".yaml")),
         ("import", file, "imported.yaml"),
@@ -115,6 +116,7 @@ def judged(file):
 MODELS = ("model.yaml", "plane.yaml", "space.yaml")
 RUN = (
     ("report", "run", *OUT),
+    ("audit", "run"),
     ("board", "run"),
     ("submit", "run", *OUT),
     ("view", "run"),

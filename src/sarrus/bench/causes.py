@@ -24,6 +24,7 @@ from ..arrays import Flags, Floats
 from ..problems import Problem, RightBranch
 from ..problems.problem import Columns
 from ..runs.columns import unit_of
+from .hypotheses import MOST_ROWS, fit_hypotheses
 
 # of its scale: an error that gets an explanation even if no limit is missed
 NOTEWORTHY = 1e-3
@@ -218,8 +219,6 @@ def _relative_rounding(sample: Sample) -> float:
 
 def _fitted(sample: Sample) -> Iterator[Explanation]:
     """Numbers of the mechanism that fit the columns, each by itself."""
-    from .hypotheses import MOST_ROWS, fit_hypotheses
-
     thin = _thinned(sample, MOST_ROWS)
     for fit in fit_hypotheses(thin.problem, thin.columns, thin.names):
         left = _relative_error(thin.columns, fit.columns, thin.names)

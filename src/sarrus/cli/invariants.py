@@ -10,6 +10,7 @@ import typer
 
 from ..audit import audit as check_invariants
 from ..result import Result, load_result
+from ..runs.folder import RunFolderError, find_runs, load_run
 from .options import Json
 from .screen import Screen
 
@@ -36,8 +37,6 @@ def audit(
 
 
 def _results(run: Path) -> list[Result]:
-    from ..runs.folder import RunFolderError, find_runs, load_run
-
     if run.is_file():
         return [load_result(run)]
     folders = find_runs(run)

@@ -24,7 +24,6 @@ from ..kinematics.pose import in_space
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files.writing import save_text
 from ..mechanism.forces import Coupling
-from ..mechanism.joint_kinds import JointKind
 from ..mechanism.joints import End, Joint, one_or_each
 from .parts import (
     CYLINDRICAL,
@@ -35,21 +34,14 @@ from .parts import (
     PLANAR,
     REVOLUTE,
     SPHERICAL,
-    UNIVERSAL,
     WELD,
 )
 from .report import Report
 
 # these close a loop in MJCF; all others must hang a body in the tree
 EASY = (REVOLUTE, SPHERICAL, WELD)
-# names of the steps of a joint that has several, after its own
-RECTANGULAR = JointKind.RECTANGULAR.value
-STEPS = {
-    CYLINDRICAL: ("travel", "turn"),
-    UNIVERSAL: ("first", "second"),
-    PLANAR: ("x", "y", "turn"),
-    RECTANGULAR: ("x", "y"),
-}
+# names of the steps of a joint that has several, after its own: of one or two sliders, of one or two hinges
+STEPS = {"slide": (("travel",), ("x", "y")), "hinge": (("turn",), ("first", "second"))}
 # all that stands in a file of closures; more than any holds [bytes]
 _CLOSURES = re.compile(rb"closed_loop: \[.*\]\ntype: \[.*\]\n")
 MOST_BYTES = 10_000_000
@@ -109,9 +101,17 @@ def _joints(mechanism: Mechanism, what: str) -> list[WrittenJoint]:
         first, *others = joint.bodies
         for k, second in enumerate(others, start=1):
             own = name if len(others) == 1 else f"{name} {k}"
-            words = STEPS.get(kind, ("",) * len(row))
-            out.append(WrittenJoint(own, kind, first, second, at, row, words))
+            out.append(WrittenJoint(own, kind, first, second, at, row, _step_names(row)))
     return out
+
+
+def _step_names(row: Row) -> tuple[str, ...]:
+    """What stands after the joint's name in the name of each of its steps; nothing if it has one step."""
+    if len(row) == 1:
+        return ("",)
+    kinds = [kind for kind, _ in row]
+    names = {kind: iter(STEPS[kind][kinds.count(kind) - 1]) for kind in set(kinds)}
+    return tuple(next(names[kind]) for kind in kinds)
 
 
 def _grow(mechanism: Mechanism, joints: list[WrittenJoint]) -> Tree:
