@@ -23,7 +23,7 @@ def inspect(mechanism: Mechanism) -> Inspection:
     # SciPy's solvers load slowly: only an inspection pays for them
     equations = verdict.joint_equations.make_joint_equations(mechanism)
     given = verdict.mobility.given_velocity(equations, mechanism)
-    return inspect_equations(mechanism.name, equations, given, opening=opening, closed=closed)
+    return inspect_equations(mechanism, equations, given, opening=opening, closed=closed)
 
 
 def _closed(mechanism: Mechanism) -> tuple[Mechanism, str, bool]:

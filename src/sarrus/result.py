@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from . import scene as scene_package
 from . import verdict
-from .arrays import Floats, Ints, plain_sum
+from .arrays import Flags, Floats, Ints, plain_sum
 from .asked import DEFAULT_TOLERANCE, Asked, check_times
 from .export import (
     LEVELS,
@@ -33,7 +33,7 @@ from .mechanism import Mechanism, MechanismError
 from .names import pick
 from .readout import Readout
 from .storage import load_parts, save_parts
-from .thresholds import FAR_AWAY, HELD_THROUGH, NOISY_FORCE, TIGHTEST_TOLERANCE
+from .thresholds import AT_MOMENT, FAR_AWAY, HELD_THROUGH, NOISY_FORCE, TIGHTEST_TOLERANCE
 
 if TYPE_CHECKING:
     from .methods.outcome import Outcome, Record
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .verdict.crossings import Crossing, NearMiss
     from .verdict.joint_equations import JointEquations
     from .verdict.loads import BodyLoads
+    from .verdict.near_crossings import CrossingContext
     from .verdict.reactions import Reaction, Reactions, Stiffness
     from .verdict.verdict import Verdict
 
@@ -259,13 +260,20 @@ class Result(Readout):
             # a user force may fail there, or be left behind by a file
             if np.isnan(record.a).any() or call.failure:
                 raise MechanismError(call.failure)
-        return replace(self, outcome=replace(self.outcome, record=record, error=None))
+        there = replace(self, outcome=replace(self.outcome, record=record, error=None))
+        # what the run met does not depend on where it is read
+        for name in ("joint_equations", "_loads", "_sketch", "_moments", "_crossing_context"):
+            if name in self.__dict__:
+                there.__dict__[name] = self.__dict__[name]
+        return there
 
     @property
     def error_estimate(self) -> Floats | None:
-        """Global error at the outputs [m], shape (n,): how far a second, more exact run is away in any
-        coordinate; good to a factor of two or so, too large below a tolerance of 1e-8. None without
-        `simulate(..., estimate_error=True)`.
+        """Estimate of the largest global error up to each output [m], shape (n,), of any coordinate.
+
+        From a second, more exact run (`simulate(..., estimate_error=True)`): its maximum is good to a factor of
+        two or so, too large below a tolerance of 1e-8. Methods with a fixed step always have one, from a run with
+        twice the step. Else None.
         """
         error = self.outcome.error
         return None if error is None else np.asarray(error * self.model.units.length)
@@ -274,6 +282,26 @@ class Result(Readout):
     def lost(self) -> float:
         """What steps that could not hold the tolerance may have lost in sum [m]; 0 if all did."""
         return self.outcome.lost * self.model.units.length
+
+    @cached_property
+    def accelerations(self) -> Floats:
+        """Second rates of the natural coordinates, (n, nq); at crossings those of the motion through them."""
+        a, watch = self.record.a, self.outcome.watch
+        if watch is None:
+            return a
+        moments = [c.time for c in watch.candidates] + [0.0] * watch.singular_start
+        # where J loses rank the equations of motion leave accelerations open that the motion determines
+        for k in np.flatnonzero(self.record.kept == 0):
+            t = float(self.times[k])
+            if any(abs(t - moment) <= AT_MOMENT * watch.until for moment in moments):
+                context = self._crossing_context
+                if context is None:
+                    return a
+                found = context.acceleration(t, self.record.angles[k])
+                if found is not None:
+                    a = a.copy()
+                    a[k] = found
+        return a
 
     # energies
 
@@ -366,18 +394,22 @@ class Result(Readout):
         shared as by elastic joints; joints not named are rigid. Without it, shared values are of least norm.
         """
         states = (self.coordinates, self.rates, self.accelerations)
+        solver = verdict.reactions.ReactionSolver(
+            self.joint_equations, self.model.body_rows, self._loads, stiffness
+        )
         return verdict.reactions.solve_reactions(
-            self.joint_equations, self.model.body_rows, self._loads, self.times, states, stiffness
+            solver, self.times, states, self._run_tolerance, self._crossing_context
         )
 
     def reaction(
         self, joint: str, body: str | None = None, *, stiffness: Stiffness | None = None
     ) -> Reaction:
-        """Force [N] and moment about its place [N m] that a joint or drive exerts on a body, over time.
+        """Force [N] and moment about its point [N m] that a joint or drive exerts on a body, over time.
 
-        body: one of the joint's bodies, the second one named if left out (so: on the second, from the
-        first). Components that rigid bodies do not determine are flagged; stiffness: as for
-        `solve_reactions`, which is the one to call for several joints.
+        The joint's point is that of `position(joint)`, also where the joint slides. body: one of the joint's
+        bodies, the second one named if left out (so: on the second, from the first). Components that rigid bodies
+        do not determine are flagged; stiffness: as for `solve_reactions`, which is the one to call for several
+        joints.
         """
         found = self.reactions if stiffness is None else self.solve_reactions(stiffness)
         return found.of(joint, body)
@@ -400,7 +432,7 @@ class Result(Readout):
         """Mobility and redundancy at the start and over the motion, crossings; made when first asked for."""
         watch = self.outcome.watch
         return verdict.verdict.make_verdict(
-            self.name,
+            self.mechanism,
             self.model.body_rows,
             self.joint_equations,
             self.method,
@@ -430,12 +462,37 @@ class Result(Readout):
                 f"the run of '{self.name}' was not watched for crossings: {self.message}"
             )
         motion = verdict.crossings.RunOutputs(self.times, self.energy_balance, self.norms[:, 0])
-        tolerance = FIXED_STEP if self.tolerance is None else self.tolerance
         candidates = watch.candidates if self.success else watch.passed
         crossings, misses = verdict.candidates.judge_candidates(
-            self.model, self.joint_equations, watch, candidates, motion, tolerance
+            self.model, self.joint_equations, watch, candidates, motion, self._run_tolerance
         )
         return tuple(crossings), tuple(misses)
+
+    @cached_property
+    def _crossing_context(self) -> CrossingContext | None:
+        """What reactions at crossings are limits of; None if there are none, or the run was not monitored."""
+        watch = self.outcome.watch
+        if watch is None or not self.crossings:
+            return None
+        return verdict.near_crossings.CrossingContext(
+            model=self.model,
+            candidates=watch.candidates,
+            moments=self._moments,
+            tolerance=self._run_tolerance,
+            until=watch.until,
+        )
+
+    @property
+    def _near_crossings(self) -> Flags:
+        """Outputs so close to a crossing that forces are limits along the motion."""
+        context = self._crossing_context
+        none = np.zeros(len(self.times), dtype=bool)
+        return none if context is None else context.are_near(self.times)
+
+    @property
+    def _run_tolerance(self) -> float:
+        """The tolerance of the run, or what a method with a fixed step can tell from zero."""
+        return FIXED_STEP if self.tolerance is None else self.tolerance
 
     @property
     def marks(self) -> tuple[scene_package.Mark, ...]:

@@ -9,7 +9,7 @@ import pytest
 from everything import assert_same_bits, bits, plane_of_everything, space_of_everything
 
 from sarrus import Mechanism, MechanismError, simulate
-from sarrus.mechanism import Move, loosen_rods, move_bodies, to_data, without_drives
+from sarrus.mechanism import Move, loosen_rods, move_bodies, to_data, vary, without_drives
 from sarrus.mechanism.mechanism import LOADS, PARTS
 
 COPIES = {
@@ -17,6 +17,7 @@ COPIES = {
     "copy.copy": copy.copy,
     "copy.deepcopy": copy.deepcopy,
     "pickle": lambda m: pickle.loads(pickle.dumps(m)),
+    "vary": vary,
     "move_bodies": lambda m: move_bodies(m, {}),
     "loosen_rods": loosen_rods,
 }
@@ -123,6 +124,22 @@ def test_loosened_rods_are_new_bodies():
             bits(b.center),
             bits(b.inertia),
         )
+
+
+def test_twice_the_size_is_twice_every_length():
+    """Scaling by 2 is exact in binary: all places double, inertias fourfold; back again to the bit."""
+    for build in (four_bar, space_of_everything):
+        m = build()
+        large = vary(m, size=2.0)
+        for a, b in zip(m.bodies, large.bodies, strict=True):
+            assert np.array_equal(b.center, 2 * a.center)
+            assert np.array_equal(b.inertia, 4 * a.inertia)
+        for a, b in zip(m.joints, large.joints, strict=True):
+            assert all(np.array_equal(q, 2 * p) for p, q in zip(a.places, b.places, strict=True))
+        for a, b in zip(m.springs, large.springs, strict=True):
+            assert np.array_equal(b.ends, 2 * np.array(a.ends))
+            assert b.free_length == 2 * a.free_length
+        assert_same_bits(vary(large, size=0.5), m)
 
 
 def test_moved_there_and_back():

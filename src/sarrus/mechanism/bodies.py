@@ -48,6 +48,16 @@ class Body(Element):
             inertia = 0.5 * (inertia + inertia.T)
         return replace(self, center=move.place(self.center), inertia=inertia)
 
+    def scaled(self, size: float) -> Body:
+        """Larger with the same mass: inertias grow with the square of the size."""
+        return replace(
+            self,
+            center=size * self.center,
+            inertia=np.asarray(size**2 * self.inertia),
+            ends=None if self.ends is None else (size * self.ends[0], size * self.ends[1]),
+            section=size * self.section,
+        )
+
     def loosened(self) -> Body:
         """A plain body of the same mass, centre and inertia."""
         return replace(self, ends=None, section=0.0)
@@ -164,6 +174,10 @@ class Marker(Element):
     def moved(self, moves: Moves, closed: bool) -> Marker:
         """With its body."""
         return replace(self, at=moves[self.body].place(self.at)) if self.body in moves else self
+
+    def scaled(self, size: float) -> Marker:
+        """Farther out."""
+        return replace(self, at=size * self.at)
 
     def problems(self, known: Known) -> Iterator[str]:
         """Its place and its body."""

@@ -1,4 +1,4 @@
-"""What all parts of a mechanism can do: be moved, be checked, be written to a file; their errors.
+"""What all parts of a mechanism can do: be moved and scaled, be checked, be written to a file; their errors.
 
 A mechanism only iterates over its parts; a new one brings its own answers, in its own dataclass.
 """
@@ -98,6 +98,10 @@ class Element:
 
     def moved(self, moves: Moves, closed: bool) -> Self:
         """The same after bodies have moved, by name; closed: they meet in their joints."""
+        return self
+
+    def scaled(self, size: float) -> Self:
+        """The same with all lengths times `size`."""
         return self
 
     def problems(self, known: Known) -> Iterator[str]:

@@ -54,6 +54,10 @@ class Force(Element):
         turned = moves[self.body].direction(self.vector) if self.fixed_in == BODY else self.vector
         return replace(self, at=moves[self.body].place(self.at), vector=turned)
 
+    def scaled(self, size: float) -> Force:
+        """At a place farther out."""
+        return replace(self, at=size * self.at)
+
     def problems(self, known: Known) -> Iterator[str]:
         """Its point, its vector."""
         what = f"force '{self.name}'"
@@ -116,6 +120,11 @@ class Spring(Element):
         if not moves.keys() & set(self.bodies):
             return self
         return replace(self, ends=(moved_place(moves, a, p), moved_place(moves, b, q)))
+
+    def scaled(self, size: float) -> Spring:
+        """Longer, with its free length."""
+        ends = (size * self.ends[0], size * self.ends[1])
+        return replace(self, ends=ends, free_length=size * self.free_length)
 
     def problems(self, known: Known) -> Iterator[str]:
         """Its ends, its numbers, its length."""
@@ -192,6 +201,10 @@ class Rotor(Element):
     joint: str
     inertia: float
     mass: float
+
+    def scaled(self, size: float) -> Rotor:
+        """Larger with the same mass, as bodies are."""
+        return replace(self, inertia=size**2 * self.inertia)
 
     def problems(self, known: Known) -> Iterator[str]:
         """Its joint, its number."""

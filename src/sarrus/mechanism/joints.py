@@ -101,6 +101,11 @@ class Joint(Element):
             ends = [End(e.body, place, ends[owner].axis if common else e.axis) for e in ends]
         return replace(self, ends=tuple(ends))
 
+    def scaled(self, size: float) -> Joint:
+        """With its places farther out."""
+        ends = (e if e.place is None else replace(e, place=size * e.place) for e in self.ends)
+        return replace(self, ends=tuple(ends))
+
     def problems(self, known: Known) -> Iterator[str]:
         """Its bodies, its places, its axes."""
         what, row = f"joint '{self.name}' ({self.kind.value})", self.kind.row

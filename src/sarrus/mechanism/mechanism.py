@@ -395,6 +395,27 @@ def move_bodies(mechanism: Mechanism, moves: Moves, *, closed: bool = True) -> M
     return mechanism.mapped(lambda part: part.moved(moves, closed))
 
 
+def vary(
+    mechanism: Mechanism, *, size: float = 1.0, speed: float = 1.0, gravity: float = 1.0
+) -> Mechanism:
+    """A copy with all lengths times `size`, start velocities times `speed`, weight times `gravity`.
+
+    Masses stay what they are, so inertias grow with the square of the size.
+    """
+    if not size > 0:
+        raise MechanismError(f"size = {size:g}; give a positive factor")
+    if size != 1 and mechanism.drives:
+        raise MechanismError(
+            f"mechanism '{mechanism.name}' has drives, whose lengths are functions of time; keep its size"
+        )
+    new = mechanism.mapped(lambda part: part.scaled(size))
+    new.gravity = gravity * mechanism.gravity
+    new.velocities = [(name, speed * v) for name, v in mechanism.velocities]
+    spins = mechanism.angular_velocities
+    new.angular_velocities = [(name, np.asarray(speed * w)) for name, w in spins]
+    return new
+
+
 def without_drives(mechanism: Mechanism) -> Mechanism:
     """The same mechanism with its drives left out: they count from wherever it stands at the start."""
     if not mechanism.drives:
