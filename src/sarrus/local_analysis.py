@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from . import model as model_package
+from . import verdict
 from .mechanism import Mechanism, MechanismError, check_mechanism
 
 if TYPE_CHECKING:
@@ -51,15 +53,10 @@ def branches(
     if isinstance(most, bool) or int(most) != most or most < 1:
         raise ValueError(f"most = {most!r}; give a whole number from 1")
     check_mechanism(mechanism)
-    # the model loads SciPy, which takes longer than a small analysis
-    from .model import make_model
-    from .verdict.branches import find_branches
-    from .verdict.joint_equations import make_joint_equations
-
-    model = make_model(mechanism)
-    return find_branches(
+    model = model_package.make_model(mechanism)
+    return verdict.branches.find_branches(
         model,
-        make_joint_equations(mechanism),
+        verdict.joint_equations.make_joint_equations(mechanism),
         np.zeros(model.coordinates),
         most=int(most),
         hold_drives=hold_drives,
