@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from . import assembly
 from .arrays import Floats
 from .asked import (
     CONTINUE,
@@ -93,9 +94,7 @@ def simulate(
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
     start = None
     if follow is not None:
-        from .assembly.branch_start import start_on_branch
-
-        start = start_on_branch(mechanism, follow)
+        start = assembly.branch_start.start_on_branch(mechanism, follow)
         mechanism = start.mechanism
     known = check_for_run(mechanism, asked.assemble or mechanism.assemble)
     check_drive_times(mechanism, duration)

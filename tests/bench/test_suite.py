@@ -11,6 +11,7 @@ from sarrus.bench import suite
 from sarrus.bench.suite import make_cells, parse_ladder, run_cells
 from sarrus.outputs import ForeignFileError
 from sarrus.runs.benchmark import winners
+from sarrus.runs.record import Cell as CellRecord
 
 # together they take several seconds
 pytestmark = pytest.mark.slow
@@ -85,8 +86,8 @@ def test_a_record_of_another_problem_version_is_not_taken(short, tmp_path):
     (cell,) = make_cells([short], ["series"], "1e-3", "0.01")
     run_cells([cell], tmp_path, 1, "test")
     newer = replace(cell, problem=replace(short, version=2))
-    assert suite.load_record(cell.path(tmp_path), cell) is not None
-    assert suite.load_record(cell.path(tmp_path), newer) is None
+    assert cell.load(cell.path(tmp_path), CellRecord) is not None
+    assert newer.load(cell.path(tmp_path), CellRecord) is None
 
 
 def test_two_precision_classes_have_two_winners(tmp_path):

@@ -92,7 +92,7 @@ def test_an_engine_is_searched_changed_and_timed(tmp_path):
         pytest.skip(f"Pinocchio is not installed; {ENGINES['pinocchio'].install}")
     problem = problems.get("double-four-bar")
     settings = {"mu": 1e-8, "iterations": 10.0, "baumgarte": 0.5}
-    cells = [EngineCell(problem, "pinocchio", settings, h, "a test") for h in (0.2, 0.02)]
+    cells = [EngineCell(problem, "pinocchio", h, settings, "a test") for h in (0.2, 0.02)]
     records = run_engine_cells(cells, tmp_path, 3, "sarrus bench", 6.0)
     assert [classes(r) for r in records] == [[], [""]]
     assert len(records[1]["changed"]) == len(CHANGES)
@@ -176,7 +176,7 @@ def test_a_problem_of_ones_own_reaches_the_process(tmp_path):
     if not ENGINES["mujoco"].installed:
         pytest.skip(f"MuJoCo is not installed; {ENGINES['mujoco'].install}")
     own, _ = make_own_problem(_four_bar(), "nobody knows it", duration=0.2, output_step=0.01)
-    cell = EngineCell(own.problem, "mujoco", {"integrator": "RK4"}, 0.002, "a test")
+    cell = EngineCell(own.problem, "mujoco", 0.002, {"integrator": "RK4"}, "a test")
     told = answer(cell.question(1, 0.0, "test", tmp_path))
     assert told["status"] == "done", told
     assert told["problem"]["id"] == "nobody-knows-it"

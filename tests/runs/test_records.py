@@ -11,10 +11,9 @@ import pytest
 from run_folders import save_example
 from sarrus import Mechanism, problems, simulate
 from sarrus.bench import judge, run_problem, save_run
-from sarrus.bench.engines import EngineCell, _about
+from sarrus.bench.engines import EngineCell
 from sarrus.bench.submission import collect_records
 from sarrus.bench.suite import Cell
-from sarrus.bench.suite import load_record as load_cell
 from sarrus.cli.screen import Screen
 from sarrus.names import shown
 from sarrus.report.benchmark import board_table, make_bench_report, save_bench_report, winner_table
@@ -191,23 +190,23 @@ def test_a_damaged_cell_is_run_again(cell, tmp_path):
     """A benchmark that goes on takes a record only if it is valid and of this very cell."""
     path, wanted = tmp_path / "cell.json", Cell(problems.get("double-four-bar"), "series", 1e-6)
     write_cell(path, cell)
-    assert load_cell(path, wanted) is not None
+    assert wanted.load(path, records.Cell) is not None
     for where, value in (
         *((("machine",), {}), (("timings", "cpu"), DELETED), (("tolerance",), 1e-7)),
         *((("problem", "id"), "../../elsewhere"), (("method",), "radau"), (("judgement",), [])),
     ):
         write_cell(path, changed(cell, where, value))
-        assert load_cell(path, wanted) is None, where
+        assert wanted.load(path, records.Cell) is None, where
 
 
 @pytest.mark.slow
 def test_mutated_records_of_engines_become_pages_or_reasons(cell):
     """What is read back of a benchmark of engines is shown without an exception."""
     trial = EngineCell(
-        problems.get("double-four-bar"), "mujoco", {"solver": "x", "n": 3}, 1e-3, "why"
+        problems.get("double-four-bar"), "mujoco", 1e-3, {"solver": "x", "n": 3}, "why"
     )
     seen = {"classes": [""], "status": "done", "message": "simulated 1 s"}
-    good = {**cell, "method": "mujoco", "engine": _about(trial), "changed": {"0.95": seen}}
+    good = {**cell, "method": "mujoco", **trial.about(), "changed": {"0.95": seen}}
     refused = 0
     for _, record in mutants(good, seed=4):
         try:

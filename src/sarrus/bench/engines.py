@@ -21,14 +21,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from .. import __version__
 from ..engines import known_engines
-from ..outputs import check_outputs
 from ..problems import Problem
 from ..runs.benchmark import Record, classes, write_cell
-from ..runs.provenance import THREAD_SETTINGS, describe_origin
+from ..runs.provenance import THREAD_SETTINGS
 from ..runs.record import EngineCell as CellRecord
-from ..runs.record import RecordError, read_record
+from .cells import FIRST_LOOK, BenchCell
 from .engine_process import OURS
 
 ENGINE_CELLS = "engine-cells"
@@ -38,43 +36,37 @@ CHANGES = (0.95, 0.98, 1.02, 1.05)
 MOST_CANDIDATES = 8
 # [s] beyond many times the budget a process hangs; the first run may have to compile
 PATIENCE, FIRST_RUN = 10.0, 120.0
-FIRST_LOOK = 3
 OUR_TOLERANCES = tuple(10.0**-n for n in range(1, 13))
 OUR_METHOD = {"method": "series"}
 
 
 @dataclass(frozen=True, eq=False)
-class EngineCell:
+class EngineCell(BenchCell):
     """One setting of one engine on one problem; setting: its step [s], of our own methods the tolerance.
 
     change: of the setting, 1 for a rung of the ladder; why: the reason for its trial.
     """
 
-    problem: Problem
-    engine: str
     settings: dict[str, Any]
-    setting: float
     why: str
     change: float = 1.0
 
     @property
     def kind(self) -> str:
-        """What the setting is: "tolerance" or "step"."""
-        return "tolerance" if self.engine == OURS else "step"
+        """What the setting is."""
+        return "tolerance" if self.method == OURS else "step"
 
     def path(self, folder: Path) -> Path:
-        """Where its record is kept."""
-        options = "-".join(f"{k}{v:g}" for k, v in self.problem.options.items())
-        name = f"{self.problem.id}-{options}-{self.problem.duration:g}s"
+        """Where its record is kept; all settings are part of the name."""
         told = json.dumps([self.settings, self.setting, self.change], sort_keys=True)
         digest = hashlib.sha256(told.encode()).hexdigest()[:10]
-        return (
-            folder
-            / ENGINE_CELLS
-            / name
-            / self.engine
-            / f"{self.kind}-{self.setting:.3e}-{digest}.json"
-        )
+        path = super().path(folder / ENGINE_CELLS)
+        return path.with_name(f"{path.stem}-{digest}.json")
+
+    def about(self) -> Record:
+        """Which engine, and how it was set."""
+        told = ("settings", "setting", "change", "why")
+        return {"engine": {"id": self.method, **{name: getattr(self, name) for name in told}}}
 
     def question(self, repeats: int, patience: float, command: str, folder: Path) -> dict[str, Any]:
         """What a process is asked; folder: where a problem of one's own is left for it."""
@@ -89,7 +81,7 @@ class EngineCell:
                 "duration": p.duration,
                 "folder": where,
             },
-            "engine": self.engine,
+            "engine": self.method,
             "settings": self.settings,
             "setting": self.setting,
             "repeats": repeats,
@@ -106,12 +98,12 @@ def make_engine_cells(problems: Iterable[Problem], engines: Iterable[str]) -> li
         for name in names:
             if name == OURS:
                 why = "our own series, by its tolerance"
-                cells += [EngineCell(problem, name, OUR_METHOD, x, why) for x in OUR_TOLERANCES]
+                cells += [EngineCell(problem, name, x, OUR_METHOD, why) for x in OUR_TOLERANCES]
                 continue
             for trial in known_engines()[name].ladder:
                 settings = dict(trial.settings)
                 cells += [
-                    EngineCell(problem, name, settings, problem.duration / n, trial.why)
+                    EngineCell(problem, name, problem.duration / n, settings, trial.why)
                     for n in trial.steps
                 ]
     return cells
@@ -213,7 +205,7 @@ def run_engine_cells(
 ) -> list[Record]:
     """Run what is not there yet, change the steps of the fastest, time the winners; returns all records."""
     records: list[Record] = []
-    for _, group in groupby(cells, key=lambda c: (id(c.problem), c.engine)):
+    for _, group in groupby(cells, key=lambda c: (id(c.problem), c.method)):
         with EngineProcess() as process:
             bench = _Bench(process, folder, repeats, command, budget, on_cell)
             records += bench.run(list(group))
@@ -248,38 +240,22 @@ class _Bench:
 
     def _first_look(self, cell: EngineCell, before: list[Record]) -> Record:
         self.on_cell(cell)
-        path = cell.path(self.folder)
-        record = _load(path, cell)
-        if record is None:
-            check_outputs(path.parent, [path.name])
-            record = self._too_long(cell, before) or self._ask(cell, FIRST_LOOK, 0.5)
-            write_cell(path, record)
-        return record
 
-    def _too_long(self, cell: EngineCell, before: list[Record]) -> Record | None:
-        done = [r for r in before if r["timings"]["repeats"] and r["step"]]
-        if cell.kind != "step" or not done:
-            return None
-        guess = done[-1]["timings"]["solve"] * done[-1]["step"] / cell.setting
-        if guess <= self.budget:
-            return None
-        return _empty(
-            cell,
-            "skipped",
-            f"left out: would take about {guess:.0f} s, more than the budget of {self.budget:g} s",
-            self.command,
-        )
+        def run() -> Record:
+            skipped = cell.skip(before, self.budget, self.command)
+            return skipped or self._ask(cell, FIRST_LOOK, 0.5)
+
+        path = cell.path(self.folder)
+        return cell.take(path, _load(path, cell), run)
 
     def _ask(self, cell: EngineCell, repeats: int, patience: float) -> Record:
         question = cell.question(repeats, patience, self.command, self.process.folder)
         limit = PATIENCE * self.budget + 2.0 * patience
         told = self.process.ask(question, limit)
-        if "crashed" in told:
-            return _empty(cell, "crashed", told["crashed"], self.command)
-        if "refused" in told:
-            return _empty(cell, "refused", told["refused"], self.command)
-        told["method"] = cell.engine
-        return {**told, "engine": _about(cell)}
+        for status in ("crashed", "refused"):
+            if status in told:
+                return cell.empty(status, told[status], self.command)
+        return {**told, "method": cell.method, **cell.about()}
 
     def _find_dependable(self, kind: str, found: list[tuple[EngineCell, Record]]) -> None:
         """Change the steps of the fastest settings of a class until one keeps it; time them with all repeats."""
@@ -309,56 +285,10 @@ class _Bench:
                 record["timings"] = again["timings"]
 
 
-def _about(cell: EngineCell) -> dict[str, Any]:
-    return {
-        "id": cell.engine,
-        "settings": cell.settings,
-        "setting": cell.setting,
-        "change": cell.change,
-        "why": cell.why,
-    }
-
-
-def _empty(cell: EngineCell, status: str, message: str, command: str) -> Record:
-    """The record of a run that gave nothing, with the sentence why."""
-    problem = cell.problem
-    return {
-        "schema": 1,
-        "problem": {
-            "id": problem.id,
-            "version": problem.version,
-            "title": problem.title,
-            "options": problem.options,
-            "limits": {k: v for k, v in vars(problem.limits).items() if v is not None},
-        },
-        "method": cell.engine,
-        "tolerance": cell.setting if cell.kind == "tolerance" else None,
-        "step": cell.setting if cell.kind == "step" else None,
-        "status": status,
-        "message": message,
-        "notes": [],
-        "judgement": {"passed": False, "complete": False, "checks": [], "energy_drift": None,
-                      "position_error": None, "violation": None, "branch": None},
-        "timings": {"solve": 0.0, "cpu": 0.0, "repeats": 0, "busy": False, "calibration": 1.0},
-        "engine": _about(cell),
-        **describe_origin(command),
-    }  # fmt: skip
-
-
 def _load(path: Path, cell: EngineCell) -> Record | None:
-    """The record of a cell if it is there, valid, and of this cell and version; else None."""
-    try:
-        record = read_record(path, CellRecord)
-    except (OSError, RecordError):
-        return None
-    fits = (
-        record["versions"].get("sarrus") == __version__
-        and record["problem"]["id"] == cell.problem.id
-        and record["problem"]["version"] == cell.problem.version
-        and record["method"] == cell.engine
-        and record["engine"] == _about(cell)
-    )
-    if cell.engine != OURS and record["timings"]["repeats"]:
-        engine = known_engines()[cell.engine]
-        fits = fits and record["versions"].get(engine.package) == engine.version
-    return record if fits else None
+    """The record of a cell if it is there, valid, and of this cell and of the versions here; else None."""
+    record = cell.load(path, CellRecord)
+    if record is None or cell.method == OURS or not record["timings"]["repeats"]:
+        return record
+    engine = known_engines()[cell.method]
+    return record if record["versions"].get(engine.package) == engine.version else None

@@ -8,46 +8,39 @@ method is timed again with all repeats.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import __version__
 from ..methods import get_method
-from ..outputs import check_outputs
 from ..problems import Problem
 from ..runs.benchmark import CELLS, Record, winners, write_cell
 from ..runs.record import Cell as CellRecord
-from ..runs.record import RecordError, read_record
+from .cells import FIRST_LOOK, BenchCell
 from .judge import judge
 from .runner import describe_run, run_problem, save_run
 
 # a run that would take longer than this is left out, with a sentence [s]
 BUDGET = 6.0
-# repeats of a first look, if it is short
-FIRST_LOOK = 3
 
 
-@dataclass(frozen=True, eq=False)
-class Cell:
+class Cell(BenchCell):
     """One setting of one method on one problem."""
-
-    problem: Problem
-    method: str
-    setting: float
 
     @property
     def kind(self) -> str:
-        """What the setting is: "tolerance" or "step"."""
+        """What the setting is."""
         return get_method(self.method).setting
 
     def path(self, folder: Path) -> Path:
-        """Where its record is kept; options and duration are part of the name."""
-        options = "-".join(f"{k}{v:g}" for k, v in self.problem.options.items())
-        name = f"{self.problem.id}-{options}-{self.problem.duration:g}s"
-        return folder / CELLS / name / self.method / f"{self.kind}-{self.setting:.3e}.json"
+        """Where its record is kept."""
+        return super().path(folder / CELLS)
+
+    def about(self) -> Record:
+        """Which method it was."""
+        method = get_method(self.method)
+        return {"compiled": method.compiled, "fingerprint": method.fingerprint}
 
 
 def parse_ladder(text: str, per_decade: tuple[float, ...]) -> list[float]:
@@ -97,13 +90,12 @@ def run_cells(
     for cell in cells:
         on_cell(cell)
         path = cell.path(folder)
-        record = load_record(path, cell)
-        if record is None:
-            check_outputs(path.parent, [path.name])
-            before = [records[c] for c in cells if c in records and _same_row(c, cell)]
-            record = _too_long(cell, before, budget) or _run(cell, FIRST_LOOK, command)
-            write_cell(path, record)
-        records[cell] = record
+        before = [records[c] for c in cells if c in records and _same_row(c, cell)]
+
+        def run(cell: Cell = cell, before: list[Record] = before) -> Record:
+            return cell.skip(before, budget, command) or _run(cell, FIRST_LOOK, command)
+
+        records[cell] = cell.take(path, cell.load(path, CellRecord), run)
     timed: set[Cell] = set()
     # a first look may favour the wrong one: go on until every winner has had all its repeats
     while todo := [cell for cell in _winners(records) if cell not in timed]:
@@ -114,24 +106,6 @@ def run_cells(
                 records[cell] = _run(cell, repeats, command, folder)
                 write_cell(cell.path(folder), records[cell])
     return list(records.values())
-
-
-def load_record(path: Path, cell: Cell) -> Record | None:
-    """The record of a cell if it is there, valid, and of this cell and version; else None."""
-    try:
-        record = read_record(path, CellRecord)
-    except (OSError, RecordError):
-        return None
-    fits = (
-        record["versions"].get("sarrus") == __version__
-        and record["problem"]["id"] == cell.problem.id
-        and record["problem"]["version"] == cell.problem.version
-        and record["problem"]["options"] == cell.problem.options
-        and record["method"] == cell.method
-        and record[cell.kind] == cell.setting
-        and record["fingerprint"] == get_method(cell.method).fingerprint
-    )
-    return record if fits else None
 
 
 def _run(cell: Cell, repeats: int, command: str, folder: Path | None = None) -> Record:
@@ -147,38 +121,14 @@ def _run(cell: Cell, repeats: int, command: str, folder: Path | None = None) -> 
         **setting,
     )
     judged = judge(cell.problem, result)
-    method = get_method(cell.method)
-    made = {"compiled": method.compiled, "fingerprint": method.fingerprint}
     if folder is not None:
         out = folder / "winners" / cell.problem.id / f"{cell.method}-{cell.setting:.0e}"
-        return save_run(out, cell.problem, result, judged, timing, command) | made
-    return describe_run(cell.problem, result, judged, timing, command) | made
+        return save_run(out, cell.problem, result, judged, timing, command) | cell.about()
+    return describe_run(cell.problem, result, judged, timing, command) | cell.about()
 
 
 def _same_row(a: Cell, b: Cell) -> bool:
     return a.problem.id == b.problem.id and a.method == b.method
-
-
-def _too_long(cell: Cell, before: list[Record], budget: float) -> Record | None:
-    """A record that says so, if the last run tells that this one would exceed the budget."""
-    done = [r for r in before if r["step"] and r["timings"]["solve"] > 0]
-    if cell.kind != "step" or not done:
-        return None
-    last = done[-1]
-    guess = last["timings"]["solve"] * last["step"] / cell.setting
-    if guess <= budget:
-        return None
-    message = f"left out: would take about {guess:.0f} s, more than the budget of {budget:g} s"
-    judged = {**last["judgement"], "passed": False, "complete": False, "checks": []}
-    return {
-        **last,
-        "step": cell.setting,
-        "status": "skipped",
-        "message": message,
-        "notes": [],
-        "judgement": judged,
-        "timings": {**last["timings"], "cpu": 0.0, "solve": 0.0, "repeats": 0},
-    }
 
 
 def _winners(records: dict[Cell, Record]) -> Iterator[Cell]:

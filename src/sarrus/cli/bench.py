@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from .. import bench as bench_package
@@ -23,7 +21,7 @@ from ..report import judgement_table
 from ..report.tables import passed_word
 from ..runs.folder import finite
 from ..runs.provenance import command_line
-from .engines import bench_engines
+from .engines import bench_engines, watch_cells
 from .options import Values, with_problem_options
 from .own import find_problem
 from .screen import Screen
@@ -77,23 +75,9 @@ def bench(
         bench_engines(chosen, engine or [], out, repeat, budget)
         return
     cells = bench_package.suite.make_cells(chosen, methods, tolerances, steps)
-    screen = Screen(stderr=True)
     command = command_line()
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=screen, transient=True) as progress:
-        task = progress.add_task("", total=None)
-        progress.update(task, total=len(cells))
-
-        def show(cell) -> None:  # type: ignore[no-untyped-def]
-            label = f"{cell.problem.id}, {cell.method}, {cell.setting:g}"
-            progress.update(task, description=label, advance=1)
-
-        try:
-            records = bench_package.suite.run_cells(cells, out, repeat, command, budget, show)
-        except KeyboardInterrupt:
-            screen.print("stopped; the same command goes on from here")
-            # it has said so itself
-            sys.exit(130)
+    with watch_cells(len(cells)) as show:
+        records = bench_package.suite.run_cells(cells, out, repeat, command, budget, show)
     _show_benchmark(records, out, command)
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -46,6 +49,28 @@ def list_engines() -> None:
     )  # fmt: skip
 
 
+@contextmanager
+def watch_cells(count: int) -> Iterator[Callable[[Any], None]]:
+    """A progress bar of a benchmark, as a function that is handed each cell; Ctrl-C ends the command."""
+    screen = Screen(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=screen, transient=True) as progress:
+        task = progress.add_task("", total=count)
+
+        def show(cell: Any) -> None:
+            label = f"{cell.problem.id}, {cell.method}, {cell.setting:g}"
+            # changes of a setting are not counted
+            advance = getattr(cell, "change", 1.0) == 1.0
+            progress.update(task, description=label, advance=advance)
+
+        try:
+            yield show
+        except KeyboardInterrupt:
+            screen.print("stopped; the same command goes on from here")
+            # it has said so itself
+            sys.exit(130)
+
+
 def bench_engines(
     problems: list[Problem], wanted: list[str], out: Path, repeats: int, budget: float
 ) -> None:
@@ -57,21 +82,8 @@ def bench_engines(
     names = wanted or [e.id for e in known_engines().values() if e.installed]
     cells = bench.engines.make_engine_cells(problems, [bench.engine_process.OURS, *names])
     command = command_line()
-    screen = Screen(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=screen, transient=True) as progress:
-        task = progress.add_task("", total=len(cells))
-
-        def show(cell) -> None:  # type: ignore[no-untyped-def]
-            label = f"{cell.problem.id}, {cell.engine}, {cell.setting:g}"
-            progress.update(task, description=label, advance=cell.change == 1.0)
-
-        try:
-            records = bench.engines.run_engine_cells(cells, out, repeats, command, budget, show)
-        except KeyboardInterrupt:
-            screen.print("stopped; the same command goes on from here")
-            # it has said so itself
-            sys.exit(130)
+    with watch_cells(len(cells)) as show:
+        records = bench.engines.run_engine_cells(cells, out, repeats, command, budget, show)
     page = report.engines_page.save_engine_report(out, records, command)
     screen = Screen()
     screen.show_table(report.engines_page.engine_table(records))

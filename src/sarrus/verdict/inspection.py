@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import model as model_package
 from .. import verdict
+from .. import verdict as verdict_package
 from ..notebook import Sentences
 from .sentences import print_lines, write_sentences
 
@@ -198,12 +200,11 @@ def _branches_of(mechanism: Mechanism, whole: JointEquations, hold_drives: bool)
     if whole.columns > MOST_COLUMNS:
         return None
     # only where it is needed: the model takes longer to load than a small inspection
-    from ..model import make_model
-    from .branches import find_branches
-
-    model = make_model(mechanism)
+    model = model_package.make_model(mechanism)
     q = np.zeros(model.coordinates)
-    return find_branches(model, whole, q, most=LISTED, hold_drives=hold_drives)
+    return verdict_package.branches.find_branches(
+        model, whole, q, most=LISTED, hold_drives=hold_drives
+    )
 
 
 def _set_record(s: Dependence) -> dict[str, Any]:
