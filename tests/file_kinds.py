@@ -76,7 +76,7 @@ class Kind:
 
     copied: what a command needs, files or folders; harmed: patterns of the files that are changed; commands: each
     with its words; ours: patterns of files that the commands may change; endless: whether a changed file may
-    ask for a simulation of any length; code: whether it is the user's own Python.
+    ask for a simulation of any length.
     """
 
     copied: tuple
@@ -84,7 +84,6 @@ class Kind:
     commands: tuple
     ours: tuple = ()
     endless: bool = False
-    code: bool = False
 
 
 def model_commands(file, *, brief=BRIEF):
@@ -222,7 +221,6 @@ KINDS = {
         ("method.py",),
         (("run", "simple-pendulum", *BRIEF, "--method", "method.py", "--step", "0.01", *OUT),),
         endless=True,
-        code=True,
     ),
     "neighbours of a method": Kind(
         ("method.py", "numpy.py", "model.yaml"),
