@@ -44,7 +44,7 @@ test-nojit: $(VENV)/installed-dev
 
 soak: $(VENV)/installed-dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/honesty.py 400
-	PYTHONPATH=tests $(BIN)/python tests/soak.py --minutes 15
+	SARRUS_CHECKED=1 PYTHONPATH=tests $(BIN)/python tests/soak.py --minutes 15
 	PYTHONPATH=tests $(BIN)/python tests/soak_processes.py --minutes 15
 	PYTHONPATH=tests $(BIN)/python tests/soak_files.py --seconds 600
 

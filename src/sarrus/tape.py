@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import Flags, Floats
+from .arrays import Flags, Floats, Ints
 from .thresholds import LARGEST_NUMBER
 
 # variants that are done at once: their values of all operations stay in the cache
-CHUNK = 256
+CHUNK = 2048
 _BINARY = {"+": "{}+{}", "-": "{}-{}", "*": "{}*{}", "/": "{}/{}", "max": "larger({},{})"}
 _UNARY = {
     "neg": "-{}",
@@ -291,6 +291,100 @@ def abreast() -> Any:
     return np.errstate(divide="raise", invalid="raise", over="ignore", under="ignore")
 
 
+class ManyNumbers(NamedTuple):
+    """Numbers of n variants, in rows: what all variants have is kept once.
+
+    first: those of the first variant; which: rows in which variants differ; varied: these, (len(which), n).
+    """
+
+    first: Floats
+    which: Ints
+    varied: Floats
+
+    @classmethod
+    def of(cls, rows: Sequence[Any], n: int) -> ManyNumbers:
+        """From rows that are arrays, (n,), or floats that all variants have."""
+        if n == 0:
+            return cls(np.full(len(rows), np.nan), np.zeros(0, np.int64), np.empty((0, 0)))
+        which = [i for i, x in enumerate(rows) if isinstance(x, np.ndarray) and not _is_same(x)]
+        first = np.array([x.flat[0] if isinstance(x, np.ndarray) else x for x in rows], dtype=float)
+        varied = np.empty((len(which), n))
+        for row, i in zip(varied, which, strict=True):
+            row[:] = rows[i]
+        return cls(first, np.array(which, dtype=np.int64), varied)
+
+    @classmethod
+    def join(cls, parts: Sequence[ManyNumbers]) -> ManyNumbers:
+        """The variants of all parts, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        first = parts[0].first
+        differ = np.zeros(len(first), dtype=bool)
+        for part in parts:
+            differ[part.which] = True
+            differ |= part.first != first
+        which = np.flatnonzero(differ)
+        rows = [np.broadcast_to(part.take(which), (len(which), part.variants)) for part in parts]
+        return cls(first, which, np.concatenate(rows, axis=1))
+
+    @property
+    def variants(self) -> int:
+        """How many variants there are."""
+        return self.varied.shape[1]
+
+    def take(self, rows: Ints) -> Floats:
+        """Some rows, (..., n); with one column where all variants have the same."""
+        slots = self._slots()[rows]
+        own = slots >= 0
+        if not own.any():
+            return self.first[rows][..., None]
+        out = np.empty((*rows.shape, self.variants))
+        out[...] = self.first[rows][..., None]
+        out[own] = self.varied[slots[own]]
+        return out
+
+    def rows(self, rows: Ints) -> ManyNumbers:
+        """Some rows, in this order."""
+        slots = self._slots()[rows]
+        which = np.flatnonzero(slots >= 0)
+        return ManyNumbers(self.first[rows], which, self.varied[slots[which]])
+
+    def select(self, some: Ints) -> ManyNumbers:
+        """Some of the variants."""
+        if len(some) == self.variants:
+            return self
+        varied = self.varied[:, some]
+        first = self.first.copy()
+        if len(some):
+            first[self.which] = varied[:, 0]
+        return ManyNumbers(first, self.which, varied)
+
+    def dense(self) -> Floats:
+        """All of them, (rows, n)."""
+        return np.array(
+            np.broadcast_to(self.take(np.arange(len(self.first))), (len(self.first), self.variants))
+        )
+
+    def are_finite(self) -> Flags:
+        """Which variants have finite numbers only."""
+        same = np.delete(self.first, self.which)
+        return np.asarray(np.isfinite(self.varied).all(axis=0) & np.isfinite(same).all())
+
+    def _slots(self) -> Ints:
+        """The place of each row among those that vary, or -1."""
+        out = np.full(len(self.first), -1)
+        out[self.which] = np.arange(len(self.which))
+        return out
+
+
+def _is_same(x: Floats) -> bool:
+    """Whether all entries have the same bits; most that differ do so at the first two."""
+    if x.size < 2:
+        return True
+    bits = np.ascontiguousarray(x).view(np.int64)
+    return bool(bits[0] == bits[1]) and bool((bits == bits[0]).all())
+
+
 class Replay:
     """A tape as straight text, compiled: for one mechanism over floats, for many over arrays."""
 
@@ -305,55 +399,163 @@ class Replay:
         self.count = len(outputs)
         self._inputs, self._done, self._asked, self._outputs = inputs, done, asked, outputs
         self._one: Callable[[Sequence[float]], list[float] | None] | None = None
-        self._many: Callable[[list[Any], Floats, Flags], None] | None = None
+        self._split: _Split | None = None
 
     def one(self, numbers: Sequence[float]) -> list[float] | None:
         """The outputs for one list of numbers; None if something is decided otherwise."""
         if self._one is None:
-            conditions = [f"({_asked_text(key, answer)})" for key, answer in self._asked]
-            # in pieces: Python nests a long chain of conditions too deeply
-            pieces = [conditions[i : i + 50] for i in range(0, len(conditions), 50)]
-            lines = [f" if not({' and '.join(some)}): return None" for some in pieces]
-            self._one = self._compile(
-                [*lines, f" return [{','.join(self._outputs)}]"], _PLAIN_NAMES
-            )
+            lines = [
+                _unpack([f"x{i}" for i in range(self._inputs)], "xs"),
+                *_operations(self._done),
+                *_checks(self._asked),
+                f" return [{','.join(self._outputs)}]",
+            ]
+            self._one = _define("xs", lines, _PLAIN_NAMES)
         try:
             return self._one(numbers)
         except (ZeroDivisionError, OverflowError, ValueError):
             # a root of less than zero, too large a number: it is for the build to tell
             return None
 
-    def many(self, numbers: Sequence[Any], n: int) -> tuple[Floats, Flags]:
-        """The outputs, (outputs, n), and where all is decided as it was.
+    def many(self, numbers: Sequence[Any], n: int) -> tuple[ManyNumbers, Flags]:
+        """The outputs of n variants, and where all is decided as it was.
 
-        numbers: each input, (n,), or a float that is the same for all.
+        numbers: each input, (n,), or a float that is the same for all. What does not depend on those that vary is
+        done once.
         """
-        out, good = np.empty((self.count, n)), np.ones(n, bool)
-        if self._many is None:
-            lines = [f" good&={_asked_text(key, answer)}" for key, answer in self._asked]
-            lines += [f" out[{i}]={name}" for i, name in enumerate(self._outputs)]
-            self._many = self._compile(lines, _ARRAY_NAMES, "xs,out,good")
-        with np.errstate(all="ignore"):
-            for first in range(0, n, CHUNK):
-                part = slice(first, first + CHUNK)
-                some = [x[part] if isinstance(x, np.ndarray) else x for x in numbers]
-                self._many(some, out[:, part], good[part])
-        good &= np.isfinite(out).all(axis=0)
+        varies = tuple(isinstance(x, np.ndarray) for x in numbers)
+        if self._split is None or self._split.varies != varies:
+            self._split = self._split_by(varies)
+        split, good = self._split, np.ones(n, bool)
+        shared = split.run_shared(numbers)
+        if shared is None:
+            return ManyNumbers.of([np.nan] * self.count, n), np.zeros(n, bool)
+        given, fixed = shared
+        varied = np.empty((len(split.outputs), n))
+        # in one thread: operations on a chunk are so short that eight took three times as long
+        for first in range(0, n, CHUNK):
+            part = slice(first, first + CHUNK)
+            some = [x[part] for x, one in zip(numbers, varies, strict=True) if one]
+            split.run_varied(some, given, good[part], varied[:, part])
+        rows: list[Any] = list(fixed)
+        for i, row in zip(split.outputs, varied, strict=True):
+            rows[i] = row
+        found = ManyNumbers.of(rows, n)
         for x in numbers:
             good &= np.isfinite(x)
-        return out, good
+        return found, good & found.are_finite()
 
-    def varies(self, places: Iterable[int]) -> bool:
-        """Whether any of these outputs is more than a constant."""
-        return any(self._outputs[i][0] in "xv" for i in places)
+    def _split_by(self, varies: tuple[bool, ...]) -> _Split:
+        """The tape in two: what the inputs that all variants share determine, and the rest."""
+        names = {f"x{i}" for i, one in enumerate(varies) if one}
+        shared, varied = [], []
+        for name, key in self._done:
+            if names.intersection(map(str, key[1:])):
+                names.add(name)
+                varied.append((name, key))
+            else:
+                shared.append((name, key))
+        later = [(key, answer) for key, answer in self._asked if names.intersection(key[1:])]
+        first = [(key, answer) for key, answer in self._asked if not names.intersection(key[1:])]
+        outputs = [i for i, name in enumerate(self._outputs) if name in names]
+        used = {str(x) for _, key in varied for x in key[1:]} | {
+            x for key, _ in later for x in key[1:]
+        }
+        handed = [name for name, _ in shared if name in used]
+        handed += [f"x{i}" for i, one in enumerate(varies) if not one and f"x{i}" in used]
+        fixed = ["0.0" if name in names else name for name in self._outputs]
+        tuple_of = "".join(f"{name}," for name in handed)
+        run_shared = _define(
+            "xs",
+            [
+                _unpack([f"x{i}" for i in range(self._inputs)], "xs"),
+                *_operations(shared),
+                *_checks(first),
+                f" return ({tuple_of}),[{','.join(fixed)}]",
+            ],
+            _PLAIN_NAMES,
+        )
+        run_varied = _define(
+            "xs,given,good,out",
+            [
+                _unpack([f"x{i}" for i, one in enumerate(varies) if one], "xs"),
+                _unpack(handed, "given"),
+                *_brief(varied, later, [self._outputs[i] for i in outputs]),
+            ],
+            _ARRAY_NAMES,
+        )
+        return _Split(varies, outputs, run_shared, run_varied)
 
-    def _compile(self, last: list[str], names: dict[str, Any], arguments: str = "xs") -> Any:
-        taken = "".join(f"x{i}," for i in range(self._inputs))
-        lines = [f"def run({arguments}):", f" {taken}=xs" if taken else " pass"]
-        lines += [f" {name}={_TEXT[key[0]].format(*key[1:])}" for name, key in self._done]
-        space = dict(names)
-        exec(compile("\n".join([*lines, *last]), "<replay>", "exec"), space)
-        return space["run"]
+
+class _Split(NamedTuple):
+    """A tape for many variants: which inputs vary, which outputs do, and the two parts of its text."""
+
+    varies: tuple[bool, ...]
+    outputs: list[int]
+    shared: Callable[[Sequence[Any]], tuple[Any, list[float]] | None]
+    varied: Callable[[list[Floats], Any, Flags, Floats], None]
+
+    def run_shared(self, numbers: Sequence[Any]) -> tuple[Any, list[float]] | None:
+        """What is handed on, and outputs; None if something is decided otherwise."""
+        try:
+            return self.shared(numbers)
+        except (ZeroDivisionError, OverflowError, ValueError):
+            # a root of less than zero, too large a number
+            return None
+
+    def run_varied(self, some: list[Floats], given: Any, good: Flags, out: Floats) -> None:
+        """The rest of some variants."""
+        with np.errstate(all="ignore"):
+            self.varied(some, given, good, out)
+
+
+def _define(arguments: str, lines: list[str], names: dict[str, Any]) -> Any:
+    """A function with this text."""
+    space = dict(names)
+    exec(compile("\n".join([f"def run({arguments}):", *lines]), "<replay>", "exec"), space)
+    return space["run"]
+
+
+def _unpack(names: list[str], source: str) -> str:
+    return f" {''.join(f'{name},' for name in names)}={source}" if names else " pass"
+
+
+def _operations(done: list[tuple[str, tuple]]) -> list[str]:
+    return [f" {name}={_TEXT[key[0]].format(*key[1:])}" for name, key in done]
+
+
+def _brief(
+    done: list[tuple[str, tuple]],
+    asked: list[tuple[tuple[str, str, str], bool]],
+    outputs: list[str],
+) -> list[str]:
+    """Operations, checks and outputs, each as soon as it can be.
+
+    Arrays are given back after their last use: few of them are alive at a time, and they stay in the cache.
+    """
+    place = {name: i for i, (name, _) in enumerate(done)}
+    lines = [[f" {name}={_TEXT[key[0]].format(*key[1:])}"] for name, key in done]
+    first: list[str] = []
+    last = dict(place)
+    for i, (_, key) in enumerate(done):
+        last.update((name, i) for name in map(str, key[1:]) if name in place)
+    for key, answer in asked:
+        at = max((place[x] for x in key[1:] if x in place), default=-1)
+        (lines[at] if at >= 0 else first).append(f" good&={_asked_text(key, answer)}")
+        last.update((x, max(last[x], at)) for x in key[1:] if x in place)
+    for n, name in enumerate(outputs):
+        (lines[place[name]] if name in place else first).append(f" out[{n}]={name}")
+    for name, at in last.items():
+        lines[at].append(f" del {name}")
+    return first + [line for some in lines for line in some]
+
+
+def _checks(asked: list[tuple[tuple[str, str, str], bool]]) -> list[str]:
+    """Lines that return None where something is decided otherwise."""
+    conditions = [f"({_asked_text(key, answer)})" for key, answer in asked]
+    # in pieces: Python nests a long chain of conditions too deeply
+    pieces = [conditions[i : i + 50] for i in range(0, len(conditions), 50)]
+    return [f" if not({' and '.join(some)}): return None" for some in pieces]
 
 
 def _asked_text(key: tuple[str, str, str], answer: bool) -> str:

@@ -24,6 +24,7 @@ from ..names import UnknownNameError
 from ..outputs import is_finished
 from ..problems import Problem
 from ..runs.folder import RECORD
+from ..runs.record import ProblemRun, RecordError, read_record
 from .clock import CALIBRATION_VERSION, REPEATS
 from .judge import Judgement, judge_columns
 from .result_file import ResultFileError, load_columns
@@ -171,8 +172,6 @@ def _unpack(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
 
 
 def _load_record(folder: Path) -> dict[str, Any]:
-    from ..runs.record import ProblemRun, RecordError, read_record
-
     try:
         return read_record(folder / RECORD, ProblemRun)
     except OSError as error:

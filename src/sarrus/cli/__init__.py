@@ -9,7 +9,19 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from .. import __version__
-from . import bench, engines, lists, model_files, own, pictures, run, spec, standing, sweep
+from . import (
+    bench,
+    engines,
+    invariants,
+    lists,
+    model_files,
+    own,
+    pictures,
+    run,
+    spec,
+    standing,
+    sweep,
+)
 from .errors import debugging, end_with
 from .screen import Screen, find_lost_output, outlive_readers
 
@@ -35,6 +47,8 @@ app.command("report")(pictures.report)
 app.command("movie")(pictures.movie)
 app.command("view")(pictures.view)
 app.command("inspect")(standing.inspect)
+app.command("audit")(invariants.audit)
+app.command("branches")(standing.branches)
 app.command("modes")(standing.modes)
 app.command("export")(model_files.export)
 app.command("import")(model_files.import_file)
