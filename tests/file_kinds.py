@@ -1,5 +1,6 @@
 """Every kind of file that sarrus reads, small and valid, and the commands that read it."""
 
+import gzip
 import io
 import os
 import shutil
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -74,7 +76,7 @@ class Kind:
 
     copied: what a command needs, files or folders; harmed: patterns of the files that are changed; commands: each
     with its words; ours: patterns of files that the commands may change; endless: whether a changed file may
-    ask for a simulation of any length; code: whether it is the user's own Python.
+    ask for a simulation of any length.
     """
 
     copied: tuple
@@ -82,7 +84,6 @@ class Kind:
     commands: tuple
     ours: tuple = ()
     endless: bool = False
-    code: bool = False
 
 
 def model_commands(file, *, brief=BRIEF):
@@ -180,7 +181,7 @@ KINDS = {
     "submission": Kind(("packed",), ("packed/*.zip",), (("board", "packed"),)),
     **{
         f"table {ending}": Kind((f"table{ending}",), (f"table{ending}",), judged(f"table{ending}"))
-        for ending in (".txt", ".csv", ".sto", ".mot", ".parquet")
+        for ending in (".txt", ".csv", ".sto", ".mot", ".parquet", ".npz", ".txt.gz")
     },
     "problem's folder": Kind(
         ("problem", "table.txt"),
@@ -222,7 +223,6 @@ KINDS = {
         ("method.py",),
         (("run", "simple-pendulum", *BRIEF, "--method", "method.py", "--step", "0.01", *OUT),),
         endless=True,
-        code=True,
     ),
     "neighbours of a method": Kind(
         ("method.py", "numpy.py", "model.yaml"),
@@ -356,11 +356,11 @@ def write_tables(results):
     body = "\n".join(["\t".join(["time", *names[1:]]), *("\t".join(row) for row in rows)]) + "\n"
     for ending in (".sto", ".mot"):
         Path(f"table{ending}").write_text(head + body)
-    columns = zip(*rows, strict=True)
-    pq.write_table(
-        pa.table({n: [float(x) for x in c] for n, c in zip(names, columns, strict=True)}),
-        "table.parquet",
-    )
+    Path("table.txt.gz").write_bytes(gzip.compress(Path("table.txt").read_bytes()))
+    columns = [[float(x) for x in column] for column in zip(*rows, strict=True)]
+    named = dict(zip(names, columns, strict=True))
+    np.savez(Path("table.npz"), **{name: np.array(column) for name, column in named.items()})
+    pq.write_table(pa.table(named), "table.parquet")
 
 
 def is_number(word):

@@ -1,5 +1,6 @@
 """Damaged and hostile versions of a file, at random: bytes, numbers, trees, containers, or what is in place."""
 
+import gzip
 import hashlib
 import io
 import json
@@ -388,6 +389,11 @@ def parquet_tree(rng, data):
     return buffer.getvalue()
 
 
+def packed_text(rng, data):
+    """Text in gzip, changed inside."""
+    return gzip.compress(pick(rng, TEXT)(rng, gzip.decompress(data)))
+
+
 # how files of an ending are changed besides their bytes
 TREES = {
     ".json": (*TEXT, *(json_tree,) * 20),
@@ -398,6 +404,8 @@ TREES = {
     ".zip": (*BYTES, *(zip_tree,) * 15),
     ".parquet": (*BYTES, *(parquet_tree,) * 10),
     "": BYTES,
+    ".npz": BYTES,
+    ".gz": (*BYTES, *(packed_text,) * 10),
 }
 
 

@@ -107,7 +107,9 @@ class Worker:
         before = look(folder)
         with in_folder(folder):
             code, out, err = self.call(words, folder)
-        wrong = [*judge_words(code, out, err, words[0], kind.code)]
+        # exceptions of the user's own Python are the user's
+        of_user = any(".py: " in way for way in ways)
+        wrong = [*judge_words(code, out, err, words[0], of_user)]
         wrong += judge_files(before, look(folder), kind.ours)
         wrong += judge_temporary(self.scratch / "tmp")
         wrong += self.judge_numbers(folder, kind, ways)

@@ -1,6 +1,9 @@
 """Files as people have them: heads, few digits, missing columns, other programs' formats."""
 
+import gzip
 import itertools
+import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -239,6 +242,131 @@ def test_parquet(tmp_path):
     (tmp_path / "bad.parquet").write_bytes(b"PAR1" + bytes(100))
     with pytest.raises(ResultFileError, match="cannot be read"):
         read_result_file(tmp_path / "bad.parquet", problem)
+
+
+def test_packed_text_and_arrays(tmp_path):
+    """Text in gzip; NumPy's arrays, one per column by name or one table; damaged ones give one message."""
+    problem = problems.get("n-four-bar", windows=2)
+    exact = some(problem, "t", "x", "y")
+    text = written(tmp_path / "r.txt", exact, "t x y", "%.17g").read_bytes()
+    (tmp_path / "r.txt.gz").write_bytes(gzip.compress(text))
+    np.savez_compressed(
+        tmp_path / "named.npz", **{"y [m]": exact["y"], "t": exact["t"], "x": exact["x"]}
+    )
+    table = np.column_stack(list(exact.values()))
+    np.savez(tmp_path / "table.npz", table)
+    np.save(tmp_path / "table.npy", table)
+    for name in ("r.txt.gz", "named.npz", "table.npz", "table.npy"):
+        read = read_result_file(tmp_path / name, problem, None if "named" in name else "t,x,y")
+        assert all(np.array_equal(read.columns[n], exact[n]) for n in exact), name
+        content = (tmp_path / name).read_bytes()
+        for damaged in (
+            content[: len(content) // 2],
+            content[:20] + b"x" * 20 + content[40:],
+            b"x",
+        ):
+            (tmp_path / f"bad-{name}").write_bytes(damaged)
+            with pytest.raises(ResultFileError):
+                read_result_file(tmp_path / f"bad-{name}", problem, "t,x,y")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "why"),
+    [
+        ({"t": np.zeros(3), "x": np.zeros(4)}, "shapes of its arrays"),
+        ({"t": np.zeros((2, 2, 2))}, "shapes of its arrays"),
+        ({"t": np.array(["a", "b"])}, "is of type"),
+        ({"t": np.array([{}], dtype=object)}, "cannot be read as NumPy's arrays"),
+        ({"t": np.array([0, np.nan]), "x": np.zeros(2)}, "is not a finite number"),
+        ({}, "no row of numbers"),
+    ],
+)
+def test_arrays_that_are_no_columns(tmp_path, arrays, why):
+    """Other shapes, text and objects are rejected in a sentence; no object is unpickled."""
+    np.savez(tmp_path / "a.npz", **arrays)
+    with pytest.raises(ResultFileError, match=why):
+        read_result_file(tmp_path / "a.npz", problems.get("simple-pendulum"), None)
+
+
+def test_archives_that_unpack_to_much_are_rejected(tmp_path):
+    """Blank lines without end, and 208 MB of zeros in a few hundred kilobytes."""
+    problem = problems.get("simple-pendulum")
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"\n" * 1_000_000))
+    with pytest.raises(ResultFileError, match="line 10001: no row of numbers up to here"):
+        read_result_file(tmp_path / "a.txt.gz", problem)
+    np.savez_compressed(tmp_path / "a.npz", t=np.zeros(26_000_000))
+    with pytest.raises(ResultFileError, match="unpacked it has more than 200 MB"):
+        read_result_file(tmp_path / "a.npz", problem)
+
+
+def test_a_cut_last_line_is_named(tmp_path):
+    """A file whose writer was stopped, within a number or between two; cut elsewhere it is another mistake."""
+    problem = problems.get("simple-pendulum")
+    path = written(tmp_path / "r.txt", exact_columns(problem), " ".join(problem.columns), "%.10e")
+    lines = path.read_text().splitlines()
+    for end in ("10 0.5", "10 0.5 0.25 1.0e", "10 0.5 0.25 -"):
+        path.write_text("\n".join([*lines[:-1], end]))
+        with pytest.raises(ResultFileError, match=r"line 1002: the last line is cut off, \d of 4"):
+            read_result_file(path, problem)
+    path.write_text("\n".join([*lines[:500], "5 0.5", *lines[501:]]))
+    with pytest.raises(ResultFileError, match="line 501: 2 columns"):
+        read_result_file(path, problem)
+
+
+def many_rows(path, rows, change=lambda lines: lines):
+    """A table of the pendulum with many rows, and the problem with their step."""
+    problem = problems.get("simple-pendulum")
+    problem = replace(problem, output_step=problem.duration / rows)
+    columns = exact_columns(problem)
+    head = ",".join(columns)
+    np.savetxt(
+        path, np.column_stack(list(columns.values())), "%.17g", ",", header=head, comments=""
+    )
+    path.write_text("\n".join(change(path.read_text().splitlines())) + "\n")
+    return problem, columns
+
+
+def test_long_files_have_the_same_numbers(tmp_path):
+    """Lines in blocks give the bits of lines one by one, remarks and Fortran's exponents between them included."""
+
+    def change(lines):
+        lines[30_000] = lines[30_000].replace("e", "D") + " # a remark"
+        return [*lines[:40_000], "", "# another", *lines[40_000:]]
+
+    problem, exact = many_rows(tmp_path / "r.csv", 60_000, change)
+    read = read_result_file(tmp_path / "r.csv", problem)
+    assert all(np.array_equal(read.columns[name], exact[name]) for name in exact)
+    assert judge_columns(problem, read.columns, read.rounding).passed
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("nan,0,0,0", "is not a finite number"),
+        ("5,0,0", "3 columns"),
+        ("5,0,zero,0", "'zero'"),
+        ("7,0,0,0", "where .* is due"),
+    ],
+)
+def test_mistakes_far_down_are_named_with_their_line(tmp_path, line, why):
+    """A bad line in a block of good ones has its own number and reason."""
+
+    def change(lines):
+        return [*lines[:33_333], line, *lines[33_334:]]
+
+    problem, _ = many_rows(tmp_path / "r.csv", 50_000, change)
+    with pytest.raises(ResultFileError, match=f"line 33334: .*{why}"):
+        read_result_file(tmp_path / "r.csv", problem)
+
+
+@pytest.mark.slow
+def test_a_million_rows_take_seconds(tmp_path):
+    """At most 8 us of CPU time per row for reading and judging; line by line it was 14 us."""
+    problem, _ = many_rows(tmp_path / "r.csv", 200_000)
+    begin = time.process_time()
+    read = read_result_file(tmp_path / "r.csv", problem)
+    assert judge_columns(problem, read.columns, read.rounding).passed
+    assert time.process_time() - begin < 200_000 * 8e-6
 
 
 def test_fortran_exponents_and_comments(tmp_path):

@@ -402,3 +402,31 @@ def test_few_wrong_rows_are_judged(name, rows):
     columns = {n: np.full(rows, 7.0) for n in problem.columns}
     columns["t"] = np.arange(rows) * problem.output_step
     assert not judge_columns(problem, columns).passed
+
+
+@pytest.mark.parametrize("name", ["double-four-bar", "simple-pendulum", "rectangular-bricard"])
+def test_a_run_that_stands_still_is_named(name):
+    """From its start or from some time on, with what is the same; it is no other branch and no wrong number."""
+    problem = problems.get(name)
+    columns = exact_columns(problem)
+    for begin, expected in ((0, "nothing moves: x"), (437, "nothing moves from t = 4.37 s on: x")):
+        frozen = {n: np.where(np.arange(len(c)) < begin, c, c[begin]) for n, c in columns.items()}
+        judged = judge_columns(problem, {**frozen, "t": columns["t"]})
+        assert not judged.passed
+        assert judged.findings[0].startswith(expected)
+        assert judged.left_at is None
+
+
+@pytest.mark.parametrize("name", ["simple-pendulum", "n-four-bar", "heavy-top"])
+def test_the_initial_state_is_part_of_the_problem(name):
+    """A file that begins with the state after one step fails, whatever the other limits are; few digits do not."""
+    problem = problems.get(name)
+    columns = exact_columns(problem)
+    shifted = problem.reference_columns(columns["t"] + problem.output_step)
+    late = {n: shifted.get(n, c) for n, c in columns.items()}
+    judged = judge_columns(problem, late | {"t": columns["t"]})
+    assert not judged.passed
+    assert [c.what for c in judged.checks if not c.passed][-1].startswith("first row")
+    rounded = {n: np.round(c, 3) for n, c in columns.items()}
+    judged = judge_columns(problem, rounded, dict.fromkeys(columns, 5e-4))
+    assert not [c for c in judged.checks if c.what.startswith("first row")]

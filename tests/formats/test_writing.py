@@ -56,6 +56,50 @@ def test_round_trip_moves_alike(tmp_path, ending):
     assert np.abs(a.position("nose") - b.position("nose")).max() < 1e-10
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sarrus.problems.names())
+def test_mujoco_loads_every_problem(tmp_path, name):
+    """Thin rods and point masses included: their inertias are raised by 1e-9, which the report says."""
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")
+    m = sarrus.problems.get(name).mechanism()
+    report = write_mjcf(m, tmp_path / "a.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "a.xml"))
+    assert (model.body_inertia[1:] > 0.0).all()
+    slim = model.body_inertia[1:].min(axis=1) < 1e-8 * model.body_inertia[1:].max(axis=1)
+    vanish = [b.name for b in m.bodies if not np.any(b.inertia)]
+    told = [line for line in report.changed if line.startswith("inertias")]
+    assert bool(told) == bool(slim.any() or vanish)
+    assert all(name in told[0] for name in vanish)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["simple-pendulum", "light-cart-pole", "a04-bricard"])
+def test_raised_inertias_leave_the_motion(tmp_path, name):
+    """Written and read again, thin rods and point masses move as before, but for 1e-9 of their inertia."""
+    pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")
+    problem = sarrus.problems.get(name)
+    m = problem.mechanism()
+    write_mjcf(m, tmp_path / "a.xml")
+    back = read(tmp_path / "a.xml").mechanism
+    a, b = (sarrus.simulate(x, 1.0, 0.1, tolerance=1e-12) for x in (m, back))
+    point = m.bodies[-1].name
+    there = b.position(point)[:, : m.dimension]
+    assert np.abs(a.position(point) - there).max() < 1e-7 * m.size
+
+
+def test_what_mujoco_does_not_load_is_not_written(tmp_path, monkeypatch):
+    """The compiler's own sentence, and no file; without MuJoCo the file is written unchecked."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name == "mujoco")
+    monkeypatch.setattr("sarrus.formats.writing.ask", lambda *_: ({"error": "it is bad"}, {}))
+    m = sarrus.problems.get("simple-pendulum").mechanism()
+    with pytest.raises(sarrus.MechanismError, match=r"a\.xml was not written: .* \(it is bad\)"):
+        write_mjcf(m, tmp_path / "a.xml")
+    assert not (tmp_path / "a.xml").exists()
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    write_mjcf(m, tmp_path / "a.xml")
+    assert (tmp_path / "a.xml").exists()
+
+
 def test_mjcf_keeps_springs_and_mujoco_reads_it(tmp_path):
     """Stiffness, damping and rest of hinges survive; MuJoCo itself compiles what is written."""
     mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")

@@ -46,6 +46,8 @@ OFF_PATH = 0.01
 OFF_ENERGY = 0.01
 # rows in turn that make a branch; fewer are spoilt rows. Elsewhere rows may agree by chance for a while
 LASTING, RETURNED = 3, 30
+# of all rows: as many equal ones at the end are a run that stands still
+FROZEN = 0.02
 # a smooth error does not rise and fall tenfold within one row; [m] or [m/s] below no limit counts
 ALONE, SPOILT = 10.0, 1e-5
 # [s]; later or earlier than this cannot be told from a turn more or less
@@ -134,6 +136,9 @@ def find_causes(sample: Sample, passed: bool, fit: bool = True) -> Causes:
     if not len(sample.times):
         return Causes(findings=("there are no rows",))
     remarks = list(_remarks(sample))
+    frozen, moving = _frozen(sample)
+    if frozen is not None and (moving or sample.branch is None):
+        return Causes(findings=(frozen, *remarks))
     error = _misfit(sample)
     if passed and error < NOTEWORTHY:
         return Causes(findings=tuple(remarks))
@@ -144,6 +149,8 @@ def find_causes(sample: Sample, passed: bool, fit: bool = True) -> Causes:
     left = _find_branch(sample)
     if left is not None:
         return Causes(left[0], left[1], (left[1], *spoilt, *remarks))
+    if frozen is not None:
+        return Causes(findings=(frozen, *remarks))
     disagreement = list(_energy_remark(sample))
     phase = list(_phase(sample, sure=not disagreement))
     looks = [] if likeness is None else [likeness]
@@ -162,6 +169,33 @@ def _remarks(sample: Sample) -> Iterator[str]:
     for level in ("position", "velocity", "acceleration"):
         if level in sample.columns and (sample.columns[level] < 0.0).any():
             yield f"the norm of the {level} violation is negative in places; norms are not"
+
+
+def _frozen(sample: Sample) -> tuple[str | None, bool]:
+    """Whether all rows, or the last of many, are the same while the exact motion goes on; and whether wrongly so.
+
+    At rest a point may be on another branch; one that has a velocity cannot stay where it is.
+    """
+    if not sample.names:
+        return None, False
+    rows = np.column_stack([sample.columns[n] for n in sample.names])
+    still = (rows == rows[-1]).all(axis=1)
+    # the first row of those that are all like the last
+    begin = 0 if still.all() else len(still) - int(np.argmin(still[::-1]))
+    same = len(still) - begin
+    sizes = {n: max(float(np.abs(sample.exact[n]).max()), 1e-3) for n in sample.names}
+    moved = max(float(np.ptp(sample.exact[n][begin:])) / size for n, size in sizes.items())
+    if same < max(LASTING, FROZEN * len(still)) or moved < FITS:
+        return None, False
+    speeds = [n for n in sample.names if n.startswith("v")]
+    moving = begin == 0 or any(abs(sample.columns[n][-1]) > FITS * sizes[n] for n in speeds)
+    names = ", ".join(sample.names)
+    if begin == 0:
+        return f"nothing moves: {names} are the same in all {same} rows; was the run started?", True
+    return (
+        f"nothing moves from t = {sample.times[begin]:.4g} s on: {names} are the same in the last {same} rows; "
+        "did the run stop there?"
+    ), moving
 
 
 # mistakes of writing: exchanged, mirrored, scaled, another problem

@@ -33,6 +33,8 @@ from .causes import Sample, find_causes
 ALLOWED = 1e-10
 # of the largest number of a column: with fewer digits than these a file says less than a judge could
 FEW_DIGITS = 1e-12
+# of the motion: a first row that is further off is another start, or the state after a step
+SAME_START = 1e-4
 
 
 @dataclass(frozen=True)
@@ -196,7 +198,20 @@ def _checks(sample: Sample, end: float | None) -> list[Check]:
         value, time = _worst(sample.place_error, times)
         what = "distance from the right path"
         checks.append(Check(what, value, limits.path, "m", time, ours=True, blur=place_blur))
-    return checks
+    return [*checks, *_start(sample)]
+
+
+def _start(sample: Sample) -> Iterator[Check]:
+    """The initial state is part of the problem: the first row must be it, within its digits."""
+    if not sample.names or not len(sample.times):
+        return
+    scale = {n: max(float(np.abs(sample.exact[n]).max()), 1e-3) for n in sample.names}
+    value = max(float(sample.error[n][0]) / scale[n] for n in sample.names)
+    blur = max(sample.rounding.get(n, 0.0) / scale[n] for n in sample.names)
+    limit = max(SAME_START, 2.0 * blur)
+    if not value < limit:
+        what = "first row from the initial state, relative"
+        yield Check(what, value, limit, "", float(sample.times[0]), ours=True, blur=blur)
 
 
 def _precision(sample: Sample, low: float, high: float, threshold: float) -> list[Check]:

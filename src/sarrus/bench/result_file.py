@@ -2,27 +2,35 @@
 
 A row is t and what the problem's source asks for, in its order, by the heads of the columns, or as the user says
 (`heads.py`). Blanks, tabs, commas or semicolons between numbers, decimal points or commas, Fortran exponents,
-header and comment lines, any usual text encoding, OpenSim's .sto and .mot, Parquet: all are read. What the
+header and comment lines, any usual text encoding, text packed by gzip, OpenSim's .sto and .mot, Parquet, NumPy's
+.npz and .npy: all are read. What the
 numbers say must be right: every row from 0 to the duration at the step of the source, all finite. Columns may
 be missing; what then cannot be told is the judge's to say.
 """
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import io
 import math
 import re
+import zipfile
+import zlib
 from array import array
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import problems
 from ..arrays import Floats, plain_sum
+from ..disk import read_file
 from ..foreign import ForeignError, ask
 from ..problems import Problem
 from .heads import HeadError, Meaning, find_meaning
@@ -30,7 +38,10 @@ from .heads import HeadError, Meaning, find_meaning
 LARGEST = 200_000_000  # bytes
 MOST_ROWS = 5_000_000
 LONGEST_LINE = 10_000  # characters
-MOST_HEADER_LINES = 200
+MOST_HEADER_LINES, MOST_BLANK_LINES = 200, 10_000
+MOST_LINES = 2 * MOST_ROWS
+# rows that are read one by one before the rest is read in blocks of so many lines
+SLOW_ROWS, BLOCK = 2000, 20_000
 # of a step: beyond the rounding of printed times, far below what an error is worth
 TIME_TOLERANCE = 1e-4
 
@@ -39,11 +50,14 @@ COMMENT = re.compile(r"(?:^|(?<=[\s,;]))(?:[#%!]|//)")
 NUMBER = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdDqQ][+-]?\d{1,4})?|(?:\d+\.\d*|\.\d+)[+-]\d{3})", re.ASCII
 )
+# what a block of lines may hold that a library reads at once
+PLAIN = re.compile(r"[0-9eE+\-.,; \t\r\n]*", re.ASCII)
 # Fortran leaves the letter out before an exponent of three digits
 BARE_EXPONENT = re.compile(r"(?<=[\d.])([+-]\d{3})$", re.ASCII)
 # whole digits, decimals, exponent
 WRITTEN = re.compile(r"[+-]?(\d*)\.?(\d*)(?:[eEdDqQ]?([+-]?\d+))?$", re.ASCII)
 PARQUET = (".parquet", ".pq")
+ARRAYS = (".npz", ".npy")
 # not-a-number and overflow, as C, Fortran, MATLAB and older Microsoft libraries print them
 NOT_FINITE = re.compile(r"[+-]?(?:nan(?:\(.*\))?|inf(?:inity)?|1\.#\w+|\*+)", re.IGNORECASE)
 
@@ -114,15 +128,18 @@ def read_result_file(
         if size == 0:
             _refuse(path, None, "is empty")
         table = _Table(path, problem, asked, sparse)
-        if path.suffix.lower() in PARQUET:
+        ending = path.suffix.lower()
+        if ending in PARQUET:
             table.read_parquet()
+        elif ending in ARRAYS:
+            table.read_arrays()
         else:
-            with path.open("rb") as stream:
+            with path.open("rb") as file, _unpacked(file, ending) as stream:
                 table.read_text(stream)
     except ResultFileError:
         raise
-    except (OSError, ValueError) as error:
-        # ValueError: a path with a zero character
+    except (OSError, ValueError, EOFError, zlib.error) as error:
+        # ValueError: a path with a zero character; EOFError and zlib.error: a damaged gzip file
         reason = getattr(error, "strerror", None) or str(error)
         raise ResultFileError(f"{_name(path)}: cannot be read ({reason})") from error
     return table.result()
@@ -148,21 +165,62 @@ class _Table:
         """All rows of a text."""
         path, layout, number = self._path, None, 0
         before: list[str] = []
-        for number, raw in _lines(path, stream):
-            line = COMMENT.split(raw, maxsplit=1)[0].replace('"', "").strip().strip("\x1a")
+        lines = _lines(path, stream)
+        for number, raw in lines:
+            line = _plain(raw)
             if layout is None:
                 layout = _recognise(line, self._widths(before)) if line else None
                 if layout is None:
                     if line and _looks_like_row(line):
                         _refuse_field(path, number, line, Layout(None), self._problem.columns)
-                    if line and number > MOST_HEADER_LINES:
+                    if number > (MOST_HEADER_LINES if line else MOST_BLANK_LINES):
                         _refuse(path, number, "no row of numbers up to here; write one row a line")
                     before = [*before[1 - MOST_HEADER_LINES :], raw.strip().lstrip("#%!/ ")]
                     continue
                 self._find_meaning(number, layout, line, before)
             if line:
-                self._take_line(number, line, layout)
+                self._take_line(number, line, layout, lines)
+            if self._count >= SLOW_ROWS:
+                number = self._take_blocks(number, layout, lines)
         self._finish(number)
+
+    def _take_blocks(self, number: int, layout: Layout, lines: Iterator[tuple[int, str]]) -> int:
+        """The rest of a long file, many lines at once; the number of the last line."""
+        while block := list(islice(lines, BLOCK)):
+            texts = [raw for _, raw in block]
+            if not self._take_rows(_parse(texts, layout)):
+                # something in it has to be looked at line by line
+                rest = iter(block)
+                for number, raw in rest:
+                    if line := _plain(raw):
+                        self._take_line(number, line, layout, chain(rest, lines))
+            else:
+                for raw in texts[::16]:
+                    for text, digits in zip(layout.fields(raw), self._digits, strict=False):
+                        _count_digits(text, digits)
+            number = block[-1][0]
+        return number
+
+    def _take_rows(self, rows: Floats | None) -> bool:
+        """Take many rows if nothing is wrong with any of them; whether they were taken."""
+        assert self._meaning is not None
+        kept = [i for i, name in enumerate(self._names) if name is not None]
+        if rows is None or not len(rows) or rows.shape[1] != len(self._names):
+            return False
+        at = self._names.index("t") if "t" in self._names else None
+        if at is None or not np.isfinite(rows[:, kept]).all():
+            return False
+        times, step = rows[:, at] * self._meaning.factors[at], _step(self._problem)
+        due = (self._count + np.arange(len(rows))) * step
+        early = np.diff(times, prepend=self._previous if self._count else -np.inf) <= 0.0
+        off = early if self._sparse else np.abs(times - due) > TIME_TOLERANCE * step
+        late = (times if self._sparse else due) > self._problem.duration + TIME_TOLERANCE * step
+        first = not self._count and abs(times[0]) > TIME_TOLERANCE * step
+        if off.any() or late.any() or first:
+            return False
+        self._rows.frombytes(np.ascontiguousarray(rows[:, kept]).tobytes())
+        self._count, self._previous = self._count + len(rows), float(times[-1])
+        return True
 
     def read_parquet(self) -> None:
         """All rows of a Parquet file."""
@@ -180,8 +238,21 @@ class _Table:
         if not values or not len(values[0]):
             _refuse(self._path, None, f"has no row of numbers; {_wanted(self._problem)}")
         self._mean(1, [names], len(names))
-        for n, row in enumerate(zip(*values, strict=True)):
-            self._take(n + 1, [float(value) for value in row])
+        self._take_arrays(values)
+
+    def read_arrays(self) -> None:
+        """All rows of NumPy's .npz, a column an array, or of the one table of an .npz or .npy file."""
+        names, values = _load_arrays(self._path)
+        if not values or not len(values[0]):
+            _refuse(self._path, None, f"has no row of numbers; {_wanted(self._problem)}")
+        self._mean(1, [names] if names else [], len(values))
+        self._take_arrays(values)
+
+    def _take_arrays(self, values: list[Floats]) -> None:
+        """Columns as they are; what is wrong with them is found row by row."""
+        if not self._take_rows(np.column_stack(values)):
+            for n, row in enumerate(zip(*values, strict=True)):
+                self._take(n + 1, [float(value) for value in row])
         self._finish(len(values[0]))
 
     def result(self) -> ResultFile:
@@ -242,9 +313,21 @@ class _Table:
             _refuse(self._path, number, str(error) or _wrong_width(width, self._problem))
         self._digits = [[0, 0] for _ in range(width)]
 
-    def _take_line(self, number: int, line: str, layout: Layout) -> None:
+    def _take_line(
+        self, number: int, line: str, layout: Layout, following: Iterator[tuple[int, str]]
+    ) -> None:
+        """One row; following: the lines after it."""
         fields = layout.fields(line)
         row = [_number(f) for f in fields]
+        wrong = None in row or len(row) != len(self._names)
+        if wrong and self._count and len(row) <= len(self._names) and next(following, None) is None:
+            good = plain_sum(value is not None for value in row)
+            _refuse(
+                self._path,
+                number,
+                f"the last line is cut off, {good} of {len(self._names)} numbers are there: the file was not "
+                "written to its end; write it again, or delete that line",
+            )
         if None in row:
             _refuse_field(self._path, number, line, layout, self._names)
         if len(row) != len(self._names):
@@ -292,6 +375,86 @@ class _Table:
             )
 
 
+def _unpacked(file: BinaryIO, ending: str) -> AbstractContextManager[BinaryIO]:
+    """What a file holds, or what it holds packed; how much comes out is counted by who reads it."""
+    return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if ending == ".gz" else nullcontext(file)
+
+
+def _load_arrays(path: Path) -> tuple[list[str], list[Floats]]:
+    """Names and numbers of the columns of a file of NumPy; no names if it holds one table."""
+    try:
+        if path.suffix.lower() == ".npy":
+            found = {"": _read_array(read_file(path, LARGEST))}
+        else:
+            with zipfile.ZipFile(io.BytesIO(read_file(path, LARGEST))) as archive:
+                size = plain_sum(entry.file_size for entry in archive.infolist())
+                if size > LARGEST:
+                    _refuse(path, None, f"unpacked it has more than {LARGEST / 1e6:.0f} MB")
+                found = {
+                    entry.filename.removesuffix(".npy"): _read_array(_unpack(archive, entry))
+                    for entry in archive.infolist()
+                }
+    except ResultFileError:
+        raise
+    except Exception as error:
+        # of a damaged archive the libraries raise almost anything
+        _refuse(path, None, f"cannot be read as NumPy's arrays ({error})")
+    return _as_columns(path, found)
+
+
+def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """An array of an archive; no more than the archive says comes out."""
+    with archive.open(entry) as file:
+        return file.read(entry.file_size)
+
+
+def _read_array(content: bytes) -> NDArray[Any]:
+    """An array of numbers; objects, which would run code, are not read."""
+    stream = io.BytesIO(content)
+    found: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+    return found
+
+
+def _as_columns(path: Path, found: dict[str, NDArray[Any]]) -> tuple[list[str], list[Floats]]:
+    """Arrays as columns of the same length, with their names; or the columns of one table."""
+    for name, values in found.items():
+        if values.dtype.kind not in "fiu":
+            _refuse(
+                path,
+                None,
+                f"the array {name[:30]!a} is of type {values.dtype}; write real numbers",
+            )
+    if len(found) == 1 and next(iter(found.values())).ndim == 2:
+        table = next(iter(found.values())).astype(np.float64)
+        return [], list(table.T)
+    shapes = {values.shape for values in found.values()}
+    if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
+        _refuse(
+            path,
+            None,
+            f"the shapes of its arrays are {', '.join(map(str, sorted(shapes)))[:80]}; write one array per "
+            "column, all of the same length, or one table",
+        )
+    if shapes and next(iter(shapes))[0] > MOST_ROWS:
+        _refuse(path, None, f"more than {MOST_ROWS} rows are not read")
+    return list(found), [values.astype(np.float64) for values in found.values()]
+
+
+def _plain(raw: str) -> str:
+    """A line without its comment and quotes."""
+    return COMMENT.split(raw, maxsplit=1)[0].replace('"', "").strip().strip("\x1a")
+
+
+def _parse(lines: list[str], layout: Layout) -> Floats | None:
+    """The numbers of many lines, if all of them are written plainly."""
+    if layout.decimal_comma or not PLAIN.fullmatch("".join(lines)):
+        return None
+    try:
+        return np.loadtxt(lines, delimiter=layout.separator, comments=None, ndmin=2)
+    except ValueError:
+        return None
+
+
 def _count_digits(text: str, digits: list[int]) -> None:
     """Take note of a number's significant digits and decimals, if they are more than those before."""
     found = WRITTEN.match(text)
@@ -321,6 +484,8 @@ def _lines(path: Path, stream: BinaryIO) -> Iterator[tuple[int, str]]:
     number, length = 0, 0
     while line := text.readline(LONGEST_LINE):
         number, length = number + 1, length + len(line)
+        if number > MOST_LINES:
+            _refuse(path, number, f"more than {MOST_LINES} lines are not read")
         if length > LARGEST:
             # whatever the system said of its size
             _refuse(path, number, f"more than {LARGEST / 1e6:.0f} MB are not read")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import re
 import tempfile
@@ -89,9 +90,12 @@ def _holds(path: Path, content: bytes) -> bool:
 def collect_records(places: list[Path]) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
     """Records of run folders (also below a folder) and packed submissions, each judged again.
 
-    Returns the records that hold, and of each that was left out its path and the reason.
+    A run that is there twice is one record. Returns the records that hold, and of each that was left out its path
+    and the reason.
     """
     records, bad = [], []
+    # a run that was given as a folder and as a packed file is one
+    seen: set[str] = set()
     for place in places:
         sources = _sources(place)
         if not sources:
@@ -101,13 +105,20 @@ def collect_records(places: list[Path]) -> tuple[list[dict[str, Any]], list[tupl
                 record, judged = (
                     _check_packed(source) if source.suffix == ".zip" else check_run(source)
                 )
-                records.append({**record, "judgement": judged.as_dict(), "place": str(source)})
+                if (key := _identity(record)) not in seen:
+                    seen.add(key)
+                    records.append({**record, "judgement": judged.as_dict(), "place": str(source)})
             except Exception as error:
                 # whatever a stranger's file leads to, the others are shown
                 known = isinstance(error, SubmissionError | ResultFileError | OSError)
                 why = str(error) if known else f"{type(error).__name__}: {error}"
                 bad.append((str(source), why.removeprefix(f"{source}: ")))
     return records, bad
+
+
+def _identity(record: dict[str, Any]) -> str:
+    """The same for the same run: its record holds date, command and times."""
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 def _sources(place: Path) -> list[Path]:

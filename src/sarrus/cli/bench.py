@@ -95,7 +95,9 @@ def _show_benchmark(records: list[dict[str, Any]], out: Path, command: str) -> N
 
 @with_problem_options
 def judge(
-    results: Annotated[Path, typer.Argument(help="Result file: text, .sto, .mot, CSV or Parquet.")],
+    results: Annotated[
+        Path, typer.Argument(help="Result file: text, .sto, .mot, CSV (also .gz), Parquet or .npz.")
+    ],
     problem: Annotated[
         str,
         typer.Option(help="Id of its problem (see `sarrus list`), its folder, or a model file."),

@@ -8,6 +8,8 @@ import numpy as np
 
 from ..arrays import Floats
 
+# [kg m^2]; MuJoCo takes a smaller one for zero
+LEAST_INERTIA = 1e-13
 # of a symmetric matrix, as MJCF lists them
 _SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 

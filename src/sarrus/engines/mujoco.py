@@ -9,11 +9,8 @@ import mujoco
 import numpy as np
 
 from .engine import Plan, World
-from .markup import write_inertial, write_tag, write_tie
+from .markup import LEAST_INERTIA, write_inertial, write_tag, write_tie
 from .tree import GROUND, Poses, Tree
-
-# [kg m^2]
-LEAST_INERTIA = 1e-13
 
 
 def build(world: World, plan: Plan) -> _Job:

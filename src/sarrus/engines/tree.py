@@ -626,11 +626,7 @@ class _Maker:
             # what a planar body has about other axes does not matter, but has to be possible
             own = b.inertia if b.inertia.ndim else float(b.inertia) * np.eye(3)
             inertia += own + b.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-        values, vectors = np.linalg.eigh(0.5 * (inertia + inertia.T))
-        least = SLIM * (values[-1] if values[-1] > 0 else mass * self.size**2)
-        if values[0] < least:
-            inertia = (vectors * np.maximum(values, least)) @ vectors.T
-        return share * mass, center, share * inertia
+        return share * mass, center, share * raise_inertia(inertia, mass, self.size)
 
     def _forces(self) -> Iterator[PointForce]:
         none = np.zeros(3)
@@ -677,3 +673,16 @@ class _Maker:
 def _known(values: Floats | None) -> Floats:
     assert values is not None
     return values
+
+
+def raise_inertia(inertia: Floats, mass: float, size: float, least: float = 0.0) -> Floats:
+    """An inertia whose principal values are all positive, as other programs need it.
+
+    Those of thin rods and point masses are raised to a small part of the largest one, or of mass times size
+    squared where all vanish, and at least to `least` [kg m^2]; others stay what they are, to the last bit.
+    """
+    values, vectors = np.linalg.eigh(0.5 * (inertia + inertia.T))
+    least = max(least, SLIM * (values[-1] if values[-1] > 0 else mass * size**2))
+    if values[0] >= least:
+        return inertia
+    return np.asarray((vectors * np.maximum(values, least)) @ vectors.T)

@@ -6,8 +6,10 @@ start, in URDF in the place of their joint: so numbers stay what they are.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,13 +20,15 @@ import numpy as np
 from ..arrays import Floats, plain_sum
 from ..disk import read_file
 from ..engines import ENGINES
-from ..engines.markup import write_inertial, write_tag, write_tie
-from ..engines.tree import Row, find_steps, split_loops, turn_row
+from ..engines.markup import LEAST_INERTIA, write_inertial, write_tag, write_tie
+from ..engines.tree import Row, find_steps, raise_inertia, split_loops, turn_row
+from ..foreign import ForeignError, ask
 from ..kinematics.pose import in_space
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files.writing import save_text
 from ..mechanism.forces import Coupling
 from ..mechanism.joints import End, Joint, one_or_each
+from ..thresholds import SLIM
 from .parts import (
     CYLINDRICAL,
     DISTANCE,
@@ -174,6 +178,39 @@ def _lifted(mechanism: Mechanism) -> Mechanism:
     return new
 
 
+def _with_inertias(mechanism: Mechanism, report: Report) -> Mechanism:
+    """The same with inertias that other programs take; those of thin rods and point masses are told."""
+    new = mechanism.copy()
+    new.bodies = [
+        replace(b, inertia=raise_inertia(b.inertia, b.mass, mechanism.size, LEAST_INERTIA))
+        for b in mechanism.bodies
+    ]
+    pairs = zip(mechanism.bodies, new.bodies, strict=True)
+    raised = [b.name for b, other in pairs if other.inertia is not b.inertia]
+    if raised:
+        report.changed.append(
+            f"inertias that vanish about an axis are {SLIM:g} of the largest one, at least {LEAST_INERTIA:g} "
+            "kg m^2, since other programs need some: "
+            f"{', '.join(raised)}"
+        )
+    return new
+
+
+def _check_loading(text: str, path: Path) -> None:
+    """Have MuJoCo compile what is about to be written, where it is installed."""
+    if importlib.util.find_spec("mujoco") is None:
+        return
+    with tempfile.TemporaryDirectory(prefix="sarrus-mjcf-") as folder:
+        trial = Path(folder) / "model.xml"
+        trial.write_text(text, encoding="utf-8")
+        try:
+            words, _ = ask("mjcf", {"path": str(trial), "keyframe": None})
+        except ForeignError as error:
+            words = {"error": str(error)}
+    if why := words.get("error"):
+        raise MechanismError(f"{path.name} was not written: MuJoCo does not load it ({why})")
+
+
 def _begin(mechanism: Mechanism, path: Path, what: str) -> tuple[Mechanism, Tree, Report]:
     """A mechanism in space that can be written, its tree, and the report with what a file cannot hold."""
     mechanism.check()
@@ -181,6 +218,7 @@ def _begin(mechanism: Mechanism, path: Path, what: str) -> tuple[Mechanism, Tree
     m, mechanism = mechanism, mechanism if mechanism.dimension == 3 else _lifted(mechanism)
     if mechanism is not m:
         report.changed.append("planar: written in space at z = 0, bodies as plates")
+    mechanism = _with_inertias(mechanism, report)
     tree = _grow(mechanism, _joints(mechanism, what))
     closing = {joint.name for joint in tree.closures}
     for word, parts in (("rotors", mechanism.rotors), ("torsional springs", mechanism.torsions)):
@@ -221,7 +259,9 @@ def save_mjcf(mechanism: Mechanism, path: Path) -> Report:
         "  </equality>",
         "</mujoco>",
     ]
-    save_text("\n".join(lines) + "\n", path)
+    text = "\n".join(lines) + "\n"
+    _check_loading(text, path)
+    save_text(text, path)
     return report
 
 
