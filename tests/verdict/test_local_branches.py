@@ -15,18 +15,22 @@ from branch_cases import (
     rounded,
     three_rrr,
 )
-from builders import n_four_bar
+from builders import bricard, n_four_bar
 from linkages import (
     bennett,
     copy_of,
+    dixon_lines,
     double_watt,
     flat_parallelograms,
     framework,
+    sarrus_stack,
     scissors,
     slider_crank,
+    spherical_chain,
     three_upu,
     triangle,
     watt_in_slots,
+    wedges,
     wunderlich,
 )
 from sarrus.verdict.local.polygon import find_half_branches, real_roots
@@ -237,6 +241,36 @@ def test_a_crank_at_rest_has_finite_mobility_one(angle):
     found = sarrus.inspect(crank_at_rest(angle))
     assert (found.mobility_here, found.mobility_motion) == (2, 1)
     assert found.branches.classification == "infinitesimally mobile"
+
+
+def free_body():
+    """A body without any joint."""
+    m = sarrus.Mechanism("free")
+    m.body("plate", 1.0, (0.0, 0.0), 0.1)
+    return m
+
+
+REGULAR = {
+    "free body": (free_body, 3),
+    "wedges": (wedges, 1),
+    "cart-pole": (lambda: sarrus.problems.get("light-cart-pole").mechanism(), 2),
+    "governor": (lambda: sarrus.problems.get("flyball-governor").mechanism(), 4),
+    "Bennett": (bennett, 1),
+    "Bricard": (bricard, 1),
+    "spherical 4R": (lambda: spherical_chain(4, rng()), 1),
+    "spherical 5R": (lambda: spherical_chain(5, rng()), 2),
+    "Sarrus stack": (lambda: sarrus_stack(3), 3),
+    "Dixon": (lambda: dixon_lines(rng()), 1),
+    "Wunderlich's box": (lambda: wunderlich((0.8, 1.2, 1.0), (0.1, 0.9, 2.0)), 2),
+}
+
+
+@pytest.mark.parametrize("name", REGULAR)
+def test_regular_configurations(name):
+    """One branch with all first-order freedoms, also where equations are redundant everywhere or none is left."""
+    make, freedoms = REGULAR[name]
+    b = sarrus.branches(make())
+    assert (b.classes, b.freedoms, b.dimensions, b.decided) == (("regular",), freedoms, (freedoms,), True)
 
 
 @pytest.mark.parametrize("held", [0, 5])

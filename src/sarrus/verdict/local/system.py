@@ -46,7 +46,7 @@ class LocalSystem:
         if len(self.rows) * n * n > MOST_ENTRIES:
             return None
         unit = self.widen(np.eye(n))
-        return self.joints.bend_pairs(unit, unit)[self.rows].reshape(-1, n, n)
+        return self.joints.bend_pairs(unit, unit)[self.rows].reshape(len(self.rows), n, n)
 
     def jacobian_at(self, x: Floats) -> Floats:
         """The Jacobian after a displacement x."""
@@ -63,7 +63,8 @@ class LocalSystem:
     def bilinear(self, X: Floats, Y: Floats) -> Floats:
         """B(x, y) of all columns x of X with all columns y of Y, shape (rows, columns of X * columns of Y)."""
         if self.tensor is not None:
-            return np.asarray(X.T @ self.tensor @ Y).reshape(len(self.rows), -1)
+            products = np.asarray(X.T @ self.tensor @ Y)
+            return products.reshape(len(self.rows), X.shape[1] * Y.shape[1])
         return self.joints.bend_pairs(self.widen(X), self.widen(Y))[self.rows]
 
     def widen(self, x: Floats) -> Floats:
