@@ -2,6 +2,7 @@
 
 from . import formats, problems
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
+from .audit import Audit, AuditCheck, audit
 from .engines import simulate_with
 from .ensemble import Ensemble, simulate_many
 from .formats import load
@@ -21,7 +22,7 @@ from .names import UnknownNameError
 from .own_method import State, method
 from .result import Result, load_result
 from .simulate import simulate
-from .statics import Equilibrium, Mode, Modes, equilibrium, modes
+from .statics import Equilibrium, Mode, Modes, equilibria, equilibrium, modes
 from .storage import SavedResultError
 from .studies import StudyError, sweep
 from .variants import Runs
@@ -29,6 +30,8 @@ from .variants import Runs
 __all__ = [
     "Assembly",
     "AssemblyError",
+    "Audit",
+    "AuditCheck",
     "Ensemble",
     "Equilibrium",
     "LockedError",
@@ -49,7 +52,9 @@ __all__ = [
     "UnknownNameError",
     "assemble",
     "assemble_branches",
+    "audit",
     "branches",
+    "equilibria",
     "equilibrium",
     "formats",
     "inspect",

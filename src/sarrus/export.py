@@ -88,9 +88,9 @@ def quality_columns(motion: Readable) -> Columns:
 
 
 def reaction_columns(joint: str, reaction: Reaction) -> Columns:
-    """What a joint exerts: "A0.Fx [N]", "A0.Mz [N m]" where it holds a turn, "A0.shared [1]" where not unique.
+    """What a joint exerts: "A0.Fx [N]", "A0.Mz [N m]" where it constrains a rotation, "A0.shared [1]".
 
-    1 stands where rigid bodies alone do not determine the reaction.
+    1 stands where rigid bodies alone do not determine the reaction; unbounded components are not numbers.
     """
     columns = {}
     holds = [c.kind for c in reaction.components]
@@ -99,7 +99,7 @@ def reaction_columns(joint: str, reaction: Reaction) -> Columns:
         if letter == "F" or "about" in holds:
             for axis, column in zip(axes, np.atleast_2d(values.T), strict=False):
                 columns[f"{joint}.{letter}{axis} [{unit}]"] = column
-    unique = np.all([c.unique for c in reaction.components], axis=0)
+    unique = np.all([c.unique | c.unbounded for c in reaction.components], axis=0)
     return columns | {f"{joint}.shared [1]": (~unique).astype(float)}
 
 

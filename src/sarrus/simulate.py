@@ -99,7 +99,7 @@ def simulate(
         mechanism = start.mechanism
     known = check_for_run(mechanism, asked.assemble or mechanism.assemble)
     check_drive_times(mechanism, duration)
-    # numba and SciPy load slowly: only a mechanism that can be simulated pays for them
+    # the compiler and SciPy load slowly: only a mechanism that can be simulated pays for them
     begin = time.perf_counter()
     from .solving import solve
 

@@ -58,6 +58,10 @@ BRIDGED = 1e-5
 # the length: features of a body this close are one. A looser value would move joints, a tighter one would
 # split what rounding separated
 SAME_FEATURE = 1e-12
+# rad: axes that are equal but for the rounding of the arithmetic that made them; more is noted
+ROUNDED_AXIS = 1e-14
+# rad: axes of a locked linkage that are made parallel first, to see whether it moves then: typed to 9 digits
+ALIGNED_AXES = 1e-8
 # a vector's length: what sticks out of the span of a frame; rounding, divided by a frame as flat as FLATTEST
 SPANNED = 4e-12
 # 1, the sine of an angle: vectors of a frame stand this far from the plane of the others. A flatter frame
@@ -254,6 +258,16 @@ SAME_RANK = 0.1
 # 1: a dependent row's share of an independent one; beyond, other rows should stand for the independent ones, as
 # rounding grows with it
 WEAK_ORDER = 100.0
+# the largest force on a body: what joints leave of it. More is neither rounding nor the error of a run: the joint
+# equations and the accelerations contradict each other there
+UNBALANCED = 1e-6
+# the tolerance of a run: reactions have its errors over the smallest singular value, so below this a hundredth of
+# them is lost
+BLURRED_REACTION = 100.0
+# the largest reaction near a crossing: a negative power of the time to it with a smaller share is none
+NO_POLE = 1e-6
+# the largest reaction near a crossing: what the last terms of a series about it leave, if it converges
+UNRESOLVED_POLE = 1e-6
 
 # == Crossings and branches ==
 
@@ -344,6 +358,12 @@ BALANCED_ENOUGH = 1e-9
 NEAR_BALANCE = 1e-6
 # the sum of all parts of a stiffness: counts as none
 INDIFFERENT = 1e-9
+# the forces near a rest, over a typical link: stiffness of user forces that counts as none; it is a difference
+FLAT_DIFFERENCE = 1e-7
+# the forces a link away from a rest: those at it count as this where all of them vanish
+LEAST_FORCE = 1e-3
+# typical links: equilibria this close are one; where the energy is flat of fourth order they are found so well
+SAME_REST = 1e-4
 # the length: constraints that are closed
 CLOSED_STATICS = 1e-13
 # the length: what rounding may leave at a dependent constraint

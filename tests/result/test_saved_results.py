@@ -153,7 +153,7 @@ def questions(result, folder):
             ("position", "velocity", "acceleration", "columns", "to_dataframe", "to_xarray"), points
         ),
         **dict.fromkeys(("angle", "travel", "reaction"), joints),
-        **dict.fromkeys(("orientation", "angular_velocity"), bodies),
+        **dict.fromkeys(("orientation", "angular_velocity", "angular_acceleration"), bodies),
         "length": [(s.name,) for s in m.springs] + joints,
         "force": [(s.name,) for s in m.springs],
         "torque": [(t.name,) for t in m.torsions],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,10 +20,15 @@ from ..result import Result
 from ..runs.columns import Figure, Panel
 from ..scene.player import pack
 
+if TYPE_CHECKING:
+    from ..verdict.reactions import UnboundedReaction
+
 # numbers that a page carries, outputs at least, and quantities at most
 MOST_NUMBERS, LEAST_OUTPUTS, MOST_COLUMNS = 250_000, 200, 1250
 # curves of one panel
 MOST_CURVES = 6
+# of a joint whose reaction is unbounded, forces beyond so many times its median are not drawn
+DRAWN_MEDIANS = 10.0
 # beyond so many columns of the joint equations reactions take seconds
 MOST_EQUATIONS = 600
 KEPT = ("position", "velocity")
@@ -68,7 +73,7 @@ def read_curves(result: Result, reactions: bool = True) -> Curves:
         "work [J]": result.work,
     }
     at = _chosen_outputs(result, min(len(columns) + 4 * len(result.mechanism.joints), MOST_COLUMNS))
-    exerted, shared = _reactions(result, notes) if reactions else ({}, ())
+    exerted, shared, unbounded = _reactions(result, notes) if reactions else ({}, (), {})
     columns |= exerted
     for name in exerted:
         owners.setdefault(name.rsplit(".", 1)[0], []).append(name)
@@ -91,7 +96,7 @@ def read_curves(result: Result, reactions: bool = True) -> Curves:
         figures,
         tuple(notes),
         _model_text(result),
-        _tiles(result, columns),
+        _tiles(result, columns, unbounded),
     )
 
 
@@ -141,29 +146,48 @@ def _chosen_outputs(result: Result, columns: int) -> Ints:
     )
 
 
-def _reactions(result: Result, notes: list[str]) -> tuple[Columns, tuple[str, ...]]:
-    """What the joints exert, or in the notes why nobody knows; names of joints that share."""
+# what is unbounded, by the name of its joint or drive
+Unbounded = dict[str, "tuple[UnboundedReaction, ...]"]
+
+
+def _reactions(result: Result, notes: list[str]) -> tuple[Columns, tuple[str, ...], Unbounded]:
+    """What the joints exert, or in the notes why it is not known; joints that share; what is unbounded."""
     equations = result.joint_equations
     if not len(result.times):
-        return {}, ()
+        return {}, (), {}
     if equations.columns > MOST_EQUATIONS or len(result.times) * equations.columns > 2_000_000:
-        notes.append("Reactions of so many bodies are left out here; result.reaction tells them.")
-        return {}, ()
+        notes.append("Reactions of so many bodies are left out here; result.reaction gives them.")
+        return {}, (), {}
     try:
         found = result.reactions
     except (MechanismError, ValueError) as error:
         notes.append(f"No reactions: {error}.")
-        return {}, ()
+        return {}, (), {}
     columns: Columns = {}
     shared = []
+    unbounded = {drive: found.of(drive).unbounded for drive in equations.drives}
     for joint in equations.joints:
         reaction = found.of(joint)
         own = reaction_columns(joint, reaction)
         flag = own.pop(f"{joint}.shared [1]")
         columns |= own | {f"{joint}.F [N]": np.linalg.norm(reaction.force, axis=1)}
+        unbounded[joint] = reaction.unbounded
         if flag.mean() > 0.5:
             shared.append(joint)
-    return columns, tuple(shared)
+    unbounded = {name: found for name, found in unbounded.items() if found}
+    for name, where in unbounded.items():
+        if name in equations.joints:
+            columns[f"{name}.F [N]"] = _clipped(columns[f"{name}.F [N]"])
+        growth = "; ".join(str(u) for u in where[:3]) + ("; and more" if where[3:] else "")
+        notes.append(f"Reaction at {name}: {growth}. Its largest values are left out.")
+    return columns, tuple(shared), unbounded
+
+
+def _clipped(sizes: Floats) -> Floats:
+    """Without the values next to where they are unbounded: they depend on the outputs only."""
+    known = sizes[np.isfinite(sizes)]
+    most = DRAWN_MEDIANS * float(np.median(known)) if len(known) else 0.0
+    return np.where(sizes <= most, sizes, np.nan)
 
 
 def _figures(result: Result, columns: Columns, shared: Sequence[str]) -> Iterable[Figure]:
@@ -213,20 +237,26 @@ def _largest(names: Iterable[str], columns: Columns) -> list[str]:
     return [name for name in known if name in kept]
 
 
-def _tiles(result: Result, columns: Columns) -> list[tuple[str, str]]:
-    """What drives and springs reach, and the largest reaction and speed: number, and what it is."""
+def _tiles(result: Result, columns: Columns, unbounded: Unbounded) -> list[tuple[str, str]]:
+    """What drives and springs reach, and the largest bounded reaction and speed: number, and what it is."""
     tiles = []
     for name in result.exerting:
         for column in result.readings(name):
             if not column.endswith(" [m]"):
                 quantity, unit = split_unit(column)
-                tiles.append((_range(columns[column], unit), quantity.replace(".", ": ", 1)))
+                value = "unbounded" if name in unbounded else _range(columns[column], unit)
+                tiles.append((value, quantity.replace(".", ": ", 1)))
+    joints = [name for name in unbounded if name in result.joint_equations.joints]
+    if joints:
+        first = min(u.time for name in joints for u in unbounded[name])
+        where = ", ".join(joints[:4]) + (" and others" if joints[4:] else "")
+        tiles.append(("unbounded", f"reactions at {where}; first at t = {first:.4g} s"))
     for end, what in ((".F [N]", "largest reaction, at"), (".speed [m/s]", "largest speed, of")):
-        names = [name for name in columns if name.endswith(end)]
+        names = [n for n in columns if n.endswith(end) and n.removesuffix(end) not in joints]
         if names:
             top = max(names, key=lambda name: float(np.nanmax(columns[name], initial=0.0)))
-            value = float(np.nanmax(columns[top], initial=0.0))
-            tiles.append((f"{value:.3g} {split_unit(top)[1]}", f"{what} {top.removesuffix(end)}"))
+            largest = float(np.nanmax(columns[top], initial=0.0))
+            tiles.append((f"{largest:.3g} {split_unit(top)[1]}", f"{what} {top.removesuffix(end)}"))
     return tiles[:6]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats
+from ..inspect import inspect
 from ..mechanism import Mechanism
 from ..result import Result
 from ..runs.columns import LEVELS, unit_of
@@ -42,8 +43,6 @@ class RecordSource:
     @cached_property
     def inspection(self) -> Inspection:
         """The verdict on the mechanism at its start."""
-        from ..inspect import inspect
-
         return inspect(self.mechanism)
 
     @property
@@ -142,25 +141,31 @@ def _final(run: RecordSource, what: str) -> float:
     return float(values[-1])
 
 
-def _reaction_max(run: RecordSource, joint: Any) -> float:
+def _reaction_max(run: RecordSource, joint: Any) -> float | None:
     return _reactions(run, joint, "force")
 
 
-def _moment_max(run: RecordSource, joint: Any) -> float:
+def _moment_max(run: RecordSource, joint: Any) -> float | None:
     return _reactions(run, joint, "moment")
 
 
-def _reactions(run: RecordSource, joint: Any, part: str) -> float:
+def _reactions(run: RecordSource, joint: Any, part: str) -> float | None:
+    """The largest of a joint, none if it is unbounded; or of all joints whose reactions are bounded."""
     result = run.simulated
     names = [j.name for j in run.mechanism.joints] if joint is None else [joint]
     largest = 0.0
     for name in names:
         try:
-            values = getattr(result.reaction(name), part)
+            reaction = result.reaction(name)
         except KeyError as error:
             raise RecordError(str(error.args[0])) from None
+        if any(np.any(getattr(u, part)) for u in reaction.unbounded):
+            if joint is not None:
+                return None
+            continue
+        values = getattr(reaction, part)
         sizes = np.abs(values) if values.ndim == 1 else np.linalg.norm(values, axis=1)
-        largest = max(largest, float(sizes.max(initial=0.0)))
+        largest = max(largest, float(np.nanmax(sizes, initial=0.0)))
     return largest
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import verdict
 from ..notebook import Sentences
 from .sentences import print_lines, write_sentences
 
@@ -87,11 +88,9 @@ class Inspection(Sentences):
     @cached_property
     def poses(self) -> tuple[Nearby, ...]:
         """Random poses of the mechanism further away with their rank, where equations depend here."""
-        from .nearby import wander
-
         if not (self.mobility_motion and self.redundant_here):
             return ()
-        return tuple(wander(self.equations, self.equations.start()))
+        return tuple(verdict.nearby.wander(self.equations, self.equations.start()))
 
     @property
     def sentences(self) -> list[str]:
@@ -153,27 +152,22 @@ def inspect_equations(
 ) -> Inspection:
     """The inspection of a mechanism and its joint equations at their start; given: velocities to follow first."""
     # SciPy's solvers load slowly: only an inspection pays for them
-    from .finite_mobility import decide_by_branches
-    from .locked import decide_locked
-    from .mobility import INCONSISTENT, REGULAR, measure_driven, measure_mobility
-    from .redundancy import find_redundancy
-
     equations = whole.undriven
-    mobility = measure_mobility(equations, given=given)
+    mobility = verdict.mobility.measure_mobility(equations, given=given)
     locked = branches = None
     if closed:
         branches = _find_branches(mechanism, whole, mobility)
         if branches is not None:
-            mobility = decide_by_branches(equations, mobility, branches)
-        mobility, locked = decide_locked(equations, mobility)
+            mobility = verdict.finite_mobility.decide_by_branches(equations, mobility, branches)
+        mobility, locked = verdict.locked.decide_locked(equations, mobility)
     else:
-        others = tuple(c for c in mobility.classes if c != REGULAR)
-        mobility = replace(mobility, classes=(INCONSISTENT, *others))
-    driven = measure_driven(whole, mobility) if whole.drives else None
+        others = tuple(c for c in mobility.classes if c != verdict.mobility.REGULAR)
+        mobility = replace(mobility, classes=(verdict.mobility.INCONSISTENT, *others))
+    driven = verdict.mobility.measure_driven(whole, mobility) if whole.drives else None
     if driven is not None and driven.free_here > driven.free_motion and closed:
         driven = replace(driven, held=_branches_of(mechanism, whole, hold_drives=True))
     nearby = mobility.generic
-    redundancy = find_redundancy(
+    redundancy = verdict.redundancy.find_redundancy(
         equations, mobility.redundant_here, nearby=nearby.pose if nearby else None
     )
     return Inspection(

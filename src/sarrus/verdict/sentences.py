@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..thresholds import MISFIT
+
 if TYPE_CHECKING:
     from .crossings import Crossing, NearMiss
     from .inspection import Inspection
@@ -152,8 +154,6 @@ def _it(n: int) -> str:
 
 
 def _play(locked: Locked) -> str:
-    from ..thresholds import MISFIT
-
     allowed = MISFIT * locked.length
     lead = (
         f"Of its {locked.exact + locked.freedoms} freedoms {locked.freedoms} "
