@@ -270,7 +270,12 @@ def test_regular_configurations(name):
     """One branch with all first-order freedoms, also where equations are redundant everywhere or none is left."""
     make, freedoms = REGULAR[name]
     b = sarrus.branches(make())
-    assert (b.classes, b.freedoms, b.dimensions, b.decided) == (("regular",), freedoms, (freedoms,), True)
+    assert (b.classes, b.freedoms, b.dimensions, b.decided) == (
+        ("regular",),
+        freedoms,
+        (freedoms,),
+        True,
+    )
 
 
 @pytest.mark.parametrize("held", [0, 5])

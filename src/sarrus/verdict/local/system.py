@@ -33,6 +33,8 @@ class LocalSystem:
     q: Floats
     rows: Ints
     columns: Ints
+    # how many times more than usual counts as zero
+    loosened: float = 1.0
 
     @cached_property
     def J(self) -> Floats:
@@ -86,7 +88,7 @@ class LocalSystem:
     @cached_property
     def zero(self) -> float:
         """Taylor coefficients below this count as zero: rounding, and what q is off its singular configuration."""
-        return max(TAYLOR_ZERO, 100.0 * self.split.left_out)
+        return self.loosened * max(TAYLOR_ZERO, 100.0 * self.split.left_out)
 
 
 @dataclass(frozen=True, eq=False)
