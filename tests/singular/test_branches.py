@@ -203,7 +203,7 @@ def test_open_start_says_how_many_freedoms_are_given():
     m = flat_windows(2, 1.0, (1.0, 1.0, 1.0))
     m.velocities = m.velocities[:1]
     result = simulate(m, 1.0, 0.1)
-    assert any("fix 1 of its 3 freedoms" in note for note in result.notes)
+    assert any("fix 1 of its 3 degrees of freedom" in note for note in result.notes)
     assert result.status == "not-converged"
     assert "3 branches meet" in result.message
 
