@@ -146,6 +146,23 @@ def test_crossings_where_motions_touch():
     assert touching >= 4
 
 
+def test_branches_at_crossings_that_are_located_by_runs():
+    """A run locates a tangential bifurcation to some digits only; its branches are decided, and part like y^4."""
+    tangential = 0
+    for case in random_cases(4)[:3]:
+        both, _ = double_watt(*case)
+        for crossing in simulate(both, 1.5, 0.05).crossings:
+            found = crossing.branches
+            assert found.decided
+            assert len(found) == 2
+            assert found[0].so_far
+            if found.classification == "tangential bifurcation":
+                tangential += 1
+                assert [b.contact for b in found] == [4.0, 4.0]
+                assert found.misfit < found.holds_within
+    assert tangential >= 2
+
+
 def cubic_steps(times, places):
     """Steps of two coordinates: t, and cubics through places at the ends with slope zero there."""
     n = len(times) - 1

@@ -1,5 +1,6 @@
 """Branches through singular configurations, to the order that decides: textbook cases and their copies."""
 
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -15,18 +16,23 @@ from branch_cases import (
     rounded,
     three_rrr,
 )
-from builders import n_four_bar
+from builders import bricard, n_four_bar
+from cpu_time import least
 from linkages import (
     bennett,
     copy_of,
+    dixon_lines,
     double_watt,
     flat_parallelograms,
     framework,
+    sarrus_stack,
     scissors,
     slider_crank,
+    spherical_chain,
     three_upu,
     triangle,
     watt_in_slots,
+    wedges,
     wunderlich,
 )
 from sarrus.verdict.local.polygon import find_half_branches, real_roots
@@ -239,6 +245,41 @@ def test_a_crank_at_rest_has_finite_mobility_one(angle):
     assert found.branches.classification == "infinitesimally mobile"
 
 
+def free_body():
+    """A body without any joint."""
+    m = sarrus.Mechanism("free")
+    m.body("plate", 1.0, (0.0, 0.0), 0.1)
+    return m
+
+
+REGULAR = {
+    "free body": (free_body, 3),
+    "wedges": (wedges, 1),
+    "cart-pole": (lambda: sarrus.problems.get("light-cart-pole").mechanism(), 2),
+    "governor": (lambda: sarrus.problems.get("flyball-governor").mechanism(), 4),
+    "Bennett": (bennett, 1),
+    "Bricard": (bricard, 1),
+    "spherical 4R": (lambda: spherical_chain(4, rng()), 1),
+    "spherical 5R": (lambda: spherical_chain(5, rng()), 2),
+    "Sarrus stack": (lambda: sarrus_stack(3), 3),
+    "Dixon": (lambda: dixon_lines(rng()), 1),
+    "Wunderlich's box": (lambda: wunderlich((0.8, 1.2, 1.0), (0.1, 0.9, 2.0)), 2),
+}
+
+
+@pytest.mark.parametrize("name", REGULAR)
+def test_regular_configurations(name):
+    """One branch with all first-order freedoms, also where equations are redundant everywhere or none is left."""
+    make, freedoms = REGULAR[name]
+    b = sarrus.branches(make())
+    assert (b.classes, b.freedoms, b.dimensions, b.decided) == (
+        ("regular",),
+        freedoms,
+        (freedoms,),
+        True,
+    )
+
+
 @pytest.mark.parametrize("held", [0, 5])
 def test_wunderlich(held):
     """Its sides 9, 6, 3 in line: eight branches of one dimension and five of two, whichever bar is the ground."""
@@ -376,3 +417,23 @@ def test_the_figure_has_a_panel_for_each_point(points):
     assert all(len(a.lines) == 3 for a in figure.axes)
     with pytest.raises(sarrus.UnknownNameError, match="nowhere"):
         sarrus.branches(kite()).plot("nowhere")
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: n_four_bar(2, speed=0.0, lean=np.pi / 2), kite, isosceles_slider_crank]
+)
+def test_small_configurations_take_milliseconds(make):
+    """3 to 5 ms of CPU time were measured for the analysis on a busy machine; five times that is a regression."""
+    from sarrus.model import make_model
+    from sarrus.verdict.branches import find_branches
+    from sarrus.verdict.joint_equations import make_joint_equations
+
+    m = make()
+    model, equations = make_model(m), make_joint_equations(m)
+
+    def measure():
+        begin = time.process_time()
+        find_branches(model, equations, np.zeros(model.coordinates))
+        return time.process_time() - begin
+
+    assert least(measure, 0.025) < 0.025

@@ -17,11 +17,14 @@ import numpy as np
 from ...arrays import Floats, plain_sum
 from ...kinematics.constraints import Constraints
 from ...progress import part
-from ...thresholds import BRANCH_CLOSED, MULTIPLE_RANK
+from ...thresholds import BRANCH_CLOSED, MULTIPLE_RANK, TAYLOR_ZERO
 from .germs import Found, Germ, analyse_factor, close_near, nullity_at
 from .polygon import Terms
-from .system import Factor, find_factors, split_system
+from .system import Factor, LocalSystem, find_factors, split_system
 
+# a configuration whose left-out singular values exceed this share of what is zero is inexact; then so many times
+# more may be zero
+INEXACT, LOOSENED = 1e-2, (30.0, 1000.0)
 # combinations of factors of connected bodies that are confirmed one by one
 MOST_CONFIRMED = 64
 
@@ -73,8 +76,22 @@ class Analysis:
 
 
 def analyse(joints: Constraints, q: Floats, most: int) -> Analysis:
-    """The branches of the joint equations through q, at most so many."""
+    """The branches of the joint equations through q, at most so many.
+
+    A configuration that a run has located is singular to some digits only: where that leaves something undecided,
+    more is taken as zero.
+    """
     systems = split_system(joints, q)
+    found = _analyse(systems, most)
+    inexact = found.left_out > TAYLOR_ZERO * INEXACT
+    for more in LOOSENED if found.undecided and inexact else ():
+        again = _analyse([replace(s, loosened=more) for s in systems], most)
+        if not again.undecided:
+            return again
+    return found
+
+
+def _analyse(systems: list[LocalSystem], most: int) -> Analysis:
     factors = [f for s in systems for f in find_factors(s)]
     found: list[Found] = []
     for i, factor in enumerate(factors):

@@ -33,6 +33,8 @@ class LocalSystem:
     q: Floats
     rows: Ints
     columns: Ints
+    # how many times more than usual counts as zero
+    loosened: float = 1.0
 
     @cached_property
     def J(self) -> Floats:
@@ -46,7 +48,7 @@ class LocalSystem:
         if len(self.rows) * n * n > MOST_ENTRIES:
             return None
         unit = self.widen(np.eye(n))
-        return self.joints.bend_pairs(unit, unit)[self.rows].reshape(-1, n, n)
+        return self.joints.bend_pairs(unit, unit)[self.rows].reshape(len(self.rows), n, n)
 
     def jacobian_at(self, x: Floats) -> Floats:
         """The Jacobian after a displacement x."""
@@ -63,7 +65,8 @@ class LocalSystem:
     def bilinear(self, X: Floats, Y: Floats) -> Floats:
         """B(x, y) of all columns x of X with all columns y of Y, shape (rows, columns of X * columns of Y)."""
         if self.tensor is not None:
-            return np.asarray(X.T @ self.tensor @ Y).reshape(len(self.rows), -1)
+            products = np.asarray(X.T @ self.tensor @ Y)
+            return products.reshape(len(self.rows), X.shape[1] * Y.shape[1])
         return self.joints.bend_pairs(self.widen(X), self.widen(Y))[self.rows]
 
     def widen(self, x: Floats) -> Floats:
@@ -85,7 +88,7 @@ class LocalSystem:
     @cached_property
     def zero(self) -> float:
         """Taylor coefficients below this count as zero: rounding, and what q is off its singular configuration."""
-        return max(TAYLOR_ZERO, 100.0 * self.split.left_out)
+        return self.loosened * max(TAYLOR_ZERO, 100.0 * self.split.left_out)
 
 
 @dataclass(frozen=True, eq=False)

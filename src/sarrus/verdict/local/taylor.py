@@ -139,7 +139,7 @@ def blow_up(factor: Factor, a: Floats, order: int, rough: bool = False) -> Blown
     N = factor.N @ across
     held = factor.L.T @ system.bilinear(w, N)
     U, values, V = np.linalg.svd(held)
-    zero = MULTIPLE_RAY * values.max(initial=0.0) if rough else 10.0 * system.zero
+    zero = max(10.0 * system.zero, MULTIPLE_RAY * values.max(initial=0.0) if rough else 0.0)
     r = int(np.sum(values > zero))
     R, C = N @ V[:r].T, N @ V[r:].T
     Lr, Lf = factor.L @ U[:, :r], factor.L @ U[:, r:]
