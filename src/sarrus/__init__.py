@@ -7,6 +7,7 @@ from .engines import simulate_with
 from .ensemble import Ensemble, simulate_many
 from .formats import load
 from .inspect import inspect
+from .local_analysis import branches
 from .mechanism import (
     LockedError,
     Mechanism,
@@ -52,6 +53,7 @@ __all__ = [
     "assemble",
     "assemble_branches",
     "audit",
+    "branches",
     "equilibria",
     "equilibrium",
     "formats",

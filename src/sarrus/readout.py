@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from . import kernels
 from .arrays import Flags, Floats
 from .kinematics.pose import next_to, read_spins, read_turns, unwrap
 from .names import pick
@@ -90,21 +91,23 @@ class Readout:
 
     def force(self, name: str) -> Floats:
         """Pull of a spring and damper [N], negative if it pushes, shape (n,)."""
-        from .kernels.elements.spring import numbers_of, pull
-
         spring, rows = pick(self.model.readings.springs, name, "spring")
         arm, speed = self._arm(rows), (rows.rows @ self.rates.T).T
         length = np.linalg.norm(arm, axis=1)
         rate = np.einsum("ij,ij->i", arm, speed) / length
-        return np.asarray(pull(numbers_of(spring), length, rate))
+        return np.asarray(
+            kernels.elements.spring.pull(kernels.elements.spring.numbers_of(spring), length, rate)
+        )
 
     def torque(self, name: str) -> Floats:
         """Torque of a torsional spring, damper or joint torque on its second body [N m], shape (n,)."""
-        from .kernels.elements.torsion import moment, numbers_of
-
         torsion, number = pick(self.model.readings.torsions, name, "torsion")
         rate = self._angle_rates(torsion.joint)[0]
-        return np.asarray(moment(numbers_of(torsion), self.record.angles[:, number], rate))
+        return np.asarray(
+            kernels.elements.torsion.moment(
+                kernels.elements.torsion.numbers_of(torsion), self.record.angles[:, number], rate
+            )
+        )
 
     def _dampers(self, arm: float) -> Iterator[tuple[str, float, float]]:
         """What has a damper: its name, damping [N s/m] and usual force [N]; torques act at this arm [m].

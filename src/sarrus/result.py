@@ -12,18 +12,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import scene as scene_package
+from . import verdict
 from .arrays import Flags, Floats, Ints, plain_sum
 from .asked import DEFAULT_TOLERANCE, Asked, check_times
-from .export import LEVELS, TIME, point_columns, quality_columns, reaction_columns
+from .export import (
+    LEVELS,
+    TIME,
+    make_dataframe,
+    make_dataset,
+    point_columns,
+    quality_columns,
+    reaction_columns,
+    save_csv,
+    save_hdf5,
+    save_parquet,
+    split_unit,
+)
 from .mechanism import Mechanism, MechanismError
 from .names import pick
 from .readout import Readout
+from .storage import load_parts, save_parts
 from .thresholds import AT_MOMENT, FAR_AWAY, HELD_THROUGH, NOISY_FORCE, TIGHTEST_TOLERANCE
 
 if TYPE_CHECKING:
     from .methods.outcome import Outcome, Record
     from .model import Model
-    from .scene import Mark, Scene, Sketch
+    from .scene import Scene, Sketch
     from .scene.player import Player
     from .verdict.branches import Branches
     from .verdict.crossings import Crossing, NearMiss
@@ -97,9 +112,11 @@ class Result(Readout):
     @cached_property
     def _happened(self) -> list[str]:
         """What the motion met, a line each; judged when first asked for."""
-        from .verdict.sentences import tell_moments
-
-        met = [] if self.outcome.watch is None else tell_moments(self.crossings, self.near_singular)
+        met = (
+            []
+            if self.outcome.watch is None
+            else verdict.sentences.tell_moments(self.crossings, self.near_singular)
+        )
         return [*met, *self._held_digits(), *self._gone_far(), *self._noisy_dampers()]
 
     def _held_digits(self) -> Iterator[str]:
@@ -355,21 +372,15 @@ class Result(Readout):
     @cached_property
     def joint_equations(self) -> JointEquations:
         """The joint equations against the twists of the bodies, by which rank and reactions are judged."""
-        from .verdict.joint_equations import make_joint_equations
-
-        return make_joint_equations(self.mechanism)
+        return verdict.joint_equations.make_joint_equations(self.mechanism)
 
     @cached_property
     def _loads(self) -> BodyLoads:
-        from .verdict.loads import make_body_loads
-
-        return make_body_loads(self.mechanism, self.joint_equations)
+        return verdict.loads.make_body_loads(self.mechanism, self.joint_equations)
 
     @cached_property
     def _sketch(self) -> Sketch:
-        from .scene import make_sketch
-
-        return make_sketch(self.mechanism)
+        return scene_package.make_sketch(self.mechanism)
 
     @cached_property
     def reactions(self) -> Reactions:
@@ -382,11 +393,11 @@ class Result(Readout):
         stiffness: of joints by name, (force [N/m], moment [N m/rad]). What rigid bodies leave open is then
         shared as by elastic joints; joints not named are rigid. Without it, shared values are of least norm.
         """
-        from .verdict.reactions import ReactionSolver, solve_reactions
-
         states = (self.coordinates, self.rates, self.accelerations)
-        solver = ReactionSolver(self.joint_equations, self.model.body_rows, self._loads, stiffness)
-        return solve_reactions(
+        solver = verdict.reactions.ReactionSolver(
+            self.joint_equations, self.model.body_rows, self._loads, stiffness
+        )
+        return verdict.reactions.solve_reactions(
             solver, self.times, states, self._run_tolerance, self._crossing_context
         )
 
@@ -419,11 +430,9 @@ class Result(Readout):
     @cached_property
     def verdict(self) -> Verdict:
         """Mobility and redundancy at the start and over the motion, crossings; made when first asked for."""
-        from .verdict.verdict import make_verdict
-
         watch = self.outcome.watch
-        return make_verdict(
-            self.name,
+        return verdict.verdict.make_verdict(
+            self.mechanism,
             self.model.body_rows,
             self.joint_equations,
             self.method,
@@ -447,17 +456,14 @@ class Result(Readout):
 
     @cached_property
     def _moments(self) -> tuple[tuple[Crossing, ...], tuple[NearMiss, ...]]:
-        from .verdict.candidates import judge_candidates
-        from .verdict.crossings import RunOutputs
-
         watch = self.outcome.watch
         if watch is None:
             raise ValueError(
                 f"the run of '{self.name}' was not watched for crossings: {self.message}"
             )
-        motion = RunOutputs(self.times, self.energy_balance, self.norms[:, 0])
+        motion = verdict.crossings.RunOutputs(self.times, self.energy_balance, self.norms[:, 0])
         candidates = watch.candidates if self.success else watch.passed
-        crossings, misses = judge_candidates(
+        crossings, misses = verdict.candidates.judge_candidates(
             self.model, self.joint_equations, watch, candidates, motion, self._run_tolerance
         )
         return tuple(crossings), tuple(misses)
@@ -465,12 +471,10 @@ class Result(Readout):
     @cached_property
     def _crossing_context(self) -> CrossingContext | None:
         """What reactions at crossings are limits of; None if there are none, or the run was not monitored."""
-        from .verdict.near_crossings import CrossingContext
-
         watch = self.outcome.watch
         if watch is None or not self.crossings:
             return None
-        return CrossingContext(
+        return verdict.near_crossings.CrossingContext(
             model=self.model,
             candidates=watch.candidates,
             moments=self._moments,
@@ -491,24 +495,22 @@ class Result(Readout):
         return FIXED_STEP if self.tolerance is None else self.tolerance
 
     @property
-    def marks(self) -> tuple[Mark, ...]:
+    def marks(self) -> tuple[scene_package.Mark, ...]:
         """What is marked on the time line: crossings and near misses, with their sentences."""
-        from .scene import CROSSING, NEAR, Mark
-
         if self.outcome.watch is None:
             return ()
-        named = [(CROSSING, c) for c in self.crossings] + [(NEAR, c) for c in self.near_singular]
-        marks = [Mark(float(c.time), word, str(c)) for word, c in named]
+        named = [(scene_package.CROSSING, c) for c in self.crossings] + [
+            (scene_package.NEAR, c) for c in self.near_singular
+        ]
+        marks = [scene_package.Mark(float(c.time), word, str(c)) for word, c in named]
         return tuple(sorted(marks, key=lambda mark: mark.time))
 
     @cached_property
     def scene(self) -> Scene:
         """Where everything that is drawn is, at the outputs; computed when first asked for."""
-        from .scene import make_scene
-
         # a picture needs no more, and memory has an end
         every = max(1, -(-len(self.times) * len(self.model.body_rows.names) // MOST_DRAWN))
-        return make_scene(
+        return scene_package.make_scene(
             self._sketch,
             self.model.body_rows,
             self.times[::every],
@@ -552,16 +554,12 @@ class Result(Readout):
 
     def to_dataframe(self, *names: str, reactions: bool = False) -> Any:
         """The columns as a pandas data frame over time (extra: sarrus[data])."""
-        from .export import make_dataframe
-
         return make_dataframe(self.columns(*names, reactions=reactions))
 
     def to_xarray(self, *names: str, reactions: bool = False) -> Any:
         """An xarray dataset: position, velocity, acceleration over time, point and axis; all other columns
         over time, by their names without units.
         """
-        from .export import make_dataset, split_unit
-
         columns = self.columns(*names, reactions=reactions)
         points = [n for n in names if n in self.model.points] if names else self.drawn_points
         moving = {
@@ -584,20 +582,14 @@ class Result(Readout):
 
     def save_csv(self, path: str | Path, *names: str, reactions: bool = False) -> Path:
         """Write the columns as CSV; the first line has names with units."""
-        from .export import save_csv
-
         return save_csv(path, self.columns(*names, reactions=reactions))
 
     def save_parquet(self, path: str | Path, *names: str, reactions: bool = False) -> Path:
         """Write the columns as Parquet (extra: sarrus[data])."""
-        from .export import save_parquet
-
         return save_parquet(path, self.columns(*names, reactions=reactions), self._about)
 
     def save_hdf5(self, path: str | Path, *names: str, reactions: bool = False) -> Path:
         """Write the columns as datasets of an HDF5 file, each with its unit."""
-        from .export import save_hdf5
-
         return save_hdf5(path, self.columns(*names, reactions=reactions), self._about)
 
     def plot(self, *names: str) -> Any:
@@ -606,8 +598,6 @@ class Result(Readout):
         names: of joints, points, bodies, springs, torsions or drives; what drives and springs do and the first
         points that move if left out.
         """
-        from .scene import notebook
-
         self.check_names(names)
         moving = self.moving_points()
         panels: dict[str, dict[str, Floats]] = {}
@@ -619,7 +609,7 @@ class Result(Readout):
         shown = list(panels.items())[: None if names else MOST_PANELS]
         seen = [name for name in names or moving if name in self.model.points]
         scene = self.scene.observing(seen[0]) if seen else self.scene
-        return notebook.make_figure(
+        return scene_package.notebook.make_figure(
             scene, dict(shown), self.times, self.energy_balance, self.violation()
         )
 
@@ -635,12 +625,10 @@ class Result(Readout):
 
     def animate(self, point: str | None = None) -> Player:
         """The moving picture, with the path of a point; a notebook shows it, `save` writes a page."""
-        from .scene import player
-
         if not len(self.times):
             raise ValueError(f"'{self.name}' has no outputs to show: {self.message}")
         names = self.moving_points()[:1] if point is None else [point]
-        return player.Player(self.scene.observing(names[0]) if names else self.scene)
+        return scene_package.player.Player(self.scene.observing(names[0]) if names else self.scene)
 
     def moving_points(self) -> list[str]:
         """Named points that move, then joints that do."""
@@ -661,8 +649,6 @@ class Result(Readout):
         }
 
     def _repr_html_(self) -> str:
-        from .scene import notebook
-
         rows = [
             ("status", f"{self.status}: {self.message}"),
             ("method", f"{self.method}, {self.counters.get('steps', 0)} steps"),
@@ -675,15 +661,13 @@ class Result(Readout):
             *(("note", note) for note in self.notes),
         ]
         title = f"{self.name}, {self.duration:g} s"
-        return notebook.make_card(title, rows, self.plot())
+        return scene_package.notebook.make_card(title, rows, self.plot())
 
 
 def save_result(
     path: str | Path, result: Result, groups: dict[str, dict[str, NDArray[Any]]]
 ) -> Path:
     """Write a result, and with it groups of further arrays, which `storage.load_arrays` reads."""
-    from .storage import save_parts
-
     parts = {name: getattr(result, name) for name in STORED}
     return save_parts(path, result.mechanism, result.model, parts, groups)
 
@@ -695,7 +679,5 @@ def load_result(path: str | Path, *, verify: bool = True) -> Result:
     Raises SavedResultError with a sentence if the file holds none, or was changed. User forces are Python
     functions, which no file holds: what needs them again says so.
     """
-    from .storage import load_parts
-
     mechanism, model, parts = load_parts(path, STORED, verify)
     return Result(mechanism, model, **parts)

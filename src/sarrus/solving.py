@@ -27,11 +27,11 @@ from .model.structure import Lookup, look_up
 from .names import unknown
 from .result import Result
 from .thresholds import MISFIT, SMALLEST_TOLERANCE
-from .verdict.branches import describe_start
 from .verdict.candidates import judge_candidates
 from .verdict.crossings import RunOutputs
 from .verdict.joint_equations import make_joint_equations
 from .verdict.mending import bridge_misfit
+from .verdict.singular_start import describe_start
 
 # outputs times coordinates; more would not fit into memory
 MOST_NUMBERS = 200_000_000
@@ -230,8 +230,7 @@ def _check_user_forces(
         call.check(place.reshape(call.shape), speed.reshape(call.shape))
         if call.failure:
             raise MechanismError(call.failure)
-        how = "runs compiled" if call.compiled else "runs as plain Python: it cannot be compiled"
-        notes.append(f"user force '{force.name}' {how}")
+        notes.append(f"user force '{force.name}' {call.how}")
     user = model.loads.user
     calls = user.calls.copy()
     calls[:, ADDRESS] = [call.address for call in model.user_calls]

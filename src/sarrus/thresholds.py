@@ -290,18 +290,32 @@ NO_COMBINATION = 1e-7
 ALONG_BRANCH = 1e-6
 # 1, unit vectors: directions of branches that are the same; a double root is found to half the digits
 SAME_BRANCH = 1e-3
-# 1, an angle: motions on a section that are one; a double root is found to half the digits
-SAME_ROOT = 1e-7
-# 1: how far the power with which roots part may be from a half one, the same on both sides, as that of cusps;
-# next powers shift what two sections show by less
-HALF_POWER = 0.15
-# 1: quadrics of W by differences: smaller ones are what the differences leave (1e-8)
-FLAT_QUADRIC = 1e-6
 # 1: what the quadratic equations of a branch leave at a root; at a double root the direction has half of
 # these digits
 BRANCH_ROOT = 1e-11
 # the largest component: not shown in a direction
 SHOWN_ZERO = 1e-7
+
+# 1: Taylor coefficients of the reduced joint equations that are zero, in variables in which the series stays of
+# order one; configurations rounded to 1e-12 leave some 1e-11
+TAYLOR_ZERO = 1e-9
+# 1, of the largest root: roots of an edge of Newton's polygon that are real, or the same
+SAME_ROOT_OF_EDGE = 1e-6
+# 1: quadratic equations for the next freedom of a branch: terms, and squared differences of roots, that are zero
+SAME_RAY = 1e-9
+# 1: joint equations at a configuration near a branch that are closed: rounding of sums of products of order one
+BRANCH_CLOSED = 1e-13
+# 1: singular values of J at such a configuration that are zero; branches that part later than any order looked at
+# have more
+BRANCH_RANK = 1e-9
+# the length: a configuration further from the one whose branches were found is judged by its misfit instead
+EXACT_BRANCHES = 1e-10
+# 1: singular values of J close to a multiple branch that are zero on it
+MULTIPLE_RANK = 1e-6
+# 1, unit vectors: common directions of quadrics that are multiple; these are found to half the digits
+MULTIPLE_RAY = 3e-5
+# 1: entries of null vectors, scaled to one, that are rounding
+SPARSE_ENTRY = 1e-9
 
 # == Locked or mobile ==
 

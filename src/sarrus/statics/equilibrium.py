@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from .. import kernels
+from .. import model as model_package
 from ..arrays import Floats, plain_sum
 from ..kinematics.closing import lower_gaps
 from ..kinematics.constraints import Constraints
@@ -58,10 +60,8 @@ def make_system(mechanism: Mechanism) -> System:
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
     check_mechanism(mechanism)
-    # numba and SciPy load slowly: only who asks pays for them
-    from ..model import make_model
-
-    model = make_model(mechanism)
+    # the compiler and SciPy load slowly: only mechanisms that can be simulated pay for them
+    model = model_package.make_model(mechanism)
     for n, (force, call) in enumerate(zip(mechanism.user_forces, model.user_calls, strict=True)):
         places = np.array([model.origins[model.points[name]] for name in force.points])
         call.check(places.reshape(call.shape), np.zeros(call.shape))
@@ -76,13 +76,11 @@ class System:
     """The quadratic form of a model and its loads at rest."""
 
     def __init__(self, model: Model) -> None:
-        from ..kernels.loads import make_loads
-
         self.model = model
         self.form = model.form
         nq = model.coordinates
         self.M = model.mass_matrix().toarray()
-        self.acting = make_loads(model.loads, 0) if len(model.loads.f0) else None
+        self.acting = kernels.loads.make_loads(model.loads, 0) if len(model.loads.f0) else None
         if self.acting is not None:
             F = (self.acting.F_val, self.acting.F_col, self.acting.F_start)
             shape = (len(self.acting.f0), nq)
@@ -113,10 +111,8 @@ class System:
         form, nq, loads = self.form, self.model.coordinates, self.acting
         if loads is None:
             return form.Q.copy(), np.zeros((nq, nq)), np.zeros((nq, nq))
-        from ..kernels.loads import eval_static_loads
-
         Q, A, B = np.zeros(nq), np.zeros(len(loads.G_row)), np.zeros(len(loads.G_row))
-        eval_static_loads(form, loads, 0.0, q, np.zeros(nq), Q, A, B)
+        kernels.loads.eval_static_loads(form, loads, 0.0, q, np.zeros(nq), Q, A, B)
         if not (np.isfinite(Q).all() and np.isfinite(A).all()):
             failed = next((call.failure for call in self.model.user_calls if call.failure), "")
             raise MechanismError(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats
+from ..inspect import inspect
 from ..mechanism import Mechanism
 from ..result import Result
 from ..runs.columns import LEVELS, unit_of
@@ -42,8 +43,6 @@ class RecordSource:
     @cached_property
     def inspection(self) -> Inspection:
         """The verdict on the mechanism at its start."""
-        from ..inspect import inspect
-
         return inspect(self.mechanism)
 
     @property
