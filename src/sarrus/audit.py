@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import kinematics, verdict
 from .arrays import Flags, Floats
 from .notebook import Sentences
 from .thresholds import NEAR_VALUE, UNBALANCED
@@ -100,18 +101,18 @@ class _Auditor:
     """The quantities that are compared."""
 
     def __init__(self, result: Result) -> None:
-        from .verdict.wrenches import inertia_forces, read_motion
-
         self._result = result
         self._e = e = result.joint_equations
         self._tolerance = TOLERANCES * result._run_tolerance
         # velocities have the errors of a run
         self._allowed = max(UNBALANCED, self._tolerance)
         states = result.coordinates, result.rates, result.accelerations
-        self._motion: BodyMotion = read_motion(e, result.model.body_rows, result.times, *states)
+        self._motion: BodyMotion = verdict.wrenches.read_motion(
+            e, result.model.body_rows, result.times, *states
+        )
         applied = result._loads.wrenches(self._motion, result.record.angles)
         # what joints and drives have to exert on each body, about its centre
-        self._needed = inertia_forces(e, self._motion) - applied
+        self._needed = verdict.wrenches.inertia_forces(e, self._motion) - applied
         self._arms = np.array([1.0] * 3 + [e.length] * 3)
         weight = float(np.linalg.norm(e.gravity)) * float(e.masses.max())
         sizes = np.maximum(np.abs(self._needed), np.abs(applied)) / self._arms
@@ -228,10 +229,8 @@ class _Auditor:
 
     def crossings(self) -> AuditCheck:
         """Crossings lie on the constraints and have a lower rank; outputs of a lower rank are at crossings."""
-        from .kinematics.constraints import Constraints
-
         result = self._result
-        joints = Constraints(result.model.form, joints=True)
+        joints = kinematics.constraints.Constraints(result.model.form, joints=True)
         gaps = [np.abs(joints.phi(c.coordinates)).max(initial=0.0) for c in result.crossings]
         times = np.array([m.time for m in (*result.crossings, *result.near_singular)])
         low = np.flatnonzero(result.reactions.smallest < NEAR_VALUE)

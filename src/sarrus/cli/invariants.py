@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from .. import runs
 from ..audit import audit as check_invariants
 from ..result import Result, load_result
 from .options import Json
@@ -36,11 +37,11 @@ def audit(
 
 
 def _results(run: Path) -> list[Result]:
-    from ..runs.folder import RunFolderError, find_runs, load_run
-
     if run.is_file():
         return [load_result(run)]
-    folders = find_runs(run)
+    folders = runs.folder.find_runs(run)
     if not folders:
-        raise RunFolderError(f"{run} holds no run; make one with `sarrus run` or `sarrus simulate`")
-    return [load_run(folder).result for folder in folders]
+        raise runs.folder.RunFolderError(
+            f"{run} holds no run; make one with `sarrus run` or `sarrus simulate`"
+        )
+    return [runs.folder.load_run(folder).result for folder in folders]
