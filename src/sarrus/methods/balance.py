@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Flags, Floats
 from ..kernels import record as kernels
 from ..kernels.layout import Pieces
 from ..kernels.loads import make_loads
@@ -39,7 +39,7 @@ from .status import Ending
 
 if TYPE_CHECKING:
     from .method import Run
-    from .outcome import Part
+    from .outcome import Part, Record
     from .time_loop import Steps
 
 
@@ -114,6 +114,17 @@ class Judge:
             float(exchanged[n]) * self._unit,
             tolerance,
         )
+
+    def are_balanced(self, record: Record, tolerance: float) -> Flags:
+        """Which outputs of a run have the energy of its start, up to what is noted as drift."""
+        drift = np.abs(record.energy - record.energy[0])
+        parts = record.kinetic, np.abs(record.potential - record.potential[0]), np.abs(record.work)
+        exchanged = np.maximum.accumulate(np.max(parts, axis=0))
+        share = DRIFT_NOTED * max(tolerance, SMALLEST_TOLERANCE)
+        if len(self._problem.model.loads.drives.equations):
+            share = max(share, DRIFT_DRIVEN)
+        # written so that nan is not balanced
+        return np.asarray(drift <= share * exchanged + self._noise(tolerance))
 
     def _noise(self, tolerance: float | None) -> float:
         """What drifts where little moves: rounding, and places that are off by the tolerance."""

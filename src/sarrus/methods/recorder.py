@@ -126,10 +126,18 @@ class Recorder:
         self._sample((self._before if early else None) or self._chunk, more)
         self._record, self._done = kept + more, len(kept) + 1
 
-    def cut(self, end: Ending, judge: Judge) -> Ending:
-        """Drop the outputs behind which too much was lost; returns how the run ended, with that."""
+    def cut(self, end: Ending, judge: Judge, tolerance: float | None) -> Ending:
+        """Drop the outputs after which too much was lost, and last ones off in energy; returns how the run ended.
+
+        tolerance: of the steps, None if a user chose them.
+        """
         times = self._record.times[: self._done]
         kept = max(int(np.searchsorted(times, judge.good_until, side="right")), min(len(times), 1))
+        if tolerance is not None and end.status is status.Status.NOT_CONVERGED:
+            balanced = judge.are_balanced(self._record[:kept], tolerance)
+            while kept > 1 and not balanced[kept - 1]:
+                kept -= 1
+                judge.good_until = float(times[kept - 1])
         dropped, self._done = self._done - kept, kept
         metres = judge.lost * self._problem.model.units.length
         return status.with_losses(end, metres, judge.good_until, dropped)

@@ -167,7 +167,7 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
         )  # fmt: skip
         judge.good_until = min(judge.good_until, until)
         if not end.status.success:
-            end = recorder.cut(end, judge)
+            end = recorder.cut(end, judge, stepper.tolerance)
     watch = watcher.watch()
     if not end.status.success:
         # what came after is not the motion

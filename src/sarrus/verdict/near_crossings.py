@@ -162,15 +162,14 @@ class CrossingContext:
 
     def motions(self, crossing: Crossing, angles: Floats) -> Iterator[LocalMotion]:
         """The motion through a crossing, at nodes that come closer; angles: of torsions there [rad]."""
-        # the package first: it loads its modules
-        from .. import methods  # noqa: F401
-        from ..methods.local_motion import expand_motion
+        # methods load the compiler, which inspections do without
+        from ..methods import local_motion
 
         widest = self.widest(crossing)
         for k in range(HALVINGS if widest else 0):
             key = crossing.time, k
             if key not in self._local:
-                self._local[key] = expand_motion(
+                self._local[key] = local_motion.expand_motion(
                     self._model, crossing.time, self._guess(crossing), 0.5**k * widest, angles
                 )
             found = self._local[key]
