@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from .arrays import Floats, Ints, plain_sum
 from .asked import DEFAULT_TOLERANCE, Asked, check_times
-from .export import LEVELS, TIME, point_columns, quality_columns, reaction_columns
+from .export import (
+    LEVELS,
+    TIME,
+    labelled_reactions,
+    point_columns,
+    quality_columns,
+    reaction_columns,
+)
 from .mechanism import Mechanism, MechanismError
 from .names import pick
 from .readout import Readout
@@ -367,8 +374,10 @@ class Result(Readout):
         """Force [N] and moment about its place [N m] that a joint or drive exerts on a body, over time.
 
         body: one of the joint's bodies, the second one named if left out (so: on the second, from the
-        first). Components that rigid bodies do not determine are flagged; stiffness: as for
-        `solve_reactions`, which is the one to call for several joints.
+        first). At a pin of three or more bodies the forces on them differ, also in magnitude:
+        `largest_on` of the reaction has the largest on each, `reactions.on_each(joint)` all of them.
+        Components that rigid bodies do not determine are flagged; stiffness: as for `solve_reactions`,
+        which is the one to call for several joints.
         """
         found = self.reactions if stiffness is None else self.solve_reactions(stiffness)
         return found.of(joint, body)
@@ -466,7 +475,8 @@ class Result(Readout):
         springs, torsions and drives, energies, violations.
 
         names: of joints, points, bodies, springs, torsions or drives; all but bodies if left out. reactions:
-        also what their joints exert on the second body ("A0.Fx [N]"), with the flag "A0.shared [1]".
+        also what their joints exert on the second body ("A0.Fx [N]"), with the flag "A0.shared [1]"; at
+        pins of three or more bodies, on each of them ("C on crank.Fx [N]").
         """
         self.check_names(names)
         points = [name for name in names if name in self.model.points]
@@ -475,7 +485,8 @@ class Result(Readout):
         if reactions:
             for joint in self.joint_equations.joints:
                 if not names or joint in names:
-                    columns |= reaction_columns(joint, self.reaction(joint))
+                    for label, reaction in labelled_reactions(self.reactions, joint).items():
+                        columns |= reaction_columns(label, reaction)
         columns["kinetic energy [J]"] = self.kinetic_energy
         columns["potential energy [J]"] = self.potential_energy
         columns["work [J]"] = self.work

@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..export import Columns, point_columns, reaction_columns, split_unit
+from ..export import (
+    Columns,
+    labelled_reactions,
+    point_columns,
+    reaction_columns,
+    split_unit,
+)
 from ..mechanism import MechanismError
 from ..mechanism.files import to_data, to_text
 from ..progress import tell
@@ -33,13 +39,15 @@ KEPT = ("position", "velocity")
 class Curves:
     """Columns with units over times [s]; items: those of each joint, point, spring and body, by name.
 
-    shared: joints whose reactions rigid bodies do not determine; figures: columns drawn together; notes:
-    what is left out; model: the model file as text, if there is one.
+    exerted: labels of the reactions of each joint, "B0" or, at pins of three or more bodies, one for each
+    body, "C on crank"; shared: those that rigid bodies do not determine; figures: columns drawn together;
+    notes: what is left out; model: the model file as text, if there is one.
     """
 
     times: Floats
     columns: Columns
     items: dict[str, list[str]]
+    exerted: dict[str, list[str]]
     shared: tuple[str, ...]
     figures: tuple[Figure, ...]
     notes: tuple[str, ...]
@@ -52,6 +60,7 @@ class Curves:
             "times": pack(self.times, "<f8"),
             "columns": {name: pack(values) for name, values in self.columns.items()},
             "items": self.items,
+            "exerted": self.exerted,
             "shared": self.shared,
             "model": self.model,
         }
@@ -68,14 +77,15 @@ def read_curves(result: Result, reactions: bool = True) -> Curves:
         "work [J]": result.work,
     }
     at = _chosen_outputs(result, min(len(columns) + 4 * len(result.mechanism.joints), MOST_COLUMNS))
-    exerted, shared = _reactions(result, notes) if reactions else ({}, ())
-    columns |= exerted
-    for name in exerted:
-        owners.setdefault(name.rsplit(".", 1)[0], []).append(name)
+    forces = _reactions(result, notes) if reactions else Exerted()
+    columns |= forces.columns
+    for joint, labels in forces.labels.items():
+        mine = [n for n in forces.columns if n.rsplit(".", 1)[0] in labels]
+        owners.setdefault(joint, []).extend(mine)
     for names in owners.values():
         # forces before places: they are why one looks
         names.sort(key=lambda name: split_unit(name)[1] in ("m", "m/s"))
-    figures = tuple(_figures(result, columns, shared))
+    figures = tuple(_figures(result, columns, forces))
     drawn = {name for figure in figures for panel in figure.panels for name in panel.columns}
     if len(columns) > MOST_COLUMNS:
         notes.append(f"Curves of {MOST_COLUMNS} quantities are kept here; the result has all.")
@@ -87,7 +97,8 @@ def read_curves(result: Result, reactions: bool = True) -> Curves:
         result.times[at],
         {name: values[at] for name, values in columns.items()},
         {owner: [n for n in names if n in columns] for owner, names in owners.items()},
-        shared,
+        forces.labels,
+        tuple(forces.shared),
         figures,
         tuple(notes),
         _model_text(result),
@@ -141,32 +152,41 @@ def _chosen_outputs(result: Result, columns: int) -> Ints:
     )
 
 
-def _reactions(result: Result, notes: list[str]) -> tuple[Columns, tuple[str, ...]]:
-    """What the joints exert, or in the notes why nobody knows; names of joints that share."""
-    equations = result.joint_equations
+@dataclass
+class Exerted:
+    """Reactions of all joints: their columns, the labels of each joint, and those that are shared."""
+
+    columns: Columns = field(default_factory=dict)
+    labels: dict[str, list[str]] = field(default_factory=dict)
+    shared: list[str] = field(default_factory=list)
+
+
+def _reactions(result: Result, notes: list[str]) -> Exerted:
+    """What the joints exert; the notes say why if it cannot be computed."""
+    equations, out = result.joint_equations, Exerted()
     if not len(result.times):
-        return {}, ()
+        return out
     if equations.columns > MOST_EQUATIONS or len(result.times) * equations.columns > 2_000_000:
-        notes.append("Reactions of so many bodies are left out here; result.reaction tells them.")
-        return {}, ()
+        notes.append("Reactions of so many bodies are left out here; result.reaction gives them.")
+        return out
     try:
         found = result.reactions
     except (MechanismError, ValueError) as error:
         notes.append(f"No reactions: {error}.")
-        return {}, ()
-    columns: Columns = {}
-    shared = []
+        return out
     for joint in equations.joints:
-        reaction = found.of(joint)
-        own = reaction_columns(joint, reaction)
-        flag = own.pop(f"{joint}.shared [1]")
-        columns |= own | {f"{joint}.F [N]": np.linalg.norm(reaction.force, axis=1)}
-        if flag.mean() > 0.5:
-            shared.append(joint)
-    return columns, tuple(shared)
+        named = labelled_reactions(found, joint)
+        out.labels[joint] = list(named)
+        for label, reaction in named.items():
+            own = reaction_columns(label, reaction)
+            flag = own.pop(f"{label}.shared [1]")
+            out.columns |= own | {f"{label}.F [N]": reaction.sizes}
+            if flag.mean() > 0.5:
+                out.shared.append(label)
+    return out
 
 
-def _figures(result: Result, columns: Columns, shared: Sequence[str]) -> Iterable[Figure]:
+def _figures(result: Result, columns: Columns, exerted: Exerted) -> Iterable[Figure]:
     """Figures in the order of the questions."""
     ends = {
         "drives": (".drive torque [N m]", ".drive force [N]", ".drive power [W]"),
@@ -185,7 +205,8 @@ def _figures(result: Result, columns: Columns, shared: Sequence[str]) -> Iterabl
         panels = [panel for end in endings if (panel := _panel(end, read, columns))]
         if panels:
             yield Figure(name, titles[name], tuple(panels))
-    forces = _largest([f"{joint}.F [N]" for joint in result.joint_equations.joints], columns)
+    labels = (label for labels in exerted.labels.values() for label in labels)
+    forces = _largest([f"{label}.F [N]" for label in labels], columns)
     if forces:
         yield Figure("reactions", "Reactions at the joints", (Panel("force [N]", tuple(forces)),))
     speeds = [f"{name}.speed [m/s]" for name in result.moving_points()][:MOST_CURVES]

@@ -25,6 +25,7 @@ from .records import (
     load_function,
     read_text,
     split_coordinate,
+    split_joint,
 )
 from .study import Number, Parameter, StudyRecord
 
@@ -197,9 +198,12 @@ def find_wrong_name(record: StudyRecord, mechanism: Mechanism) -> str:
     """What is wrong with the joint or point that a record names, in a sentence; else nothing."""
     argument = QUANTITIES[record.what].argument if record.what in QUANTITIES else ""
     if argument == JOINT and record.argument is not None:
-        joints = [j.name for j in mechanism.joints]
-        if record.argument not in joints:
-            return f"there is no joint '{record.argument}'; {nearest(record.argument, joints)}"
+        joints = {j.name: j.bodies for j in mechanism.joints}
+        name, body = split_joint(record.argument, joints)
+        if name not in joints:
+            return f"there is no joint '{name}'; {nearest(name, list(joints))}"
+        if body is not None and body not in joints[name]:
+            return f"joint '{name}' has no body '{body}'; {nearest(body, list(joints[name]))}"
     elif argument == COORDINATE and record.argument != "energy":
         name, axis = split_coordinate(record.argument)
         if why := find_wrong_point(name, mechanism):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
@@ -151,17 +151,30 @@ def _moment_max(run: RecordSource, joint: Any) -> float:
 
 
 def _reactions(run: RecordSource, joint: Any, part: str) -> float:
-    result = run.simulated
-    names = [j.name for j in run.mechanism.joints] if joint is None else [joint]
+    found = run.simulated.reactions
+    joints = [j.name for j in run.mechanism.joints]
     largest = 0.0
-    for name in names:
-        try:
-            values = getattr(result.reaction(name), part)
-        except KeyError as error:
-            raise RecordError(str(error.args[0])) from None
+    try:
+        if joint is None:
+            reactions = [r for name in joints for r in found.on_each(name)]
+        else:
+            name, body = split_joint(joint, joints)
+            reactions = list(found.on_each(name)) if body is None else [found.of(name, body)]
+    except KeyError as error:
+        raise RecordError(str(error.args[0])) from None
+    for reaction in reactions:
+        values = getattr(reaction, part)
         sizes = np.abs(values) if values.ndim == 1 else np.linalg.norm(values, axis=1)
         largest = max(largest, float(sizes.max(initial=0.0)))
     return largest
+
+
+def split_joint(what: str, joints: Collection[str]) -> tuple[str, str | None]:
+    """Joint and body of "C on crank"; without a body, "C" alone. joints: the names there are."""
+    for at in (i for i in range(len(what)) if what.startswith(" on ", i)):
+        if what not in joints and what[:at] in joints:
+            return what[:at], what[at + 4 :]
+    return what, None
 
 
 def _misfit(run: RecordSource, _: Any) -> float | None:

@@ -15,7 +15,7 @@ output and unique before and after is undetermined there: the motion passes a si
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -73,6 +73,7 @@ class Reaction(Sentences):
     directions of the joint (a hinge: its axis first; a drive: its axis), each with flags. Where a flag is
     not unique rigid bodies do not determine the value, and the one by `sharing` is given: "least norm"
     over all joints, or by "stiffness". smallest: singular value of W that counts, at each output.
+    largest_on: where three or more bodies share a pin, the largest force on each [N], by name.
     """
 
     joint: str
@@ -86,6 +87,12 @@ class Reaction(Sentences):
     components: tuple[Component, ...]
     smallest: Floats
     sharing: str = LEAST_NORM
+    largest_on: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> Floats:
+        """Magnitude of the force at each output [N], shape (n,)."""
+        return np.asarray(np.linalg.norm(self.force, axis=1))
 
     @property
     def force_words(self) -> Words:
@@ -114,6 +121,10 @@ class Reaction(Sentences):
                 f"close to a singular position at {near} of {len(self.smallest)} outputs (smallest value "
                 f"{self.smallest.min():.1e}), where reactions grow with its inverse"
             )
+        if self.largest_on:
+            # magnitudes differ from body to body: one of them alone would mislead
+            each = ", ".join(f"{size:.6g} N on {body}" for body, size in self.largest_on.items())
+            parts.append(f"the pin joins {len(self.largest_on)} bodies: up to {each}")
         return f"{self.joint} on {self.body}: " + ("; ".join(parts) or "nothing")
 
 
@@ -143,26 +154,46 @@ class Reactions:
         groups = [np.flatnonzero(counts == k) for k in np.unique(counts) if k]
         return [(at, np.stack([self.self_stress[t] for t in at])) for at in groups]
 
+    def bodies(self, name: str) -> tuple[str, ...]:
+        """Names of the bodies that a joint or drive acts on, in the order of the model."""
+        e, (_, pairs) = self.equations, self._rows_of(name)
+        return tuple(e.body_name(b) for b in (e.pair_bodies[pairs[0], 0], *e.pair_bodies[pairs, 1]))
+
+    def on_each(self, name: str) -> tuple[Reaction, ...]:
+        """The reactions of a joint or drive on each of its bodies, in the order of the model."""
+        return tuple(self._on(name, body) for body in self.bodies(name))
+
     def of(self, name: str, body: str | None = None) -> Reaction:
         """The reaction of a joint or drive on a body, the second one of the joint if left out.
 
         What a drive exerts is not part of its joint's reaction.
         """
+        bodies = self.bodies(name)
+        body = bodies[1] if body is None else body
+        if body not in bodies:
+            what = "joint" if name in self.equations.joints else "drive"
+            raise unknown(f"{what} '{name}' has no body '{body}'", body, bodies)
+        found = self._on(name, body)
+        if len(bodies) < 3:
+            return found
+        sizes = {r.body: float(r.sizes.max(initial=0.0)) for r in self.on_each(name)}
+        return replace(found, largest_on=sizes)
+
+    def _rows_of(self, name: str) -> tuple[Flags, Ints]:
+        """Which rows of W belong to a joint or drive, and the pairs of bodies it acts between."""
         e = self.equations
         if name in e.joints:
-            pairs = np.flatnonzero(e.pair_joint == e.joints.index(name))
-            what, wanted = "joint", e.row_drive < 0
-        elif name in e.drives:
+            return e.row_drive < 0, np.flatnonzero(e.pair_joint == e.joints.index(name))
+        if name in e.drives:
             wanted = e.row_drive == e.drives.index(name)
-            what, pairs = "drive", e.row_pair[wanted]
-        else:
-            kinds = "joint or drive" if e.drives else "joint"
-            raise unknown(f"no {kinds} is called '{name}'", name, (*e.joints, *e.drives))
-        first = e.body_name(e.pair_bodies[pairs[0], 0])
-        others = [e.body_name(b) for b in e.pair_bodies[pairs, 1]]
-        body = others[0] if body is None else body
-        if body not in [first, *others]:
-            raise unknown(f"{what} '{name}' has no body '{body}'", body, [first, *others])
+            return wanted, e.row_pair[wanted]
+        kinds = "joint or drive" if e.drives else "joint"
+        raise unknown(f"no {kinds} is called '{name}'", name, (*e.joints, *e.drives))
+
+    def _on(self, name: str, body: str) -> Reaction:
+        """The reaction of a joint or drive on one of its bodies."""
+        e, (wanted, pairs) = self.equations, self._rows_of(name)
+        first, *others = self.bodies(name)
         # the first body feels the opposite of all others
         sign = -1.0 if body == first else 1.0
         mine = pairs if body == first else pairs[[others.index(body)]]
