@@ -9,7 +9,7 @@ of others: with bodies moved, larger or faster, without drives. The old one stay
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
+from ..names import describe_known
 from .bodies import Body, Marker, make_rod
+from .construction import ConstructionCalls
 from .elements import (
     GROUND,
     Element,
     Known,
     MechanismError,
+    Move,
     Moves,
     Part,
     as_number,
@@ -42,7 +45,7 @@ STRUCTURE = {"bodies": "bodies", "joints": "joints", "markers": "points"}
 PARTS = STRUCTURE | {name: name for name in LOADS}
 
 
-class Mechanism(JointCalls, LoadCalls):
+class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     """A linkage: rigid bodies joined to each other and to the ground.
 
     gravity: acceleration [m/s^2]; its length says whether the mechanism is planar (2) or spatial (3).
@@ -249,6 +252,20 @@ class Mechanism(JointCalls, LoadCalls):
         self.added[block, part.name] = user_line()
         return part
 
+    def exchange(self, block: str, number: int, part: Part) -> Part:
+        """Put another part in the place of one; what can be seen to be wrong with it is an error."""
+        if self.at_once:
+            self._refuse(part.problems(self._now()))
+        getattr(self, block)[number] = part
+        self._known = None
+        return part
+
+    def drop_point(self, name: str) -> None:
+        """Remove a named point, so that a joint can take its name."""
+        self.markers = [marker for marker in self.markers if marker.name != name]
+        self.added.pop(("markers", name), None)
+        self._known = None
+
     def _look(self, block: str, part: Element) -> list[str]:
         """What is wrong with a part that is to be added."""
         known = self._now()
@@ -393,6 +410,28 @@ def move_bodies(mechanism: Mechanism, moves: Moves, *, closed: bool = True) -> M
     place; else the places of its bodies are kept apart.
     """
     return mechanism.mapped(lambda part: part.moved(moves, closed))
+
+
+def resize_rods(mechanism: Mechanism, lengths: Mapping[str, Any]) -> Mechanism:
+    """A new mechanism whose rods have these lengths [m], by name; they grow from their first ends.
+
+    What is on a rod keeps its share of the length; joints may be open afterwards.
+    """
+    moves = {}
+    for name, given in lengths.items():
+        rods = {b.name: b for b in mechanism.bodies if b.ends is not None}
+        if name not in rods:
+            raise MechanismError(
+                f"length of '{name}': there is no rod of that name; {describe_known(name, rods)}"
+            )
+        length, ends = as_number(given, f"length of rod '{name}'"), rods[name].ends
+        if not (length > 0 and np.isfinite(length)) or ends is None:
+            raise MechanismError(f"length of rod '{name}': {length:g} m; give a positive length")
+        drawn = float(np.linalg.norm(ends[1] - ends[0]))
+        # a rod drawn to its length stays what it is, to the last bit
+        if length != drawn:
+            moves[name] = Move(ends[0], length / drawn * np.eye(mechanism.dimension), ends[0])
+    return move_bodies(mechanism, moves, closed=False)
 
 
 def vary(
