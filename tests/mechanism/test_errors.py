@@ -188,9 +188,9 @@ CASES = {
         lambda: pendulum(at=(1.5, 0)),
         ["joint 'pin'", "rod 'crank'", "apart by 0.5 m", "(1, 0)", "move"],
     ),
-    "joint-a-micron-off": (
-        lambda: pendulum(at=(0.5, 1e-6)),
-        ["joint 'pin'", "rod 'crank'", "apart by 1e-06 m", "move"],
+    "joint-three-microns-off": (
+        lambda: pendulum(at=(0.5, 3e-6)),
+        ["joint 'pin'", "rod 'crank'", "apart by 3e-06 m", "move"],
     ),
     "joint-beside-rod-space": (
         lambda: hinged(at=(0.5, 0, 0.125)),

@@ -19,7 +19,6 @@ from ..arrays import Floats
 from ..names import describe_known
 from .bodies import Body, Marker
 from .elements import GROUND, MechanismError, as_number, as_vector, as_word, show
-from .joint_kinds import JointKind
 from .joints import End, Joint
 
 if TYPE_CHECKING:
@@ -373,7 +372,7 @@ def _find_pin(m: Mechanism, given: Joint | Marker | str, what: str) -> Pin:
     name = given if isinstance(given, str) else given.name
     for joint in m.joints:
         if joint.name == name and joint.at is not None:
-            if joint.kind is not JointKind.REVOLUTE:
+            if joint.kind.row.coordinate != "angle":
                 raise MechanismError(
                     f"{what}: joint '{name}' is {joint.kind.value}; give a revolute joint or a point"
                 )

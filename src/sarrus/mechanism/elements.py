@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats
 from ..names import describe_known
 from ..tape import UNUSABLE, Number, UntracedError, is_usable, largest
+from ..thresholds import TYPED_GAP
 
 if TYPE_CHECKING:
     from .bodies import Body
@@ -120,8 +121,11 @@ Part = TypeVar("Part", bound=Element)
 class Known:
     """What the parts of a mechanism know of each other by name, and the sentences all of them use."""
 
-    def __init__(self, m: Mechanism) -> None:
+    def __init__(self, m: Mechanism, moves_typed: bool = False) -> None:
         self.dimension = m.dimension
+        # whether places that are off their rod by a typed gap are moved onto it
+        self.moves_typed = moves_typed
+        self.typed: list[str] = []
         self._bodies, self._joints = m.bodies, m.joints
         self.drives: dict[str, list[str]] = {}
         self._named: dict[str, None] = dict.fromkeys(p.name for p in m.markers)
@@ -207,10 +211,15 @@ class Known:
         if name not in self.bodies:
             return
         gap, nearest = self.bodies[name].measure_off_rod(at)
+        if gap and self.moves_typed and gap <= TYPED_GAP * self.bodies[name].length:
+            # it is moved onto the rod, with a note
+            self.typed.append(what)
+            return
         if gap:
+            here, there = show_apart(at, nearest)
             yield (
-                f"{what} at {show(at)} and rod '{name}' are apart by {gap:.6g} m (nearest "
-                f"point of the rod: {show(nearest)}); move one of them, or use body() for another shape"
+                f"{what} at {here} and rod '{name}' are apart by {gap:.6g} m (nearest "
+                f"point of the rod: {there}); move one of them, or use body() for another shape"
             )
 
     def point(self, name: str, at: Floats, what: str, where: str) -> Iterator[str]:
@@ -290,6 +299,18 @@ def as_vector(values: ArrayLike | None, what: str) -> Floats:
 def show(values: ArrayLike) -> str:
     """Numbers as a message shows them."""
     return "(" + ", ".join(f"{v:.6g}" for v in np.atleast_1d(values)) + ")"
+
+
+def show_apart(first: ArrayLike, second: ArrayLike) -> tuple[str, str]:
+    """Two places with as many digits as are needed to see that they differ, six at least."""
+    for digits in range(6, 18):
+        texts = [
+            "(" + ", ".join(f"{v:.{digits}g}" for v in np.atleast_1d(values)) + ")"
+            for values in (first, second)
+        ]
+        if texts[0] != texts[1]:
+            break
+    return texts[0], texts[1]
 
 
 def plain(values: ArrayLike) -> Any:

@@ -36,7 +36,7 @@ from .elements import (
     velocity_problems,
 )
 from .forces import LOADS, LoadCalls
-from .joint_kinds import JointCalls, JointKind
+from .joint_kinds import Along, JointCalls, JointKind
 from .joints import End, Joint
 from .part_arrays import PartArrays
 
@@ -51,12 +51,17 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     gravity: acceleration [m/s^2]; its length says whether the mechanism is planar (2) or spatial (3).
     All places are those of the start position, in metres. Where they are only roughly known, a joint takes
     one place (and axis) for each of its bodies, shape (bodies, dimension), and `sarrus.assemble` closes
-    it; assemble: whether `simulate` does so by itself.
+    it; assemble: whether `simulate` does so by itself. Places on rods may be typed with few digits: what
+    is off a rod by less than 1e-6 of its length is moved onto it, which a note of the result states;
+    exact: reject it instead.
     """
 
     GROUND = GROUND
 
-    def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, -9.81)) -> None:
+    def __init__(
+        self, name: str = "mechanism", gravity: ArrayLike = (0.0, -9.81), *, exact: bool = False
+    ) -> None:
+        self.exact = bool(exact)
         self.name = as_word(name, "name of a mechanism")
         self.gravity = as_vector(gravity, f"gravity of mechanism '{name}'")
         self._refuse(gravity_problems(self.name, self.gravity))
@@ -73,6 +78,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         self.at_once = True
         self.added: dict[tuple[str, str], tuple[str, int]] = {}
         self._known: Known | None = None
+        self._former: list[Body] = []
         self._counts: list[int] = []
         # bodies and joints as arrays, as they were read last
         self.part_arrays: PartArrays | None = None
@@ -250,14 +256,35 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         known.add(block, part)
         self._counts = self._count()
         self.added[block, part.name] = user_line()
-        return part
+        return self._snapped(block, part)
 
-    def exchange(self, block: str, number: int, part: Part) -> Part:
-        """Put another part in the place of one; what can be seen to be wrong with it is an error."""
-        if self.at_once:
+    def _snapped(self, block: str, part: Part) -> Part:
+        """The part that was just added, moved onto its rods if it was typed with few digits."""
+        if not self._now().typed:
+            return part
+        from .snapping import snap_places
+
+        before = [list(getattr(self, name)) for name in PARTS]
+        try:
+            snap_places(self, {part.name} if block == "joints" else set())
+        except MechanismError:
+            for name, parts in zip(PARTS, before, strict=True):
+                setattr(self, name, parts)
+            getattr(self, block).pop()
+            self._known = None
+            raise
+        return next(p for p in getattr(self, block) if p.name == part.name)
+
+    def exchange(self, block: str, number: int, part: Part, check: bool = True) -> Part:
+        """Put another part in the place of one; check: what can be seen to be wrong with it is an error."""
+        if check and self.at_once:
             self._refuse(part.problems(self._now()))
-        getattr(self, block)[number] = part
-        self._known = None
+        parts = getattr(self, block)
+        if block == "bodies":
+            # whoever has the old one still means this body
+            self._former.append(parts[number])
+        parts[number] = part
+        self._known = self.part_arrays = None
         return part
 
     def drop_point(self, name: str) -> None:
@@ -269,6 +296,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     def _look(self, block: str, part: Element) -> list[str]:
         """What is wrong with a part that is to be added."""
         known = self._now()
+        known.typed.clear()
         return [*self._taken(block, part.name, known), *part.problems(known)]
 
     def _taken(self, block: str, name: str, known: Known) -> Iterator[str]:
@@ -287,7 +315,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     def _now(self) -> Known:
         """What there is so far; lists that a user has changed himself are read again."""
         if self._known is None or self._count() != self._counts:
-            self._known, self._counts = Known(self), self._count()
+            self._known, self._counts = Known(self, not self.exact), self._count()
             present = {(block, part.name) for block in PARTS for part in getattr(self, block)}
             self.added = {key: self.added.get(key, ("", 0)) for key in present}
         return self._known
@@ -315,7 +343,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         """Whether a body is one of this mechanism; most are found where they were added."""
         at = self._known.numbers.get(body.name) if self._known else None
         there = at is not None and at < len(self.bodies) and self.bodies[at] is body
-        return there or body in self.bodies
+        return there or body in self.bodies or body in self._former
 
     def _joint_name(self, joint: Joint | str, what: str) -> str:
         if not isinstance(joint, Joint | str):
@@ -330,10 +358,13 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         at: ArrayLike | None,
         axis: ArrayLike | None = None,
         second_axis: ArrayLike | None = None,
+        along: Along = None,
     ) -> Joint:
         name = as_word(name, "name of a joint")
         count, role = len(bodies), kind.row.axis
         what = f"joint '{name}' ({kind.value})"
+        if along is not None:
+            at = self._along(bodies, at, along, what)
         places = _each(at, f"place of joint '{name}'") or [None]
         if len(places) not in (1, count):
             raise MechanismError(
@@ -354,6 +385,34 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
             ]
             axes += [None] * (count - 2)
         return self._add_joint(name, kind, bodies, places, axes)
+
+    def _along(
+        self, bodies: Sequence[Body | str], at: ArrayLike | None, along: Along, what: str
+    ) -> Floats:
+        """The place at a share of the length of one of the bodies, the first one that is a rod if not named."""
+        if at is not None:
+            raise MechanismError(f"{what}: give at or along, not both")
+        rods = {b.name: b for b in self.bodies if b.ends is not None}
+        names = [self._name(body, what) for body in bodies]
+        if isinstance(along, Mapping):
+            if len(along) != 1:
+                raise MechanismError(f"{what}: along names {len(along)} rods; give one")
+            [(name, share)] = along.items()
+        else:
+            name, share = next((n for n in names if n in rods), ""), along
+        if name not in names or name not in rods:
+            raise MechanismError(
+                f"{what}: along needs a rod among {', '.join(names)}"
+                + (f", '{name}' is none; " if name else "; ")
+                + "give at, or name the rod: along={'rod': 0.5}"
+            )
+        part = as_number(share, f"{what}, along")
+        if not 0 <= part <= 1:
+            raise MechanismError(
+                f"{what}: along {part:g}; give the share of the length of rod '{name}' from its first end, 0 to 1"
+            )
+        a, b = rods[name].ends or (rods[name].center, rods[name].center)
+        return np.asarray(a if part == 0 else b if part == 1 else (1 - part) * a + part * b)
 
     def _link(
         self,

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from ..check import find_problems, find_remarks
 from ..elements import MechanismError, ModelFileError
 from ..mechanism import Mechanism, resize_rods
+from ..snapping import snap_places
 from ..motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
 from . import schema, units
 from .paths import nearest
@@ -96,6 +97,8 @@ def _translate(error: Any) -> tuple[Where, str]:
         return where, _unknown(str(where[-1]), block, tag, where)
     if kind == "missing":
         return where[:-1], f"'{where[-1]}' is missing; {_advice(block, tag, where)}"
+    if kind == "no_place":
+        return where, f"'at' is missing; {_advice(block, tag, (*where, 'at'))}"
     if kind == "union_tag_not_found":
         return where, _no_kind(block, error["input"])
     if kind in ("too_short", "too_long"):
@@ -291,6 +294,8 @@ class _Builder:
             m.set_angular_velocity(name, vector)
         rods = {n: b for n, b in file.bodies.items() if isinstance(b, schema.RodEntry)}
         lengths = {name: rod.length for name, rod in rods.items() if rod.length is not None}
+        m.exact = file.exact
+        snap_places(m)
         m = resize_rods(m, lengths) if lengths else m
         m.assemble = file.assemble
         m.at_once = True

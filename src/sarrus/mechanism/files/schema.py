@@ -25,6 +25,8 @@ from pydantic import (
     model_validator,
 )
 
+from pydantic_core import PydanticCustomError
+
 from ..joint_kinds import JointKind
 from ..mechanism import Mechanism
 from . import units
@@ -275,10 +277,41 @@ class PlateEntry(Block):
     mass: Mass = Field(description="its mass", examples=["1 kg"])
 
 
+Share = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "title": "share of the length of a rod",
+            "anyOf": [
+                {"type": "number", "minimum": 0, "maximum": 1},
+                {
+                    "type": "object",
+                    "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
+                    "minProperties": 1,
+                    "maxProperties": 1,
+                },
+            ],
+        }
+    ),
+]
+
+
 class JointEntry(Block):
     """A joint of bodies at one place; or at one place a body, which `assemble` brings together."""
 
-    at: Places = Field(description="where it is", examples=[[0, 0]])
+    at: Places | None = Field(default=None, description="where it is", examples=[[0, 0]])
+    along: Share | None = Field(
+        default=None,
+        description="instead of at: its share of the length of the first rod, or of the one named",
+        examples=[0.8, {"beam": 0.8}],
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_place(cls, given: Any) -> Any:
+        if isinstance(given, dict) and not given.keys() & {"at", "along", "weld"}:
+            raise PydanticCustomError("no_place", "no place")
+        return given
 
     @model_validator(mode="after")
     def _counts(self) -> JointEntry:
@@ -689,6 +722,9 @@ class ModelFile(Block):
     assemble: StrictBool = Field(
         default=False, description="true: close the loops before the simulation"
     )
+    exact: StrictBool = Field(
+        default=False, description="true: reject places that are a little off their rods"
+    )
     simulate: SimulateEntry = Field(default_factory=SimulateEntry)
 
 
@@ -696,7 +732,7 @@ class ModelFile(Block):
 BLOCKS = tuple(
     name
     for name in ModelFile.model_fields
-    if name not in ("sarrus", "name", "gravity", "assemble", "simulate")
+    if name not in ("sarrus", "name", "gravity", "assemble", "exact", "simulate")
 )
 
 
@@ -705,6 +741,10 @@ def make_schema() -> dict[str, Any]:
     schema = ModelFile.model_json_schema()
     for name in BLOCKS:
         schema["properties"][name]["type"] = ["object", "null"]
+    for kind, entry in ((kind, JOINTS[kind.value].__name__) for kind in JointKind):
+        if not (kind.row.is_link or kind.row.is_rigid):
+            one_of = [{"required": ["at"]}, {"required": ["along"]}]
+            schema["$defs"][entry]["anyOf"] = one_of
     # bodies may all be built from lengths
     schema["required"].remove("bodies")
     schema["anyOf"] = [{"required": ["bodies"]}, {"required": ["build"]}]
