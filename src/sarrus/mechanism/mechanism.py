@@ -399,7 +399,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
                 raise MechanismError(f"{what}: along names {len(along)} rods; give one")
             [(name, share)] = along.items()
         else:
-            name, share = next((n for n in names if n in rods), ""), along
+            name, share = next((n for n in names if n in rods), ""), as_number(along, what)
         if name not in names or name not in rods:
             raise MechanismError(
                 f"{what}: along needs a rod among {', '.join(names)}"

@@ -155,7 +155,8 @@ def _neighbours(m: Mechanism, rods: dict[str, Body], off: list[Incidence]) -> li
     for name, found in of_joint.items():
         for i in found:
             on_rod.setdefault(i.rod, []).append(name)
-    queue, out = [i.node[1] for i in off], []
+    out: list[Incidence] = []
+    queue = [i.node[1] for i in off]
     seen = set(queue)
     while queue and len(out) < MOST:
         name = queue.pop(0)

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from ..check import find_problems, find_remarks
 from ..elements import MechanismError, ModelFileError
 from ..mechanism import Mechanism, resize_rods
-from ..snapping import snap_places
 from ..motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
+from ..snapping import snap_places
 from . import schema, units
 from .paths import nearest
 from .reading import Document, Where

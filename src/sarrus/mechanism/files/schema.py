@@ -24,7 +24,6 @@ from pydantic import (
     create_model,
     model_validator,
 )
-
 from pydantic_core import PydanticCustomError
 
 from ..joint_kinds import JointKind
