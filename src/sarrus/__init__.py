@@ -1,6 +1,7 @@
 """Sarrus: closed-loop mechanisms, simulated exactly and fast, with the truth about their rank."""
 
 from . import formats, problems
+from .analysis import Design, design, kinematics
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
 from .engines import simulate_with
 from .ensemble import Ensemble, simulate_many
@@ -28,6 +29,7 @@ from .variants import Runs
 __all__ = [
     "Assembly",
     "AssemblyError",
+    "Design",
     "Ensemble",
     "Equilibrium",
     "LockedError",
@@ -48,9 +50,11 @@ __all__ = [
     "UnknownNameError",
     "assemble",
     "assemble_branches",
+    "design",
     "equilibrium",
     "formats",
     "inspect",
+    "kinematics",
     "load",
     "load_result",
     "method",

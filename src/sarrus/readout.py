@@ -213,6 +213,11 @@ class Readout:
         spin, _ = self._spins(body)
         return spin if self.model.dimension == 3 else spin[:, 2]
 
+    def angular_acceleration(self, body: str) -> Floats:
+        """Angular acceleration of a body [rad/s^2]: shape (n,) in the plane, (n, 3) in space."""
+        _, more = self._spins(body)
+        return more if self.model.dimension == 3 else more[:, 2]
+
     def _arm(self, arm: ArmRows) -> Floats:
         return np.asarray(arm.start + (arm.rows @ self.coordinates.T).T)
 

@@ -18,6 +18,7 @@ from ..mechanism.files.units import UnitError, shorten
 from . import schema
 from .records import (
     COORDINATE,
+    DESIGN,
     JOINT,
     PLAY,
     QUANTITIES,
@@ -184,6 +185,11 @@ def make_record(name: str | None, what: Any, simulated: bool, folder: Path) -> S
             raise RecordError(f"'{word}' needs a coordinate; give it like {{{word}: B0.x}}")
         if argument != "energy":
             split_coordinate(argument)
+    elif quantity.argument == DESIGN:
+        if not isinstance(argument, str):
+            raise RecordError(
+                f"'{word}' needs a quantity of sarrus.design; give it like {{{word}: peak torque}}"
+            )
     elif quantity.argument == PLAY:
         if argument is None:
             raise RecordError(f"'{word}' needs a play; give it like {{{word}: 0.1 mm}}")

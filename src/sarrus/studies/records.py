@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, MechanismError
 from ..result import Result
 from ..runs.columns import LEVELS, unit_of
 from .study import StudyRecord
 
 if TYPE_CHECKING:
+    from ..analysis import Design
     from ..verdict.inspection import Inspection
 
 
 NUMBER, COUNT, TEXT, NUMBERS = "number", "count", "text", "numbers"
 # what a record may ask for
 COORDINATE, JOINT, PLAY = "a coordinate", "perhaps a joint", "a play"
+DESIGN = "a quantity of sarrus.design"
 
 # a sentence in a table is cut to this length
 MOST_CHARACTERS = 2000
@@ -45,6 +47,13 @@ class RecordSource:
         from ..inspect import inspect
 
         return inspect(self.mechanism)
+
+    @cached_property
+    def design(self) -> Design:
+        """The designer's quantities of the mechanism over a cycle of its drive."""
+        from ..analysis import design
+
+        return design(self.mechanism)
 
     @property
     def simulated(self) -> Result:
@@ -177,6 +186,13 @@ def split_joint(what: str, joints: Collection[str]) -> tuple[str, str | None]:
     return what, None
 
 
+def _design(run: RecordSource, name: str) -> float:
+    try:
+        return run.design.number(name)
+    except (KeyError, MechanismError) as error:
+        raise RecordError(str(error.args[0])) from None
+
+
 def _misfit(run: RecordSource, _: Any) -> float | None:
     """Play that lets a locked linkage move [m]: 0 if it moves, none if nothing helps."""
     found = run.inspection
@@ -215,6 +231,7 @@ QUANTITIES: dict[str, RecordedQuantity] = {
     "final": RecordedQuantity(NUMBER, "", _final, COORDINATE),
     "reaction_max": RecordedQuantity(NUMBER, "N", _reaction_max, JOINT),
     "moment_max": RecordedQuantity(NUMBER, "N m", _moment_max, JOINT),
+    "design": RecordedQuantity(NUMBER, "", _design, DESIGN, simulated=False),
     "mobility": RecordedQuantity(
         COUNT, "", lambda run, _: int(run.inspection.mobility_motion), simulated=False
     ),
@@ -238,6 +255,10 @@ def column_kinds(record: StudyRecord) -> list[tuple[str, str, str]]:
     if quantity.argument == COORDINATE:
         energy = record.argument == "energy"
         unit = unit_of("energy" if energy else split_coordinate(record.argument)[1])
+    if quantity.argument == DESIGN:
+        from ..analysis import unit_of_number
+
+        unit = unit_of_number(record.argument)
     return [(record.columns[0], quantity.kind, unit)]
 
 
