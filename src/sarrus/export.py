@@ -81,7 +81,7 @@ def point_columns(
 
 def quality_columns(motion: Readable) -> Columns:
     """How good a motion is: drift of the energy and violations of the constraints."""
-    columns = {"energy [J]": motion.energy_balance}
+    columns = {"energy drift [J]": motion.energy_balance}
     for level, (_, unit) in LEVELS.items():
         columns[f"violation of {level} [{unit}]"] = motion.violation(level)
     return columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -282,6 +283,13 @@ class Readout:
     def read_names(self) -> list[str]:
         """Names that have readings: joints with an angle, travel or length, springs, torsions, drives."""
         return list(dict.fromkeys(name for name, _, _ in self._readings()))
+
+    def find_reading(self, name: str, word: str) -> Callable[[], Floats] | None:
+        """How "angle", "travel", "length", "force", "torque" or "power" of a part is read; None if it has none."""
+        for owner, what, read in self._readings():
+            if owner == name and what.rpartition(" [")[0].removeprefix("drive ") == word:
+                return partial(read, name)
+        return None
 
     def _readings(self) -> Iterator[tuple[str, str, Callable[[str], Floats]]]:
         """Name, quantity with unit, and how it is read."""

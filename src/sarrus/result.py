@@ -30,6 +30,7 @@ from .thresholds import FAR_AWAY, HELD_THROUGH, NOISY_FORCE, TIGHTEST_TOLERANCE
 if TYPE_CHECKING:
     from .methods.outcome import Outcome, Record
     from .model import Model
+    from .quantities import Quantity
     from .scene import Mark, Scene, Sketch
     from .scene.player import Player
     from .verdict.branches import Branches
@@ -489,6 +490,7 @@ class Result(Readout):
                         columns |= reaction_columns(label, reaction)
         columns["kinetic energy [J]"] = self.kinetic_energy
         columns["potential energy [J]"] = self.potential_energy
+        columns["total energy [J]"] = self.total_energy
         columns["work [J]"] = self.work
         return columns | quality_columns(self)
 
@@ -554,28 +556,64 @@ class Result(Readout):
 
         return save_hdf5(path, self.columns(*names, reactions=reactions), self._about)
 
-    def plot(self, *names: str) -> Any:
-        """A matplotlib figure: the mechanism at its end; beside it what is named, energy, violation over time.
+    def quantity(self, what: str) -> Quantity:
+        """Any quantity by its name: "motor torque", "B.vx", "C on crank.F", "rocker angle", "total energy"."""
+        from .quantities import read_quantity
 
-        names: of joints, points, bodies, springs, torsions or drives; what drives and springs do and the first
-        points that move if left out.
+        return read_quantity(self, what)
+
+    def plot(
+        self,
+        *names: str,
+        over: str = "time",
+        degrees: bool = True,
+        ax: Any = None,
+        compare: Result | Sequence[Result] = (),
+    ) -> Any:
+        """A matplotlib figure: the mechanism at its end, and what is named over time or another quantity.
+
+        Parameters
+        ----------
+        names
+            Quantities ("motor torque", "C on crank.F", "rocker.angular acceleration", "energy drift") or parts,
+            of which all readings are drawn; what drives and springs do and the first points that move if
+            left out.
+        over
+            The quantity of the horizontal axis: "time", "crank angle", "piston travel", ...
+        degrees
+            Whether angles are drawn in degrees.
+        ax
+            Axes of matplotlib to draw the quantities into, instead of a figure; it is returned.
+        compare
+            Other results, drawn with dashed lines.
         """
         from .scene import notebook
 
-        self.check_names(names)
-        moving = self.moving_points()
-        panels: dict[str, dict[str, Floats]] = {}
-        for name in names or [*self.exerting, *moving]:
-            if name in self.model.points:
-                letters = zip("xyz", self.position(name).T, strict=False)
-                panels[f"{name} [m]"] = dict(letters)
-            panels |= {column: {"": values} for column, values in self.readings(name).items()}
-        shown = list(panels.items())[: None if names else MOST_PANELS]
-        seen = [name for name in names or moving if name in self.model.points]
+        others = [compare] if isinstance(compare, Result) else list(compare)
+        panels = self._panels(names)
+        sides = [notebook.read_side(r, panels, over, degrees) for r in (self, *others)]
+        if ax is not None:
+            return notebook.draw_into(ax, sides)
+        parts = [name for name in names if name in self.model.points]
+        seen = parts or ([] if names else self.moving_points())
         scene = self.scene.observing(seen[0]) if seen else self.scene
-        return notebook.make_figure(
-            scene, dict(shown), self.times, self.energy_balance, self.violation()
-        )
+        return notebook.make_figure(scene, sides)
+
+    def _panels(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """Quantities that are drawn together, by the label of their panel; names: as for `plot`."""
+        panels: dict[str, list[str]] = {}
+        parts = {*self.model.points, *self.read_names}
+        for name in names or [*self.exerting, *self.moving_points()]:
+            if name not in parts:
+                found = self.quantity(name)
+                panels[found.name] = [found.name]
+                continue
+            if name in self.model.points:
+                panels[name] = [f"{name}.{axis}" for axis in "xyz"[: self.model.dimension]]
+            for column in self.readings(name):
+                quantity = column.rpartition(" [")[0]
+                panels[quantity] = [quantity]
+        return dict(list(panels.items())[: None if names else MOST_PANELS])
 
     @property
     def exerting(self) -> list[str]:
