@@ -153,7 +153,10 @@ def questions(result, folder):
             ("position", "velocity", "acceleration", "columns", "to_dataframe", "to_xarray"), points
         ),
         **dict.fromkeys(("angle", "travel", "reaction"), joints),
-        **dict.fromkeys(("orientation", "angular_velocity"), bodies),
+        **dict.fromkeys(("orientation", "angular_velocity", "angular_acceleration"), bodies),
+        "quantity": [("total energy",), *((f"{name}.speed",) for (name,) in points)],
+        # what is found is a function; readings() tells what it gives
+        "find_reading": [("nothing", "angle")],
         "length": [(s.name,) for s in m.springs] + joints,
         "force": [(s.name,) for s in m.springs],
         "torque": [(t.name,) for t in m.torsions],
