@@ -28,7 +28,7 @@ from sarrus import Ensemble, Mechanism, Result, problems, simulate
 from sarrus.asked import ask_plainly
 from sarrus.many import Traced
 from sarrus.model import make_model, structure
-from sarrus.model.structure import build_anew
+from sarrus.model.build import build_anew
 from sarrus.variants import Variants
 
 FIRST = """
@@ -130,7 +130,7 @@ def large() -> Rows:
         simulate(problem.mechanism(), 0.01, 0.01)
         anew, again = [], []
         for _ in range(4):
-            structure._LARGE.clear()
+            structure.forget()
             begin = time.perf_counter()
             mechanism = problem.mechanism()
             described = time.perf_counter() - begin

@@ -22,8 +22,8 @@ OF_TERMINALS = (
 
 @pytest.fixture
 def few_runs_pay(monkeypatch):
-    """Ensembles of 16 runs and more are compiled for: else it takes a thousand."""
-    monkeypatch.setattr("sarrus.batch.FEWEST_RUNS", 16)
+    """Code is compiled for the smallest groups of runs: else it takes a thousand."""
+    monkeypatch.setattr("sarrus.batch.FEWEST_RUNS", 1)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -25,6 +25,7 @@ from .kernels.native import Engine, compile_kernel, describe_host
 from .kernels.rules import SLACK, local_tolerance
 from .kernels.run import REASON
 from .kernels.simd import WIDTH
+from .tape import ManyNumbers
 from .thresholds import SAME_FACTOR
 
 # groups of lanes that a thread takes at once: a new part comes when it is done
@@ -85,10 +86,11 @@ def output_times(asked: Asked) -> tuple[Floats, tuple[int, int]]:
 
 
 def run_on_host(
-    plan: Plan, numbers: Floats, asked: Asked, *, threads: int = 1, keep: bool = True
+    plan: Plan, given: ManyNumbers, asked: Asked, *, threads: int = 1, keep: bool = True
 ) -> Found:
-    """All steps and outputs of some runs; numbers: (rows, runs)."""
+    """All steps and outputs of some runs, given their numbers."""
     code = host_code(plan)
+    numbers = given.dense()
     runs, columns = numbers.shape[1], plan.columns + 1
     times, counted = output_times(asked)
     settings, sizes = make_settings(asked, counted, times)
@@ -103,14 +105,14 @@ def run_on_host(
     whole = np.empty((sum_rows(plan), runs + room))
     sizes[1] = runs + room
     rooms = threading.local()
-    given = [x.ctypes.data for x in (numbers, times, values, settings, sizes, whole)]
+    addresses = [x.ctypes.data for x in (numbers, times, values, settings, sizes, whole)]
 
     def work(first: int) -> None:
         if not hasattr(rooms, "own"):
             rooms.own = aligned(code.memory * WIDTH)
         last = min(first + WIDTH * GROUPS_AT_ONCE, runs)
         for at in range(first, last, WIDTH):
-            code.call(*given, rooms.own.ctypes.data, at, runs)
+            code.call(*addresses, rooms.own.ctypes.data, at, runs)
 
     parts = range(0, runs, WIDTH * GROUPS_AT_ONCE)
     if threads == 1 or len(parts) == 1:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Floats
 from .asked import Asked
 from .batch import Found, make_settings, output_times, split_results, sum_rows
 from .kernels.batch import ENTRY, Plan, write_run
+from .tape import ManyNumbers
 
 # threads of a block: all that the registers of a processor hold
 BLOCK = 128
@@ -61,11 +61,11 @@ def compile_ptx(plan: Plan, processor: str) -> str:
     return str(machine.emit_assembly(module))
 
 
-def run_on_device(plan: Plan, numbers: Floats, asked: Asked, *, keep: bool = True) -> Found:
-    """All steps and outputs of some runs; numbers: (rows, runs). As `run_on_host`."""
+def run_on_device(plan: Plan, numbers: ManyNumbers, asked: Asked, *, keep: bool = True) -> Found:
+    """All steps and outputs of some runs, given their numbers, as `run_on_host`."""
     cupy = find_cupy()
     kernel = _kernel_of(plan, f"sm_{cupy.cuda.Device().compute_capability}")
-    runs, columns = numbers.shape[1], plan.columns + 1
+    runs, columns = numbers.variants, plan.columns + 1
     times, counted = output_times(asked)
     settings, sizes = make_settings(asked, counted, times)
     outputs = counted[1] - counted[0]
@@ -77,7 +77,10 @@ def run_on_device(plan: Plan, numbers: Floats, asked: Asked, *, keep: bool = Tru
         n = min(part, runs - first)
         sizes[1] = n
         sizes[5:9] = 1, columns * n, n, int(keep)
-        given = cupy.asarray(np.ascontiguousarray(numbers[:, first : first + n]))
+        # what all runs have is copied there, not sent
+        given = cupy.empty((len(numbers.first), n))
+        given[...] = cupy.asarray(numbers.first)[:, None]
+        given[cupy.asarray(numbers.which)] = cupy.asarray(numbers.varied[:, first : first + n])
         out = cupy.empty((outputs, columns, n) if keep else 1)
         found = cupy.empty((len(results), n))
         arguments = given, shared[0], out, shared[1], cupy.asarray(sizes), found

@@ -40,7 +40,7 @@ from .model.structure import Lookup, check_for_run
 from .names import pick
 from .result import Result
 from .solving import is_held, prepare, solve
-from .tape import UntracedError
+from .tape import ManyNumbers, UntracedError
 from .variants import Runs, VariantNumbers, Variants
 
 # unrolled updates of a factor up to which code of its own pays; and runs for which it is compiled
@@ -99,7 +99,7 @@ class Group:
 
     which: np.ndarray
     plan: Plan
-    numbers: Floats
+    numbers: ManyNumbers
     energy: Floats
     notes: list[list[str]]
 
@@ -129,8 +129,8 @@ def point_columns(model: Model, points: tuple[str, ...]) -> Readings:
                 val += part.data[at].tolist()
                 start.append(len(col))
                 offset.append(origin[c])
-    whole = (np.array(x, np.int64) for x in (level, start, col))
-    return Readings(*whole, np.array(val, float), np.array(offset, float))
+    levels, starts, columns = (np.array(x, np.int64) for x in (level, start, col))
+    return Readings(levels, starts, columns, np.array(val, float), np.array(offset, float))
 
 
 def make_plan(template: Numbers, known: Flags) -> Plan:
@@ -169,10 +169,11 @@ def structure_of(numbers: Numbers) -> bytes:
     )
 
 
-def constants_of(values: Floats) -> Flags:
-    """Which numbers, (numbers, runs), are constants that all runs have."""
-    same = (values == values[:, :1]).all(axis=1)
-    return same & np.isin(values[:, 0], CONSTANTS)
+def constants_of(values: ManyNumbers) -> Flags:
+    """Which numbers are constants that all runs have."""
+    known = np.isin(values.first, CONSTANTS)
+    known[values.which] = False
+    return known
 
 
 def _groups(
@@ -200,17 +201,20 @@ def _groups(
     for template, runs in found.values():
         if len(runs) >= FEWEST_RUNS:
             which, rows, energy, notes = zip(*runs, strict=True)
-            yield make_group(
-                np.array(which), template, np.array(rows).T, np.array(energy), list(notes)
-            )
+            values = ManyNumbers.of(list(np.array(rows).T), len(runs))
+            yield make_group(np.array(which), template, values, np.array(energy), list(notes))
 
 
 def make_group(
-    which: np.ndarray, template: Numbers, values: Floats, energy: Floats, notes: list[list[str]]
+    which: np.ndarray,
+    template: Numbers,
+    values: ManyNumbers,
+    energy: Floats,
+    notes: list[list[str]],
 ) -> Group:
-    """Runs of one structure, given all their numbers, (numbers, runs)."""
+    """Runs of one structure, given all their numbers."""
     plan = make_plan(template, constants_of(values))
-    return Group(which, plan, np.ascontiguousarray(values[plan.rows]), energy, notes)
+    return Group(which, plan, values.rows(plan.rows), energy, notes)
 
 
 def _trace_groups(
@@ -230,12 +234,12 @@ def _trace_groups(
         try:
             base = {path: values[left[at]] for path, values in ensemble.vary.items()}
             traced = Traced(ensemble, asked, points, base)
+            traces = traced.find({path: values[left] for path, values in ensemble.vary.items()})
         except NotTogetherError as error:
-            # it is told by itself why
+            # its own run reports why
             untraced += isinstance(error, NotTracedError)
             left = np.delete(left, at)
             continue
-        traces = traced.find({path: values[left] for path, values in ensemble.vary.items()})
         held[-1] = len(traces.which)
         which, left = left[traces.which], np.delete(left, traces.which)
         found.setdefault(traced.structure, []).append(traces._replace(which=which))
@@ -245,7 +249,7 @@ def _trace_groups(
             yield make_group(
                 np.concatenate([part.which for part in parts]),
                 parts[0].template,
-                np.concatenate([part.values for part in parts], axis=1),
+                ManyNumbers.join([part.values for part in parts]),
                 np.concatenate([part.energy for part in parts]),
                 [part.notes for part in parts for _ in part.which],
             )
@@ -259,7 +263,7 @@ class Traces(NamedTuple):
 
     which: np.ndarray
     template: Numbers
-    values: Floats
+    values: ManyNumbers
     energy: Floats
     notes: list[str]
 
@@ -293,7 +297,7 @@ class Traced:
             raise NotTogetherError
         self.variants, self.paths = variants, list(base)
         try:
-            self.numbers = VariantNumbers(variants, self.ready.mechanism)
+            self.numbers = VariantNumbers(variants, self.ready.mechanism, base)
             self.replay = traced_structure(self.ready.model).replay
         except UntracedError as error:
             raise NotTracedError from error
@@ -314,95 +318,114 @@ class Traced:
         built = _floats(model.form) + _floats(model.loads.drives)
         places = _floats(self.places.form) + _floats(self.places.loads.drives)
         for x, at in zip(built, places, strict=True):
-            if x.shape != at.shape or not _agree(x, values[at.astype(int), 0]):
+            if x.shape != at.shape or not _agree(x, values.first[at.astype(int)]):
                 raise NotTogetherError
         # which linkages a misfit locks is decided by places and axes: those that move without one more equation
         # than others have to keep them
         held = model.equations >= model.coordinates and not self.mechanism.drives
         form = self.places.form
         self.kept = np.concatenate([form.D_val, form.e0]).astype(int) if held else np.zeros(0, int)
-        self.geometry = values[self.kept]
-        at = len(values) + np.arange(model.coordinates, dtype=float)
+        self.geometry = values.first[self.kept]
+        at = len(values.first) + np.arange(model.coordinates, dtype=float)
         self.rows = flatten(_numbers_of(self.places, at, self.points)).astype(int)
         self.template = _numbers_of(model, velocity[0], self.points)
         self.structure = structure_of(self.template)
         loads = self.template.loads
         self.damped = loads is not None and is_damped(loads)
 
-    def _follow(self, values: dict[str, Floats]) -> tuple[Floats, Flags]:
-        """Numbers of models and start velocities of variants, (numbers, n), and which of them follow."""
+    def _follow(self, values: dict[str, Floats]) -> tuple[ManyNumbers, Flags]:
+        """Numbers of models and start velocities of variants, and which of them follow."""
         assert self.replay is not None
-        inputs, velocities = self.numbers.of(values)
+        try:
+            inputs, velocities = self.numbers.of(values)
+        except UntracedError as error:
+            raise NotTracedError from error
         n = len(values[self.paths[0]])
         found, good = self.replay.many(inputs, n)
-        return np.concatenate([found, *(np.broadcast_to(x, (1, n)) for x in velocities)]), good
-
-    def _inputs(self, values: dict[str, Floats]) -> Floats:
-        n = len(values[self.paths[0]])
-        return np.concatenate([values[path].reshape(n, -1).T for path in self.paths])
+        return _stack(found, ManyNumbers.of(velocities, n)), good
 
     def find(self, values: dict[str, Floats]) -> Traces:
         """Those of the variants with these values, an array a path, that follow from the tape."""
         found, good = self._follow(values)
-        good &= (found[self.kept] == self.geometry).all(axis=0)
-        # no file holds larger ones
-        alike = np.flatnonzero(good & (np.abs(self._inputs(values)) <= LARGEST).all(axis=0))
-        if len(alike) < found.shape[1]:
-            found = found[:, alike]
+        good &= (found.take(self.kept) == self.geometry[:, None]).all(axis=0)
+        for x in values.values():
+            # no file holds larger ones
+            good &= (np.abs(x.reshape(len(x), -1)) <= LARGEST).all(axis=1)
+        alike = np.flatnonzero(good)
+        found = found.select(alike)
         velocity, fits, open_start = self._start_velocities(found)
         good = fits & (open_start == self.open) & (self._is_damped(found) == self.damped)
-        numbers = _rows(found, velocity.T, self.rows)
         which = np.flatnonzero(good)
+        start = ManyNumbers.of([x if len(x) != 1 else x[0] for x in velocity.T], found.variants)
+        numbers = _stack(found, start).rows(self.rows).select(which)
         units = int(self.places.units.length)
-        length, mass = found[units : units + 2, which]
-        numbers = numbers if len(which) == numbers.shape[1] else numbers[:, which]
-        return Traces(
-            alike[which], self.template, numbers, mass * (length * length), self.ready.notes
-        )
+        length, mass = found.take(np.array([units, units + 1]))
+        energy = np.broadcast_to(mass * (length * length), found.variants)[which]
+        return Traces(alike[which], self.template, numbers, energy, self.ready.notes)
 
     def group(self, values: dict[str, Floats]) -> Group:
         """The same as a group of its own."""
         which, template, numbers, energy, notes = self.find(values)
         return make_group(which, template, numbers, energy, [notes] * len(which))
 
-    def _is_damped(self, found: Floats) -> Flags:
+    def _is_damped(self, found: ManyNumbers) -> Flags:
         """Which of them have dampers."""
         rows = list_damping(self.places.loads).astype(int)
-        return np.asarray(np.any(found[rows] != 0.0, axis=0))
+        return np.asarray(np.any(found.take(rows) != 0.0, axis=0))
 
-    def _start_velocities(self, found: Floats) -> tuple[Floats, Flags, Flags]:
-        """Start velocities (n, nq), whether the joints allow them, and whether they leave something open."""
-        m, model, n = self.mechanism, self.places, found.shape[1]
-        rates = found[model.drive_rates.astype(int)].T
+    def _start_velocities(self, found: ManyNumbers) -> tuple[Floats, Flags, Flags]:
+        """Start velocities (n, nq), whether the joints allow them, and whether they leave something open.
+
+        One row stands for all variants where these have the same.
+        """
+        m, model, n = self.mechanism, self.places, found.variants
+        rates = found.take(model.drive_rates.astype(int)).T
         if not (m.velocities or m.angular_velocities or rates.any()):
-            return np.zeros((n, model.coordinates)), np.ones(n, bool), np.zeros(n, bool)
-        length = found[int(model.units.length)]
-        at, wanted = self.start, []
-        for name, v in m.velocities:
-            rows = _dense(model.rows_of(name), found) / length[:, None, None]
-            side = (found[at : at + v.size] / length).T
-            wanted.append((rows, side, np.linalg.norm(side, axis=1)))
-            at += v.size
-        for name, rate in m.angular_velocities:
-            rows, starts = model.spun[name]
-            spin = np.zeros((n, 3))
-            spin[:, 3 - rate.size :] = found[at : at + rate.size].T
-            own = np.moveaxis(found[starts.astype(int)], -1, 0)
-            side = np.cross(spin[:, None], own).reshape(n, starts.size)
-            size = np.linalg.norm(spin, axis=1) * np.linalg.norm(own, axis=(1, 2))
-            wanted.append((_dense(rows, found), side, size))
-            at += rate.size
-        return solve_start_velocities(*self._matrices(found), rates, wanted)
+            return np.zeros((1, model.coordinates)), np.ones(n, bool), np.zeros(n, bool)
+        wanted = [*self._given_velocities(found), *self._given_spins(found)]
+        solved = solve_start_velocities(*self._matrices(found), rates, wanted)
+        fits, is_open = solved.fits & solved.drives_fit, solved.is_open
+        return solved.velocity, np.broadcast_to(fits, n), np.broadcast_to(is_open, n)
 
-    def _matrices(self, found: Floats) -> tuple[Floats, Floats]:
+    def _given_velocities(self, found: ManyNumbers) -> Iterator[tuple[Floats, Floats, Floats]]:
+        """Rows, sides and sizes of given velocities of points."""
+        length = found.take(np.array([int(self.places.units.length)]))[0]
+        at = self.start
+        for name, v in self.mechanism.velocities:
+            rows = _dense(self.places.rows_of(name), found) / length[:, None, None]
+            side = (found.take(np.arange(at, at + v.size)) / length).T
+            yield rows, side, np.linalg.norm(side, axis=1)
+            at += v.size
+
+    def _given_spins(self, found: ManyNumbers) -> Iterator[tuple[Floats, Floats, Floats]]:
+        """The same of given angular velocities of bodies."""
+        at = self.start + plain_sum(v.size for _, v in self.mechanism.velocities)
+        for name, rate in self.mechanism.angular_velocities:
+            rows, starts = self.places.spun[name]
+            given = found.take(np.arange(at, at + rate.size)).T
+            spin = np.zeros((len(given), 3))
+            spin[:, 3 - rate.size :] = given
+            own = np.moveaxis(found.take(starts.astype(int)), -1, 0)
+            side = np.cross(spin[:, None], own)
+            size = np.linalg.norm(spin, axis=1) * np.linalg.norm(own, axis=(1, 2))
+            yield _dense(rows, found), side.reshape(len(side), starts.size), size
+            at += rate.size
+
+    def _matrices(self, found: ManyNumbers) -> tuple[Floats, Floats]:
         """M and J at the start of all."""
-        f, n = self.places.form, found.shape[1]
-        M, J = np.zeros((n, len(f.Q), len(f.Q))), np.zeros((n, len(f.phi0), len(f.Q)))
-        row = np.repeat(np.arange(len(f.Q)), np.diff(f.M_start))
-        M[:, row, f.M_col] = found[f.M_val.astype(int)].T
+        f = self.places.form
+        masses = found.take(f.M_val.astype(int))
+        M = np.zeros((masses.shape[1], len(f.Q), len(f.Q)))
+        M[:, np.repeat(np.arange(len(f.Q)), np.diff(f.M_start)), f.M_col] = masses.T
+        factors, ends = found.take(f.C_val.astype(int)), found.take(f.e0.astype(int))
+        parts = factors * ends[f.C_form]
+        J = np.zeros((parts.shape[1], len(f.phi0), len(f.Q)))
         if len(f.J_eq):
-            parts = found[f.C_val.astype(int)] * found[f.e0.astype(int)][f.C_form]
-            J[:, f.J_eq, f.J_col] = np.add.reduceat(parts, f.C_start[:-1], axis=0).T
+            counts = np.diff(f.C_start)
+            # one after the other, as `Model.start_jacobian` adds them
+            for k in range(int(counts.max())):
+                more = counts > k
+                J[:, f.J_eq[more], f.J_col[more]] += parts[f.C_start[:-1][more] + k].T
         return M, J
 
 
@@ -414,19 +437,20 @@ def _agree(x: Floats, other: Floats) -> bool:
     return bool(np.abs(x - other).max(initial=0.0) <= AGREE * np.abs(x).max(initial=0.0))
 
 
-def _rows(first: Floats, second: Floats, at: Any) -> Floats:
-    """Rows of two arrays as if they were one: they are long, and few are wanted."""
-    out, inside = np.empty((len(at), first.shape[1])), at < len(first)
-    out[inside], out[~inside] = first[at[inside]], second[at[~inside] - len(first)]
-    return out
+def _stack(first: ManyNumbers, second: ManyNumbers) -> ManyNumbers:
+    """Rows of the same variants, one after the other."""
+    return ManyNumbers(
+        np.concatenate([first.first, second.first]),
+        np.concatenate([first.which, len(first.first) + second.which]),
+        np.concatenate([first.varied, second.varied]),
+    )
 
 
-def _dense(rows: Rows, found: Floats) -> Floats:
-    """Rows of all variants, (n, rows, nq)."""
-    out = np.zeros((found.shape[1], len(rows.start) - 1, rows.columns))
-    out[:, np.repeat(np.arange(out.shape[1]), np.diff(rows.start)), rows.col] = found[
-        rows.val.astype(int)
-    ].T
+def _dense(rows: Rows, found: ManyNumbers) -> Floats:
+    """Rows of all variants, (n, rows, nq), or one that all share."""
+    values = found.take(rows.val.astype(int))
+    out = np.zeros((values.shape[1], len(rows.start) - 1, rows.columns))
+    out[:, np.repeat(np.arange(out.shape[1]), np.diff(rows.start)), rows.col] = values.T
     return out
 
 
@@ -449,7 +473,9 @@ class Table:
         n, outputs = count, len(asked.outputs)
         shape = n, len(points), 2, self.dimension
         self.status = np.full(n, "", dtype=object)
-        self.message, self.notes = [""] * n, [[] for _ in range(n)]  # type: list[str], list[list[str]]
+        self.message = np.full(n, "", dtype=object)
+        # rows without notes share one empty list
+        self.notes: list[list[str]] = [[]] * n
         self.values = np.full((n, outputs, *shape[1:]), np.nan) if keep else None
         self.balance = np.full((n, outputs), np.nan) if keep else None
         self.final, self.least, self.largest = (np.full(shape, np.nan) for _ in range(3))
@@ -474,11 +500,12 @@ class Table:
         floor = describe_floor(setting)
         loosened = found.counters[LOOSENED].tolist()
         moved, lost = found.summary[MOST_MOVED].tolist(), found.summary[LOST].tolist()
-        for i, at in zip(which.tolist(), np.flatnonzero(good).tolist(), strict=True):
-            self.message[i] = message
-            count = int(loosened[at])
-            more = describe_loosened(count, moved[at], lost[at]) if count else []
-            self.notes[i] = [*group.notes[at], *floor, *more]
+        self.message[which] = message
+        if floor or any(group.notes) or any(loosened):
+            for i, at in zip(which.tolist(), np.flatnonzero(good).tolist(), strict=True):
+                count = int(loosened[at])
+                more = describe_loosened(count, moved[at], lost[at]) if count else []
+                self.notes[i] = [*group.notes[at], *floor, *more]
         if self.values is not None and self.balance is not None:
             start, unit = found.summary[START_ENERGY, good, None], group.energy[good, None]
             rows = np.flatnonzero(good)
@@ -536,7 +563,7 @@ class Table:
     def runs(self) -> Runs:
         """All of it."""
         return Runs(
-            self.asked.outputs, self.points, self.dimension, self.status, self.message, self.notes,
+            self.asked.outputs, self.points, self.dimension, self.status, self.message.tolist(), self.notes,
             self.values, self.balance, self.final, self.least, self.largest, self.drift,
             self.counters, self.parked, self.crossings,
         )  # fmt: skip

@@ -199,9 +199,14 @@ def _check_indices(kind: str, parts: dict[str, Any]) -> None:
         starts = parts["starts"]
         if not len(starts) or not np.isfinite(starts).all() or (np.diff(starts) < 0).any():
             raise ValueError("Pieces.starts does not increase")
+        usual = parts.get("usual", np.zeros((0, 0)))
+        if len(parts["orders"]) > len(usual) and usual.shape[1]:
+            raise ValueError(f"Pieces.usual has no rows for {len(parts['orders'])} steps")
     elif kind == "Stretch":
         _within(parts["firsts"], 0, len(parts["starts"]), "Stretch.firsts")
         _within(parts["finals"], 0, len(parts["starts"]), "Stretch.finals")
+    elif kind == "Watch":
+        _within(parts["parts"], 0, len(parts["parts"]) - 1, "Watch.parts")
     elif kind == "Record":
         _within(parts["kept"], 0, 2, "Record.kept")
         if not np.isfinite(parts["times"]).all():

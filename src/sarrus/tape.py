@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import Flags, Floats
+from .arrays import Flags, Floats, Ints
 from .thresholds import LARGEST_NUMBER
 
 # variants that are done at once: their values of all operations stay in the cache
-CHUNK = 256
+CHUNK = 2048
 _BINARY = {"+": "{}+{}", "-": "{}-{}", "*": "{}*{}", "/": "{}/{}", "max": "larger({},{})"}
 _UNARY = {
     "neg": "-{}",
@@ -291,6 +291,107 @@ def abreast() -> Any:
     return np.errstate(divide="raise", invalid="raise", over="ignore", under="ignore")
 
 
+class ManyNumbers(NamedTuple):
+    """Numbers of n variants, in rows: what all variants have is kept once.
+
+    first: those of the first variant; which: rows in which variants differ; varied: these, (len(which), n).
+    """
+
+    first: Floats
+    which: Ints
+    varied: Floats
+
+    @classmethod
+    def of(cls, rows: Sequence[Any], n: int) -> ManyNumbers:
+        """From rows that are arrays, (n,), or floats that all variants have."""
+        if n == 0:
+            return cls(np.full(len(rows), np.nan), np.zeros(0, np.int64), np.empty((0, 0)))
+        which = [i for i, x in enumerate(rows) if isinstance(x, np.ndarray) and not _is_same(x)]
+        first = np.array([x.flat[0] if isinstance(x, np.ndarray) else x for x in rows], dtype=float)
+        varied = np.empty((len(which), n))
+        for row, i in zip(varied, which, strict=True):
+            row[:] = rows[i]
+        return cls(first, np.array(which, dtype=np.int64), varied)
+
+    @classmethod
+    def join(cls, parts: Sequence[ManyNumbers]) -> ManyNumbers:
+        """The variants of all parts, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        first = parts[0].first
+        differ = np.zeros(len(first), dtype=bool)
+        for part in parts:
+            differ[part.which] = True
+            differ |= part.first != first
+        which = np.flatnonzero(differ)
+        rows = [np.broadcast_to(part.take(which), (len(which), part.variants)) for part in parts]
+        return cls(first, which, np.concatenate(rows, axis=1))
+
+    @property
+    def variants(self) -> int:
+        """How many variants there are."""
+        return self.varied.shape[1]
+
+    def take(self, rows: Ints) -> Floats:
+        """Some rows, (..., n); with one column where all variants have the same."""
+        slots = self._slots()[rows]
+        own = slots >= 0
+        if not own.any():
+            return self.first[rows][..., None]
+        out = np.empty((*rows.shape, self.variants))
+        out[...] = self.first[rows][..., None]
+        out[own] = self.varied[slots[own]]
+        return out
+
+    def rows(self, rows: Ints) -> ManyNumbers:
+        """Some rows, in this order."""
+        slots = self._slots()[rows]
+        which = np.flatnonzero(slots >= 0)
+        return ManyNumbers(self.first[rows], which, self.varied[slots[which]])
+
+    def select(self, some: Ints) -> ManyNumbers:
+        """Some of the variants."""
+        if len(some) == self.variants:
+            return self
+        varied = self.varied[:, some]
+        first = self.first.copy()
+        if len(some):
+            first[self.which] = varied[:, 0]
+        return ManyNumbers(first, self.which, varied)
+
+    def dense(self) -> Floats:
+        """All of them, (rows, n)."""
+        return np.array(
+            np.broadcast_to(self.take(np.arange(len(self.first))), (len(self.first), self.variants))
+        )
+
+    def are_finite(self) -> Flags:
+        """Which variants have finite numbers only."""
+        same = np.delete(self.first, self.which)
+        return np.asarray(np.isfinite(self.varied).all(axis=0) & np.isfinite(same).all())
+
+    def _slots(self) -> Ints:
+        """The place of each row among those that vary, or -1."""
+        out = np.full(len(self.first), -1)
+        out[self.which] = np.arange(len(self.which))
+        return out
+
+
+def _is_same(x: Floats) -> bool:
+    """Whether all entries have the same bits; most that differ do so at the first two."""
+    if x.size < 2:
+        return True
+    bits = np.ascontiguousarray(x).view(np.int64)
+    return bool(bits[0] == bits[1]) and bool((bits == bits[0]).all())
+
+
+def _join(pieces: Sequence[Any]) -> Any:
+    """A number of all chunks: an array, or a float that all have."""
+    if any(isinstance(x, np.ndarray) and x.ndim for x in pieces):
+        return np.concatenate([np.atleast_1d(x) for x in pieces])
+    return float(pieces[0])
+
+
 class Replay:
     """A tape as straight text, compiled: for one mechanism over floats, for many over arrays."""
 
@@ -305,7 +406,7 @@ class Replay:
         self.count = len(outputs)
         self._inputs, self._done, self._asked, self._outputs = inputs, done, asked, outputs
         self._one: Callable[[Sequence[float]], list[float] | None] | None = None
-        self._many: Callable[[list[Any], Floats, Flags], None] | None = None
+        self._many: Callable[[list[Any], Flags], list[Any]] | None = None
 
     def one(self, numbers: Sequence[float]) -> list[float] | None:
         """The outputs for one list of numbers; None if something is decided otherwise."""
@@ -323,29 +424,26 @@ class Replay:
             # a root of less than zero, too large a number: it is for the build to tell
             return None
 
-    def many(self, numbers: Sequence[Any], n: int) -> tuple[Floats, Flags]:
-        """The outputs, (outputs, n), and where all is decided as it was.
+    def many(self, numbers: Sequence[Any], n: int) -> tuple[ManyNumbers, Flags]:
+        """The outputs of n variants, and where all is decided as it was.
 
         numbers: each input, (n,), or a float that is the same for all.
         """
-        out, good = np.empty((self.count, n)), np.ones(n, bool)
         if self._many is None:
             lines = [f" good&={_asked_text(key, answer)}" for key, answer in self._asked]
-            lines += [f" out[{i}]={name}" for i, name in enumerate(self._outputs)]
-            self._many = self._compile(lines, _ARRAY_NAMES, "xs,out,good")
+            self._many = self._compile(
+                [*lines, f" return [{','.join(self._outputs)}]"], _ARRAY_NAMES, "xs,good"
+            )
+        good, parts = np.ones(n, bool), []
         with np.errstate(all="ignore"):
-            for first in range(0, n, CHUNK):
+            for first in range(0, max(n, 1), CHUNK):
                 part = slice(first, first + CHUNK)
                 some = [x[part] if isinstance(x, np.ndarray) else x for x in numbers]
-                self._many(some, out[:, part], good[part])
-        good &= np.isfinite(out).all(axis=0)
+                parts.append(self._many(some, good[part]))
+        found = ManyNumbers.of([_join(pieces) for pieces in zip(*parts, strict=True)], n)
         for x in numbers:
             good &= np.isfinite(x)
-        return out, good
-
-    def varies(self, places: Iterable[int]) -> bool:
-        """Whether any of these outputs is more than a constant."""
-        return any(self._outputs[i][0] in "xv" for i in places)
+        return found, good & found.are_finite()
 
     def _compile(self, last: list[str], names: dict[str, Any], arguments: str = "xs") -> Any:
         taken = "".join(f"x{i}," for i in range(self._inputs))

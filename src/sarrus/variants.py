@@ -17,7 +17,7 @@ from .mechanism.files.writing import build_plainly
 from .mechanism.motion import is_traced
 from .model.structure import describe
 from .names import pick
-from .tape import Abreast, Number, PartedError, UntracedError, abreast
+from .tape import Abreast, Number, PartedError, Tape, UntracedError, abreast
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Runs:
 
     def notes(self, run: int) -> list[str]:
         """Decisions taken in a run that a user should know."""
-        return self.run_notes[run]
+        return list(self.run_notes[run])
 
     def position(self, name: str) -> Floats:
         """Place of a point at the outputs [m], shape (runs, n, dimension)."""
@@ -323,14 +323,18 @@ class Variants:
 class VariantNumbers:
     """The numbers of the mechanisms of many variants at once, in the order in which a structure takes them.
 
-    base: one of them, which has the topology of all.
+    base: one of them, which has the topology of all, and values: its own, one for each path. Raises UntracedError
+    where a number that varies decides the topology.
     """
 
-    def __init__(self, variants: Variants, base: Mechanism) -> None:
+    def __init__(self, variants: Variants, base: Mechanism, values: Mapping[str, Floats]) -> None:
         described = describe(base)
         if described is None:
             raise UntracedError("a mechanism without a description")
         self._variants, self._key = variants, described.key
+        tape = Tape()
+        traced = {path: tape.numbers(np.asarray(x, float)) for path, x in values.items()}
+        describe(variants.with_numbers(traced))
         given = [v.ravel() for _, v in (*base.velocities, *base.angular_velocities)]
         self._counts = len(described.numbers), len(np.concatenate([np.zeros(0), *given]))
 

@@ -123,7 +123,7 @@ def simulate_both(mechanism, monkeypatch, seconds, **asked):
             patch.setattr(own, "SHARE", 0.0)
             sarrus.simulate(mechanism, seconds, **asked)
             own.wait()
-    codes = sarrus.model.make_model(mechanism).codes.codes
+    codes = sarrus.model.make_model(mechanism).structure.codes.codes
     return general, sarrus.simulate(mechanism, seconds, **asked), codes
 
 
@@ -193,12 +193,13 @@ def test_compiling_is_no_run(monkeypatch):
     monkeypatch.setattr(own.Codes, "spend", lambda *given: counted.append(given))
     model = sarrus.model.make_model(pendulum())
     made, x = entry(weigh), np.ones(model.coordinates)
-    first = own.run(model.codes, made, model.form, x)
+    first = own.run(model.structure, made, model.form, x)
     assert not counted
-    assert own.run(model.codes, made, model.form, x) == first
+    assert own.run(model.structure, made, model.form, x) == first
     assert len(counted) == 1
 
 
 def test_large_structures_stay_general():
     """They would take long to compile, and leave the cache."""
-    assert sarrus.model.make_model(n_four_bar(200)).codes.is_large
+    model = sarrus.model.make_model(n_four_bar(200))
+    assert own.codes_of(model.structure, model.form).is_large

@@ -14,8 +14,8 @@ from sarrus import Mechanism
 from sarrus.kinematics.pose import LINK, measure_length
 from sarrus.mechanism import find_remarks
 from sarrus.mechanism.part_arrays import read_parts
+from sarrus.model.build import build_anew
 from sarrus.model.points import readable_points
-from sarrus.model.structure import build_anew
 from sarrus.thresholds import NO_ARM
 
 

@@ -8,7 +8,7 @@ from cell_copies import CELLS, copies
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism, MechanismError
 from sarrus.model import body_classes, coordinates
-from sarrus.model.structure import build_anew
+from sarrus.model.build import build_anew
 
 
 def all_bits(x):

@@ -9,9 +9,9 @@ import pytest
 from builders import n_four_bar
 from sarrus import Mechanism, simulate
 from sarrus.mechanism.part_arrays import read_parts
-from sarrus.model import make_model, reduce, structure
+from sarrus.model import build, make_model, reduce, structure
+from sarrus.model.build import build_anew
 from sarrus.model.joints import _near_in_tree, share_features
-from sarrus.model.structure import build_anew
 from sarrus.model.vectors import vector
 from sarrus.tape import _sum_of, mean
 from scissors import Scissors
@@ -29,15 +29,15 @@ def check_same(a, b):
 
 
 @pytest.fixture
-def no_large(monkeypatch):
+def no_large():
     """None was seen before."""
-    monkeypatch.setattr(structure, "_LARGE", {})
+    structure.forget()
 
 
 def test_a_large_mechanism_is_built_once(monkeypatch, no_large):
     """A second model is the first one, made of the second mechanism; also if that is described anew."""
     first = make_model(n_four_bar(120))
-    monkeypatch.setattr(structure, "make_blueprint", None)
+    monkeypatch.setattr(build, "make_blueprint", None)
     again = n_four_bar(120)
     model = make_model(again)
     check_same(model, first)
@@ -72,9 +72,9 @@ def test_few_large_ones_are_kept(no_large):
     """The last ones that were used."""
     for n in (110, 111, 110, 112):
         make_model(n_four_bar(n))
-    assert len(structure._LARGE) == structure.MOST_LARGE
-    names = [key[1] for key in structure._LARGE]
-    assert [len(x) for x in names] == [221, 225]
+    # names of bodies
+    assert [len(key[0][1]) for key in structure._KEPT] == [221, 225]
+    assert len(structure._KEPT) == structure.MOST_LARGE
 
 
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 31, 64, 65, 127, 1000, 4097])
@@ -94,7 +94,7 @@ def test_relations_that_stand_as_equations_change_no_motion(monkeypatch):
     found = []
     for most in (10**9, 2):
         monkeypatch.setattr(reduce, "MOST_USERS", most)
-        monkeypatch.setattr(structure, "_KNOWN", {})
+        structure.forget()
         found.append(simulate(scissors(12), 0.3, 0.05))
     solved, kept = found
     assert kept.model.equations > solved.model.equations

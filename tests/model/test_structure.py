@@ -1,12 +1,38 @@
 """A model by a known structure is the model built anew, bit for bit; what numbers decide is never taken over."""
 
+from collections import Counter
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from random_mechanisms import random_mechanism
-from sarrus import Mechanism, Polynomial, Sine, SmoothStep, Table, problems
-from sarrus.model import make_model
-from sarrus.model.structure import build_anew, describe, trace, with_numbers
+from sarrus import (
+    Mechanism,
+    MechanismError,
+    Polynomial,
+    Sine,
+    SmoothStep,
+    Table,
+    problems,
+    simulate,
+)
+from sarrus.mechanism import check_mechanism
+from sarrus.model import make_model, structure
+from sarrus.model.build import build_anew, make_blueprint
+from sarrus.model.structure import describe, look_up, with_numbers
+from sarrus.thresholds import ON_ROD
+
+
+@pytest.fixture(autouse=True)
+def nothing_seen():
+    """No test depends on structures that others have left."""
+    structure.forget()
+
+
+def trace(mechanism):
+    """The structure of a mechanism with its tape."""
+    return structure.trace(mechanism, make_blueprint)
 
 
 def loaded(seed, dimension):
@@ -79,7 +105,7 @@ def indices_of(model):
 
 def resized(mechanism, numbers, rng):
     """The same mechanism with other masses, and some numbers changed at random: all of them, or one."""
-    new = np.array(numbers)
+    new = numbers.copy()
     how = rng.integers(3)
     if how == 0:
         new *= rng.uniform(0.9, 1.1, len(new))
@@ -88,16 +114,10 @@ def resized(mechanism, numbers, rng):
     else:
         # a number that becomes zero decides much
         new[rng.integers(len(new))] = 0.0
-    masses = [n for n, body in _masses(mechanism)]
+    # masses come first
+    masses = slice(len(mechanism.bodies))
     new[masses] = np.abs(new[masses]) + 0.1
-    return new.tolist()
-
-
-def _masses(mechanism):
-    at = mechanism.dimension
-    for body in mechanism.bodies:
-        yield at, body
-        at += 1 + body.center.size + body.inertia.size
+    return new
 
 
 @pytest.mark.slow
@@ -107,28 +127,31 @@ def test_a_model_by_its_structure_is_the_model_built_anew(name, mechanism):
     described = describe(mechanism)
     if described is None:
         pytest.skip("a function of the user: always built anew")
-    key, numbers = described
     try:
         anew = build_anew(mechanism)
     except ValueError:
         pytest.skip("cannot be simulated")
-    blueprint, replay = trace(mechanism, numbers)
-    made = blueprint.make(mechanism, replay.one(numbers))
+    found = trace(mechanism)
+    made = found.make(mechanism, found.follow(described.numbers))
     np.testing.assert_array_equal(indices_of(made), indices_of(anew))
     np.testing.assert_array_equal(numbers_of(made), numbers_of(anew))
     rng = np.random.default_rng(0)
-    others = [resized(mechanism, numbers, rng) for _ in range(8)]
-    side_by_side, good = replay.many(np.array(others).T)
+    others = [resized(mechanism, described.numbers, rng) for _ in range(8)]
+    side_by_side, good = found.replay.many(list(np.array(others).T), len(others))
     for n, other in enumerate(others):
-        values = replay.one(other)
-        assert (values is not None and np.isfinite(values).all()) == good[n]
+        values = found.follow(other)
+        assert (values is not None) == good[n]
         if not good[n]:
             continue
-        np.testing.assert_array_equal(side_by_side[:, n], values)
-        varied = with_numbers(mechanism, iter(other))
-        assert describe(varied)[0] == key
+        np.testing.assert_array_equal(side_by_side.dense()[:, n], values)
+        varied = with_numbers(mechanism, iter(other.tolist()))
+        assert describe(varied).key == described.key
+        assert describe(varied).numbers.tobytes() == other.tobytes()
+        # what is followed is sound
+        if found.is_sound:
+            check_mechanism(varied)
         anew = build_anew(varied)
-        made = blueprint.make(varied, values)
+        made = found.make(varied, values)
         np.testing.assert_array_equal(indices_of(made), indices_of(anew))
         np.testing.assert_array_equal(numbers_of(made), numbers_of(anew))
 
@@ -148,12 +171,11 @@ def four_bar(crank=1.0, x=3.0, mass=2.0):
 
 def test_lengths_places_and_masses_need_no_other_structure():
     """Every one of many four-bars is replayed."""
-    m = four_bar()
-    _, replay = trace(m, describe(m)[1])
+    found = trace(four_bar())
     rng = np.random.default_rng(3)
     for _ in range(50):
         varied = four_bar(rng.uniform(0.8, 1.2), rng.uniform(2.5, 3.5), rng.uniform(0.5, 5.0))
-        assert replay.one(describe(varied)[1]) is not None
+        assert found.follow(describe(varied).numbers) is not None
 
 
 @pytest.mark.parametrize(
@@ -178,10 +200,9 @@ def test_what_becomes_one_is_built_anew(change):
 
     at, axis = (1.2, 0.7, 0.1), (0.0, 0.6, 0.8)
     m = chain(at, axis)
-    _, replay = trace(m, describe(m)[1])
     other = chain(*change(m, at, axis))
-    assert describe(other)[0] == describe(m)[0]
-    assert replay.one(describe(other)[1]) is None
+    assert describe(other).key == describe(m).key
+    assert trace(m).follow(describe(other).numbers) is None
     # by the door that everyone uses: built often, it is still the right model
     for _ in range(3):
         make_model(m)
@@ -202,7 +223,93 @@ def test_building_grows_as_the_mechanism_does():
 
     def operations(windows):
         m = problems.get("n-four-bar", windows=windows).mechanism()
-        return trace(m, describe(m)[1])[1].operations
+        return trace(m).replay.operations
 
     few, more, many = (operations(n) for n in (10, 20, 40))
     assert many - more == pytest.approx(2 * (more - few), rel=0.02)
+
+
+def off_its_rod(share):
+    """A four-bar whose last pin is beside its rod by a share of what is allowed."""
+    m = four_bar()
+    m.point("P", "coupler", (1.5, 1.25))
+    m.markers[-1].at[1] += share * ON_ROD * 3.04
+    return m
+
+
+BROKEN = {
+    "mass": lambda m: m.bodies.__setitem__(0, replace(m.bodies[0], mass=-1.0)),
+    "not a number": lambda m: m.bodies[1].ends[0].__setitem__(0, np.nan),
+    "length": lambda m: m.bodies[0].ends[1].__setitem__(slice(2), m.bodies[0].ends[0]),
+    "place": lambda m: m.joints[2].ends[0].place.__setitem__(1, 7.0),
+    "gravity": lambda m: m.gravity.__setitem__(0, np.inf),
+    "velocity": lambda m: m.velocities.append(("B0", np.array([np.nan, 0.0]))),
+    "name of a velocity": lambda m: m.velocities.append(("B9", np.zeros(2))),
+    "shape": lambda m: m.bodies.__setitem__(
+        0, replace(m.bodies[0], ends=(np.zeros(3), np.ones(3)))
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_what_cannot_be_simulated_is_rejected_each_time(what):
+    """Also where the topology is known and its check is part of the tape: with the words of the check."""
+    for _ in range(4):
+        simulate(four_bar(), 0.01, 0.01)
+    assert look_up(four_bar()).is_sound
+    broken = four_bar()
+    BROKEN[what](broken)
+    with pytest.raises(MechanismError) as by_check:
+        check_mechanism(broken)
+    for _ in range(3):
+        with pytest.raises(MechanismError) as by_run:
+            simulate(broken, 0.01, 0.01)
+        assert str(by_run.value) == str(by_check.value)
+
+
+def test_a_limit_of_the_check_is_a_limit_of_the_tape():
+    """A point beside a rod by less than what is allowed is followed, by more it is not."""
+    for _ in range(3):
+        # the builder takes a point as on its line below half of it
+        make_model(off_its_rod(0.7))
+    assert look_up(off_its_rod(0.9)).is_sound
+    assert not look_up(off_its_rod(1.1)).is_sound
+
+
+def test_a_structure_is_carried_by_its_models():
+    """The first model's structure gets the tape; models of other numbers have it too, of other topologies not."""
+    first, second, third = (make_model(four_bar(mass=mass)) for mass in (1.0, 2.0, 3.0))
+    assert first.structure is second.structure is third.structure
+    assert first.structure.replay is not None
+    assert make_model(off_its_rod(0.0)).structure is not first.structure
+
+
+def test_structures_are_bounded():
+    """The topologies that were used last, few of them large."""
+    for n in range(structure.MOST_KEPT + 5):
+        m = four_bar()
+        m.point(f"P{n}", "crank", (0, 0.5))
+        make_model(m)
+    assert len(structure._KEPT) == structure.MOST_KEPT
+    assert not look_up(m).topology.is_large
+    assert any("P68" in key for key in structure._KEPT)
+
+
+def test_a_run_copies_and_describes_its_mechanism_once(monkeypatch):
+    """A second run of a known mechanism: neither is checked part by part."""
+    for _ in range(3):
+        simulate(four_bar(), 0.01, 0.01)
+    counts = Counter()
+
+    def counting(name, function):
+        def call(*given, **more):
+            counts[name] += 1
+            return function(*given, **more)
+
+        return call
+
+    monkeypatch.setattr(Mechanism, "copy", counting("copy", Mechanism.copy))
+    monkeypatch.setattr(structure, "describe", counting("describe", describe))
+    monkeypatch.setattr(structure, "check_mechanism", counting("check", check_mechanism))
+    simulate(four_bar(mass=1.7), 0.01, 0.01)
+    assert counts == {"copy": 1, "describe": 1}

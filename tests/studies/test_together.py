@@ -79,26 +79,11 @@ def test_a_row_does_not_depend_on_its_batch():
     assert all(row == everything[i] for i, row in some.items())
 
 
-def test_crossings_of_a_batch():
-    """Their number and times are those of single runs; a run in doubt is left."""
-    plan, values = make_plan(record=["crossings", "crossing_times"])
-    together = runs.run_together(plan, list(range(30)), values)
-    assert len(together) == 30
-    for i in (2, 19):
-        one, _ = runs.run_one(plan, i, values[i])
-        assert one["crossings"] == together[i]["crossings"] == 2
-        # two runs at 1e-10, each behind a singular position
-        assert together[i]["crossing_times"] == pytest.approx(one["crossing_times"], abs=1e-8)
-    # closer to the end than lanes judge
-    end = together[0]["crossing_times"][1]
-    plan, values = make_plan(record=["crossings"], simulate={"duration": end})
-    assert 0 not in runs.run_together(plan, list(range(30)), values)
-
-
 @pytest.mark.parametrize(
     "keys",
     [
         {"record": ["energy_drift", "mobility"]},
+        {"record": ["crossings", "crossing_times"]},
         {"record": [{"maximum": "B0.vx"}]},
         {"record": [{"final": "B0.vx"}]},
         {"simulate": {"duration": 2, "method": "radau"}},

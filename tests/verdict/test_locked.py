@@ -8,6 +8,7 @@ from disturbed import disturbed, long_bricard, three_cranks
 from linkages import bennett, copy_of, goldberg, sarrus_linkage, stewart, triangle
 from sarrus import Mechanism, MechanismError, inspect, simulate, solving
 from sarrus.kinematics.pose import read_poses
+from sarrus.model import structure
 from sarrus.verdict.joint_equations import make_joint_equations
 from sarrus.verdict.locked import find_locked
 from sarrus.verdict.mending import mend_geometry
@@ -239,7 +240,7 @@ def test_a_linkage_that_moves_is_followed_once(monkeypatch):
         followed.append(mechanism.name)
         return bridge(mechanism, equations, misfit)
 
-    monkeypatch.setattr(solving, "_MOVES", {})
+    structure.forget()
     monkeypatch.setattr(solving, "bridge_misfit", follow)
     first = simulate(bricard(), 0.1)
     again = simulate(bricard(), 0.1, tolerance=1e-8)

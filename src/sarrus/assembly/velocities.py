@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # systems up to this many equations are solved densely
 DENSE = 600
+# singular values below this part of the largest are rounding
+SINGULAR = 1e-13
 # numbers whose squares are beyond the largest double
 BEYOND = 1e150
 
@@ -74,103 +76,145 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
     if not mechanism.velocities and not mechanism.angular_velocities and not driven:
         return np.zeros(model.coordinates), []
     wanted = list(_wanted(model, mechanism))
-    small = model.equations + plain_sum(len(w.side) for w in wanted) <= DENSE
-    J = model.start_jacobian() if small else model.jacobian()
-    M = model.dense_mass() if small else model.mass_matrix()
-    A = _stack([J, *(w.rows.dense() if small else w.rows.matrix for w in wanted)])
-    b = np.concatenate([model.drive_rates, *(w.side for w in wanted)])
+    if model.equations + plain_sum(len(w.side) for w in wanted) <= DENSE:
+        found = _solve_dense(model, wanted)
+    else:
+        found = _solve_sparse(model, wanted)
+    if found.missed is not None:
+        raise MechanismError(
+            "the joints forbid the start rates of the drives "
+            f"({', '.join(repr(d.name) for d in mechanism.drives)}): together they miss them by "
+            f"{found.missed:.3g} of the mechanism's length a second. Drive fewer joints, or give motions "
+            "that fit each other"
+        )
+    if not found.fits:
+        raise MechanismError(_forbidden(model, wanted))
+    notes = []
+    if found.is_open:
+        notes.append(
+            f"the velocities given leave the start open{_fixed(model, wanted)}; the motion of least "
+            "kinetic energy was taken"
+        )
+    return found.velocity, notes
+
+
+class _Solved(NamedTuple):
+    """A start velocity, by how much drives miss their rates (None: they do not), whether the given velocities are
+    met, and whether they leave something open.
+    """
+
+    velocity: Floats
+    missed: float | None
+    fits: bool
+    is_open: bool
+
+
+def _solve_dense(model: Model, wanted: list[_Wanted]) -> _Solved:
+    """By the solver of ensembles, so that a run among others starts with the same bits as alone."""
+    found = solve_start_velocities(
+        model.dense_mass()[None],
+        model.start_jacobian()[None],
+        model.drive_rates[None],
+        [(w.rows.dense()[None], w.side[None], np.array([w.size])) for w in wanted],
+    )
+    missed = None if found.drives_fit[0] else float(found.missed[0])
+    return _Solved(found.velocity[0], missed, bool(found.fits[0]), bool(found.is_open[0]))
+
+
+def _solve_sparse(model: Model, wanted: list[_Wanted]) -> _Solved:
+    """The same of large mechanisms."""
+    J, M, rates = model.jacobian(), model.mass_matrix(), model.drive_rates
+    A = sparse.csr_array(sparse.vstack([J, *(w.rows.matrix for w in wanted)]))
+    b = np.concatenate([rates, *(w.side for w in wanted)])
     least = _least(M, A)
     v = least(b)
-    if driven:
-        missed = float(np.abs(J @ _least(M, J)(model.drive_rates) - model.drive_rates).max())
-        # 1e-14: where all rates are zero, rounding is allowed
-        if missed > TYPED_VELOCITY * np.abs(model.drive_rates).max() + 1e-14:
-            raise MechanismError(
-                "the joints forbid the start rates of the drives "
-                f"({', '.join(repr(d.name) for d in mechanism.drives)}): together they miss them by "
-                f"{missed:.3g} of the mechanism's length a second. Drive fewer joints, or give motions "
-                "that fit each other"
-            )
-    # a velocity of zero beside others is as exact as they are
+    missed = 0.0
+    if rates.any():
+        missed = float(np.abs(J @ _least(M, J)(rates) - rates).max())
     largest = max((w.size for w in wanted), default=0.0)
-    misses = A @ v - b
-    at = model.equations
-    for w in wanted:
-        if np.linalg.norm(misses[at : at + len(w.side)]) > TYPED_VELOCITY * largest + 1e-14:
-            raise MechanismError(_forbidden(model, wanted))
-        at += len(w.side)
+    misses = np.split(A @ v - b, np.cumsum([len(rates), *(len(w.side) for w in wanted)]))[1:-1]
     # the motion nearest to another one is the same only if nothing was left open
     size = float(np.abs(v).max(initial=0.0))
-    other = _other(len(v)) * size
+    other = np.random.default_rng(0).standard_normal(len(v)) * size
     other = other + least(b - A @ other)
-    notes = []
-    if wanted and np.abs(other - v).max(initial=0.0) > SAME_VELOCITY * size:
-        notes.append(
-            f"the velocities given leave the start open{_fixed(J, A)}; the motion of least kinetic energy "
-            "was taken"
-        )
-    return v, notes
+    return _Solved(
+        velocity=v,
+        missed=missed if missed > _allowed(np.abs(rates).max(initial=0.0)) else None,
+        fits=all(np.linalg.norm(miss) <= _allowed(largest) for miss in misses),
+        is_open=bool(wanted) and bool(np.abs(other - v).max(initial=0.0) > SAME_VELOCITY * size),
+    )
+
+
+def _allowed(size: Any) -> Any:
+    """How far a velocity that was typed may miss; 1e-14: rounding, where all are zero."""
+    return TYPED_VELOCITY * size + 1e-14
+
+
+class StartVelocities(NamedTuple):
+    """Start velocities (n, coordinates) of many models.
+
+    fits: the joints allow those given; missed: how far drives miss their rates; drives_fit: it is rounding;
+    is_open: the given ones do not determine the motion.
+    """
+
+    velocity: Floats
+    fits: Flags
+    missed: Floats
+    drives_fit: Flags
+    is_open: Flags
 
 
 def solve_start_velocities(
     M: Floats, J: Floats, rates: Floats, wanted: list[tuple[Floats, Floats, Floats]]
-) -> tuple[Floats, Flags, Flags]:
-    """The same for many models at once, (n, ...); rates: phi0'; wanted: rows, sides, sizes of given velocities.
+) -> StartVelocities:
+    """Velocities of least kinetic energy with J v = phi0' and the given ones, of many models (n, ...).
 
-    Returns the velocities, whether the joints allow them, and whether they leave something open.
+    rates: phi0'; wanted: rows, sides, sizes of given velocities. What all models share may have one row: it is
+    decomposed once.
     """
-    n, equations = len(M), J.shape[1]
-    A = np.concatenate([J, *(rows for rows, _, _ in wanted)], axis=1)
-    b = np.concatenate([rates, *(side for _, side, _ in wanted)], axis=1)
-    # what is no number is refused elsewhere; a rest of any mass stands for it here
-    good = (np.abs(A) < BEYOND).all(axis=(1, 2)) & (np.abs(M) < BEYOND).all(axis=(1, 2))
-    A = np.where(good[:, None, None], A, 0.0)
-    M = np.where(good[:, None, None], M, np.eye(M.shape[1]))
-    least = least_dense(M, A)
-    v = least(b)
-    largest = np.max([np.zeros(n), *(size for *_, size in wanted)], axis=0)
+    equations = J.shape[1]
+    A = _side_by_side([J, *(rows for rows, _, _ in wanted)])
+    b = _side_by_side([rates, *(side for _, side, _ in wanted)])
+    # what is not finite is rejected elsewhere; a rest of any mass stands for it here
+    good: Flags = np.all(np.abs(A) < BEYOND, axis=(1, 2)) & np.all(np.abs(M) < BEYOND, axis=(1, 2))
+    A = np.where(good[:, None, None] if len(A) > 1 else good.any(), A, 0.0)
+    M = np.where(good[:, None, None] if len(M) > 1 else good.any(), M, np.eye(M.shape[-1]))
+    v, free = least_dense(M, A, b)
     driven = np.abs(rates).max(axis=1, initial=0.0)
+    missed = np.zeros(1)
     if driven.any():
-        alone = least_dense(M, A[:, :equations])(rates)
-        missed = np.abs((A[:, :equations] @ alone[..., None])[..., 0] - rates).max(axis=1)
-        good &= missed <= TYPED_VELOCITY * driven + 1e-14
-    misses, at = (A @ v[..., None])[..., 0] - b, equations
+        alone, _ = least_dense(M, A[:, :equations], rates)
+        missed = np.abs(_times(A[:, :equations], alone) - rates).max(axis=1)
+    # a velocity of zero among others is as exact as they are
+    largest = reduce(np.maximum, (size for *_, size in wanted), np.zeros(1))
+    misses, at = _times(A, v) - b, equations
     for _, side, _ in wanted:
         part = misses[:, at : at + side.shape[1]]
-        good &= ~(np.linalg.norm(part, axis=1) > TYPED_VELOCITY * largest + 1e-14)
+        good = good & ~(np.linalg.norm(part, axis=1) > _allowed(largest))
         at += side.shape[1]
-    size = np.abs(v).max(axis=1, initial=0.0)
-    other = _other(v.shape[1]) * size[:, None]
-    other = other + least(b - (A @ other[..., None])[..., 0])
-    left_open = np.abs(other - v).max(axis=1, initial=0.0) > SAME_VELOCITY * size
-    return v, good, left_open if wanted else np.zeros(n, bool)
+    is_open = free & (v != 0.0).any(axis=1) & bool(wanted)
+    return StartVelocities(v, good, missed, missed <= _allowed(driven), is_open)
 
 
-@lru_cache(maxsize=8)
-def _other(count: int) -> Floats:
-    """Any velocity: always the same."""
-    return np.random.default_rng(0).standard_normal(count)
+def _side_by_side(parts: list[Floats]) -> Floats:
+    """Equations of the same models one after the other; parts with one row belong to all models."""
+    n = max(len(x) for x in parts)
+    return np.concatenate([np.broadcast_to(x, (n, *x.shape[1:])) for x in parts], axis=1)
 
 
-def _fixed(J: Any, A: Any) -> str:
-    """How many of the freedoms J leaves the rows of A fix, in words."""
-    if A.shape[1] > DENSE:
+def _times(A: Floats, x: Floats) -> Floats:
+    """A x of each, as matrices times columns: one of them has the bits that it has among many."""
+    return np.asarray(A @ x[..., None])[..., 0]
+
+
+def _fixed(model: Model, wanted: list[_Wanted]) -> str:
+    """How many of the degrees of freedom the given velocities fix, in words."""
+    if model.coordinates > DENSE:
         return ""
-    rank, more = (
-        int(
-            np.linalg.matrix_rank(
-                x if isinstance(x, np.ndarray) else x.toarray(), tol=RANK_TOLERANCE
-            )
-        )
-        for x in (J, A)
-    )
-    return f": they fix {more - rank} of its {A.shape[1] - rank} freedoms"
-
-
-def _stack(parts: list[Any]) -> Any:
-    if isinstance(parts[0], np.ndarray):
-        return np.vstack(parts)
-    return sparse.csr_array(sparse.vstack(parts))
+    J = model.start_jacobian()
+    A = np.vstack([J, *(w.rows.dense() for w in wanted)])
+    rank, more = (int(np.linalg.matrix_rank(x, tol=RANK_TOLERANCE)) for x in (J, A))
+    return f": they fix {more - rank} of its {model.coordinates - rank} degrees of freedom"
 
 
 @dataclass
@@ -206,13 +250,14 @@ def _wanted(model: Model, mechanism: Mechanism) -> Iterator[_Wanted]:
         spins = np.array([np.cross(axis, starts).ravel() for axis in np.eye(3)]).T
         back = np.linalg.pinv(spins)
         size = float(np.linalg.norm(spin) * np.linalg.norm(starts))
-        yield _Wanted(what, np.atleast_1d(rate), "rad/s", rows, spins @ spin, back, size)
+        side = np.cross(spin, starts).ravel()
+        yield _Wanted(what, np.atleast_1d(rate), "rad/s", rows, side, back, size)
 
 
 def _forbidden(model: Model, wanted: list[_Wanted]) -> str:
     """Which given velocity the joints forbid most, and by how much."""
     # joints come first: their equations weigh far more than what the user wishes
-    A = _stack([1e5 * model.jacobian(), *(w.rows.matrix for w in wanted)])
+    A = sparse.csr_array(sparse.vstack([1e5 * model.jacobian(), *(w.rows.matrix for w in wanted)]))
     b = np.concatenate([1e5 * model.drive_rates, *(w.side for w in wanted)])
     v = _least(model.mass_matrix(), A)(b)
     misses = [float(np.linalg.norm(w.back @ (w.rows.matrix @ v - w.side))) for w in wanted]
@@ -228,21 +273,39 @@ def _forbidden(model: Model, wanted: list[_Wanted]) -> str:
 def _least(M: Any, A: Any) -> Callable[[Floats], Floats]:
     """What minimises v^T M v subject to A v = b, in the least-squares sense where A v = b cannot be met."""
     if A.shape[0] <= DENSE:
-        M, A = (x if isinstance(x, np.ndarray) else x.toarray() for x in (M, A))
-        return least_dense(M, A)
+        m, a = (sparse.csr_array(x).toarray()[None] for x in (M, A))
+        return lambda b: least_dense(m, a, b[None])[0][0]
     return _least_sparse(sparse.csr_array(M), sparse.csr_array(A))
 
 
-def least_dense(M: Floats, A: Floats) -> Callable[[Floats], Floats]:
-    """By singular values: dependent rows, and rows that nearly are, do no harm. Also for stacks of them."""
-    most = np.einsum("...ii->...i", M).max(axis=-1, initial=1e-300)[..., None, None]
-    # A v = b fixes v^T A^T A v, so adding it to the metric changes nothing but makes it definite
-    H = M / most + np.swapaxes(A, -1, -2) @ A
-    sizes, directions = np.linalg.eigh(H)
-    least = 1e-15 * sizes.max(axis=-1, initial=0.0, keepdims=True)
-    W = directions / np.sqrt(np.maximum(sizes, least))[..., None, :]
-    back = np.linalg.pinv(A @ W, rcond=1e-13)
-    return lambda b: np.asarray(W @ (back @ b[..., None]))[..., 0]
+def least_dense(M: Floats, A: Floats, b: Floats) -> tuple[Floats, Flags]:
+    """What minimises v^T M v subject to A v = b, and whether A leaves something open; of many, (n, ...).
+
+    By singular values of A: dependent rows, and rows that nearly are, do no harm. A^+ b is the whole answer where
+    A determines it, so that masses have no part in it; else its part in the null space of A is changed.
+    """
+    rows, columns = A.shape[1:]
+    U, sizes, V = np.linalg.svd(A)
+    kept = sizes > SINGULAR * sizes.max(axis=-1, initial=0.0, keepdims=True)
+    inverse = np.where(kept, 1.0 / np.where(kept, sizes, 1.0), 0.0)
+    most = min(rows, columns)
+    v = _times(
+        np.swapaxes(V[:, :most], 1, 2), inverse * _times(np.swapaxes(U[..., :most], 1, 2), b)
+    )
+    null = np.ones((len(A), columns), dtype=bool)
+    null[:, :most] = ~kept
+    free: Flags = np.any(null, axis=1)
+    if free.any():
+        N = V * null[..., None]
+        H = M / np.einsum("...ii->...i", M).max(axis=-1, initial=1e-300)[..., None, None]
+        HN = H @ np.swapaxes(N, 1, 2)
+        # the identity stands in for directions that A determines
+        inside = N @ HN + np.where(null, 0.0, 1.0)[..., None] * np.eye(columns)
+        share = _times(
+            np.linalg.pinv(inside, rcond=1e-15, hermitian=True), _times(np.swapaxes(HN, 1, 2), v)
+        )
+        v = v - _times(np.swapaxes(N, 1, 2), share)
+    return v, free
 
 
 def _least_sparse(M: sparse.csr_array, A: sparse.csr_array) -> Callable[[Floats], Floats]:

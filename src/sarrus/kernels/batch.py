@@ -216,7 +216,7 @@ class _Writer:
         self.tables.append(f"{name} = private constant [{max(x.size, 1)} x i64] [{entries}]")
         return name
 
-    def tuple(self, value: Any, numbers: bool, prefix: str = "") -> tuple[Record, str]:
+    def named(self, value: Any, numbers: bool, prefix: str = "") -> tuple[Record, str]:
         """A named tuple: its type, and its block of addresses and sizes."""
         parts = [self.part(f"{prefix}{type(value).__name__}.{name}", x, numbers)
                  for name, x in zip(value._fields, value, strict=True)]  # fmt: skip
@@ -270,6 +270,8 @@ class _Loads:
         kinds, addresses = [], []
         for name, x, y in zip(plain._fields, plain, made, strict=True):
             home = f"{type(plain).__name__}.{name}"
+            kind: Any
+            address: Any
             if isinstance(x, tuple):
                 kind, address = self.take(x, y)
             else:
@@ -287,7 +289,7 @@ def write_run(plan: Plan, lanes: bool) -> tuple[str, int]:
     w = _Writer(plan, lanes, order)
     form, loads, velocity, readings = plan.template
     nq = len(form.Q)
-    form_kind, form_at = w.tuple(form, True)
+    form_kind, form_at = w.named(form, True)
     loads_kind, loads_at = None, ""
     if loads is not None:
         found = _Loads(w, loads, order)
@@ -295,20 +297,20 @@ def write_run(plan: Plan, lanes: bool) -> tuple[str, int]:
     beside = 0 if loads is None else len(loads.torsions.first) + 1
     # the start velocity is part of the state
     kept = make_state(nq, beside, 0.0)
-    kept_kind, kept_at = w.tuple(kept, False)
+    kept_kind, kept_at = w.named(kept, False)
     state, _ = w.places["StepperState.state"]
     w.fill(w.place(w.float, state, nq), len(velocity))
     balance, _ = w.places["StepperState.balance"]
-    readings_kind, readings_at = w.tuple(readings, True)
-    ws_kind, ws_at = w.tuple(make_lone_workspace(form, order), False)
+    readings_kind, readings_at = w.named(readings, True)
+    ws_kind, ws_at = w.named(make_lone_workspace(form, order), False)
     usual = w.places["Workspace.usual"]
     out = make_lone_workspace(form, 0)
     out_kind, out_at = _second_workspace(w, out, usual)
-    record_kind, record_at = w.tuple(make_record(plan.columns), False)
+    record_kind, record_at = w.named(make_record(plan.columns), False)
     rules_kind, rules_at = _run_rules(w, plan)
     output_kind, output_at = _output(w)
     step = StepSeries(np.zeros((order + 1, nq)), np.zeros((beside, 2 * order + 2)), np.zeros(SEEN))
-    step_kind, step_at = w.tuple(step, False)
+    step_kind, step_at = w.named(step, False)
     tolerance = f"%setting{TOLERANCE}"
     if lanes:
         one = w.line(f"insertelement {LANES} poison, double {tolerance}, i64 0")

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from ..arrays import Floats, Ints, plain_sum
 from .arguments import find_layout, kind_of_argument, pack
@@ -97,8 +97,23 @@ _THREADS: list[threading.Thread] = []
 _MAKING = threading.Lock()
 
 
-def run(codes: Codes, kernel: Any, *args: Any) -> Any:
+class Structured(Protocol):
+    """What code is specialised for, and where it is kept: the structure of models."""
+
+    codes: Any
+
+
+def codes_of(structure: Structured, form: Form) -> Codes:
+    """The code of a structure, given the form of one of its models."""
+    found: Codes | None = structure.codes
+    if found is None:
+        found = structure.codes = Codes(form)
+    return found
+
+
+def run(structure: Structured, kernel: Any, *args: Any) -> Any:
     """Call a kernel whose first argument is a form: by code that is specialised for it, if there is some yet."""
+    codes = codes_of(structure, args[0])
     if codes.is_large or not COMPILES:
         return kernel(*args)
     kinds, words, keep = pack(args)

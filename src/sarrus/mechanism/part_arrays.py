@@ -273,9 +273,10 @@ class PartArrays:
 
 
 def take_array(like: Any, numbers: Iterator[Any]) -> Any:
-    """An array of the same shape with the next of some numbers."""
-    out = np.empty(like.size, dtype=object)
-    out[:] = list(itertools.islice(numbers, like.size))
+    """An array of the same shape with the next of some numbers; of objects if they are those of a tape."""
+    values = list(itertools.islice(numbers, like.size))
+    out = np.empty(like.size, dtype=object if Number in set(map(type, values)) else float)
+    out[:] = values
     return out.reshape(like.shape)
 
 

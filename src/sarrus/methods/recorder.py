@@ -155,7 +155,7 @@ class Recorder:
             self._side = kernels.make_side(self._problem.model.form, part.sampling, self._loads)
         model = self._problem.model
         run_own(
-            model.codes, kernels.sample, model.form, self._ws, self._loads, self._side, part.sampling,
+            model.structure, kernels.sample, model.form, self._ws, self._loads, self._side, part.sampling,
             part.pieces, len(part.pieces.orders), rows.outputs,
         )  # fmt: skip
 

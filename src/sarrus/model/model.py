@@ -13,7 +13,6 @@ from ..arrays import Floats
 from ..kernels.elements.user import UserCall
 from ..kernels.layout import Form
 from ..kernels.loads import Loads
-from ..kernels.own import Codes
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import BodyRows
 from ..mechanism import Mechanism
@@ -70,14 +69,6 @@ class Model:
     def readings(self) -> Readings:
         """Bodies, springs, drives and joints by name."""
         return Readings(self.mechanism, self.units, self.coordinates)
-
-    @property
-    def codes(self) -> Codes:
-        """Kernels specialised for its structure."""
-        codes: Codes | None = self.structure.codes
-        if codes is None:
-            codes = self.structure.codes = Codes(self.form)
-        return codes
 
     @property
     def coordinates(self) -> int:

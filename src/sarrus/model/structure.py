@@ -267,11 +267,11 @@ def _describe_value(value: Any, decides: bool, key: list[Any], numbers: list[Sca
         if isinstance(value, Number):
             raise UntracedError("a number of a tape decides the topology")
         key.append(value)
-    elif isinstance(value, float | int | Number):
-        numbers.append(value)  # type: ignore[arg-type]
-    elif isinstance(value, np.ndarray):
+    elif isinstance(value, np.ndarray | np.generic):
         key.append(value.shape)
         numbers += value.ravel().tolist()
+    elif isinstance(value, float | int | Number):
+        numbers.append(value)  # type: ignore[arg-type]
     elif isinstance(value, tuple):
         key.append(len(value))
         for x in value:
@@ -306,7 +306,7 @@ def _value_with(value: Any, decides: bool, numbers: Iterator[Any]) -> Any:
         return Polynomial(tuple(next(numbers) for _ in value.coefficients))
     if isinstance(value, Sine | SmoothStep):
         return type(value)(*(next(numbers) for _ in vars(value)))
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
         return take_array(value, numbers)
     if isinstance(value, tuple):
         return tuple(_value_with(x, decides, numbers) for x in value)

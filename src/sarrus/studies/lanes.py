@@ -23,9 +23,8 @@ from .study import ChangeKind, Plan, StudyRecord
 
 # settings that lanes follow
 SETTINGS = {"duration", "output_step", "tolerance", "max_steps"}
-# records that need no more than places, velocities and energies, or the times of crossings
+# records that need no more than places, velocities and energies
 PLAIN = {"energy_drift", "time_reached", "steps"}
-CROSSED = {"crossings", "crossing_times"}
 CURVES = {"maximum", "minimum", "span", "final"}
 # blocks of a file whose numbers leave the topology as it is
 NUMBERS = {
@@ -40,7 +39,6 @@ class Together:
     def __init__(self, plan: Plan) -> None:
         self.plan, self.points = plan, _points(plan)
         self.asked = _asked(plan)
-        self.crossings = any(record.what in CROSSED for record in plan.records)
         self.columns = {change.path: change.columns[0] for change in plan.changes}
         mechanism, _ = changes.build_mechanism(plan.base, (), {})
         data = to_data(mechanism)
@@ -60,9 +58,8 @@ class Together:
                 return None
             given[path] = array
         group = self.numbers.group(given)
-        size, crossings = len(values), self.crossings
-        table = Table(size, self.dimension, self.asked, self.points, keep=True, crossings=crossings)
-        if len(group.which) and not crossings:
+        table = Table(len(values), self.dimension, self.asked, self.points, keep=True)
+        if len(group.which):
             table.take(group, run_group(group, self.asked, threads=1, keep=True))
         return table.runs()
 
@@ -90,7 +87,7 @@ def prepare_together(plan: Plan) -> Together | None:
 
 def _follows(record: StudyRecord) -> bool:
     """Whether lanes find what a record wants."""
-    if record.what in PLAIN | CROSSED:
+    if record.what in PLAIN:
         return True
     if record.what not in CURVES:
         return False
