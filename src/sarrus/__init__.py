@@ -66,3 +66,8 @@ __all__ = [
     "sweep",
 ]
 __version__ = "0.2.0.dev0"
+
+
+def __dir__() -> list[str]:
+    """The public names only."""
+    return sorted([*__all__, "__version__"])

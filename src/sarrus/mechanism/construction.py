@@ -52,7 +52,9 @@ class ConstructionCalls:
         corners: shape (n, 2), three or more, not all on one line.
         """
         m = _planar(self, f"plate '{name}'")
-        places = as_vector(corners, f"corners of plate '{as_word(name, 'name of a plate')}'")
+        places = as_vector(
+            corners, f"corners of plate '{as_word(name, 'name of a plate')}'", "LENGTH"
+        )
         if places.ndim != 2 or places.shape[1] != 2 or not np.isfinite(places).all():
             raise MechanismError(
                 f"plate '{name}': corners have shape {places.shape}; give three or more points (x, y)"
@@ -63,7 +65,7 @@ class ConstructionCalls:
                 f"plate '{name}': its corners are on one line; give one beside it, or use rod()"
             )
         area, center, moment = _polygon(hull)
-        kilograms = as_number(mass, f"mass of plate '{name}'")
+        kilograms = as_number(mass, f"mass of plate '{name}'", "MASS")
         return m.body(name, kilograms, center, kilograms * moment / area)
 
     def crank(
@@ -84,7 +86,7 @@ class ConstructionCalls:
         m = _planar(self, what)
         pin = _find_pin(m, start, what)
         size = _length(length, f"{what}, length")
-        turn = as_number(angle, f"{what}, angle")
+        turn = as_number(angle, f"{what}, angle", "ANGLE")
         end = pin.place + size * np.array((cos(turn), sin(turn)))
         rod = m.rod(body, pin.place, end, mass)
         _hinge(m, pin, rod.name)
@@ -207,7 +209,10 @@ class ConstructionCalls:
         if side is None:
             raise MechanismError(f"{what}: branch {branch!r}; give {OPEN!r} or {CROSSED!r}")
         masses = _each_number(mass, 3, f"{what}, mass")
-        base, turn = as_vector(at, f"{what}, at"), as_number(ground_angle, "ground_angle")
+        base, turn = (
+            as_vector(at, f"{what}, at", "LENGTH"),
+            as_number(ground_angle, "ground_angle", "ANGLE"),
+        )
         span = _length(ground, f"{what}, ground") * np.array((cos(turn), sin(turn)))
         m.point(f"{prefix}A", GROUND, base)
         m.point(f"{prefix}D", GROUND, base + span)
@@ -216,7 +221,7 @@ class ConstructionCalls:
             f"{prefix}crank",
             f"{prefix}A",
             length=crank,
-            angle=turn + as_number(angle, f"{what}, angle"),
+            angle=turn + as_number(angle, f"{what}, angle", "ANGLE"),
             mass=masses[0],
         )
         two, three = m.dyad(
@@ -267,17 +272,22 @@ class ConstructionCalls:
         """
         m, what = _planar(self, "slider-crank"), "slider-crank"
         masses = _each_number(mass, 3, f"{what}, mass")
-        base, turn = as_vector(at, f"{what}, at"), as_number(slide_angle, "slide_angle")
+        base, turn = (
+            as_vector(at, f"{what}, at", "LENGTH"),
+            as_number(slide_angle, "slide_angle", "ANGLE"),
+        )
         along = np.array((cos(turn), sin(turn)))
         left = np.array((-along[1], along[0]))
         m.point(f"{prefix}O", GROUND, base)
-        m.point(f"{prefix}guide", GROUND, base + as_number(offset, f"{what}, offset") * left)
+        m.point(
+            f"{prefix}guide", GROUND, base + as_number(offset, f"{what}, offset", "LENGTH") * left
+        )
         one = m.crank(
             f"{prefix}A",
             f"{prefix}crank",
             f"{prefix}O",
             length=crank,
-            angle=turn + as_number(angle, f"{what}, angle"),
+            angle=turn + as_number(angle, f"{what}, angle", "ANGLE"),
             mass=masses[0],
         )
         two, three = m.dyad(
@@ -468,7 +478,7 @@ def _read_spot(name: str, given: Any, bodies: Sequence[str], what: str) -> Spot:
                 "or body with lengths and side"
             )
         if pair[0] == "along":
-            x, y = (as_number(keys.get(key, 0.0), f"{what}, {key}") for key in pair)
+            x, y = (as_number(keys.get(key, 0.0), f"{what}, {key}", "LENGTH") for key in pair)
             spot = Spot(name, body, (x, y))
         else:
             r, s = _lengths(keys["lengths"], 2, what)
@@ -493,14 +503,14 @@ def _on_body(points: Mapping[str, Any] | None, body: str) -> dict[str, Any]:
 
 
 def _length(value: Any, what: str) -> float:
-    size = as_number(value, what)
+    size = as_number(value, what, "LENGTH")
     if not size > 0:
         raise MechanismError(f"{what}: {size:g} m; give a positive length")
     return size
 
 
 def _lengths(values: ArrayLike, count: int, what: str) -> list[float]:
-    given = as_vector(values, f"{what}, lengths").ravel()
+    given = as_vector(values, f"{what}, lengths", "LENGTH").ravel()
     if len(given) != count:
         words = "one length" if count == 1 else f"{count} lengths"
         raise MechanismError(f"{what}: {len(given)} lengths; give {words} [m]")
@@ -508,7 +518,7 @@ def _lengths(values: ArrayLike, count: int, what: str) -> list[float]:
 
 
 def _each_number(values: ArrayLike, count: int, what: str) -> list[float]:
-    given = as_vector(values, what).ravel().tolist()
+    given = as_vector(values, what, "MASS").ravel().tolist()
     if len(given) not in (1, count):
         raise MechanismError(f"{what}: {len(given)} numbers; give one, or {count}")
     return given * count if len(given) == 1 else given

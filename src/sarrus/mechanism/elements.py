@@ -273,18 +273,22 @@ def as_word(name: object, what: str) -> str:
     return name
 
 
-def as_number(value: Any, what: str) -> float:
-    """A plain number, or a message."""
+def as_number(value: Any, what: str, kind: str = "") -> float:
+    """A plain number, or a message; kind: of text with a unit, as `mechanism.files.units` calls it ("LENGTH")."""
     if isinstance(value, Number):
         return value  # type: ignore[return-value]
+    if isinstance(value, str) and kind:
+        return float(_with_units(value, what, kind))
     try:
         return float(value)
     except (TypeError, ValueError) as error:
         raise MechanismError(f"{what}: {value!r} is not a number; give a plain number") from error
 
 
-def as_vector(values: ArrayLike | None, what: str) -> Floats:
-    """A private float copy, or a message that says which entry is not numeric."""
+def as_vector(values: Any, what: str, kind: str = "") -> Floats:
+    """A private float copy, or a message that says which entry is not numeric; kind: as for `as_number`."""
+    if kind and _has_text(values):
+        return np.array(_with_units(values, what, kind), dtype=np.float64)
     try:
         # None would silently become nan
         if values is None:
@@ -294,6 +298,32 @@ def as_vector(values: ArrayLike | None, what: str) -> Floats:
         return np.array(values, dtype=object)
     except (TypeError, ValueError) as error:
         raise MechanismError(f"{what}: {values!r} is not numeric; give plain numbers") from error
+
+
+def _has_text(values: Any) -> bool:
+    """Whether numbers are given as text, such as "[10, 20] mm" or ["10 mm", 0]."""
+    if isinstance(values, list | tuple):
+        return any(_has_text(value) for value in values)
+    return isinstance(values, str)
+
+
+def _with_units(values: Any, what: str, kind: str) -> Any:
+    """Numbers in SI, from text with units as in model files."""
+    from .files import units
+
+    try:
+        if isinstance(values, str) and not values.lstrip().startswith("["):
+            return units.in_si(values, getattr(units, kind))
+        if not isinstance(values, str) and any(_is_row(value) for value in values):
+            return [_with_units(value, what, kind) for value in values]
+        given = values if isinstance(values, str) else list(values)
+        return units.vector_in_si(given, getattr(units, kind))
+    except units.UnitError as error:
+        raise MechanismError(f"{what}: {error}") from None
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, list | tuple) or str(value).lstrip().startswith("[")
 
 
 def show(values: ArrayLike) -> str:

@@ -63,7 +63,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     ) -> None:
         self.exact = bool(exact)
         self.name = as_word(name, "name of a mechanism")
-        self.gravity = as_vector(gravity, f"gravity of mechanism '{name}'")
+        self.gravity = as_vector(gravity, f"gravity of mechanism '{name}'", "ACCELERATION")
         self._refuse(gravity_problems(self.name, self.gravity))
         self.assemble = False
         self.ground = Body(self.GROUND, np.inf, np.zeros(self.dimension), np.zeros(0))
@@ -161,10 +161,10 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         section: side of its square cross section [m]; 0 is a thin rod without inertia about its axis.
         """
         name = as_word(name, "name of a rod")
-        a = as_vector(start, f"start of rod '{name}'")
-        b = as_vector(end, f"end of rod '{name}'")
-        kilograms = as_number(mass, f"mass of rod '{name}'")
-        side = as_number(section, f"section of rod '{name}'")
+        a = as_vector(start, f"start of rod '{name}'", "LENGTH")
+        b = as_vector(end, f"end of rod '{name}'", "LENGTH")
+        kilograms = as_number(mass, f"mass of rod '{name}'", "MASS")
+        side = as_number(section, f"section of rod '{name}'", "LENGTH")
         return self._add("bodies", make_rod(name, a, b, kilograms, side))
 
     def body(
@@ -176,21 +176,23 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         entries, in world directions at the start; left out, a point mass.
         """
         name = as_word(name, "name of a body")
-        c = as_vector(center, f"center of body '{name}'")
+        c = as_vector(center, f"center of body '{name}'", "LENGTH")
         if inertia is None:
             values = np.zeros(()) if c.size == 2 else np.zeros((3, 3))
         else:
-            values = as_vector(inertia, f"inertia of body '{name}'")
+            values = as_vector(inertia, f"inertia of body '{name}'", "INERTIA")
             if values.shape == (3,):
                 values = np.diag(values)
-        kilograms = as_number(mass, f"mass of body '{name}'")
+        kilograms = as_number(mass, f"mass of body '{name}'", "MASS")
         return self._add("bodies", Body(name, kilograms, c, values))
 
     def point(self, name: str, body: Body | str, at: ArrayLike) -> Marker:
         """Name a point of a body, to observe it or to give it a velocity."""
         name = as_word(name, "name of a point")
         marker = Marker(
-            name, self._name(body, f"point '{name}'"), as_vector(at, f"place of point '{name}'")
+            name,
+            self._name(body, f"point '{name}'"),
+            as_vector(at, f"place of point '{name}'", "LENGTH"),
         )
         return self._add("markers", marker)
 
@@ -207,7 +209,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
             if isinstance(point, Joint | Marker)
             else as_word(point, "velocity of a point")
         )
-        given = (name, as_vector(velocity, f"velocity of point '{name}'"))
+        given = (name, as_vector(velocity, f"velocity of point '{name}'", "VELOCITY"))
         if self.at_once:
             self._refuse(velocity_problems(given, self._now()))
         self.velocities.append(given)
@@ -215,7 +217,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     def set_angular_velocity(self, body: Body | str, velocity: ArrayLike | float) -> None:
         """Give the start angular velocity of a body [rad/s]: a number in the plane, else 3."""
         name = self._name(body, "angular velocity of a body")
-        given = (name, as_vector(velocity, f"angular velocity of '{name}'"))
+        given = (name, as_vector(velocity, f"angular velocity of '{name}'", "ANGULAR_VELOCITY"))
         if self.at_once:
             self._refuse(turning_problems(given, self._now()))
         self.angular_velocities.append(given)
@@ -365,7 +367,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         what = f"joint '{name}' ({kind.value})"
         if along is not None:
             at = self._along(bodies, at, along, what)
-        places = _each(at, f"place of joint '{name}'") or [None]
+        places = _each(at, f"place of joint '{name}'", "LENGTH") or [None]
         if len(places) not in (1, count):
             raise MechanismError(
                 f"{what}: at has {len(places)} places for {count} bodies; give one place, or one for each "
@@ -424,7 +426,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     ) -> Joint:
         name = as_word(name, "name of a joint")
         ends = (("start", start), ("end", end))
-        places = [as_vector(place, f"{word} of joint '{name}'") for word, place in ends]
+        places = [as_vector(place, f"{word} of joint '{name}'", "LENGTH") for word, place in ends]
         return self._add_joint(name, kind, bodies, places, [None])
 
     def _add_joint(
@@ -451,11 +453,11 @@ def user_line() -> tuple[str, int]:
     return frame.f_code.co_filename, frame.f_lineno
 
 
-def _each(values: ArrayLike | None, what: str) -> list[Floats | None]:
+def _each(values: ArrayLike | None, what: str, kind: str = "") -> list[Floats | None]:
     """A vector for each body of a joint, one if it is for all, none if there is none."""
     if values is None:
         return []
-    vectors = as_vector(values, what)
+    vectors = as_vector(values, what, kind)
     if vectors.ndim < 2 or not len(vectors):
         return [vectors]
     return [v.copy() for v in vectors]
@@ -483,7 +485,7 @@ def resize_rods(mechanism: Mechanism, lengths: Mapping[str, Any]) -> Mechanism:
             raise MechanismError(
                 f"length of '{name}': there is no rod of that name; {describe_known(name, rods)}"
             )
-        length, ends = as_number(given, f"length of rod '{name}'"), rods[name].ends
+        length, ends = as_number(given, f"length of rod '{name}'", "LENGTH"), rods[name].ends
         if not (length > 0 and np.isfinite(length)) or ends is None:
             raise MechanismError(f"length of rod '{name}': {length:g} m; give a positive length")
         drawn = float(np.linalg.norm(ends[1] - ends[0]))
