@@ -556,6 +556,31 @@ class Result(Readout):
 
         return save_hdf5(path, self.columns(*names, reactions=reactions), self._about)
 
+    def save_drawing(self, path: str | Path, *points: str, time: float | None = None) -> Path:
+        """Write the linkage and the paths of points as a drawing at full scale: .dxf or .svg; in the plane.
+
+        points: names of joints, points or bodies whose paths are drawn; time: of the picture [s], the start if
+        left out, else the output next to it.
+        """
+        from .scene.cad import make_drawing, save_drawing
+
+        k = 0 if time is None else int(np.argmin(np.abs(self.scene.times - time)))
+        curves = {name: self.position(name) for name in points}
+        return save_drawing(path, make_drawing(self._sketch, self.scene.points[k], curves))
+
+    def save_gltf(self, path: str | Path) -> Path:
+        """Write the bodies and their motion as glTF (.gltf), which viewers and Blender play."""
+        from .disk import write_file
+        from .kinematics.pose import read_turns
+        from .scene.cad import to_gltf
+
+        every = max(1, -(-len(self.times) // len(self.scene.times)))
+        rows = self.model.body_rows
+        places = [self.position(name)[::every] for name in rows.names]
+        centers = np.stack([np.pad(x, ((0, 0), (0, 3 - x.shape[1]))) for x in places], axis=1)
+        turns = read_turns(rows, self.coordinates[::every])
+        return write_file(path, to_gltf(self.scene, centers, turns))
+
     def quantity(self, what: str) -> Quantity:
         """Any quantity by its name: "motor torque", "B.vx", "C on crank.F", "rocker angle", "total energy"."""
         from .quantities import read_quantity
