@@ -428,7 +428,7 @@ class Result(Readout):
     @cached_property
     def _moments(self) -> tuple[tuple[Crossing, ...], tuple[NearMiss, ...]]:
         from .verdict.candidates import judge_candidates
-        from .verdict.crossings import RunOutputs
+        from .verdict.crossings import ListedMoments, RunOutputs
 
         watch = self.outcome.watch
         if watch is None:
@@ -441,7 +441,7 @@ class Result(Readout):
         crossings, misses = judge_candidates(
             self.model, self.joint_equations, watch, candidates, motion, tolerance
         )
-        return tuple(crossings), tuple(misses)
+        return ListedMoments(crossings), ListedMoments(misses)
 
     @property
     def marks(self) -> tuple[Mark, ...]:
@@ -562,24 +562,26 @@ class Result(Readout):
         points: names of joints, points or bodies whose paths are drawn; time: of the picture [s], the start if
         left out, else the output next to it.
         """
-        from .scene.cad import make_drawing, save_drawing
+        from .scene import cad
 
+        self._check_outputs("draw")
         k = 0 if time is None else int(np.argmin(np.abs(self.scene.times - time)))
         curves = {name: self.position(name) for name in points}
-        return save_drawing(path, make_drawing(self._sketch, self.scene.points[k], curves))
+        return cad.save_drawing(path, cad.make_drawing(self._sketch, self.scene.points[k], curves))
 
     def save_gltf(self, path: str | Path) -> Path:
         """Write the bodies and their motion as glTF (.gltf), which viewers and Blender play."""
         from .disk import write_file
         from .kinematics.pose import read_turns
-        from .scene.cad import to_gltf
+        from .scene import cad
 
+        self._check_outputs("write")
         every = max(1, -(-len(self.times) // len(self.scene.times)))
         rows = self.model.body_rows
         places = [self.position(name)[::every] for name in rows.names]
         centers = np.stack([np.pad(x, ((0, 0), (0, 3 - x.shape[1]))) for x in places], axis=1)
         turns = read_turns(rows, self.coordinates[::every])
-        return write_file(path, to_gltf(self.scene, centers, turns))
+        return write_file(path, cad.to_gltf(self.scene, centers, turns))
 
     def quantity(self, what: str) -> Quantity:
         """Any quantity by its name: "motor torque", "B.vx", "C on crank.F", "rocker angle", "total energy"."""
@@ -654,10 +656,14 @@ class Result(Readout):
         """The moving picture, with the path of a point; a notebook shows it, `save` writes a page."""
         from .scene import player
 
-        if not len(self.times):
-            raise ValueError(f"'{self.name}' has no outputs to show: {self.message}")
+        self._check_outputs("show")
         names = self.moving_points()[:1] if point is None else [point]
         return player.Player(self.scene.observing(names[0]) if names else self.scene)
+
+    def _check_outputs(self, verb: str) -> None:
+        """Raise ValueError if there is nothing to draw, show or write."""
+        if not len(self.times):
+            raise ValueError(f"'{self.name}' has no outputs to {verb}: {self.message}")
 
     def moving_points(self) -> list[str]:
         """Named points that move, then joints that do."""

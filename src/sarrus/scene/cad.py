@@ -1,8 +1,8 @@
 """A linkage for other programs: DXF and SVG of its links, joints and paths of points, glTF with its motion.
 
-Drawings are in millimetres, at full scale; y points up in DXF and down in SVG, where it is turned over. DXF is that
-of AutoCAD R12, plain lines that every program reads, on the layers LINKS, JOINTS, CURVES and NAMES. glTF holds a node
-for each body, its bars and plates as lines and triangles, moved by an animation.
+Drawings are in millimetres, at full scale; y points up in DXF and down in SVG, where it is turned over. DXF is
+that of AutoCAD R12, plain lines that every program reads, on the layers LINKS, JOINTS, CURVES and NAMES. glTF
+holds a node for each body, its bars and plates as lines and triangles, moved by an animation.
 """
 
 from __future__ import annotations

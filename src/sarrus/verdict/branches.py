@@ -26,7 +26,7 @@ from ..arrays import Floats, plain_sum
 from ..kinematics.closing import lower_gaps
 from ..kinematics.constraints import Constraints
 from ..kinematics.pose import read_poses, read_spins
-from ..notebook import Sentences
+from ..notebook import Sentences, html_table
 from ..thresholds import (
     ALONG_BRANCH,
     CLOSED_NEARBY,
@@ -132,6 +132,10 @@ class Branches(Sentences):
 
     def __str__(self) -> str:
         return "\n".join([self.sentence, *(f"  {i}: {b}" for i, b in enumerate(self.items, 1))])
+
+    def _repr_html_(self) -> str:
+        rows = [(i, *str(b).split(": ", 1)) for i, b in enumerate(self.items, 1)]
+        return html_table(self.sentence, ("branch", "motion", ""), rows)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

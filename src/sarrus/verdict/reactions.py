@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ..arrays import Flags, Floats, Ints, Words
 from ..kinematics.pose import Pose
 from ..names import unknown
-from ..notebook import Sentences
+from ..notebook import Sentences, html_table
 from ..thresholds import NEAR_VALUE, NO_PART_IN_STRESS
 from .joint_equations import JointEquations
 from .loads import BodyLoads
@@ -146,6 +146,23 @@ class Reactions:
     smallest: Floats
     imbalance: Floats
     sharing: str = LEAST_NORM
+
+    def _repr_html_(self) -> str:
+        """A row for each joint and body: largest force and moment, and whether they are unique."""
+        rows = []
+        for name in (*self.equations.joints, *self.equations.drives):
+            for r in self.on_each(name):
+                force = float(r.sizes.max(initial=0.0))
+                turning = (
+                    np.abs(r.moment) if r.moment.ndim == 1 else np.linalg.norm(r.moment, axis=1)
+                )
+                words = _summary(
+                    np.concatenate([w.ravel() for w in (r.force_words, r.moment_words)])
+                )
+                moment = float(turning.max(initial=0.0))
+                rows.append((name, r.body, f"{force:.6g}", f"{moment:.6g}", words))
+        heads = ("joint", "on", "largest force [N]", "largest moment [N m]", "")
+        return html_table(f"Reactions at {len(self.values)} outputs", heads, rows)
 
     @cached_property
     def _stresses(self) -> list[tuple[Ints, Floats]]:
